@@ -1,0 +1,99 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+
+/** What a package says of the agents it makes. */
+export type PackageDescriptor = {
+  name: string;
+  version: string;
+  /** Free words such as `sessions`, `streaming`; for people and for `uwf agent list`. */
+  capabilities: readonly string[];
+  /** JSON Schema (2020-12) of `config`; properties with `x-uwf-record: true` are stored with the thread. */
+  configSchema: JsonObject;
+};
+
+/** What every agent package exports. Built-ins are modules of the same shape. */
+export interface AgentPackage {
+  readonly packageDescriptor: PackageDescriptor;
+  createAgent(config: JsonObject): Agent | Promise<Agent>;
+}
+
+/** Tokens and money of a turn; absent fields are unknown. */
+export type Usage = { inputTokens: number; outputTokens: number; turns: number; costUsd?: number };
+
+/** What an agent tells while it works. Feeds the live view, and the trace. */
+export type AgentEvent =
+  | { kind: 'text'; text: string }
+  | { kind: 'thought'; text: string }
+  | { kind: 'tool-call'; id: string; name: string; arguments: JsonValue }
+  | { kind: 'tool-result'; id: string; result: string; durationMs: number }
+  | { kind: 'usage'; usage: Usage }
+  /** A process group the agent started (its leader's pid), so that a stop, or the next holder of the lease, can end it. */
+  | { kind: 'process-group'; pgid: number };
+
+/** The thread's content-addressed store as an agent sees it. */
+export interface AgentCas {
+  put(text: string, options?: { title?: string }): Promise<string>;
+  get(hash: string): Promise<JsonValue | undefined>;
+  list(): Promise<string[]>;
+}
+
+/** How a child thread that an agent asked for ended, or why it did not. */
+export type ChildOutcome =
+  | { kind: 'ended'; endHash: string; threadId: string; returnCode: number; outcome: 'completed' | 'failed' | 'cancelled'; summary: string }
+  | { kind: 'suspended'; threadId: string; reason: string };
+
+/** One turn that the engine asks for. */
+export type AgentRequest = {
+  threadId: string;
+  role: string;
+  /** All that the agent is told, assembled. On a retry: the validation errors, in the same session. */
+  prompt: string;
+  /** The user's own words: the task, for agents that do not read the whole prompt. */
+  task: string;
+  /** Where to work; absolute. */
+  cwd: string;
+  /** An empty folder of this step, removed afterwards; absolute. */
+  stepDir: string;
+  /** JSON Schema of the reply's meta. */
+  outputSchema: JsonObject;
+  /** 0 for the first try of this step, then 1, 2 … */
+  attempt: number;
+  /** How often this role ran before in this thread. */
+  visit: number;
+  /** The session to continue, as an earlier reply on this machine named it. */
+  session: string | undefined;
+  /** What a person answered to the suspension that this turn goes on from. */
+  answer: string | undefined;
+  /** The whole environment for child processes: uwf's own, with UWF_THREAD, UWF_ROLE, UWF_STEP_DIR and PATH set. */
+  env: Readonly<Record<string, string>>;
+  /** Aborted on stop, cancel, time-out; the agent ends its processes and rejects or returns soon. */
+  signal: AbortSignal;
+  emit(event: AgentEvent): void;
+  cas: AgentCas;
+  /** Starts or continues the child thread of this turn and runs it to its end. */
+  runChild(request: { workflow: string; prompt: string; signal: AbortSignal }): Promise<ChildOutcome>;
+  /** Asks the person at the terminal; `undefined` where there is none. */
+  askPerson: ((question: string) => Promise<string>) | undefined;
+};
+
+/** What comes back from a turn. */
+export type AgentReply =
+  | {
+      kind: 'reply';
+      /** Markdown, with front matter unless `meta` is given. */
+      text: string;
+      /** The structured result, where the agent reports it apart from its text. Validated like front matter. */
+      meta?: JsonObject;
+      usage?: Usage;
+      session?: string;
+      agentVersion?: string;
+      stopReason?: string;
+      /** Ends of the child threads this turn ran. */
+      childThreads?: readonly string[];
+    }
+  | { kind: 'suspend'; reason: string; cause: 'agent' | 'human' | 'child' | 'limit'; text?: string; usage?: Usage; session?: string }
+  /** The attempt failed (a non-zero exit, a crash): kept as an attempt and tried again. */
+  | { kind: 'failed-attempt'; reason: string; text: string; usage?: Usage; session?: string };
+
+export interface Agent {
+  run(request: AgentRequest): Promise<AgentReply>;
+}

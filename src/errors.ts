@@ -1,0 +1,48 @@
+/**
+ * What sort of trouble an error is, for callers that react to the sort and not to the single error.
+ *
+ * - `usage`: the caller asked for something that cannot be meant
+ * - `data`: what is stored, or was handed in, is not what it has to be
+ * - `conflict`: somebody else was faster; trying again can help
+ * - `agent`: an agent is missing, not authorised, or broke its contract
+ * - `environment`: the machine refuses: disk full, read-only, a git that is not understood
+ * - `timeout`: a time box ran out
+ * - `interrupted`: a person or a signal said stop
+ */
+export type ErrorKind =
+  | 'usage'
+  | 'data'
+  | 'conflict'
+  | 'agent'
+  | 'environment'
+  | 'timeout'
+  | 'interrupted';
+
+/** What every error of uwf can say beside its message. */
+export type ErrorDetails = {
+  /** Stable, kebab-case, for programs: `thread-moved`. */
+  code: string;
+  kind: ErrorKind;
+  /** What to try next, as a sentence without its subject: `run 'uwf thread list'`. */
+  hint?: string | undefined;
+  cause?: unknown;
+};
+
+/**
+ * The base of every error that uwf raises on purpose. Anything else that escapes is a bug.
+ *
+ * Subclasses add their facts as readonly fields; the message says what happened and to which thing.
+ */
+export class UwfError extends Error {
+  readonly code: string;
+  readonly kind: ErrorKind;
+  readonly hint: string | undefined;
+
+  constructor(message: string, details: ErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.code = details.code;
+    this.kind = details.kind;
+    this.hint = details.hint;
+  }
+}
