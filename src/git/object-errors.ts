@@ -1,0 +1,107 @@
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from './object-id.ts';
+
+/** The repository has an object under this id, but what lies there is not what the id or its type promises. */
+export class CorruptObject extends UwfError {
+  readonly id: ObjectId;
+  readonly reason: string;
+  constructor(id: ObjectId, reason: string, cause?: unknown) {
+    super(`object ${id} is corrupt: ${reason}`, {
+      code: 'corrupt-object',
+      kind: 'data',
+      hint: "run 'git fsck' to see what else is damaged, and fetch the object again from another clone",
+      cause,
+    });
+    this.id = id;
+    this.reason = reason;
+  }
+}
+
+/** An object that something else refers to is not in the repository. */
+export class ObjectMissing extends UwfError {
+  readonly id: ObjectId;
+  constructor(id: ObjectId) {
+    super(`object ${id} is not in the repository`, {
+      code: 'object-missing',
+      kind: 'data',
+      hint: "run 'git fsck' to see what else is missing, or fetch it from where it came from",
+    });
+    this.id = id;
+  }
+}
+
+/** An object is larger, uncompressed, than the reader was willing to hold in memory. */
+export class ObjectTooLarge extends UwfError {
+  readonly id: ObjectId;
+  readonly bytes: number;
+  readonly maxBytes: number;
+  constructor(id: ObjectId, bytes: number, maxBytes: number) {
+    super(`object ${id} has ${bytes} bytes, more than the ${maxBytes} allowed here`, {
+      code: 'object-too-large',
+      kind: 'data',
+      hint: `look at it with 'git cat-file -p ${id}'`,
+    });
+    this.id = id;
+    this.bytes = bytes;
+    this.maxBytes = maxBytes;
+  }
+}
+
+/** An object cannot be written because git would not accept it. */
+export class UnwritableObject extends UwfError {
+  readonly reason: string;
+  constructor(reason: string) {
+    super(`git would not accept this object: ${reason}`, { code: 'unwritable-object', kind: 'usage' });
+    this.reason = reason;
+  }
+}
+/** The disk, or the user's quota on it, is full. Nothing half-written stays. */
+export class StorageFull extends UwfError {
+  readonly path: string;
+  constructor(path: string, cause?: unknown) {
+    super(`no space left to write ${path}`, {
+      code: 'storage-full',
+      kind: 'environment',
+      hint: 'free some space and repeat; nothing half-written was left behind',
+      cause,
+    });
+    this.path = path;
+  }
+}
+
+/** The repository cannot be written to: a read-only file system, or permissions. */
+export class StorageReadOnly extends UwfError {
+  readonly path: string;
+  constructor(path: string, cause?: unknown) {
+    super(`${path} cannot be written`, {
+      code: 'storage-read-only',
+      kind: 'environment',
+      hint: 'check that the file system is writable and that the repository belongs to you',
+      cause,
+    });
+    this.path = path;
+  }
+}
+
+const full = new Set(['ENOSPC', 'EDQUOT']);
+const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
+
+/**
+ * The error to raise for one that the file system raised while `path` was written.
+ *
+ * ENOSPC and EDQUOT become {@link StorageFull}; EROFS, EACCES and EPERM become {@link StorageReadOnly}; anything
+ * else comes back as it is.
+ */
+export function asStorageError(error: unknown, path: string): unknown {
+  const code = errnoOf(error);
+  if (code === undefined) return error;
+  if (full.has(code)) return new StorageFull(path, error);
+  if (readOnly.has(code)) return new StorageReadOnly(path, error);
+  return error;
+}
+
+/** The `code` that Node and most `fs` implementations put on their errors (`ENOENT`); absent on anything else. */
+export function errnoOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

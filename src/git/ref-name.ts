@@ -1,0 +1,43 @@
+import { InvalidRefName } from './ref-errors.ts';
+import type { RefName } from './ref-store.ts';
+
+const loneSurrogate = /\p{Surrogate}/u;
+const pseudoRef = /^[A-Z][A-Z_]*$/;
+// oxlint-disable-next-line no-control-regex -- git forbids exactly these bytes
+const forbiddenCharacter = /[\u0000-\u0020\u007f~^:?*[\\]/;
+
+/**
+ * Checks a full ref name: one below `refs/` that `git check-ref-format` accepts, or a pseudo ref such as `HEAD`.
+ *
+ * Names outside `refs/` that `check-ref-format` alone would let pass (`objects/pack/x`) are refused: a ref is a file in
+ * the repository's folder, and writing one there would overwrite what is no ref.
+ * @throws {InvalidRefName} naming the rule that is broken
+ * Source: git-check-ref-format(1), `refname_is_safe` in git's refs.c.
+ */
+export function parseRefName(text: string): RefName {
+  const reason = whyInvalid(text);
+  if (reason !== undefined) throw new InvalidRefName(text, reason);
+  // The check above is the definition of the brand.
+  return text as RefName;
+}
+
+/** Tells whether a text is a full ref name in the sense of {@link parseRefName}. */
+export function isRefName(text: string): text is RefName {
+  return whyInvalid(text) === undefined;
+}
+
+function whyInvalid(text: string): string | undefined {
+  if (pseudoRef.test(text)) return undefined;
+  if (!text.startsWith('refs/')) return "it does not start with 'refs/'";
+  if (loneSurrogate.test(text)) return 'it is not well-formed Unicode';
+  if (forbiddenCharacter.test(text)) return 'it holds a space, a control character or one of ~^:?*[\\';
+  if (text.includes('..')) return "it holds '..'";
+  if (text.includes('@{')) return "it holds '@{'";
+  if (text.endsWith('.')) return 'it ends with a dot';
+  for (const component of text.split('/')) {
+    if (component === '') return 'it has an empty component';
+    if (component.startsWith('.')) return 'a component starts with a dot';
+    if (component.endsWith('.lock')) return "a component ends with '.lock'";
+  }
+  return undefined;
+}
