@@ -1,0 +1,36 @@
+/**
+ * What a build makes, and from what.
+ *
+ * - `cli` and `evaluator` are programs: CommonJS, everything bundled, because an ES module as the entry costs a fifth
+ *   of node's own start, and every file that node must find costs again.
+ * - `library` is what programs import: one ES module whose packages stay packages, with declarations.
+ */
+export const artefacts = [
+  { name: 'cli', entry: 'src/cli/main.ts', output: 'cli.cjs', kind: 'program' },
+  { name: 'evaluator', entry: 'src/expression/evaluator-main.ts', output: 'evaluator.cjs', kind: 'program' },
+  { name: 'library', entry: 'src/index.ts', output: 'index.js', kind: 'library' },
+];
+
+/**
+ * Packages that take long to load. Each becomes a file of its own in `dist/vendor`, read when the code that asks for it
+ * runs. Packages of one group share their file, and so one copy of what they have in common: ajv-formats extends ajv's
+ * code generator, whose classes must be the same ones.
+ */
+export const vendorGroups = {
+  ajv: ['ajv', 'ajv-formats'],
+  commander: ['commander'],
+  'isomorphic-git': ['isomorphic-git'],
+  jsonata: ['jsonata'],
+  liquidjs: ['liquidjs'],
+  yaml: ['yaml'],
+};
+
+/** Files and folders (from the package's root) on which what is built depends. */
+export const inputs = [
+  'src',
+  'scripts/build',
+  'scripts/build.js',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+];

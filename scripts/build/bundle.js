@@ -1,0 +1,93 @@
+import path from 'node:path';
+import { licencesOf } from './licences.js';
+import { vendorPlugin, vendorSource } from './vendor-plugin.js';
+import { writeOutput } from './write-output.js';
+
+const shared = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  write: false,
+  charset: 'utf8',
+  logLevel: 'warning',
+  // The licences of what is bundled go into a file of their own.
+  legalComments: 'none',
+  metafile: true,
+};
+
+/** In a CommonJS file there is no `import.meta`; these say the same. */
+const program = {
+  format: 'cjs',
+  define: {
+    'import.meta.url': 'importMetaUrl',
+    'import.meta.dirname': '__dirname',
+    'import.meta.filename': '__filename',
+  },
+  banner: { js: `"use strict";const importMetaUrl = require('node:url').pathToFileURL(__filename).href;` },
+  // Whitespace and comments only cost reading; names are worth their bytes in a stack trace.
+  minifyWhitespace: true,
+  minifySyntax: true,
+};
+
+/**
+ * Bundles programs and, next to them in `vendor/`, the heavy packages that they ask for.
+ *
+ * @returns names of the files written, relative to `outputFolder`
+ */
+export async function bundlePrograms(root, outputFolder, programs) {
+  const { build } = await import('esbuild');
+  const wanted = new Map();
+  const written = [];
+
+  const write = (name, result) => {
+    writeOutput(path.join(outputFolder, name), result.outputFiles[0].contents);
+    written.push(name);
+  };
+
+  const bundles = await Promise.all(
+    programs.map((artefact) =>
+      build({
+        ...shared,
+        ...program,
+        absWorkingDir: root,
+        entryPoints: [artefact.entry],
+        plugins: [vendorPlugin(wanted)],
+      }),
+    ),
+  );
+  const vendors = await Promise.all(
+    [...wanted].map(async ([group, specifiers]) => [
+      `vendor/${group}.cjs`,
+      await build({
+        ...shared,
+        absWorkingDir: root,
+        format: 'cjs',
+        minify: true,
+        keepNames: true,
+        stdin: { contents: vendorSource(specifiers), resolveDir: root, loader: 'js' },
+      }),
+    ]),
+  );
+
+  // What is required comes before what requires it, for readers in the middle of a build.
+  for (const [name, result] of vendors) write(name, result);
+  programs.forEach((artefact, index) => write(artefact.output, bundles[index]));
+
+  const results = [...bundles, ...vendors.map(([, result]) => result)];
+  writeOutput(path.join(outputFolder, 'LICENCES.txt'), licencesOf(root, results));
+  return [...written, 'LICENCES.txt'];
+}
+
+/** Bundles the library as one ES module; its packages stay imports. */
+export async function bundleLibrary(root, outputFolder, artefact) {
+  const { build } = await import('esbuild');
+  const result = await build({
+    ...shared,
+    format: 'esm',
+    packages: 'external',
+    absWorkingDir: root,
+    entryPoints: [artefact.entry],
+  });
+  writeOutput(path.join(outputFolder, artefact.output), result.outputFiles[0].contents);
+  return [artefact.output];
+}

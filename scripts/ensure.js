@@ -1,0 +1,84 @@
+// What `npm test` and `npm run demo` need before they can start: dependencies and a build. Loads nothing that npm must
+// first install.
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of uwf's package.json. */
+export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+const minimumNode = [20, 19];
+const minimumGit = [2, 20];
+
+function isOlder(version, minimum) {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < minimum[0] || (major === minimum[0] && minor < minimum[1]);
+}
+
+/** What the machine lacks, as a sentence; undefined if it has everything. */
+function missingTool() {
+  if (isOlder(process.versions.node, minimumNode)) {
+    return `uwf needs Node ${minimumNode.join('.')} or later; this is ${process.versions.node} (https://nodejs.org)`;
+  }
+  const git = spawnSync('git', ['--version'], { encoding: 'utf8' });
+  if (git.status !== 0) return 'uwf needs git, and there is none on the PATH (https://git-scm.com)';
+  const version = /\d+\.\d+/.exec(git.stdout)?.[0] ?? '0.0';
+  return isOlder(version, minimumGit)
+    ? `uwf needs git ${minimumGit.join('.')} or later; this is ${version}`
+    : undefined;
+}
+
+function modifiedAt(...segments) {
+  return statSync(path.join(root, ...segments), { throwIfNoEntry: false })?.mtimeMs;
+}
+
+/** npm writes its own lockfile last: an installation that was interrupted has none. */
+function isInstalled() {
+  const installed = modifiedAt('node_modules', '.package-lock.json');
+  return installed !== undefined && installed >= (modifiedAt('package-lock.json') ?? 0);
+}
+
+function install() {
+  const argv = ['ci', '--include=dev', '--no-audit', '--no-fund'];
+  // Under `npm run` this is npm's own file; by hand it has to be found on the PATH, where Windows needs a shell.
+  const npm = process.env.npm_execpath;
+  const result = npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...argv], { cwd: root, stdio: ['ignore', 2, 2] })
+    : spawnSync('npm', argv, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+  return result.status === 0;
+}
+
+/**
+ * Checks Node and git, installs dependencies and builds, each only where needed; progress goes to stderr.
+ *
+ * @returns whether everything is there; if not, it has said why
+ */
+export async function ensure() {
+  const say = (text) => process.stderr.write(`${text}\n`);
+  const lack = missingTool();
+  if (lack !== undefined) {
+    say(lack);
+    return false;
+  }
+  if (!isInstalled()) {
+    say('Installing dependencies (once; about a minute) …');
+    if (!install()) {
+      say("npm could not install them; the reason is above. Try 'npm ci' by hand.");
+      return false;
+    }
+  }
+  const { build } = await import('./build.js');
+  try {
+    await build({ log: (file, size) => say(`built ${file} (${size})`) });
+    return true;
+  } catch (error) {
+    say(`The build failed: ${error.message}`);
+    return false;
+  }
+}
+
+/** Runs a command in uwf's folder with this process's terminal. @returns its exit code; 1 if a signal ended it */
+export function runInherited(command, argv) {
+  return spawnSync(command, argv, { cwd: root, stdio: 'inherit' }).status ?? 1;
+}
