@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { readSourceFiles, targetOf } from './source-files.ts';
+import type { SourceFile, SourceImport } from './source-files.ts';
+
+/** The house: an import points to a lower number, and rooms on one floor do not know each other. */
+const floors: Record<string, number> = {
+  git: 1,
+  cas: 2,
+  schema: 3,
+  expression: 3,
+  workflow: 4,
+  thread: 4,
+  moderator: 5,
+  agent: 5,
+  engine: 6,
+  sync: 6,
+  cli: 7,
+  web: 7,
+};
+
+/** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */
+const ground = ['errors.ts', 'json.ts', 'package-root.ts'];
+const publicApi = 'index.ts';
+
+/** Deciding and acting take values: of a definition and of a run these rooms see the types only. */
+const typesOnly = { rooms: ['moderator', 'agent'], of: ['workflow', 'thread'] };
+/** It has three constants beside its types: the names that rules use. */
+const definition = 'workflow/definition.ts';
+
+/** Packages that cost a cold start dearly. */
+const heavy = ['ajv', 'ajv-formats', 'commander', 'isomorphic-git', 'jsonata', 'liquidjs', 'yaml'];
+
+const files = readSourceFiles();
+const names = new Set(files.map((file) => file.name));
+
+/** Each import of a file of ours, as a pair. */
+function edges(): { from: SourceFile; to: string; via: SourceImport }[] {
+  return files.flatMap((from) =>
+    from.imports.flatMap((via) => {
+      const to = targetOf(from.name, via.specifier);
+      return to === undefined ? [] : [{ from, to, via }];
+    }),
+  );
+}
+
+function roomOf(name: string): string {
+  return name.includes('/') ? name.slice(0, name.indexOf('/')) : '';
+}
+
+describe('the floors', () => {
+  test('every folder of the source has a floor', () => {
+    expect([...new Set(files.map((file) => file.room))].filter((room) => room !== '' && !(room in floors))).toEqual([]);
+  });
+
+  test('every file beside the rooms is known', () => {
+    const known = [...ground, publicApi];
+    expect(files.filter((file) => file.room === '' && !known.includes(file.name)).map((file) => file.name)).toEqual([]);
+  });
+
+  test('every import ends at a file that exists', () => {
+    expect(
+      edges()
+        .filter(({ to }) => !names.has(to))
+        .map(({ from, to }) => `${from.name} -> ${to}`),
+    ).toEqual([]);
+  });
+
+  test('an import points to a lower floor or stays in its room', () => {
+    const wrong = edges().filter(({ from, to }) => {
+      if (from.name === publicApi || from.room === roomOf(to)) return false;
+      return (floors[from.room] ?? 0) <= (floors[roomOf(to)] ?? (to === publicApi ? Infinity : 0));
+    });
+    expect(wrong.map(({ from, to }) => `${from.name} -> ${to}`)).toEqual([]);
+  });
+
+  test('moderator and agent know only the types of definitions and runs', () => {
+    const wrong = edges().filter(
+      ({ from, to, via }) =>
+        typesOnly.rooms.includes(from.room) &&
+        typesOnly.of.includes(roomOf(to)) &&
+        to !== definition &&
+        !via.isTypeOnly,
+    );
+    expect(wrong.map(({ from, to }) => `${from.name} -> ${to}`)).toEqual([]);
+  });
+
+  test('no file imports itself, over however many others', () => {
+    const all = edges();
+    const next = new Map(files.map((file) => [file.name, all.filter(({ from }) => from === file).map(({ to }) => to)]));
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (name: string, path: readonly string[]): void => {
+      if (path.includes(name)) cycles.push([...path.slice(path.indexOf(name)), name].join(' -> '));
+      if (path.includes(name) || done.has(name)) return;
+      for (const to of next.get(name) ?? []) visit(to, [...path, name]);
+      done.add(name);
+    };
+    for (const file of files) visit(file.name, []);
+    expect(cycles).toEqual([]);
+  });
+});
+
+describe('who may do what', () => {
+  const outside = (rooms: readonly string[]): SourceFile[] => files.filter((file) => !rooms.includes(file.room));
+
+  test('only git/ knows git', () => {
+    const importing = outside(['git']).filter((file) =>
+      file.imports.some((found) => found.specifier.startsWith('isomorphic-git')),
+    );
+    const starting = outside(['git']).filter((file) =>
+      /\b(?:spawn|exec|execFile|fork)(?:Sync)?\(\s*['"`]git\b/.test(file.code),
+    );
+    expect([...importing, ...starting].map((file) => file.name)).toEqual([]);
+  });
+
+  test('heavy packages are imported when they are needed, not before', () => {
+    const early = files.flatMap((file) =>
+      file.imports
+        .filter((found) => !found.isTypeOnly && !found.isDynamic)
+        .filter((found) => heavy.some((name) => found.specifier === name || found.specifier.startsWith(`${name}/`)))
+        .map((found) => `${file.name} -> ${found.specifier}`),
+    );
+    expect(early).toEqual([]);
+  });
+
+  /** Programs of their own that uwf starts: a process is all they have. */
+  const programs = ['expression/evaluator-main.ts'];
+
+  test.each([
+    ['prints', /\bconsole\.|\bprocess\.(?:stdout|stderr|stdin)\b/],
+    ['exits', /\bprocess\.(?:exit|abort|exitCode)\b/],
+    ['reads the environment', /\bprocess\.(?:env|argv|cwd\(|chdir\()/],
+    ['looks for the home directory', /\bhomedir\b|\bos\.userInfo\b/],
+  ])('the library never %s', (_, pattern) => {
+    const wrong = outside(['cli']).filter((file) => !programs.includes(file.name) && pattern.test(file.code));
+    expect(wrong.map((file) => file.name)).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test('none is longer than 300 lines', () => {
+    expect(files.filter((file) => file.lines > 300).map((file) => `${file.name}: ${file.lines}`)).toEqual([]);
+  });
+
+  test('names are in kebab-case and say what is in the file', () => {
+    const vague = /^(?:utils?|helpers?|common|manager|misc|types)\.ts$/;
+    const wrong = files.filter((file) => {
+      const segments = file.name.split('/');
+      const last = segments.at(-1) ?? '';
+      return vague.test(last) || segments.some((segment) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.ts)?$/.test(segment));
+    });
+    expect(wrong.map((file) => file.name)).toEqual([]);
+  });
+});
