@@ -23,14 +23,19 @@ let own: ProcessIdentity | undefined;
 
 /** The identity of this process. */
 export function ownIdentity(): ProcessIdentity {
-  own ??= {
+  own ??= identityOf(process.pid);
+  return own;
+}
+
+/** The identity of a process of this machine that runs now; without a start time where there is none of this pid. */
+export function identityOf(pid: number): ProcessIdentity {
+  return {
     host: hostname().slice(0, 64),
     bootId: currentBootId(),
     pidNamespace: currentPidNamespace(),
-    pid: process.pid,
-    startTime: startTimeOf(process.pid) ?? '',
+    pid,
+    startTime: startTimeOf(pid) ?? '',
   };
-  return own;
 }
 
 /**
