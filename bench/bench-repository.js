@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const uwf = fileURLToPath(new URL('../bin/uwf.js', import.meta.url));
+const steps = 4;
+
+const workflow = `name: bench
+description: a few short turns
+roles:
+  writer:
+    description: writes a line
+    systemPrompt: Write a line.
+    extractPrompt: Say that you are done.
+    schema: { type: object, properties: { $status: { const: done } }, required: [$status] }
+moderator:
+  - { from: __start__, to: writer, when: null }
+  - { from: writer, to: writer, when: "$visits('writer') < ${steps}" }
+  - { from: writer, to: __end__, when: null }
+`;
+
+const config = `agents:
+  echo:
+    package: "builtin:command"
+    config: { argv: [node, -e, 'process.stdout.write("---\\n$status: done\\n---\\nA line.\\n")'] }
+defaultAgent: echo
+`;
+
+/** The environment of the machine without what would slow Node down or change what git does. */
+function quietEnvironment() {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(GIT_|UWF_|NODE_EXTRA_CA_CERTS$|NODE_OPTIONS$)/.test(name),
+  );
+  return { ...Object.fromEntries(kept), GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+}
+
+function countFiles(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+}
+
+/**
+ * Makes a repository with one finished thread of a few steps, all by uwf itself.
+ *
+ * @returns its folder, the environment for commands in it, the thread and its ref, how many files each step added below
+ *   `.git`, and `remove`
+ */
+export function makeBenchRepository() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'uwf-bench-'));
+  const env = quietEnvironment();
+  const run = (program, ...argv) => execFileSync(program, argv, { cwd: folder, env, encoding: 'utf8' });
+  const runUwf = (...argv) =>
+    JSON.parse(
+      run(process.execPath, uwf, ...argv, '--json')
+        .trim()
+        .split('\n')
+        .at(-1),
+    );
+
+  run('git', 'init', '--quiet', '--initial-branch=main');
+  run(
+    'git',
+    '-c',
+    'user.name=Bench',
+    '-c',
+    'user.email=bench@example.org',
+    'commit',
+    '-q',
+    '--allow-empty',
+    '-m',
+    'one',
+  );
+  mkdirSync(path.join(folder, '.uwf/workflows'), { recursive: true });
+  writeFileSync(path.join(folder, '.uwf/workflows/bench.yaml'), workflow);
+  writeFileSync(path.join(folder, '.uwf/config.yaml'), config);
+
+  const { thread } = runUwf('thread', 'start', 'bench', '-p', 'Write.');
+  const gitFolder = path.join(folder, '.git');
+  const filesPerStep = Array.from({ length: steps }, () => {
+    const before = countFiles(gitFolder);
+    runUwf('thread', 'step', thread);
+    return countFiles(gitFolder) - before;
+  });
+  const ref = run('git', 'for-each-ref', '--format=%(refname)', 'refs/history').trim();
+
+  return {
+    folder,
+    env,
+    uwf,
+    thread,
+    ref,
+    filesPerStep,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
