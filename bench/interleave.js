@@ -18,9 +18,9 @@ export function interleave(commands, { rounds, cwd, env }) {
   const times = Object.fromEntries(Object.keys(commands).map((name) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, [program, ...argv]] of Object.entries(commands)) {
-      const started = process.hrtime.bigint();
+      const startedMs = performance.now();
       const result = spawnSync(program, argv, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-      const elapsedMs = Number(process.hrtime.bigint() - started) / 1e6;
+      const elapsedMs = performance.now() - startedMs;
       if (result.status !== 0) throw new Error(`${name} failed: ${result.stderr}`);
       if (round > 0) times[name].push(elapsedMs);
     }
