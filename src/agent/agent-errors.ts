@@ -1,0 +1,37 @@
+import { UwfError } from '../errors.ts';
+
+/** There is no agent to do the work: none is configured, its package is not installed, or its program is not there. */
+export class AgentMissing extends UwfError {
+  /** What was looked for: a role, a package reference, or a program. */
+  readonly subject: string;
+
+  constructor(message: string, facts: { subject: string; hint: string; cause?: unknown }) {
+    super(message, { code: 'agent-missing', kind: 'agent', hint: facts.hint, cause: facts.cause });
+    this.subject = facts.subject;
+  }
+}
+
+/** An agent's `config` does not satisfy its package's `configSchema`. Raised before anything runs. */
+export class AgentConfigInvalid extends UwfError {
+  /** The agent's name in the configuration. */
+  readonly agent: string;
+  /** One sentence for each mistake, each naming its key: `agents.tests.config.argv must be array`. */
+  readonly mistakes: readonly string[];
+
+  constructor(agent: string, mistakes: readonly string[], hint: string) {
+    super(`the configuration of agent '${agent}' is not valid: ${mistakes.join('; ')}`, {
+      code: 'agent-config-invalid',
+      kind: 'data',
+      hint,
+    });
+    this.agent = agent;
+    this.mistakes = mistakes;
+  }
+}
+
+/** The agent could not do its work, and trying the turn again would not help. */
+export class AgentBroken extends UwfError {
+  constructor(message: string, facts: { hint: string; cause?: unknown }) {
+    super(message, { code: 'agent-broken', kind: 'agent', hint: facts.hint, cause: facts.cause });
+  }
+}

@@ -1,0 +1,161 @@
+import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { AgentBroken } from '../agent-errors.ts';
+import { OutputBuffer, OutputTail } from './output-buffer.ts';
+import { endProcessGroup } from '../process-group.ts';
+import { startProgram } from './start-program.ts';
+import type { ProgramStart, StartedProgram } from './start-program.ts';
+
+/** After the program has ended, an output that somebody else holds open is read until it was quiet for so long. */
+const QUIET_MS = 200;
+/** … and no longer than this, however much it says. */
+const MAX_DRAIN_MS = 5_000;
+/** What is kept of standard error for messages. */
+const ERROR_TAIL_BYTES = 4096;
+
+/** A program to run, what it is told, and where it may stop. */
+export type ProgramRun = ProgramStart & {
+  /** Goes to standard input. A program that does not read it does no harm. */
+  input: string;
+  /** Of standard output; a program that writes more is ended. Of standard error as much is passed on, the rest dropped. */
+  maxOutputBytes: number;
+  /** From SIGTERM to SIGKILL. */
+  graceMs: number;
+  signal: AbortSignal;
+  /** Told once, as soon as the process runs. */
+  onStart(pgid: number): void;
+  onOutput(text: string): void;
+  onErrorOutput(text: string): void;
+};
+
+/** How a program ended. */
+export type ProgramExit = { kind: 'code'; code: number } | { kind: 'signal'; signal: NodeJS.Signals };
+
+/** How a program ended, and what it said. */
+export type ProgramResult = {
+  exit: ProgramExit;
+  /** Standard output as UTF-8; what is not UTF-8 is replaced by U+FFFD. */
+  output: string;
+  /** The last 4 KiB of standard error. */
+  errorTail: string;
+  /** True where the program wrote more than it may and was ended for it. */
+  isCut: boolean;
+};
+
+type Child = StartedProgram['child'];
+
+/**
+ * Runs a program in a process group of its own and waits until the whole group is gone.
+ *
+ * What the program leaves running in its group is ended too: a turn that is over has no processes. An aborted run ends
+ * the group (SIGTERM, after `graceMs` SIGKILL) and rejects with the signal's reason; a program that had ended before
+ * the abort keeps its result.
+ * @throws {AgentMissing} when the program is not there or may not be executed
+ * @throws {WorkingFolderMissing} when `cwd` is not a folder
+ * @throws {AgentBroken} when it cannot be started for another reason, or cannot be ended
+ */
+export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
+  run.signal.throwIfAborted();
+  const { child, pgid } = await startProgram(run);
+  const exited = whenExited(child);
+  const closed = whenClosed(child);
+
+  let isAborted = false;
+  let reportStuck = (): void => {};
+  const stuck = new Promise<undefined>((resolve) => (reportStuck = () => resolve(undefined)));
+  let ending: Promise<void> | undefined;
+  const endGroup = async (): Promise<void> => {
+    ending ??= endProcessGroup(pgid, run.graceMs).then((isGone) => (isGone ? undefined : reportStuck()));
+    await ending;
+  };
+  const abort = (): void => {
+    isAborted = true;
+    void endGroup();
+  };
+
+  const streams = readStreams(child, run, () => void endGroup());
+  run.onStart(pgid);
+  feed(child, run.input);
+  run.signal.addEventListener('abort', abort, { once: true });
+  // A listener is not told of an abort that came while the program was being started.
+  if (run.signal.aborted) abort();
+
+  const exit = await Promise.race([exited, stuck]);
+  run.signal.removeEventListener('abort', abort);
+  if (!isAborted) await untilQuiet(closed, streams);
+  await endGroup();
+  await untilQuiet(closed, streams);
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+
+  if (isAborted) throw run.signal.reason;
+  if (exit === undefined) throw notEnded(run.argv[0], pgid);
+  return { exit, output: streams.output.text(), errorTail: streams.errors.text(), isCut: streams.output.isFull };
+}
+
+type Streams = { output: OutputBuffer; errors: OutputTail; bytesRead: number };
+
+function readStreams(child: Child, run: ProgramRun, onFull: () => void): Streams {
+  const streams: Streams = {
+    output: new OutputBuffer(run.maxOutputBytes),
+    errors: new OutputTail(ERROR_TAIL_BYTES),
+    bytesRead: 0,
+  };
+  const outputText = new StringDecoder('utf8');
+  child.stdout.on('data', (chunk: Buffer) => {
+    streams.bytesRead += chunk.length;
+    if (streams.output.add(chunk)) {
+      run.onOutput(outputText.write(chunk));
+    } else {
+      child.stdout.destroy();
+      onFull();
+    }
+  });
+  const errorText = new StringDecoder('utf8');
+  let errorBytes = 0;
+  child.stderr.on('data', (chunk: Buffer) => {
+    streams.bytesRead += chunk.length;
+    streams.errors.add(chunk);
+    errorBytes += chunk.length;
+    if (errorBytes <= run.maxOutputBytes) run.onErrorOutput(errorText.write(chunk));
+  });
+  return streams;
+}
+
+function feed(child: Child, input: string): void {
+  // A program that ends, or closes its input, before it has read all: EPIPE, and no concern of ours.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+}
+
+function whenExited(child: Child): Promise<ProgramExit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => {
+      // Exactly one of the two is given.
+      if (signal === null) resolve({ kind: 'code', code: code ?? 0 });
+      else resolve({ kind: 'signal', signal });
+    });
+  });
+}
+
+function whenClosed(child: Child): Promise<true> {
+  return new Promise((resolve) => child.once('close', () => resolve(true)));
+}
+
+/** Waits until all outputs are closed, or nothing more came for a while: somebody else may hold them open for ever. */
+async function untilQuiet(closed: Promise<true>, streams: Streams): Promise<void> {
+  const deadline = performance.now() + MAX_DRAIN_MS;
+  for (let seen = -1; seen !== streams.bytesRead && performance.now() < deadline;) {
+    seen = streams.bytesRead;
+    const timer = new AbortController();
+    const isClosed = await Promise.race([closed, sleep(QUIET_MS, false, { signal: timer.signal }).catch(() => false)]);
+    timer.abort();
+    if (isClosed) return;
+  }
+}
+
+function notEnded(program: string, pgid: number): AgentBroken {
+  return new AgentBroken(`the program '${program}' does not end, not even by SIGKILL`, {
+    hint: `look at its processes: ps -o pid,stat,wchan:20,args -g ${pgid}`,
+  });
+}

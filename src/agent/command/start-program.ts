@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import type { Readable, Writable } from 'node:stream';
+
+import { UwfError } from '../../errors.ts';
+import { AgentBroken, AgentMissing } from '../agent-errors.ts';
+
+/** A started program: the child, and the id of the process group that it leads. */
+export type StartedProgram = { child: ChildProcessByStdio<Writable, Readable, Readable>; pgid: number };
+
+/** What to start. `argv[0]` without a slash is looked for in `env.PATH`. */
+export type ProgramStart = {
+  argv: readonly [string, ...string[]];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+};
+
+/** The folder that an agent is to work in is not there. */
+export class WorkingFolderMissing extends UwfError {
+  readonly folder: string;
+
+  constructor(folder: string, cause: unknown) {
+    super(`the working folder '${folder}' is not there`, {
+      code: 'working-folder-missing',
+      kind: 'environment',
+      hint: "make the folder, or correct 'cwd' of the role",
+      cause,
+    });
+    this.folder = folder;
+  }
+}
+
+/**
+ * Starts a program without a shell, as the leader of a new session and process group.
+ * @throws {AgentMissing} when the program is not there or may not be executed
+ * @throws {WorkingFolderMissing} when `cwd` is not a folder
+ * @throws {AgentBroken} when the system refuses for another reason
+ */
+export async function startProgram(start: ProgramStart): Promise<StartedProgram> {
+  const [program, ...args] = start.argv;
+  try {
+    const child = spawn(program, args, {
+      cwd: start.cwd,
+      env: start.env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    if (child.pid !== undefined) return { child, pgid: child.pid };
+    const [cause] = (await once(child, 'error')) as [unknown]; // an 'error' event has one argument
+    throw cause;
+  } catch (error) {
+    throw await startError(error, start);
+  }
+}
+
+async function startError(cause: unknown, { argv: [program], cwd, env }: ProgramStart): Promise<UwfError> {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    // The system says the same of a program and of a folder that is not there.
+    const isFolder = await stat(cwd).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    );
+    if (!isFolder) return new WorkingFolderMissing(cwd, cause);
+    const where = program.includes('/') ? `relative paths start at ${cwd}` : `PATH is ${env['PATH'] ?? 'not set'}`;
+    return new AgentMissing(`the program '${program}' was not found`, {
+      subject: program,
+      hint: `install it, or correct 'argv' of the agent in .uwf/config.yaml; ${where}`,
+      cause,
+    });
+  }
+  if (code === 'EACCES' || code === 'ENOEXEC') {
+    return new AgentMissing(`the program '${program}' may not be executed`, {
+      subject: program,
+      hint: `make it executable (chmod +x), or correct 'argv' of the agent in .uwf/config.yaml`,
+      cause,
+    });
+  }
+  return new AgentBroken(`the program '${program}' could not be started: ${messageOf(cause)}`, {
+    hint: "correct 'argv' or 'env' of the agent in .uwf/config.yaml",
+    cause,
+  });
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
