@@ -64,3 +64,16 @@ export class InvalidRefName extends UwfError {
     this.reason = reason;
   }
 }
+
+/** A ref's file holds neither an object id nor the name of another ref, as a power cut can leave it. */
+export class BrokenRef extends UwfError {
+  readonly ref: RefName;
+  constructor(ref: RefName, reason: string) {
+    super(`${ref} is broken: ${reason}`, {
+      code: 'broken-ref',
+      kind: 'data',
+      hint: `find its last value with 'git fsck', then set it with 'git update-ref ${ref} <oid>'`,
+    });
+    this.ref = ref;
+  }
+}

@@ -1,0 +1,121 @@
+import { CorruptObject, ObjectTooLarge, errnoOf } from '../object-errors.ts';
+import { hashObject } from '../object-id.ts';
+import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
+import type { ObjectStore, ReadOptions, WrittenObjects } from '../object-store.ts';
+import type { PortableFileSystem } from './file-system.ts';
+import { loadIsomorphicGit } from './isomorphic-git.ts';
+
+/**
+ * Objects by isomorphic-git: loose and packed ones are read, loose ones written.
+ *
+ * Packs are read into memory whole and kept for as long as the store lives, so this is for small repositories;
+ * `maxBytes` is checked only after an object was read. Alternates are not followed.
+ */
+export class PortableObjectStore implements ObjectStore {
+  readonly #files: PortableFileSystem;
+  readonly #gitdir: string;
+  readonly #now: () => number;
+  /** isomorphic-git keeps parsed packs here; without one object for all calls it parses them on every read. */
+  #cache: object = {};
+
+  constructor(files: PortableFileSystem, gitdir: string, now: () => number) {
+    this.#files = files;
+    this.#gitdir = gitdir;
+    this.#now = now;
+  }
+
+  async read(id: ObjectId, options: ReadOptions = {}): Promise<GitObject | undefined> {
+    const object = await this.#readAgainIfMoved(id);
+    if (object === undefined) return undefined;
+    const { maxBytes } = options;
+    if (maxBytes !== undefined && object.data.byteLength > maxBytes) {
+      throw new ObjectTooLarge(id, object.data.byteLength, maxBytes);
+    }
+    return object;
+  }
+
+  async has(id: ObjectId): Promise<boolean> {
+    if ((await this.#files.kindOf(this.#loosePath(id))) !== undefined) return true;
+    return (await this.#readAgainIfMoved(id)) !== undefined;
+  }
+
+  async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
+    for (const object of objects) await this.#writeLoose(object);
+    // Single process: nobody collects garbage beside us, so there is nothing to hold back.
+    return { release: async () => {} };
+  }
+
+  async close(): Promise<void> {
+    this.#cache = {};
+  }
+
+  async #writeLoose(object: GitObject): Promise<void> {
+    const id = hashObject(object);
+    const path = this.#loosePath(id);
+    if ((await this.#files.kindOf(path)) !== undefined) {
+      if (await this.#isSound(id)) {
+        await this.#files.touch(path, this.#now());
+        return;
+      }
+      // isomorphic-git takes whatever lies at the path for the object, also what a power cut left half-written.
+      await this.#files.removeFile(path);
+    }
+    const git = await loadIsomorphicGit();
+    await git.writeObject({
+      fs: this.#files.forGit(),
+      gitdir: this.#gitdir,
+      type: object.type,
+      object: object.data,
+      format: 'content',
+    });
+  }
+
+  async #isSound(id: ObjectId): Promise<boolean> {
+    try {
+      return (await this.#readOnce(id)) !== undefined;
+    } catch (error) {
+      if (error instanceof CorruptObject) return false;
+      throw error;
+    }
+  }
+
+  async #readAgainIfMoved(id: ObjectId): Promise<GitObject | undefined> {
+    try {
+      return await this.#readOnce(id);
+    } catch (error) {
+      if (!(error instanceof CorruptObject)) throw error;
+      // What looks damaged can be a pack that a `git repack` replaced while it was being read: forget the packs and
+      // look once more.
+      this.#cache = {};
+      return this.#readOnce(id);
+    }
+  }
+
+  async #readOnce(id: ObjectId): Promise<GitObject | undefined> {
+    const git = await loadIsomorphicGit();
+    let found;
+    try {
+      found = await git.readObject({
+        fs: this.#files.forGit(),
+        gitdir: this.#gitdir,
+        oid: id,
+        format: 'content',
+        cache: this.#cache,
+      });
+    } catch (error) {
+      if (error instanceof git.Errors.NotFoundError) return undefined;
+      // What the file system itself says is not about the object.
+      if (/^E[A-Z]+$/.test(errnoOf(error) ?? '')) throw error;
+      throw new CorruptObject(id, error instanceof Error ? error.message : String(error), error);
+    }
+    // In the format 'content' isomorphic-git gives bytes and always says the type.
+    const object: GitObject = { type: found.type as ObjectType, data: found.object as Uint8Array };
+    const actual = hashObject(object);
+    if (actual !== id) throw new CorruptObject(id, `its content has the id ${actual}`);
+    return object;
+  }
+
+  #loosePath(id: ObjectId): string {
+    return `${this.#gitdir}/objects/${id.slice(0, 2)}/${id.slice(2)}`;
+  }
+}

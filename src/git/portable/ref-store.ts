@@ -1,0 +1,185 @@
+import { isObjectId } from '../object-id.ts';
+import type { ObjectId } from '../object-id.ts';
+import { BrokenRef, InvalidRefName, RefNameConflict } from '../ref-errors.ts';
+import { isRefName, parseRefName } from '../ref-name.ts';
+import { RefMoved } from '../ref-store.ts';
+import type { Ref, RefEdit, RefName, RefStore } from '../ref-store.ts';
+import type { PortableFileSystem } from './file-system.ts';
+import { inTurn } from './in-turn.ts';
+import { parsePackedRefs, withoutPackedRefs } from './packed-refs.ts';
+
+/** Git follows no longer chain of symbolic refs (`SYMREF_MAXDEPTH` in refs.c). */
+const maxSymbolicDepth = 5;
+
+type Stored = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
+
+/**
+ * Refs as git keeps them, loose and packed, over any file system; for one process.
+ *
+ * isomorphic-git's own refs are not used: it writes them in place and without comparing, finds `refs/heads/x` under
+ * `refs/refs/heads/x`, lists `x.lock` and siblings, and lets a deleted ref's old packed value show for a moment.
+ */
+export class PortableRefStore implements RefStore {
+  readonly #files: PortableFileSystem;
+  readonly #gitdir: string;
+  readonly #lockOwner: object;
+
+  /** @param lockOwner what stores of the same repository in this process have in common: the caller's `fs` */
+  constructor(files: PortableFileSystem, gitdir: string, lockOwner: object) {
+    this.#files = files;
+    this.#gitdir = gitdir;
+    this.#lockOwner = lockOwner;
+  }
+
+  async read(name: RefName): Promise<ObjectId | undefined> {
+    return (await this.#follow(name)).id;
+  }
+
+  async list(prefix: string): Promise<Ref[]> {
+    if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
+    const names = new Set<string>();
+    await this.#collectLoose(prefix.slice(0, -1), names);
+    const packed = await this.#packed();
+    for (const name of packed.keys()) if (name.startsWith(prefix)) names.add(name);
+    const refs: Ref[] = [];
+    for (const name of names) {
+      if (!isRefName(name)) continue;
+      const id = await this.#readUnlessBroken(name, packed);
+      if (id !== undefined) refs.push({ name, id });
+    }
+    return refs.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+
+  async update(edits: readonly RefEdit[]): Promise<void> {
+    if (edits.length === 0) return;
+    await inTurn(this.#lockOwner, this.#gitdir, () => this.#updateInTurn(edits));
+  }
+
+  async #updateInTurn(edits: readonly RefEdit[]): Promise<void> {
+    const packed = await this.#packed();
+    const changes: RefEdit[] = [];
+    const names = new Set<string>();
+    for (const edit of edits) {
+      const { name, id } = await this.#follow(edit.name, packed);
+      if (names.has(name)) throw new InvalidRefName(name, 'it is changed twice in one transaction');
+      names.add(name);
+      if ((id ?? null) !== edit.expected) throw new RefMoved(edit.name, edit.expected, id ?? null);
+      if (edit.value !== edit.expected) changes.push({ ...edit, name });
+    }
+    const writes: { name: RefName; value: ObjectId }[] = [];
+    const deletions = new Set<RefName>();
+    for (const { name, value } of changes) {
+      if (value === null) deletions.add(name);
+      else writes.push({ name, value });
+    }
+    for (const { name } of writes) await this.#assertNoConflict(name, names, packed);
+    await this.#apply(writes, deletions);
+  }
+
+  /** Everything that needs space is staged before the first ref changes, so that a full disk changes none. */
+  async #apply(writes: readonly { name: RefName; value: ObjectId }[], deletions: ReadonlySet<RefName>): Promise<void> {
+    const staged: { from: string; to: string }[] = [];
+    try {
+      for (const { name, value } of writes) {
+        staged.push({ from: await this.#files.stage(`${value}\n`), to: this.#path(name) });
+      }
+      const text = (await this.#files.readText(this.#path('packed-refs'))) ?? '';
+      const remaining = withoutPackedRefs(text, deletions);
+      // The packed values go first: until the loose files go too, readers see the newest value, never an older one.
+      if (remaining !== text) {
+        staged.push({ from: await this.#files.stage(remaining), to: this.#path('packed-refs') });
+      }
+    } catch (error) {
+      for (const { from } of staged) await this.#files.removeFile(from);
+      throw error;
+    }
+    for (const { from, to } of staged) {
+      if ((await this.#files.kindOf(to)) === 'folder') await this.#files.removeIfEmpty(to);
+      await this.#files.moveInto(from, to);
+    }
+    for (const name of deletions) {
+      await this.#files.removeFile(this.#path(name));
+      await this.#removeEmptyParents(name);
+    }
+  }
+
+  /** Keeps `refs/<first>` as git does. */
+  async #removeEmptyParents(name: RefName): Promise<void> {
+    const components = name.split('/');
+    for (let depth = components.length - 1; depth > 2; depth -= 1) {
+      if (!(await this.#files.removeIfEmpty(this.#path(components.slice(0, depth).join('/'))))) return;
+    }
+  }
+
+  /** Names of the same transaction conflict too, even when one of them is being deleted: git sees it so. */
+  async #assertNoConflict(
+    name: RefName,
+    edited: ReadonlySet<string>,
+    packed: ReadonlyMap<string, ObjectId>,
+  ): Promise<void> {
+    for (let slash = name.lastIndexOf('/'); slash > 'refs'.length; slash = name.lastIndexOf('/', slash - 1)) {
+      const parent = parseRefName(name.slice(0, slash));
+      if (edited.has(parent) || (await this.#stored(parent, packed)) !== undefined) {
+        throw new RefNameConflict(name, parent);
+      }
+    }
+    const below = [...edited].find((other) => other.startsWith(`${name}/`)) ?? (await this.list(`${name}/`))[0]?.name;
+    if (below !== undefined) throw new RefNameConflict(name, below);
+  }
+
+  async #follow(
+    name: RefName,
+    packed?: ReadonlyMap<string, ObjectId>,
+  ): Promise<{ name: RefName; id: ObjectId | undefined }> {
+    let current = name;
+    for (let depth = 0; depth <= maxSymbolicDepth; depth += 1) {
+      const stored = await this.#stored(current, packed);
+      if (stored === undefined) return { name: current, id: undefined };
+      if (stored.kind === 'id') return { name: current, id: stored.id };
+      current = stored.target;
+    }
+    throw new BrokenRef(name, `it leads through more than ${maxSymbolicDepth} symbolic refs`);
+  }
+
+  async #stored(name: RefName, packed?: ReadonlyMap<string, ObjectId>): Promise<Stored | undefined> {
+    const text = await this.#files.readText(this.#path(name));
+    if (text === undefined) {
+      const id = (packed ?? (await this.#packed())).get(name);
+      return id === undefined ? undefined : { kind: 'id', id };
+    }
+    const symbolic = /^ref:\s*(\S+)\s*$/.exec(text);
+    if (symbolic !== null) {
+      const target = symbolic[1] ?? '';
+      if (!isRefName(target)) throw new BrokenRef(name, `it names '${target}', which is no ref name`);
+      return { kind: 'symbolic', target };
+    }
+    const id = text.slice(0, 40);
+    if (!isObjectId(id) || !/^\s*$/.test(text.slice(40, 41))) throw new BrokenRef(name, 'it holds no object id');
+    return { kind: 'id', id };
+  }
+
+  async #readUnlessBroken(name: RefName, packed: ReadonlyMap<string, ObjectId>): Promise<ObjectId | undefined> {
+    try {
+      return (await this.#follow(name, packed)).id;
+    } catch (error) {
+      if (error instanceof BrokenRef) return undefined;
+      throw error;
+    }
+  }
+
+  async #collectLoose(folder: string, names: Set<string>): Promise<void> {
+    for (const name of await this.#files.namesIn(this.#path(folder))) {
+      const path = `${folder}/${name}`;
+      if ((await this.#files.kindOf(this.#path(path))) === 'folder') await this.#collectLoose(path, names);
+      else names.add(path);
+    }
+  }
+
+  async #packed(): Promise<Map<string, ObjectId>> {
+    return parsePackedRefs((await this.#files.readText(this.#path('packed-refs'))) ?? '');
+  }
+
+  #path(name: string): string {
+    return `${this.#gitdir}/${name}`;
+  }
+}

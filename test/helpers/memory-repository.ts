@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createFsFromVolume, Volume } from 'memfs';
+import type { IFs } from 'memfs';
+import { openPortableRepository } from '../../src/git/portable/open-portable-repository.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { createTemporaryFolder, expectCleanFsck } from './temporary-repository.ts';
+
+export type MemoryRepository = {
+  repository: Repository;
+  fs: IFs;
+  gitdir: string;
+  /** Copies it to a disk, where git itself can look at it; gives the folder, which is bare. */
+  copyToDisk(): string;
+};
+
+/** Makes an empty repository in memory. */
+export async function createMemoryRepository(now: () => number = () => 1_795_262_400_000): Promise<MemoryRepository> {
+  const fs = createFsFromVolume(new Volume());
+  fs.mkdirSync('/repository');
+  const gitdir = '/repository/.git';
+  const repository = await openPortableRepository({ fs, dir: '/repository', create: true, now });
+  return { repository, fs, gitdir, copyToDisk: () => copyToDisk(fs, gitdir) };
+}
+
+/** Fails unless git finds nothing wrong with a copy of the repository. */
+export function expectCleanMemory(memory: MemoryRepository): void {
+  expectCleanFsck(memory.copyToDisk());
+}
+
+function copyToDisk(fs: IFs, gitdir: string): string {
+  const target = createTemporaryFolder();
+  const copy = (from: string, to: string): void => {
+    for (const name of fs.readdirSync(from)) {
+      const source = `${from}/${String(name)}`;
+      const destination = join(to, String(name));
+      if (fs.statSync(source).isDirectory()) {
+        mkdirSync(destination);
+        copy(source, destination);
+      } else writeFileSync(destination, fs.readFileSync(source));
+    }
+  };
+  copy(gitdir, target);
+  return target;
+}
