@@ -1,0 +1,60 @@
+import type { DecisionContext, StepView } from '../moderator/decision.ts';
+import { statusOf } from '../thread/append-step.ts';
+import { findNodeAt } from '../thread/thread-commit.ts';
+import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
+import type { AgentRecord } from '../schema/built-in.ts';
+import type { Repository } from '../git/repository.ts';
+import { pathName } from '../cas/path-name.ts';
+
+/**
+ * What the moderator decides from, read off a thread. Meta is what the stored blob says.
+ */
+export async function decisionContext(
+  repository: Repository,
+  state: ThreadState,
+  workflow: string,
+): Promise<DecisionContext> {
+  const steps = await Promise.all(state.steps.map((step) => viewOf(repository, state, step)));
+  return {
+    threadId: state.start.node.id,
+    start: {
+      prompt: state.prompt,
+      workflow,
+      depth: state.start.node.depth,
+      startedAtMs: state.start.node.startedAtMs,
+    },
+    steps,
+    isResumed: isReopened(state),
+  };
+}
+
+/** Tells whether the thread was taken up again after its end and no role has finished a step since. */
+export function isReopened(state: ThreadState): boolean {
+  return state.pauses[0]?.kind === 'resume';
+}
+
+async function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
+  const { node, hash } = step.commit;
+  return {
+    role: node.role,
+    meta: node.meta,
+    output: node.meta,
+    text: step.text,
+    hash,
+    status: statusOf(node.meta),
+    agent: await agentName(repository, state, step),
+    usage: node.usage,
+    startedAtMs: node.startedAtMs,
+    completedAtMs: node.completedAtMs,
+  };
+}
+
+/** The name in the configuration of the agent that ran a step. */
+export async function agentName(repository: Repository, state: ThreadState, step: StepEntry): Promise<string> {
+  const { role } = step.commit.node;
+  const stored =
+    (await findNodeAt(repository, step.commit, 'agent.json')) ??
+    (await findNodeAt(repository, state.start, `agents/${pathName(role)}.json`));
+  // Both paths hold agent nodes and nothing else.
+  return (stored?.payload as AgentRecord | undefined)?.name ?? '';
+}

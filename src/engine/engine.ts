@@ -1,0 +1,74 @@
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { ThreadStatus } from '../thread/thread-status.ts';
+import type { Limits, WorkflowDefinition } from '../workflow/definition.ts';
+import { cancelThread } from './cancel.ts';
+import { createContext, type EngineOptions, type LeaseOptions } from './context.ts';
+import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
+import type { ThreadOver } from './events.ts';
+import { joinThread } from './join.ts';
+import { resumeAndRun, type ResumeOptions } from './resume.ts';
+import { runThread, type RunOptions } from './run.ts';
+import { startNew } from './start.ts';
+import { stepThread, type StepOptions, type StepOutcome } from './step-thread.ts';
+import { stopThread, type StopOutcome } from './stop.ts';
+
+export type StartOptions = {
+  definition: WorkflowDefinition;
+  prompt: string;
+  limits?: Limits;
+  /** Refuse to start while a role has no agent on this machine; default: only the steps need them. */
+  requireAgents?: boolean;
+};
+
+/**
+ * Runs threads of one repository on this machine. It holds no state: everything is read from the repository when a
+ * verb is called, and is there when it returns.
+ *
+ * Wherever a thread is asked for, a whole id or a prefix that only it has will do.
+ */
+export interface Engine {
+  /**
+   * Starts a thread; no role runs yet.
+   * @throws {AgentMissing} with `requireAgents`, if a role has no agent
+   */
+  start(options: StartOptions): Promise<ThreadView>;
+  /**
+   * Does one step: decides, runs the role's agent, stores the step, and ends the thread if that is decided.
+   * @throws {LeaseHeld} if somebody works on it
+   * @throws {ThreadMoved} if somebody else appended meanwhile; the finished step is kept as a fork
+   * @throws {AgentMissing} if the role has no agent here; nothing is stored then
+   */
+  step(thread: string, options?: StepOptions): Promise<StepOutcome>;
+  /** Steps until the thread is over or suspended. */
+  run(thread: string, options?: RunOptions): Promise<ThreadOver>;
+  /**
+   * Lets a suspended thread go on, with an answer or without, and runs it; a child's parent goes on with it. An ended
+   * thread is taken up again as a new one.
+   */
+  resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
+  /** Ends a thread for good, its children first; whoever works on it is stopped. */
+  cancel(thread: string, options?: { reason?: string; graceMs?: number }): Promise<ThreadOver>;
+  /** Ends the work on a thread, agent included, but not the thread. */
+  stop(thread: string, options?: { graceMs?: number }): Promise<StopOutcome>;
+  /** Waits until nobody works on a thread, and says how it stands; `thread.idle` is told as undefined. */
+  join(thread: string, options?: { timeoutMs?: number }): Promise<ThreadOver | undefined>;
+  describe(thread: string): Promise<ThreadView>;
+  list(options?: ListOptions): Promise<ThreadSummary[]>;
+}
+
+/** Makes an engine for a repository. */
+export function createEngine(options: EngineOptions): Engine {
+  const context = createContext(options);
+  return {
+    start: (startOptions) => startNew(context, startOptions),
+    step: (thread, stepOptions) => stepThread(context, thread, stepOptions),
+    run: (thread, runOptions) => runThread(context, thread, runOptions),
+    resume: (thread, resumeOptions) => resumeAndRun(context, thread, resumeOptions),
+    cancel: (thread, cancelOptions) => cancelThread(context, thread, cancelOptions),
+    stop: (thread, stopOptions) => stopThread(context, thread, stopOptions),
+    join: (thread, joinOptions) => joinThread(context, thread, joinOptions),
+    describe: (thread) => describeThread(context, thread),
+    list: (listOptions) => listThreads(context, listOptions),
+  };
+}
+

@@ -1,0 +1,43 @@
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { Usage } from '../agent/contract.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { ThreadStatus } from '../thread/thread-status.ts';
+
+/** What the engine tells while it works, in the order it happens. Child threads' events come under their own id. */
+export type EngineEvent =
+  | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
+  | { event: 'step.started'; thread: ThreadId; role: string; agent: string; number: number; visit: number }
+  | { event: 'agent.text'; thread: ThreadId; role: string; text: string }
+  | { event: 'agent.thought'; thread: ThreadId; role: string; text: string }
+  | { event: 'agent.tool'; thread: ThreadId; role: string; id: string; name: string }
+  /** A reply that was not accepted; the agent is asked again if tries are left. */
+  | { event: 'reply.refused'; thread: ThreadId; role: string; attempt: number; errors: readonly string[]; isLast: boolean }
+  | {
+      event: 'step.finished';
+      thread: ThreadId;
+      role: string;
+      /** The step's hash, and its number from 1. */
+      step: NodeHash;
+      number: number;
+      /** `$status` of its meta. */
+      outcome: string | null;
+      head: ObjectId;
+      /** The reply's first line. */
+      subject: string;
+      durationMs: number;
+      usage: Usage | null;
+    }
+  | ThreadOver;
+
+/** The last event of a run. */
+export type ThreadOver = {
+  event: 'thread.ended' | 'thread.suspended' | 'thread.failed' | 'thread.cancelled';
+  thread: ThreadId;
+  status: ThreadStatus;
+  /** 0 for completed, null while it is suspended. */
+  returnCode: number | null;
+  head: ObjectId;
+  /** The summary of the end, or the reason of the suspension. */
+  text: string;
+};

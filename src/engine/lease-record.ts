@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { isAlive, type ProcessIdentity } from '../git/process-identity.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+
+/** What a lease file says. Machine-local; never put in a synced object. */
+export type LeaseRecord = {
+  /** Unique for every taking of a lease. */
+  token: string;
+  holder: ProcessIdentity;
+  /** When it was taken, in ms since 1970. */
+  sinceMs: number;
+  /** Until when a holder on another host counts as alive; renewed while the work goes on. */
+  deadlineMs: number;
+  /** The process group of the agent at work; null when none runs. */
+  processGroup: ProcessIdentity | null;
+};
+
+/** Reads a lease or claim file; `undefined` if there is none or it is not readable as one. */
+export function readLeaseRecord(path: string): LeaseRecord | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return isLeaseRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLeaseRecord(value: unknown): value is LeaseRecord {
+  return (
+    isJsonObject(value) &&
+    typeof value['token'] === 'string' &&
+    typeof value['sinceMs'] === 'number' &&
+    typeof value['deadlineMs'] === 'number' &&
+    isIdentity(value['holder']) &&
+    (value['processGroup'] === null || isIdentity(value['processGroup']))
+  );
+}
+
+function isIdentity(value: unknown): value is JsonObject {
+  return isJsonObject(value) && typeof value['pid'] === 'number' && typeof value['host'] === 'string';
+}
+
+/**
+ * Tells whether the process that took a lease is still there.
+ *
+ * On this host its pid, start time and boot decide; on another only the deadline can.
+ */
+export function isHolderAlive(record: LeaseRecord, nowMs: number): boolean {
+  const alive = isAlive(record.holder);
+  return alive === 'other-host' ? record.deadlineMs > nowMs : alive;
+}

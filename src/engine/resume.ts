@@ -1,0 +1,3 @@
+import type { RunOptions } from './run.ts';
+
+export type ResumeOptions = RunOptions & { answer?: string };

@@ -1,0 +1,46 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import type { Repository } from '../git/repository.ts';
+
+/** Whose session: a role of a thread, done by an agent. */
+export type SessionKey = { threadId: string; role: string; agent: string };
+
+/**
+ * The session an agent named in this role's last turn, to be continued; `undefined` where there is none.
+ *
+ * Sessions stay on this machine. Losing one costs a prompt that carries the context, nothing else.
+ */
+export function readSession(repository: Repository, key: SessionKey): string | undefined {
+  const session = readAll(repository, key.threadId)[nameOf(key)];
+  return typeof session === 'string' ? session : undefined;
+}
+
+/** Remembers a session; only the holder of the thread's lease writes. */
+export function writeSession(repository: Repository, key: SessionKey, session: string): void {
+  const path = pathOf(repository, key.threadId);
+  if (path === undefined) return;
+  const sessions = { ...readAll(repository, key.threadId), [nameOf(key)]: session };
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(sessions)}\n`);
+  renameSync(`${path}.tmp`, path);
+}
+
+function readAll(repository: Repository, threadId: string): JsonObject {
+  const path = pathOf(repository, threadId);
+  if (path === undefined) return {};
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function pathOf({ stateDir }: Repository, threadId: string): string | undefined {
+  return stateDir === undefined ? undefined : join(stateDir, 'sessions', `${threadId}.json`);
+}
+
+function nameOf({ role, agent }: SessionKey): string {
+  return `${role} ${agent}`;
+}

@@ -1,0 +1,201 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from '../agent/contract.ts';
+import { extractReply } from '../agent/extract/extract-reply.ts';
+import { UwfError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import type { SuspendCause } from '../schema/built-in.ts';
+import type { AttemptDraft } from '../thread/thread-draft.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { EngineContext } from './context.ts';
+import { Interrupted, type TurnClock } from './turn-clock.ts';
+
+/** The role's word, accepted; or why there is none. */
+export type TurnResult = {
+  attempts: readonly AttemptDraft[];
+  usage: Usage | null;
+  session: string | undefined;
+} & (
+  | {
+      kind: 'done';
+      meta: JsonObject;
+      text: string;
+      agentVersion: string | undefined;
+      stopReason: string | undefined;
+      childThreads: readonly string[];
+    }
+  | { kind: 'suspended'; cause: SuspendCause; reason: string; text: string | undefined }
+);
+
+/** Everything of a turn that stays the same over its tries. */
+export type TurnRequest = {
+  agent: Agent;
+  request: Omit<AgentRequest, 'attempt' | 'signal' | 'emit' | 'stepDir'>;
+  clock: TurnClock;
+  /** Tries after the first. */
+  retries: number;
+  /** Says what is wrong with a reply that its schema accepts: checks, links. Empty: nothing. */
+  findFaults: (meta: JsonObject) => Promise<readonly string[]>;
+  onProcessGroup: (pgid: number) => void;
+};
+
+/**
+ * Lets an agent take its turn: runs it, reads its reply, and asks again while the reply is not acceptable.
+ *
+ * @throws {Interrupted} if the engine was told to stop
+ * @throws {UwfError} of kind `agent` or `environment`, when trying again cannot help; nothing is lost by that
+ */
+export async function takeTurn(context: EngineContext, turn: TurnRequest): Promise<TurnResult> {
+  const { request, clock } = turn;
+  const stepDir = makeStepDir(context, request.threadId);
+  const attempts: AttemptDraft[] = [];
+  let { prompt, session } = request;
+  let usage: Usage | null = null;
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      const reply = await runAgent(context, turn, { ...request, prompt, session, attempt, stepDir });
+      usage = addUsage(usage, reply.usage);
+      session = reply.session ?? session;
+      const soFar = { attempts, usage, session };
+      if (reply.kind === 'suspend') {
+        return { kind: 'suspended', ...soFar, cause: reply.cause, reason: reply.reason, text: reply.text };
+      }
+      const verdict = await judge(turn, reply);
+      if (verdict.kind !== 'refused') return { ...soFar, ...verdict };
+      attempts.push({ text: reply.text, errors: verdict.errors, usage: reply.usage ?? null });
+      const isLast = attempt >= turn.retries;
+      const refused = { thread: request.threadId, role: request.role, attempt, errors: verdict.errors, isLast };
+      context.tell({ event: 'reply.refused', ...refused });
+      if (isLast) return { kind: 'suspended', ...soFar, ...giveUp(request.role, reply, verdict.errors, attempt + 1) };
+      prompt = askAgain(request.prompt, verdict.errors, reply.session !== undefined);
+    }
+  } finally {
+    clock.stop();
+    rmSync(stepDir, { recursive: true, force: true });
+  }
+}
+
+type Reply = Exclude<AgentReply, { kind: 'suspend' }>;
+/** An agent's suspension, or the engine's own when a clock ran out. */
+type Suspension = Omit<Extract<AgentReply, { kind: 'suspend' }>, 'cause'> & { cause: SuspendCause };
+
+async function runAgent(
+  context: EngineContext,
+  turn: TurnRequest,
+  request: Omit<AgentRequest, 'signal' | 'emit'>,
+): Promise<Reply | Suspension> {
+  const { clock } = turn;
+  const said = new SaidSoFar();
+  const emit = (event: AgentEvent): void => {
+    clock.touch();
+    if (event.kind === 'text') said.add(event.text);
+    if (event.kind === 'process-group') turn.onProcessGroup(event.pgid);
+    forward(context, request, event);
+  };
+  try {
+    const reply = await turn.agent.run({ ...request, signal: clock.signal, emit });
+    // An agent that was told to stop may still answer; a clock that ran out has decided all the same.
+    if (!clock.signal.aborted) return reply;
+    if (reply.kind !== 'suspend') said.add(reply.text);
+  } catch (error) {
+    if (!clock.signal.aborted) return failedAttempt(error);
+  }
+  const { timeout } = clock;
+  if (timeout === undefined) throw new Interrupted(context.signal.reason);
+  return { kind: 'suspend', cause: 'timeout', reason: timeout.message, text: said.text };
+}
+
+/** What an agent throws is a failed try, unless another try cannot help. */
+function failedAttempt(error: unknown): Reply {
+  if (error instanceof UwfError && error.kind !== 'data') throw error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return { kind: 'failed-attempt', reason, text: '' };
+}
+
+type Verdict =
+  | { kind: 'refused'; errors: readonly string[] }
+  | Pick<Extract<TurnResult, { kind: 'done' }>, 'kind' | 'meta' | 'text' | 'agentVersion' | 'stopReason' | 'childThreads'>
+  | Pick<Extract<TurnResult, { kind: 'suspended' }>, 'kind' | 'cause' | 'reason' | 'text'>;
+
+async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
+  if (reply.kind === 'failed-attempt') return { kind: 'refused', errors: [reply.reason] };
+  const extraction = await extractReply(reply.text, turn.request.outputSchema, reply.meta);
+  if (extraction.kind === 'suspend') {
+    return { kind: 'suspended', cause: 'agent', reason: extraction.reason, text: reply.text };
+  }
+  if (extraction.kind === 'invalid') return { kind: 'refused', errors: extraction.errors };
+  const faults = await turn.findFaults(extraction.meta);
+  if (faults.length > 0) return { kind: 'refused', errors: faults };
+  return {
+    kind: 'done',
+    meta: extraction.meta,
+    text: extraction.body,
+    agentVersion: reply.agentVersion,
+    stopReason: reply.stopReason,
+    childThreads: reply.childThreads ?? [],
+  };
+}
+
+function giveUp(
+  role: string,
+  reply: Reply,
+  errors: readonly string[],
+  tries: number,
+): { cause: SuspendCause; reason: string; text: string } {
+  const isFailure = reply.kind === 'failed-attempt';
+  const what = isFailure ? 'failed' : 'gave no acceptable reply';
+  const times = tries === 1 ? '' : ` in ${tries} tries`;
+  return {
+    cause: isFailure ? 'agent' : 'invalid-reply',
+    reason: `${role} ${what}${times}: ${errors.join('; ')}`,
+    text: reply.text,
+  };
+}
+
+function askAgain(prompt: string, errors: readonly string[], isSameSession: boolean): string {
+  const list = errors.map((error) => `- ${error}`).join('\n');
+  const correction = `# Your last reply was not accepted\n\n${list}\n\nGive the whole reply again, corrected.\n`;
+  // Without a session the agent has forgotten everything it was told.
+  return isSameSession ? correction : `${prompt}\n${correction}`;
+}
+
+function forward(context: EngineContext, { threadId, role }: { threadId: string; role: string }, event: AgentEvent): void {
+  // The request carries the id that the engine gave it.
+  const thread = threadId as ThreadId;
+  if (event.kind === 'text') context.tell({ event: 'agent.text', thread, role, text: event.text });
+  if (event.kind === 'thought') context.tell({ event: 'agent.thought', thread, role, text: event.text });
+  if (event.kind === 'tool-call') context.tell({ event: 'agent.tool', thread, role, id: event.id, name: event.name });
+}
+
+function addUsage(sum: Usage | null, more: Usage | undefined): Usage | null {
+  if (!more) return sum;
+  if (!sum) return more;
+  const costUsd = (sum.costUsd ?? 0) + (more.costUsd ?? 0);
+  return {
+    inputTokens: sum.inputTokens + more.inputTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    turns: sum.turns + more.turns,
+    ...((sum.costUsd !== undefined || more.costUsd !== undefined) && { costUsd }),
+  };
+}
+
+function makeStepDir({ repository }: EngineContext, threadId: string): string {
+  const parent = repository.stateDir === undefined ? tmpdir() : join(repository.stateDir, 'steps');
+  mkdirSync(parent, { recursive: true });
+  // Under the lease nobody else works on this thread: what lies here is a killed process's.
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  return mkdtempSync(join(parent, `${threadId}-`));
+}
+
+/** What an agent has said in a turn, the newest of it, for the day the turn is cut off. */
+class SaidSoFar {
+  static readonly #maxCharacters = 256 * 1024;
+  text = '';
+
+  add(more: string): void {
+    this.text = (this.text + more).slice(-SaidSoFar.#maxCharacters);
+  }
+}

@@ -1,0 +1,166 @@
+import { encodeNode, type EncodedNode } from '../cas/node.ts';
+import type { NodeFile } from '../cas/node-tree.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import { listScratch } from '../cas/scratch.ts';
+import { ObjectBatch } from '../git/object-batch.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { RefMoved } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import { builtIn, type AgentRecord, type Usage } from '../schema/built-in.ts';
+import { assertValid } from '../schema/validate.ts';
+import { firstLine } from './commit-message.ts';
+import { moveThread } from './move-thread.ts';
+import { readThreadCommit } from './thread-commit.ts';
+import {
+  agentNode,
+  artifactFile,
+  attemptFiles,
+  contentNode,
+  draftCommit,
+  roleIdentity,
+  type AttemptDraft,
+} from './thread-draft.ts';
+import { activeRef, scratchRef } from './thread-refs.ts';
+import { advanceThread, type ThreadState } from './thread-state.ts';
+import { typeFiles } from './type-files.ts';
+
+/** How many of the steps before it a step names. */
+const MAX_ANCESTORS = 11;
+
+/** A finished turn, as the engine hands it over. */
+export type StepDraft = {
+  role: string;
+  meta: JsonObject;
+  /** The reply's body. */
+  text: string;
+  /** All that the agent was told. */
+  prompt: string;
+  agent: AgentRecord;
+  agentVersion?: string | undefined;
+  stopReason?: string | undefined;
+  /** The rule that chose the role; null where a person forced it. */
+  rule: number | null;
+  usage: Usage | null;
+  attempts: readonly AttemptDraft[];
+  /** Ends of the child threads this turn ran, with their commits. */
+  childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
+  /** What `meta` links to and the thread does not have: nodes to copy in, commits of other threads. */
+  linked: { nodes: readonly EncodedNode[]; commits: readonly ObjectId[] };
+  startedAtMs: number;
+  completedAtMs: number;
+};
+
+/**
+ * Appends a step to a thread and moves its ref, or leaves the ref alone.
+ *
+ * The ref moves only if it still points at `state.head`: of two callers one wins, the other gets `ThreadMoved` with
+ * its step stored and kept as a fork. All that was put under the thread and not yet taken in becomes the step's.
+ * @returns the thread with the step
+ * @throws {ThreadMoved} if another writer appended first
+ * @throws {SchemaViolation} if the step does not match its type; nothing is written then
+ */
+export async function appendStep(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
+  for (;;) {
+    try {
+      return await tryAppend(repository, state, draft);
+    } catch (error) {
+      // Something was put under the thread while the step was being written: take that in as well.
+      if (error instanceof RefMoved && error.ref === scratchRef(state.id)) continue;
+      throw error;
+    }
+  }
+}
+
+async function tryAppend(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
+  const scratch = await listScratch(repository, scratchRef(state.id));
+  const content = contentNode(
+    draft.text,
+    scratch.nodes.map((node) => node.hash),
+  );
+  const prompt = contentNode(draft.prompt);
+  const agent = agentNode(draft.agent);
+  const attempts = attemptFiles(draft.attempts);
+  const previous = state.steps.at(-1)?.commit;
+  const payload: JsonObject = {
+    number: state.steps.length + 1,
+    role: draft.role,
+    meta: draft.meta,
+    content: content.hash,
+    react: null,
+    start: state.start.hash,
+    previous: previous?.hash ?? null,
+    ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
+    compact: null,
+    childThreads: draft.childThreads.map((child) => child.hash),
+    agent: agent.hash,
+    ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
+    ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
+    prompt: prompt.hash,
+    rule: draft.rule,
+    attempts: attempts.hashes,
+    usage: draft.usage,
+    startedAtMs: draft.startedAtMs,
+    completedAtMs: draft.completedAtMs,
+  };
+  await assertValid(builtIn['thread-step'], payload);
+  const node = encodeNode(builtIn['thread-step'], payload);
+
+  const artifacts = [...scratch.nodes, ...draft.linked.nodes];
+  const files: NodeFile[] = [
+    { path: 'output.md', node: content },
+    { path: 'prompt.md', node: prompt },
+    ...attempts.files,
+    ...artifacts.map(artifactFile),
+    ...(await typeFiles(repository, state, artifacts)),
+  ];
+  if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
+
+  const batch = new ObjectBatch();
+  const tip = draftCommit(repository, batch, {
+    file: 'step.json',
+    node,
+    typeName: 'thread-step',
+    files,
+    parents: [state.head.id, ...draft.childThreads.map((child) => child.commit), ...draft.linked.commits],
+    author: roleIdentity(draft.role, draft.agent.name),
+    atMs: draft.completedAtMs,
+    subject: `${draft.role}: ${firstLine(draft.text) || describeMeta(draft.meta)}`,
+    body: draft.text,
+    bodyPath: 'output.md',
+    trailers: {
+      role: draft.role,
+      status: statusOf(draft.meta),
+      agent: draft.agent.name,
+      ...(draft.usage && { tokens: draft.usage.inputTokens + draft.usage.outputTokens }),
+      durationMs: draft.completedAtMs - draft.startedAtMs,
+    },
+  });
+  await moveThread(
+    repository,
+    state.id,
+    batch,
+    tip,
+    [
+      { name: activeRef(state.id), expected: state.head.id, value: tip },
+      ...(scratch.commit === undefined
+        ? []
+        : [{ name: scratchRef(state.id), expected: scratch.commit, value: null }]),
+    ],
+    { keep: true },
+  );
+  return advanceThread(state, await readThreadCommit(repository, tip), draft.text);
+}
+
+/** The `$status` of a step's meta, where it has one. */
+export function statusOf(meta: JsonObject): string | null {
+  return typeof meta['$status'] === 'string' ? meta['$status'] : null;
+}
+
+function describeMeta(meta: JsonObject): string {
+  const status = statusOf(meta);
+  if (status !== null) return status;
+  const scalars = Object.entries(meta).filter(([, value]) => !isJsonObject(value) && !Array.isArray(value));
+  return scalars.map(([key, value]) => `${key} ${String(value)}`).join(', ') || 'done';
+}
+

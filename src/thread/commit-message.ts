@@ -1,0 +1,70 @@
+/** What the last paragraph of a thread's commit message may say; absent fields make no line. */
+export type Trailers = {
+  node: string;
+  type: string;
+  role?: string;
+  status?: string | null;
+  agent?: string;
+  tokens?: number;
+  durationMs?: number;
+};
+
+/** The longest body a message carries, in bytes of UTF-8; the rest is in the tree. */
+const MAX_BODY_BYTES = 8192;
+const MAX_SUBJECT_CHARACTERS = 100;
+
+/**
+ * Writes the message of a thread's commit: a subject, the reply, and trailers as the last paragraph.
+ *
+ * It is for people; nothing is ever decided from it. Control characters but tab and newline are left out, and a
+ * reply cannot forge trailers: its lines that look like `Uwf-…:` are indented.
+ *
+ * @param subject what happened, one line: `writer: A first draft`
+ * @param body the reply, any length; at most 8 KiB of it are kept
+ * @param bodyPath where in the tree the whole body is, said when it is cut
+ */
+export function commitMessage(subject: string, body: string, bodyPath: string, trailers: Trailers): string {
+  const paragraphs = [shorten(clean(subject).replaceAll(/\s+/g, ' ').trim(), MAX_SUBJECT_CHARACTERS)];
+  const text = clean(body).trim();
+  if (text !== '') paragraphs.push(guard(cut(text, bodyPath)));
+  paragraphs.push(trailerLines(trailers).join('\n'));
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+/** The first line of a text that says something, without Markdown's heading and list marks. */
+export function firstLine(text: string): string {
+  const line = text.split(/\r?\n/).find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? '';
+  return line.replace(/^[\s#>*-]+/, '').trim();
+}
+
+function clean(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\t\n]/gu, '');
+}
+
+function shorten(text: string, limit: number): string {
+  const characters = [...text];
+  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`;
+}
+
+function cut(text: string, path: string): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= MAX_BODY_BYTES) return text;
+  // A character that the cut went through decodes to U+FFFD; it is dropped with what follows it.
+  const kept = new TextDecoder().decode(bytes.subarray(0, MAX_BODY_BYTES)).replace(/\uFFFD+$/, '');
+  return `${kept.trimEnd()}\n\n[cut here: the whole text has ${bytes.length} bytes and is ${path} in this commit's tree]`;
+}
+
+function guard(text: string): string {
+  return text.replaceAll(/^(?=\s*uwf-[\w-]*\s*:)/gim, '    ');
+}
+
+function trailerLines(trailers: Trailers): string[] {
+  const oneLine = (value: string): string => clean(value).replaceAll(/\s+/g, ' ').trim();
+  const lines = [`Uwf-Node: ${trailers.node}`, `Uwf-Type: ${trailers.type}`];
+  if (trailers.role !== undefined) lines.push(`Uwf-Role: ${oneLine(trailers.role)}`);
+  if (trailers.status) lines.push(`Uwf-Status: ${oneLine(trailers.status)}`);
+  if (trailers.agent !== undefined) lines.push(`Uwf-Agent: ${oneLine(trailers.agent)}`);
+  if (trailers.tokens !== undefined) lines.push(`Uwf-Tokens: ${trailers.tokens}`);
+  if (trailers.durationMs !== undefined) lines.push(`Uwf-Duration: ${(trailers.durationMs / 1000).toFixed(1)}s`);
+  return lines;
+}

@@ -1,0 +1,27 @@
+import type { Repository } from '../git/repository.ts';
+import { readChain } from './chain.ts';
+import type { ThreadPointer } from './find-thread.ts';
+import { keepAsFork } from './move-thread.ts';
+import { activeRef } from './thread-refs.ts';
+
+/**
+ * Finishes an ending that a crash cut in two: removes the active ref of a thread that has a history ref.
+ *
+ * An active ref that is not behind the end (somebody appended to it, or pushed it back) is kept as a fork first.
+ * Does nothing for a thread that has one ref.
+ */
+export async function foldEnded(repository: Repository, ended: ThreadPointer): Promise<void> {
+  if (!ended.isHistory) return;
+  const ref = activeRef(ended.id);
+  const active = await repository.refs.read(ref);
+  if (active === undefined) return;
+  if (!(await isBehind(repository, active, ended.head))) await keepAsFork(repository, ended.id, active);
+  await repository.refs.update([{ name: ref, expected: active, value: null }]);
+}
+
+async function isBehind(repository: Repository, active: string, end: ThreadPointer['head']): Promise<boolean> {
+  for await (const commit of readChain(repository, end)) {
+    if (commit.id === active) return true;
+  }
+  return false;
+}

@@ -1,0 +1,82 @@
+import { encodeNode } from '../cas/node.ts';
+import type { NodeFile } from '../cas/node-tree.ts';
+import { ObjectBatch } from '../git/object-batch.ts';
+import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import { builtIn } from '../schema/built-in.ts';
+import { firstLine } from './commit-message.ts';
+import { moveThread } from './move-thread.ts';
+import { readThreadCommit } from './thread-commit.ts';
+import { WrongThreadState } from './thread-errors.ts';
+import { contentNode, draftCommit } from './thread-draft.ts';
+import { newThreadId } from './thread-id.ts';
+import { activeRef } from './thread-refs.ts';
+import { advanceThread, type ThreadState } from './thread-state.ts';
+
+/**
+ * Writes down that a person lets a suspended thread go on, with an answer or without.
+ * @returns the thread, to be run on
+ * @throws {WrongThreadState} if it is not suspended
+ * @throws {ThreadMoved} if another writer was first
+ */
+export async function resumeThread(
+  repository: Repository,
+  state: ThreadState,
+  answer: string | undefined,
+): Promise<ThreadState> {
+  if (state.head.kind !== 'suspend') {
+    throw new WrongThreadState(state.id, state.head.kind, 'it does not wait for anything', `run 'uwf thread run ${state.id}'`);
+  }
+  return writeResume(repository, state, answer, `${state.head.node.role} goes on`);
+}
+
+/**
+ * Takes an ended thread up again, as a new thread whose first new commit stands on the last step.
+ *
+ * The ended thread is not touched. The new one's rules from `__resume__` decide what comes next.
+ */
+export async function reopenThread(
+  repository: Repository,
+  ended: ThreadState,
+  answer: string | undefined,
+): Promise<ThreadState> {
+  // What paused the ended thread after its last step is not on the new one's chain.
+  const reopened = { ...ended, id: newThreadId(repository.now()), pauses: [] };
+  return writeResume(repository, reopened, answer, `taken up again after ${ended.id}`);
+}
+
+async function writeResume(
+  repository: Repository,
+  state: ThreadState,
+  answer: string | undefined,
+  subject: string,
+): Promise<ThreadState> {
+  const atMs = repository.now();
+  const content = answer === undefined ? undefined : contentNode(answer);
+  const payload: JsonObject = {
+    suspension: state.head.hash,
+    answer: content?.hash ?? null,
+    start: state.start.hash,
+    resumedAtMs: atMs,
+  };
+  const files: NodeFile[] = content ? [{ path: 'answer.md', node: content }] : [];
+  // A reopened thread stands on the last step; the end it goes on from becomes a second parent, which keeps it alive.
+  const last = state.steps.at(-1)?.commit ?? state.start;
+  const parents = state.end ? [last.id, state.end.id] : [state.head.id];
+  const batch = new ObjectBatch();
+  const tip = draftCommit(repository, batch, {
+    file: 'resume.json',
+    node: encodeNode(builtIn['thread-resume'], payload),
+    typeName: 'thread-resume',
+    files,
+    parents,
+    author: repository.committer,
+    atMs,
+    subject: answer === undefined ? subject : `${subject}: ${firstLine(answer)}`,
+    body: answer ?? '',
+    bodyPath: 'answer.md',
+  });
+  const edits = [{ name: activeRef(state.id), expected: state.end ? null : state.head.id, value: tip }];
+  await moveThread(repository, state.id, batch, tip, edits, { keep: false });
+  return { ...advanceThread(state, await readThreadCommit(repository, tip), ''), end: undefined };
+}

@@ -1,0 +1,97 @@
+import { encodeNode } from '../cas/node.ts';
+import { pathName, type NodeFile } from '../cas/node-tree.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectBatch } from '../git/object-batch.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { publish } from '../git/publish.ts';
+import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import { builtIn, encodeBuiltIns, type AgentRecord } from '../schema/built-in.ts';
+import type { Limits } from '../workflow/definition.ts';
+import { firstLine } from './commit-message.ts';
+import { readThread, type ThreadState } from './thread-state.ts';
+import { agentNode, contentNode, draftCommit } from './thread-draft.ts';
+import { newThreadId, type ThreadId } from './thread-id.ts';
+import { activeRef } from './thread-refs.ts';
+
+/** A definition whose tree is already in the batch that the start is written with. */
+export type PinnedWorkflow = { name: string; hash: NodeHash; tree: ObjectId };
+
+/** Who called a child thread, and from where. */
+export type ThreadParent = {
+  /** The caller's start node. */
+  thread: NodeHash;
+  /** The caller's last step at the moment of the call, or its start. */
+  state: NodeHash;
+  /** The caller's role that asked for the child. */
+  role: string;
+  /** The caller's head commit at that moment: the first parent of the child's start. */
+  head: ObjectId;
+  depth: number;
+};
+
+export type StartRequest = {
+  workflow: PinnedWorkflow;
+  prompt: string;
+  /** A record of who would do each role on this machine; decides nothing later. */
+  agents: Readonly<Record<string, AgentRecord>>;
+  /** Definitions of sub-workflows, by the role that calls them. */
+  children?: Readonly<Record<string, PinnedWorkflow>>;
+  limits?: Limits | undefined;
+  parent?: ThreadParent | undefined;
+};
+
+/**
+ * Starts a thread: writes its first commit and its ref.
+ *
+ * The commit holds all that the thread needs ever after: the definition, the definitions of its sub-workflows, the
+ * schemas of all built-in types.
+ * @param batch holds the workflow trees that `request` names
+ */
+export async function startThread(
+  repository: Repository,
+  batch: ObjectBatch,
+  request: StartRequest,
+): Promise<ThreadState> {
+  const startedAtMs = repository.now();
+  const id: ThreadId = newThreadId(startedAtMs);
+  const prompt = contentNode(request.prompt);
+  const agents = Object.entries(request.agents).map(([role, agent]) => ({ role, node: agentNode(agent) }));
+  const payload: JsonObject = {
+    id,
+    workflow: request.workflow.hash,
+    prompt: prompt.hash,
+    agents: Object.fromEntries(agents.map(({ role, node }) => [role, node.hash])),
+    depth: request.parent?.depth ?? 0,
+    ...(request.limits && { limits: request.limits }),
+    parentThread: request.parent?.thread ?? null,
+    parentState: request.parent?.state ?? null,
+    parentRole: request.parent?.role ?? null,
+    startedAtMs,
+  };
+  const node = encodeNode(builtIn['thread-start'], payload);
+  const files: NodeFile[] = [
+    { path: 'prompt.md', node: prompt },
+    ...agents.map((agent) => ({ path: `agents/${pathName(agent.role)}.json`, node: agent.node })),
+    ...encodeBuiltIns().map((type) => ({ path: `types/${type.hash}.json`, node: type })),
+  ];
+  const children = Object.entries(request.children ?? {});
+  const commit = draftCommit(repository, batch, {
+    file: 'start.json',
+    node,
+    typeName: 'thread-start',
+    files,
+    subtrees: [
+      { path: 'workflow', id: request.workflow.tree },
+      ...children.map(([role, child]) => ({ path: `children/${pathName(role)}`, id: child.tree })),
+    ],
+    parents: request.parent ? [request.parent.head] : [],
+    author: repository.committer,
+    atMs: startedAtMs,
+    subject: `${request.workflow.name}: ${firstLine(request.prompt)}`,
+    body: request.prompt,
+    bodyPath: 'prompt.md',
+  });
+  await publish(repository, batch, [{ name: activeRef(id), expected: null, value: commit }]);
+  return readThread(repository, id, commit);
+}

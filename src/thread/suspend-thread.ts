@@ -1,0 +1,85 @@
+import { encodeNode } from '../cas/node.ts';
+import type { NodeFile } from '../cas/node-tree.ts';
+import { ObjectBatch } from '../git/object-batch.ts';
+import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import { builtIn, type AgentRecord, type SuspendCause, type Usage } from '../schema/built-in.ts';
+import { assertValid } from '../schema/validate.ts';
+import { moveThread } from './move-thread.ts';
+import { readThreadCommit } from './thread-commit.ts';
+import {
+  agentNode,
+  attemptFiles,
+  contentNode,
+  draftCommit,
+  roleIdentity,
+  type AttemptDraft,
+} from './thread-draft.ts';
+import { activeRef } from './thread-refs.ts';
+import { advanceThread, type ThreadState } from './thread-state.ts';
+
+/** A turn that did not end in a step, and why. */
+export type SuspensionDraft = {
+  role: string;
+  reason: string;
+  cause: SuspendCause;
+  /** What the agent had said; absent if nothing. */
+  text?: string | undefined;
+  prompt: string;
+  agent: AgentRecord;
+  rule: number | null;
+  usage: Usage | null;
+  attempts: readonly AttemptDraft[];
+};
+
+/**
+ * Writes down that a thread waits, and for what.
+ * @returns the thread, suspended
+ * @throws {ThreadMoved} if another writer was first; the suspension is then not kept, it is no step
+ */
+export async function suspendThread(
+  repository: Repository,
+  state: ThreadState,
+  draft: SuspensionDraft,
+): Promise<ThreadState> {
+  const atMs = repository.now();
+  const prompt = contentNode(draft.prompt);
+  const agent = agentNode(draft.agent);
+  const content = draft.text ? contentNode(draft.text) : undefined;
+  const attempts = attemptFiles(draft.attempts);
+  const payload: JsonObject = {
+    role: draft.role,
+    reason: draft.reason,
+    cause: draft.cause,
+    start: state.start.hash,
+    previous: state.steps.at(-1)?.commit.hash ?? null,
+    content: content?.hash ?? null,
+    react: null,
+    attempts: attempts.hashes,
+    agent: agent.hash,
+    prompt: prompt.hash,
+    rule: draft.rule,
+    usage: draft.usage,
+    suspendedAtMs: atMs,
+  };
+  await assertValid(builtIn['thread-suspend'], payload);
+  const files: NodeFile[] = [{ path: 'prompt.md', node: prompt }, { path: 'agent.json', node: agent }, ...attempts.files];
+  if (content) files.push({ path: 'output.md', node: content });
+  const batch = new ObjectBatch();
+  const tip = draftCommit(repository, batch, {
+    file: 'suspend.json',
+    node: encodeNode(builtIn['thread-suspend'], payload),
+    typeName: 'thread-suspend',
+    files,
+    parents: [state.head.id],
+    author: roleIdentity(draft.role, draft.agent.name),
+    atMs,
+    subject: `${draft.role} waits: ${draft.reason}`,
+    body: draft.text ?? '',
+    bodyPath: 'output.md',
+    trailers: { role: draft.role, status: 'suspended', agent: draft.agent.name },
+  });
+  const edits = [{ name: activeRef(state.id), expected: state.head.id, value: tip }];
+  await moveThread(repository, state.id, batch, tip, edits, { keep: false });
+  return advanceThread(state, await readThreadCommit(repository, tip), '');
+}

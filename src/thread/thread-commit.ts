@@ -1,0 +1,79 @@
+import { readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { IndexEntry } from '../cas/index-blob.ts';
+import type { StoredNode } from '../cas/node-source.ts';
+import type { Commit } from '../git/commit.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { readCommit } from '../git/read.ts';
+import type { Repository } from '../git/repository.ts';
+import { builtIn } from '../schema/built-in.ts';
+import type { Content, ThreadEnd, ThreadResume, ThreadStart, ThreadStep, ThreadSuspend } from '../schema/built-in.ts';
+import { CorruptThread } from './thread-errors.ts';
+
+/** A commit of a thread with the node that makes it one; `kind` says which file of its tree that node is. */
+export type ThreadCommit = {
+  id: ObjectId;
+  commit: Commit;
+  /** Every node of the tree. */
+  index: readonly IndexEntry[];
+  /** The hash of `node`. */
+  hash: NodeHash;
+} & ThreadEvent;
+
+/** The node of a thread's commit. */
+export type ThreadEvent =
+  | { kind: 'start'; node: ThreadStart }
+  | { kind: 'step'; node: ThreadStep }
+  | { kind: 'suspend'; node: ThreadSuspend }
+  | { kind: 'resume'; node: ThreadResume }
+  | { kind: 'end'; node: ThreadEnd };
+
+export type ThreadCommitKind = ThreadEvent['kind'];
+
+/** The file that tells a commit's kind, and the type its node must have. */
+const files: Record<string, { kind: ThreadCommitKind; type: NodeHash }> = {
+  'start.json': { kind: 'start', type: builtIn['thread-start'] },
+  'step.json': { kind: 'step', type: builtIn['thread-step'] },
+  'suspend.json': { kind: 'suspend', type: builtIn['thread-suspend'] },
+  'resume.json': { kind: 'resume', type: builtIn['thread-resume'] },
+  'end.json': { kind: 'end', type: builtIn['thread-end'] },
+};
+
+/**
+ * Reads a commit as part of a thread, verifying the node it carries.
+ * @throws {CorruptThread} if its tree has none of the five node files, or a damaged one
+ */
+export async function readThreadCommit(repository: Repository, id: ObjectId): Promise<ThreadCommit> {
+  const commit = await readCommit(repository.objects, id);
+  const index = await readCommitIndex(repository, id);
+  const entry = index.find((candidate) => candidate.path in files);
+  const file = entry && files[entry.path];
+  if (!entry || !file) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
+  const node = await readNodeAt(repository, entry);
+  if (node.type !== file.type) throw new CorruptThread(id, `${entry.path} has the type ${node.type}`);
+  // The type was compared just now, and uwf writes no node that does not match its type's schema; what is
+  // fetched is validated before a ref names it.
+  const event = { kind: file.kind, node: node.payload } as ThreadEvent;
+  return { id, commit, index, hash: entry.hash, ...event };
+}
+
+/** Reads the node at a path of a thread's commit, or `undefined` if there is none. */
+export async function findNodeAt(
+  repository: Repository,
+  commit: ThreadCommit,
+  path: string,
+): Promise<StoredNode | undefined> {
+  const entry = commit.index.find((candidate) => candidate.path === path);
+  return entry && (await readNodeAt(repository, entry));
+}
+
+/**
+ * Reads the text of a content node that lies in a thread's commit.
+ * @throws {CorruptThread} if the commit does not have it, or it is no content
+ */
+export async function readTextAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string> {
+  const node = await findNodeAt(repository, commit, path);
+  if (node?.type !== builtIn.content) throw new CorruptThread(commit.id, `${path} is no content node`);
+  // Of content type: the schema gives it `text`.
+  return (node.payload as Content).text;
+}

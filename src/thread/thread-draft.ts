@@ -1,0 +1,86 @@
+import { encodeNode, type EncodedNode } from '../cas/node.ts';
+import { pathName, writeNodeTree, type NodeFile } from '../cas/node-tree.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectBatch } from '../git/object-batch.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { Identity, Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import { builtIn, type AgentRecord, type Usage } from '../schema/built-in.ts';
+import { commitMessage, type Trailers } from './commit-message.ts';
+
+/** A thread's commit that is about to be written. */
+export type CommitDraft = {
+  /** The node that makes it one, and its file: `step.json`. */
+  file: string;
+  node: EncodedNode;
+  /** The other nodes of the tree. */
+  files: readonly NodeFile[];
+  /** Subtrees that carry an index of their own. */
+  subtrees?: readonly { path: string; id: ObjectId }[];
+  parents: readonly ObjectId[];
+  author: Identity;
+  atMs: number;
+  subject: string;
+  body: string;
+  bodyPath: string;
+  trailers?: Omit<Trailers, 'node' | 'type'>;
+  typeName: string;
+};
+
+/** Adds a thread's commit, with its tree, to a batch. Nothing is written to the repository yet. */
+export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): ObjectId {
+  const tree = writeNodeTree(
+    batch,
+    [{ path: draft.file, node: draft.node }, ...draft.files],
+    (draft.subtrees ?? []).map((subtree) => ({ ...subtree, mode: '040000' })),
+  );
+  return batch.addCommit({
+    tree,
+    parents: [...new Set(draft.parents)],
+    author: { ...draft.author, atMs: draft.atMs },
+    committer: { ...repository.committer, atMs: draft.atMs },
+    message: commitMessage(draft.subject, draft.body, draft.bodyPath, {
+      node: draft.node.hash,
+      type: draft.typeName,
+      ...draft.trailers,
+    }),
+  });
+}
+
+/** Encodes a text as a content node; `refs` are what was put under the thread while it was written. */
+export function contentNode(text: string, refs: readonly NodeHash[] = []): EncodedNode {
+  return encodeNode(builtIn.content, refs.length === 0 ? { text } : { text, refs: [...refs] });
+}
+
+/** Encodes the record of an agent. */
+export function agentNode(agent: AgentRecord): EncodedNode {
+  return encodeNode(builtIn.agent, agent);
+}
+
+/** A reply that was not accepted, as the engine hands it over. */
+export type AttemptDraft = { text: string; errors: readonly string[]; usage: Usage | null };
+
+/** The files of the failed attempts, and their hashes in order. */
+export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFile[]; hashes: NodeHash[] } {
+  const files: NodeFile[] = [];
+  const hashes: NodeHash[] = [];
+  for (const [i, attempt] of attempts.entries()) {
+    const folder = `attempts/${String(i + 1).padStart(2, '0')}`;
+    const content = contentNode(attempt.text);
+    const payload: JsonObject = { content: content.hash, errors: [...attempt.errors], usage: attempt.usage };
+    const node = encodeNode(builtIn.attempt, payload);
+    files.push({ path: `${folder}/attempt.json`, node }, { path: `${folder}/output.md`, node: content });
+    hashes.push(node.hash);
+  }
+  return { files, hashes };
+}
+
+/** Where a node that was put, or copied in, lies in a step's tree. */
+export function artifactFile(node: EncodedNode): NodeFile {
+  return { path: `artifacts/${node.hash}.${node.type === builtIn.content ? 'md' : 'json'}`, node };
+}
+
+/** Who wrote a step, as `git log` shows it: the role, at its agent. */
+export function roleIdentity(role: string, agent: string): Identity {
+  return { name: role, email: `${pathName(agent)}@uwf` };
+}

@@ -1,0 +1,77 @@
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { ThreadId } from './thread-id.ts';
+
+/** No thread has this id or prefix. */
+export class ThreadNotFound extends UwfError {
+  readonly text: string;
+  constructor(text: string) {
+    super(`there is no thread '${text}'`, {
+      code: 'thread-not-found',
+      kind: 'usage',
+      hint: "run 'uwf thread list --all' to see every thread",
+    });
+    this.text = text;
+  }
+}
+
+/** A prefix that several threads share. */
+export class AmbiguousThread extends UwfError {
+  readonly candidates: readonly ThreadId[];
+  constructor(text: string, candidates: readonly ThreadId[]) {
+    super(`'${text}' could be any of ${candidates.length} threads: ${candidates.slice(0, 5).join(', ')}`, {
+      code: 'ambiguous-thread',
+      kind: 'usage',
+      hint: 'give more characters',
+    });
+    this.candidates = candidates;
+  }
+}
+
+/** Somebody else wrote to the thread first. What was written is kept as a fork, if it was worth keeping. */
+export class ThreadMoved extends UwfError {
+  readonly thread: ThreadId;
+  /** The fork that keeps the loser's commit; `undefined` when nothing was worth keeping. */
+  readonly fork: ThreadId | undefined;
+  readonly head: ObjectId | undefined;
+  constructor(thread: ThreadId, fork: ThreadId | undefined, head: ObjectId | undefined) {
+    super(
+      fork === undefined
+        ? `thread ${thread} moved on while this was being written`
+        : `thread ${thread} moved on while this step ran; the finished step is kept as thread ${fork}`,
+      {
+        code: 'thread-moved',
+        kind: 'conflict',
+        hint: fork === undefined ? 'look at the thread again and repeat' : `run 'uwf thread show ${fork}' to see it`,
+      },
+    );
+    this.thread = thread;
+    this.fork = fork;
+    this.head = head;
+  }
+}
+
+/** A thread's commits or nodes are not what they have to be. */
+export class CorruptThread extends UwfError {
+  readonly commit: ObjectId;
+  constructor(commit: ObjectId, what: string, cause?: unknown) {
+    super(`commit ${commit} is not a sound part of a thread: ${what}`, {
+      code: 'corrupt-thread',
+      kind: 'data',
+      hint: `look at it with 'git show --stat ${commit}' and check the repository with 'git fsck'`,
+      cause,
+    });
+    this.commit = commit;
+  }
+}
+
+/** Something was asked of a thread that its state does not allow. */
+export class WrongThreadState extends UwfError {
+  readonly thread: ThreadId;
+  readonly status: string;
+  constructor(thread: ThreadId, status: string, what: string, hint: string) {
+    super(`thread ${thread} is ${status}: ${what}`, { code: 'wrong-thread-state', kind: 'usage', hint });
+    this.thread = thread;
+    this.status = status;
+  }
+}

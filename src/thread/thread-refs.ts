@@ -1,0 +1,41 @@
+import { parseRefName } from '../git/ref-name.ts';
+import type { RefName } from '../git/ref-store.ts';
+import { isThreadId, type ThreadId } from './thread-id.ts';
+
+/** Where active threads live. */
+export const ACTIVE_PREFIX = 'refs/threads/';
+/** Where ended threads live, by the UTC date of their end. */
+export const HISTORY_PREFIX = 'refs/history/';
+
+/** The ref of an active thread. */
+export function activeRef(id: ThreadId): RefName {
+  return parseRefName(ACTIVE_PREFIX + id);
+}
+
+/** The ref of a thread that ended at this time. */
+export function historyRef(id: ThreadId, completedAtMs: number): RefName {
+  return parseRefName(`${HISTORY_PREFIX}${utcDate(completedAtMs)}/${id}`);
+}
+
+/** The ref that pins what was put under a thread and not yet taken in by a step. */
+export function scratchRef(id: ThreadId): RefName {
+  return parseRefName(`refs/uwf/scratch/${id}`);
+}
+
+/** The ref that pins what was put without a thread. */
+export const PINS_REF: RefName = parseRefName('refs/uwf/pins');
+
+/** The thread a ref belongs to, or `undefined` for a ref that is no thread's. */
+export function threadOfRef(ref: RefName): { id: ThreadId; isHistory: boolean } | undefined {
+  const isHistory = ref.startsWith(HISTORY_PREFIX);
+  const rest = isHistory
+    ? ref.slice(HISTORY_PREFIX.length).replace(/^\d{4}-\d{2}-\d{2}\//, '')
+    : ref.startsWith(ACTIVE_PREFIX)
+      ? ref.slice(ACTIVE_PREFIX.length)
+      : '';
+  return isThreadId(rest) ? { id: rest, isHistory } : undefined;
+}
+
+function utcDate(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 10);
+}

@@ -1,0 +1,89 @@
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import { readChain } from './chain.ts';
+import { CorruptThread } from './thread-errors.ts';
+import { readTextAt, type ThreadCommit } from './thread-commit.ts';
+import type { ThreadId } from './thread-id.ts';
+
+/** A thread's commit of one kind. */
+export type CommitOf<K extends ThreadCommit['kind']> = Extract<ThreadCommit, { kind: K }>;
+
+/** A step with the text of its reply. */
+export type StepEntry = { commit: CommitOf<'step'>; text: string };
+
+/**
+ * A thread as its chain tells it, read at one head. A value: it does not follow what is written later.
+ */
+export type ThreadState = {
+  /** The id its ref has; forks have their own, and share `start.node.id`. */
+  id: ThreadId;
+  head: ThreadCommit;
+  start: CommitOf<'start'>;
+  prompt: string;
+  /** Oldest first. */
+  steps: readonly StepEntry[];
+  /** The suspensions and resumptions after the last step, oldest first. */
+  pauses: readonly CommitOf<'suspend' | 'resume'>[];
+  /** How many steps there were when a person last resumed the thread; limits count from there. */
+  stepsAtLastResume: number;
+  end: CommitOf<'end'> | undefined;
+};
+
+/**
+ * Reads a whole thread.
+ * @throws {CorruptThread} if its chain is not what storage promises
+ */
+export async function readThread(repository: Repository, id: ThreadId, head: ObjectId): Promise<ThreadState> {
+  const commits: ThreadCommit[] = [];
+  for await (const commit of readChain(repository, head)) commits.push(commit);
+  const first = commits.at(-1);
+  if (first?.kind !== 'start') throw new CorruptThread(head, 'its chain has no start');
+  let state: ThreadState = {
+    id,
+    head: first,
+    start: first,
+    prompt: await readTextAt(repository, first, 'prompt.md'),
+    steps: [],
+    pauses: [],
+    stepsAtLastResume: 0,
+    end: undefined,
+  };
+  const steps: StepEntry[] = [];
+  for (const commit of commits.toReversed().slice(1)) {
+    if (commit.kind === 'step') steps.push({ commit, text: await readTextAt(repository, commit, 'output.md') });
+    state = { ...advance(state, commit), steps };
+  }
+  return state;
+}
+
+/** The state after one more commit, its reply's text given if it is a step. */
+export function advanceThread(state: ThreadState, commit: ThreadCommit, text: string): ThreadState {
+  const next = advance(state, commit);
+  return commit.kind === 'step' ? { ...next, steps: [...state.steps, { commit, text }] } : next;
+}
+
+function advance(state: ThreadState, commit: ThreadCommit): ThreadState {
+  switch (commit.kind) {
+    case 'start':
+      throw new CorruptThread(commit.id, 'a second start in one chain');
+    case 'step':
+      return { ...state, head: commit, pauses: [] };
+    case 'suspend':
+      return { ...state, head: commit, pauses: [...state.pauses, commit] };
+    case 'resume':
+      return {
+        ...state,
+        head: commit,
+        pauses: [...state.pauses, commit],
+        stepsAtLastResume: state.steps.length,
+      };
+    case 'end':
+      return { ...state, head: commit, end: commit };
+  }
+}
+
+/** The last step's hash, or the start's: what a child's `parentState` and a step's `previous` point at. */
+export function stateHash(state: ThreadState): NodeHash {
+  return state.steps.at(-1)?.commit.hash ?? state.start.hash;
+}

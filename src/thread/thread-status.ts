@@ -1,0 +1,24 @@
+import type { ThreadCommit } from './thread-commit.ts';
+
+/**
+ * What a thread does, computed from its head and from whether somebody holds its lease.
+ *
+ * - `idle`: its next step can run now
+ * - `running`: somebody works on it
+ * - `suspended`: it waits for a person
+ * - `ended`, `failed`, `cancelled`: it is over
+ * - `corrupt`: its head cannot be read
+ */
+export type ThreadStatus = 'idle' | 'running' | 'suspended' | 'ended' | 'failed' | 'cancelled' | 'corrupt';
+
+/** The status that a head commit gives a thread. */
+export function statusOfHead(head: ThreadCommit, isRunning: boolean): ThreadStatus {
+  if (head.kind === 'end') return head.node.outcome === 'completed' ? 'ended' : head.node.outcome;
+  if (isRunning) return 'running';
+  return head.kind === 'suspend' ? 'suspended' : 'idle';
+}
+
+/** Tells whether a thread with this status will never run again. */
+export function isOver(status: ThreadStatus): boolean {
+  return status === 'ended' || status === 'failed' || status === 'cancelled';
+}
