@@ -1,0 +1,104 @@
+import type * as Yaml from 'yaml';
+import type { Document, Scalar } from 'yaml';
+import type { Diagnostic } from '../diagnostic.ts';
+import { SourceText } from './source-text.ts';
+
+/** One file as the YAML parser reads it. */
+export type ParsedFile = {
+  source: SourceText;
+  /** `undefined` for a text (`.md`, `.txt` …) and for a file too broken to go on with. */
+  document: Document.Parsed | undefined;
+  /** The value of a text; `undefined` for YAML and JSON. */
+  text: string | undefined;
+  /** The `!include`s in it: the node and the name it holds. */
+  includes: { node: Scalar; reference: string }[];
+  diagnostics: Diagnostic[];
+};
+
+/** What the YAML library calls a mistake, and what its author probably meant. */
+const hints: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'indent with spaces',
+  BAD_SCALAR_START: 'put the text in double quotes',
+  BLOCK_AS_IMPLICIT_KEY: "a text with ': ' in it needs quotes",
+  BAD_INDENT: 'line it up with its neighbours',
+  MULTIPLE_DOCS: 'a workflow file holds one document; remove what follows `---`',
+};
+
+/** Mistakes that leave the rest of the document as its author meant it. */
+const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
+
+/**
+ * Parses one file: `.yaml`, `.yml` as YAML 1.2, `.json` as JSON, anything else as text.
+ *
+ * JSON is read by the YAML parser, which knows places, and by `JSON.parse`, which knows JSON.
+ */
+export async function parseFile(file: string, content: string): Promise<ParsedFile> {
+  const source = new SourceText(file, content.startsWith('\uFEFF') ? content.slice(1) : content);
+  const parsed: ParsedFile = { source, document: undefined, text: undefined, includes: [], diagnostics: [] };
+  const isJson = file.endsWith('.json');
+  if (!isJson && !/\.ya?ml$/.test(file)) return { ...parsed, text: source.text };
+
+  const found = isJson ? findJsonMistake(source) : undefined;
+  if (found !== undefined) return { ...parsed, diagnostics: [found] };
+
+  const yaml = await import('yaml');
+  const document = parseYaml(yaml, source);
+  if (!('errors' in document)) return { ...parsed, diagnostics: [document] };
+  for (const error of [...document.errors, ...document.warnings]) {
+    const [start, end] = error.pos;
+    const hint = hints[error.code];
+    parsed.diagnostics.push({
+      severity: 'error',
+      code: error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'yaml-syntax',
+      message: error.code === 'DUPLICATE_KEY' ? 'this key stands here twice' : sentence(error.message),
+      ...source.place(start, Math.max(end, start + 1)),
+      path: '',
+      ...(hint === undefined ? {} : { hint }),
+    });
+  }
+  if (document.errors.some((error) => !harmless.has(error.code))) return parsed;
+  yaml.visit(document, {
+    Scalar(_key, node) {
+      if (node.tag === '!include') parsed.includes.push({ node, reference: String(node.value) });
+    },
+  });
+  return { ...parsed, document };
+}
+
+function parseYaml(yaml: typeof Yaml, source: SourceText): Document.Parsed | Diagnostic {
+  try {
+    return yaml.parseDocument(source.text, {
+      version: '1.2',
+      schema: 'core',
+      prettyErrors: false,
+      logLevel: 'silent',
+      customTags: [{ tag: '!include', resolve: (text: string) => text }],
+    });
+  } catch (error) {
+    // The parser recurses: a file of ten thousand opening brackets ends in a RangeError.
+    return {
+      severity: 'error',
+      code: 'yaml-syntax',
+      message: error instanceof RangeError ? 'nested too deeply' : String(error),
+      ...source.place(0),
+      path: '',
+    };
+  }
+}
+
+function findJsonMistake(source: SourceText): Diagnostic | undefined {
+  try {
+    JSON.parse(source.text);
+    return undefined;
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const offset = /at position (\d+)/.exec(text)?.[1];
+    const place = source.place(offset === undefined ? source.text.trimEnd().length - 1 : Number(offset));
+    const message = `not JSON: ${text.replace(/ in JSON at position.*$/s, '')}`;
+    return { severity: 'error', code: 'json-syntax', message, ...place, path: '' };
+  }
+}
+
+function sentence(message: string): string {
+  return message.charAt(0).toLowerCase() + message.slice(1);
+}

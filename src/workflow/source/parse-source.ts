@@ -1,0 +1,32 @@
+import type { JsonValue } from '../../json.ts';
+import type { Diagnostic } from '../diagnostic.ts';
+import { Report } from '../report.ts';
+import { loadSources } from './load-sources.ts';
+import { readValues } from './read-values.ts';
+import { SourceMap } from './source-map.ts';
+import type { SourceReader } from './source-reader.ts';
+import type { SourceText } from './source-text.ts';
+
+/** A workflow's file, and what it includes, as one JSON value whose parts know where they stand. */
+export type ParsedSource = {
+  /** `undefined` when the file is too broken to go on. */
+  value: JsonValue | undefined;
+  map: SourceMap;
+  sources: ReadonlyMap<string, SourceText>;
+  diagnostics: Diagnostic[];
+};
+
+/**
+ * Parses a YAML 1.2 or JSON file with its anchors, merges and `!include`s.
+ *
+ * Mistakes of notation are diagnostics, never exceptions, all of them at once.
+ * @throws {SourceUnreadable} if the file itself cannot be read
+ */
+export async function parseSource(file: string, reader: SourceReader): Promise<ParsedSource> {
+  const loaded = await loadSources(file, reader);
+  const map = new SourceMap(loaded.root.source);
+  const report = new Report(map);
+  report.addAll(loaded.diagnostics);
+  const value = await readValues(loaded, map, report);
+  return { value, map, sources: loaded.sources, diagnostics: report.diagnostics() };
+}

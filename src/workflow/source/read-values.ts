@@ -1,0 +1,211 @@
+import type * as Yaml from 'yaml';
+import type { Alias, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Report } from '../report.ts';
+import type { LoadedSources } from './load-sources.ts';
+import type { ParsedFile } from './parse-file.ts';
+import type { Path, SourceMap } from './source-map.ts';
+import { recordScalar } from './scalar-place.ts';
+
+/** Values after aliases are written out: a bomb of nested anchors ends here. */
+const MAX_VALUES = 100_000;
+const MAX_DEPTH = 100;
+
+/** Ends the reading of a document that has grown too large. */
+class TooLarge extends Error {}
+
+type Context = {
+  yaml: typeof Yaml;
+  loaded: LoadedSources;
+  map: SourceMap;
+  report: Report;
+  /** What an alias stands for, by the order of the document. */
+  targets: Map<Alias, Node>;
+  /** The anchors being written out, against those that hold themselves. */
+  open: Set<Node>;
+  count: number;
+};
+
+/**
+ * Turns parsed YAML into a JSON value: aliases, merges (`<<`) and includes written out, the place of each key and value noted.
+ *
+ * `undefined` if there is nothing to go on with. What JSON cannot say (`.nan`, keys that are no text) is reported and left out.
+ */
+export async function readValues(
+  loaded: LoadedSources,
+  map: SourceMap,
+  report: Report,
+): Promise<JsonValue | undefined> {
+  const yaml = await import('yaml');
+  const context: Context = { yaml, loaded, map, report, targets: new Map(), open: new Set(), count: 0 };
+  for (const file of [loaded.root, ...loaded.included.values()]) findTargets(context, file);
+  try {
+    return readFile(context, loaded.root, []);
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error;
+    report.error('too-large', [], error.message, { hint: 'look for anchors that repeat anchors' });
+    return undefined;
+  }
+}
+
+function findTargets({ yaml, targets }: Context, { document }: ParsedFile): void {
+  if (document === undefined) return;
+  const anchors = new Map<string, Node>();
+  yaml.visit(document, {
+    Node(_key, node) {
+      if (yaml.isAlias(node)) {
+        const target = anchors.get(node.source);
+        if (target !== undefined) targets.set(node, target);
+      } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+}
+
+function readFile(context: Context, file: ParsedFile, path: Path): JsonValue | undefined {
+  if (file.text !== undefined) {
+    context.map.setValue(path, file.source, 0, file.text.length, { kind: 'verbatim', start: 0 });
+    return file.text;
+  }
+  return file.document === undefined ? undefined : readNode(context, file, file.document.contents, path);
+}
+
+function readNode(context: Context, file: ParsedFile, node: unknown, path: Path): JsonValue | undefined {
+  const { yaml, map } = context;
+  context.count += 1;
+  if (context.count > MAX_VALUES)
+    throw new TooLarge(`holds more than ${MAX_VALUES} values once its aliases are written out`);
+  if (path.length > MAX_DEPTH) throw new TooLarge(`is nested more than ${MAX_DEPTH} deep`);
+  if (!yaml.isNode(node)) return null;
+  if (yaml.isAlias(node)) return readAlias(context, file, node, path);
+  const included = context.loaded.included.get(node);
+  if (included !== undefined) return readFile(context, included, path);
+  const [start, end] = node.range ?? [0, 0];
+  if (yaml.isMap(node)) {
+    map.setValue(path, file.source, start, end);
+    return readMap(context, file, node, path);
+  }
+  if (yaml.isSeq(node)) {
+    map.setValue(path, file.source, start, end);
+    return readSequence(context, file, node, path);
+  }
+  recordScalar(map, file.source, node, path);
+  return readScalar(context, node, path);
+}
+
+function readAlias(context: Context, file: ParsedFile, alias: Alias, path: Path): JsonValue | undefined {
+  const target = context.targets.get(alias);
+  // The parser has reported an alias without an anchor.
+  if (target === undefined) return undefined;
+  if (context.open.has(target)) {
+    context.report.error('alias-cycle', path, `*${alias.source} stands inside what it names`);
+    return undefined;
+  }
+  context.open.add(target);
+  try {
+    return readNode(context, file, target, path);
+  } finally {
+    context.open.delete(target);
+  }
+}
+
+function readScalar({ report }: Context, node: Scalar, path: Path): JsonValue | undefined {
+  // The file behind it could not be read; that is reported where it was tried.
+  if (node.tag === '!include') return undefined;
+  const { value } = node;
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  report.error('not-json', path, `${node.source ?? 'this'} is nothing that JSON can carry`);
+  return undefined;
+}
+
+function readSequence(context: Context, file: ParsedFile, node: YAMLSeq, path: Path): JsonValue[] {
+  const opened = open(context, node);
+  const items = node.items.map((item, index) => readNode(context, file, item, [...path, index]) ?? null);
+  opened();
+  return items;
+}
+
+function readMap(context: Context, file: ParsedFile, node: YAMLMap, path: Path): JsonObject {
+  const opened = open(context, node);
+  const result: JsonObject = {};
+  const own = new Set(node.items.map((pair) => keyText(context, pair)));
+  for (const pair of node.items) {
+    const key = keyText(context, pair);
+    if (key === undefined) {
+      context.report.error('bad-key', path, 'a key must be a text', {
+        hint: 'a value that begins with {{ needs quotes around it',
+      });
+    } else if (isMerge(context, pair)) {
+      mergeInto(context, file, result, own, pair, path);
+    } else {
+      setKeyPlace(context, file, pair, [...path, key]);
+      const value = readNode(context, file, pair.value, [...path, key]);
+      if (value !== undefined) define(result, key, value);
+    }
+  }
+  opened();
+  return result;
+}
+
+/** Source: the merge key of YAML 1.1 (yaml.org/type/merge.html), which 1.2 dropped and everybody still writes. */
+function mergeInto(
+  context: Context,
+  file: ParsedFile,
+  result: JsonObject,
+  own: Set<string | undefined>,
+  pair: Pair,
+  path: Path,
+): void {
+  const { yaml, report } = context;
+  const list: unknown[] = yaml.isSeq(pair.value) ? pair.value.items : [pair.value];
+  for (const item of list) {
+    const node = yaml.isAlias(item) ? context.targets.get(item) : item;
+    if (!yaml.isMap(node)) {
+      report.error('bad-merge', path, '<< takes a map, or a list of maps');
+      continue;
+    }
+    if (context.open.has(node)) {
+      report.error('alias-cycle', path, '<< merges a map into itself');
+      continue;
+    }
+    for (const inner of node.items) {
+      const key = keyText(context, inner);
+      if (isMerge(context, inner)) mergeInto(context, file, result, own, inner, path);
+      else if (key !== undefined && !own.has(key) && !Object.hasOwn(result, key)) {
+        setKeyPlace(context, file, inner, [...path, key]);
+        const value = readNode(context, file, inner.value, [...path, key]);
+        if (value !== undefined) define(result, key, value);
+      }
+    }
+  }
+}
+
+function isMerge({ yaml }: Context, pair: Pair): boolean {
+  return yaml.isScalar(pair.key) && pair.key.value === '<<' && pair.key.type === 'PLAIN';
+}
+
+function keyText({ yaml, targets }: Context, pair: Pair): string | undefined {
+  const key = yaml.isAlias(pair.key) ? targets.get(pair.key) : pair.key;
+  if (!yaml.isScalar(key) || key.value === null) return undefined;
+  return typeof key.value === 'string' ? key.value : key.source;
+}
+
+function setKeyPlace({ yaml, map }: Context, file: ParsedFile, pair: Pair, path: Path): void {
+  if (!yaml.isNode(pair.key)) return;
+  const [start, end] = pair.key.range ?? [0, 0];
+  map.setKey(path, file.source, start, end);
+}
+
+/** Marks a collection as being written out; the result ends that. */
+function open(context: Context, node: Node): () => void {
+  const added = !context.open.has(node);
+  context.open.add(node);
+  return () => {
+    if (added) context.open.delete(node);
+  };
+}
+
+/** Sets a key as data, `__proto__` included. */
+function define(object: JsonObject, key: string, value: JsonValue): void {
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}

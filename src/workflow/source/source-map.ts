@@ -1,0 +1,103 @@
+import type { Place, SourceText } from './source-text.ts';
+
+/** Where something lies in a parsed value: `['roles', 'writer', 'limits']`. Array items are numbers. */
+export type Path = readonly (string | number)[];
+
+type Span = { source: SourceText; start: number; end: number };
+
+/** How the characters of a string value lie in its file. */
+type Layout =
+  /** One after the other, from `start`. */
+  | { kind: 'verbatim'; start: number }
+  /** As the lines of a block scalar, each behind `indent` columns, from `firstLine` on. */
+  | { kind: 'block'; firstLine: number; indent: number };
+
+type Entry = { key?: Span; value?: Span; layout?: Layout };
+
+/** What a diagnostic points at: the key, the value, or a character of a string value. */
+export type Target = 'key' | 'value' | { offset: number; length?: number };
+
+/** Writes a path as people read it: `moderator[3].when`. */
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else if (/^[\w$-]+$/.test(part)) text += text === '' ? part : `.${part}`;
+    else text += `[${JSON.stringify(part)}]`;
+  }
+  return text;
+}
+
+/**
+ * Remembers where each key and value of a parsed document stands, over the files it was put together from.
+ *
+ * A value that an alias or a merge brought in stands where its anchor stands.
+ */
+export class SourceMap {
+  readonly #root: SourceText;
+  readonly #entries: Map<string, Entry> = new Map();
+
+  constructor(root: SourceText) {
+    this.#root = root;
+  }
+
+  setKey(path: Path, source: SourceText, start: number, end: number): void {
+    this.#entry(path).key = { source, start, end };
+  }
+
+  setValue(path: Path, source: SourceText, start: number, end: number, layout?: Layout): void {
+    const entry = this.#entry(path);
+    entry.value = { source, start, end };
+    if (layout !== undefined) entry.layout = layout;
+  }
+
+  /** The place of a path; of the nearest thing around it, if the path itself is not in the file. */
+  place(path: Path, target: Target = 'value'): Place {
+    for (let depth = path.length; depth >= 0; depth -= 1) {
+      const entry = this.#entries.get(JSON.stringify(path.slice(0, depth)));
+      if (entry === undefined) continue;
+      if (depth < path.length) return place(entry.key ?? entry.value) ?? this.#root.place(0);
+      if (typeof target === 'object') {
+        const inside = placeInside(entry, target.offset, target.length ?? 1);
+        if (inside !== undefined) return inside;
+      }
+      const span = target === 'key' ? (entry.key ?? entry.value) : (entry.value ?? entry.key);
+      return place(span) ?? this.#root.place(0);
+    }
+    return this.#root.place(0);
+  }
+
+  #entry(path: Path): Entry {
+    const id = JSON.stringify(path);
+    const known = this.#entries.get(id);
+    if (known !== undefined) return known;
+    const entry: Entry = {};
+    this.#entries.set(id, entry);
+    return entry;
+  }
+}
+
+function place(span: Span | undefined): Place | undefined {
+  return span?.source.place(span.start, span.end);
+}
+
+function placeInside(entry: Entry, offset: number, length: number): Place | undefined {
+  const { value, layout } = entry;
+  if (value === undefined || layout === undefined) return undefined;
+  if (layout.kind === 'verbatim') {
+    const start = layout.start + offset;
+    return value.source.place(start, start + length);
+  }
+  // The offset counts characters of the value; walk down the lines of the file until they are used up.
+  let rest = offset;
+  for (let number = layout.firstLine; ; number += 1) {
+    const line = value.source.line(number);
+    if (line === undefined) return undefined;
+    const content = Math.max(0, line.length - layout.indent);
+    if (rest <= content) {
+      const start = value.source.lineStart(number) + Math.min(layout.indent, line.length) + rest;
+      return value.source.place(start, start + length);
+    }
+    rest -= content + 1;
+  }
+}
