@@ -1,0 +1,58 @@
+import { basename, dirname, extname } from 'node:path';
+import type { Reduction } from '../notation/reduce-workflow.ts';
+import type { Report } from '../report.ts';
+import { END, RESUME, START } from '../definition.ts';
+
+/** What a workflow may be called: a path component, and a component of a ref name. */
+export const workflowNamePattern: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+// Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case.
+const roleNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const nameRule = 'a name has up to 64 of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit';
+
+/** Tells why a text cannot name a workflow; `undefined` if it can. */
+export function whyNoWorkflowName(name: string): string | undefined {
+  if (!workflowNamePattern.test(name)) return nameRule;
+  // Source: git-check-ref-format(1), for the name becomes a ref.
+  if (name.includes('..')) return "git allows no '..' in a ref name";
+  if (name.endsWith('.') || name.endsWith('.lock')) return "git allows no ref name that ends in '.' or '.lock'";
+  return undefined;
+}
+
+/** The name that a workflow file's path asks for: its stem, or for `index.yaml` its folder's name. */
+export function nameFromPath(file: string): string {
+  const stem = basename(file, extname(file));
+  return stem === 'index' ? basename(dirname(file)) : stem;
+}
+
+/**
+ * Checks the names of the workflow and of its roles.
+ * @param file the file it stands in, whose stem has to be the name; absent for a definition that came from no file
+ */
+export function checkNames(report: Report, reduction: Reduction, file: string | undefined): void {
+  const { name } = reduction.definition;
+  const path = ['name'];
+  if (name !== '') {
+    const reason = whyNoWorkflowName(name);
+    if (reason !== undefined) report.error('bad-name', path, `'${name}' cannot name a workflow`, { hint: reason });
+    if (file !== undefined && nameFromPath(file) !== name) {
+      report.error('name-mismatch', path, `the workflow is called '${name}' but its file '${basename(file)}'`, {
+        hint: `rename one of them: a workflow is found by its file's name`,
+      });
+    }
+  }
+  for (const role of reduction.roles) {
+    if (isReserved(role.name)) {
+      report.error('reserved-name', role.path, `'${role.name}' is reserved and cannot name a role`, {
+        hint: `${START}, ${RESUME}, ${END} and names that begin with $ have a meaning of their own`,
+        at: 'key',
+      });
+    } else if (!roleNamePattern.test(role.name)) {
+      report.error('bad-name', role.path, `'${role.name}' cannot name a role`, { hint: nameRule, at: 'key' });
+    }
+  }
+}
+
+function isReserved(name: string): boolean {
+  return name.startsWith('$') || name.startsWith('__');
+}

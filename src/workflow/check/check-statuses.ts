@@ -1,0 +1,127 @@
+import { didYouMean, listNames } from '../did-you-mean.ts';
+import type { SourceRule } from '../notation/read-rules.ts';
+import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
+import type { Report, ReportOptions } from '../report.ts';
+import { isUnconditional, splitRules } from './live-rules.ts';
+import type { SchemaShape } from './schema-shape.ts';
+
+/** The statuses of the last step for which a rule can hold; `undefined` where its condition does not go by them alone. */
+export type StatusesOf = (rule: SourceRule) => readonly string[] | undefined;
+
+/**
+ * Compares the statuses a role can report with the rules that lead on from it.
+ * @param shapes what the schemas say, by role; a role without one is passed over
+ */
+export function checkStatuses(
+  report: Report,
+  reduction: Reduction,
+  shapes: ReadonlyMap<string, SchemaShape>,
+  statusesOf: StatusesOf,
+): void {
+  const { live } = splitRules(reduction.rules);
+  for (const role of reduction.roles) {
+    const shape = shapes.get(role.name);
+    const rules = live.filter(({ rule }) => rule.from === role.name);
+    if (shape === undefined) continue;
+    const statuses = shape.statuses;
+    if (statuses?.includes('$SUSPEND')) {
+      report.error(
+        'reserved-status',
+        [...role.schemaPath, ...shape.statusPath('$SUSPEND')],
+        `role '${role.name}' lists $SUSPEND, which every role may report`,
+        {
+          hint: 'remove it from the schema; suspending needs no edge',
+        },
+      );
+    }
+    if (rules.length === 0) continue;
+    const isGraph = rules.every((rule) => rule.status !== undefined);
+    if (isGraph && statuses === undefined) reportOpenStatus(report, role, shape, rules);
+    if (isGraph && statuses !== undefined && !shape.isStatusRequired) {
+      report.warning(
+        'optional-status',
+        role.schemaPath,
+        `role '${role.name}' may leave $status out, and then no edge leads on`,
+        {
+          hint: "add '$status' to 'required' of every variant",
+          at: 'key',
+        },
+      );
+    }
+    if (statuses !== undefined) reportUnknownStatuses(report, role, statuses, rules, statusesOf);
+    if (reduction.isComplete) reportGaps(report, role, shape, rules, statusesOf);
+  }
+}
+
+function reportOpenStatus(report: Report, role: SourceRole, shape: SchemaShape, rules: readonly SourceRule[]): void {
+  const listed = rules.map((rule) => rule.status).join(', ');
+  const message = shape.hasStatus
+    ? `the schema of role '${role.name}' does not list what $status can be, but its edges go by it`
+    : `role '${role.name}' reports no $status, but its edges go by it`;
+  report.error(shape.hasStatus ? 'open-status' : 'no-status', role.schemaPath, message, {
+    hint: `add to its properties: $status: { enum: [${listed}] }`,
+    at: 'key',
+  });
+}
+
+function reportUnknownStatuses(
+  report: Report,
+  role: SourceRole,
+  statuses: readonly string[],
+  rules: readonly SourceRule[],
+  statusesOf: StatusesOf,
+): void {
+  for (const rule of rules) {
+    for (const status of statusesOf(rule) ?? []) {
+      if (statuses.includes(status)) continue;
+      const place: ReportOptions = rule.when.at === undefined ? {} : { at: rule.when.at };
+      report.error(
+        'edge-without-status',
+        rule.when.path,
+        `${rule.name} waits for '${status}', which role '${role.name}' never reports`,
+        {
+          hint: didYouMean(status, statuses),
+          ...place,
+        },
+      );
+    }
+  }
+}
+
+/** What is left over when no rule holds. */
+function reportGaps(
+  report: Report,
+  role: SourceRole,
+  shape: SchemaShape,
+  rules: readonly SourceRule[],
+  statusesOf: StatusesOf,
+): void {
+  if (rules.some(isUnconditional)) return;
+  const handled = rules.map(statusesOf);
+  const { statuses } = shape;
+  if (statuses !== undefined && handled.every((list) => list !== undefined)) {
+    const covered = new Set(handled.flat());
+    for (const status of statuses) {
+      if (covered.has(status) || status === '$SUSPEND') continue;
+      report.error(
+        'status-without-edge',
+        [...role.schemaPath, ...shape.statusPath(status)],
+        `role '${role.name}' can report '${status}', but no rule leads on from there`,
+        {
+          hint: covered.size > 0 ? `there are rules for ${listNames([...covered])}` : undefined,
+        },
+      );
+    }
+    return;
+  }
+  if (rules.every((rule) => rule.status !== undefined)) return;
+  report.warning(
+    'no-fallback',
+    role.path,
+    `all rules that lead on from role '${role.name}' have conditions; when none holds the thread fails`,
+    {
+      hint: "let the last of them be 'when: null'",
+      at: 'key',
+    },
+  );
+}

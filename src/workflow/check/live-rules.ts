@@ -1,0 +1,25 @@
+import type { SourceRule } from '../notation/read-rules.ts';
+
+/** A rule that an earlier one of the same role keeps from ever being asked. */
+export type ShadowedRule = { rule: SourceRule; by: SourceRule };
+
+/** Splits rules into those that can decide and those that stand behind one that always decides before them. */
+export function splitRules(rules: readonly SourceRule[]): { live: SourceRule[]; shadowed: ShadowedRule[] } {
+  const live: SourceRule[] = [];
+  const shadowed: ShadowedRule[] = [];
+  for (const rule of rules) {
+    const by = live.find(
+      (earlier) =>
+        earlier.rule.from === rule.rule.from &&
+        (isUnconditional(earlier) || earlier.rule.when?.trim() === rule.rule.when?.trim()),
+    );
+    if (by === undefined) live.push(rule);
+    else shadowed.push({ rule, by });
+  }
+  return { live, shadowed };
+}
+
+/** Whether a rule holds whatever was reported. */
+export function isUnconditional({ rule }: SourceRule): boolean {
+  return rule.when === null || rule.when.trim() === 'true';
+}

@@ -1,0 +1,218 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { Path } from '../source/source-map.ts';
+
+/** One way in which a reply can satisfy a schema, as far as routing and templates care. */
+type Variant = {
+  /** The values `$status` can have; `undefined` where the schema does not say. */
+  statuses: ReadonlySet<string> | undefined;
+  /** The names of the properties it declares. */
+  fields: ReadonlySet<string>;
+  /** The schema invites other properties, or refers to what cannot be looked into. */
+  isOpen: boolean;
+  isStatusRequired: boolean;
+  isStatusDeclared: boolean;
+};
+
+/** Schemas that multiply out to more variants are taken as open: nothing is said of them rather than something wrong. */
+const MAX_VARIANTS = 256;
+
+const trivial: Variant = {
+  statuses: undefined,
+  fields: new Set(),
+  isOpen: false,
+  isStatusRequired: false,
+  isStatusDeclared: false,
+};
+
+/**
+ * What a role's schema says of its replies: the statuses it lists and the fields that come with each.
+ *
+ * Looks through properties, const, enum, oneOf, anyOf, allOf, if/then/else, dependentSchemas and local `$ref`s.
+ * It answers for the workflow's checks, not for validation: a schema it cannot see through is open.
+ */
+export class SchemaShape {
+  readonly #root: JsonObject;
+  readonly #variants: readonly Variant[];
+  readonly #statusPaths: Map<string, Path> = new Map();
+
+  constructor(schema: JsonObject) {
+    this.#root = schema;
+    this.#variants = this.#read(schema, [], new Set());
+  }
+
+  /** The statuses a reply can have, in the schema's order; `undefined` where the schema leaves them open. */
+  get statuses(): string[] | undefined {
+    const statuses = new Set<string>();
+    for (const variant of this.#variants) {
+      if (variant.statuses === undefined) return undefined;
+      for (const status of variant.statuses) statuses.add(status);
+    }
+    return [...statuses];
+  }
+
+  /** Whether the schema speaks of `$status` at all. */
+  get hasStatus(): boolean {
+    return this.#variants.some((variant) => variant.isStatusDeclared);
+  }
+
+  /** Whether every reply carries a `$status`. */
+  get isStatusRequired(): boolean {
+    return this.#variants.every((variant) => variant.isStatusRequired);
+  }
+
+  /** Where in the schema a status is listed. */
+  statusPath(status: string): Path {
+    return this.#statusPaths.get(status) ?? [];
+  }
+
+  /** The fields of replies with one of these statuses (without: of all replies), and whether there can be others. */
+  fields(statuses?: readonly string[]): { names: Set<string>; isOpen: boolean } {
+    const chosen = this.#variants.filter(
+      (variant) =>
+        statuses === undefined ||
+        variant.statuses === undefined ||
+        statuses.some((status) => variant.statuses?.has(status)),
+    );
+    const names = new Set<string>();
+    for (const variant of chosen) for (const name of variant.fields) names.add(name);
+    // No variant has the status: that is reported as such, and nothing can be said of its fields.
+    return { names, isOpen: chosen.length === 0 || chosen.some((variant) => variant.isOpen) };
+  }
+
+  #read(schema: JsonValue | undefined, path: Path, seen: ReadonlySet<JsonObject>): Variant[] {
+    if (schema === false) return [];
+    if (!isJsonObject(schema)) return [trivial];
+    // A schema that refers to itself says nothing new the second time.
+    if (seen.has(schema)) return [trivial];
+    const inner = new Set(seen).add(schema);
+    let variants = [this.#readOwn(schema, path)];
+    const product = (others: Variant[]): void => {
+      variants = variants.flatMap((left) => others.flatMap((right) => merge(left, right)));
+      if (variants.length > MAX_VARIANTS) variants = [{ ...trivial, isOpen: true, isStatusDeclared: true }];
+    };
+    const readAt = (...keys: (string | number)[]): Variant[] => {
+      let value: JsonValue | undefined = schema;
+      for (const key of keys) value = child(value, key);
+      return this.#read(value, [...path, ...keys], inner);
+    };
+    if (typeof schema['$ref'] === 'string') {
+      const target = this.#resolve(schema['$ref']);
+      product(target === undefined ? [{ ...trivial, isOpen: true }] : this.#read(target.schema, target.path, inner));
+    }
+    for (const key of ['oneOf', 'anyOf']) {
+      const list = schema[key];
+      if (Array.isArray(list)) product(list.flatMap((_item, index) => readAt(key, index)));
+    }
+    const { allOf, then, dependentSchemas } = schema;
+    if (Array.isArray(allOf)) for (const index of allOf.keys()) product(readAt('allOf', index));
+    if (then !== undefined || schema['else'] !== undefined) product([...readAt('then'), ...readAt('else')]);
+    if (isJsonObject(dependentSchemas)) {
+      for (const key of Object.keys(dependentSchemas)) product([trivial, ...readAt('dependentSchemas', key)]);
+    }
+    return variants;
+  }
+
+  #readOwn(schema: JsonObject, path: Path): Variant {
+    const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+    const status = Object.hasOwn(properties, '$status') ? properties['$status'] : undefined;
+    const required = schema['required'];
+    return {
+      statuses:
+        status === undefined ? undefined : this.#readStatuses(status, [...path, 'properties', '$status'], new Set()),
+      fields: new Set(Object.keys(properties)),
+      isOpen:
+        isPermission(schema['additionalProperties']) ||
+        isPermission(schema['unevaluatedProperties']) ||
+        schema['patternProperties'] !== undefined ||
+        schema['$dynamicRef'] !== undefined,
+      isStatusRequired: Array.isArray(required) && required.includes('$status'),
+      isStatusDeclared: status !== undefined,
+    };
+  }
+
+  #readStatuses(schema: JsonValue, path: Path, seen: ReadonlySet<JsonObject>): Set<string> | undefined {
+    if (!isJsonObject(schema) || seen.has(schema)) return undefined;
+    const inner = new Set(seen).add(schema);
+    const found: Set<string>[] = [];
+    const note = (status: JsonValue, at: Path): string[] => {
+      if (typeof status !== 'string') return [];
+      if (!this.#statusPaths.has(status)) this.#statusPaths.set(status, at);
+      return [status];
+    };
+    if (schema['const'] !== undefined) found.push(new Set(note(schema['const'], [...path, 'const'])));
+    if (Array.isArray(schema['enum'])) {
+      found.push(new Set(schema['enum'].flatMap((status, index) => note(status, [...path, 'enum', index]))));
+    }
+    if (typeof schema['$ref'] === 'string') {
+      const target = this.#resolve(schema['$ref']);
+      const statuses = target && this.#readStatuses(target.schema, target.path, inner);
+      if (statuses !== undefined) found.push(statuses);
+    }
+    for (const key of ['oneOf', 'anyOf']) {
+      const list = schema[key];
+      if (!Array.isArray(list)) continue;
+      const parts = list.map((item, index) => this.#readStatuses(item, [...path, key, index], inner));
+      if (parts.every((part) => part !== undefined)) found.push(new Set(parts.flatMap((part) => [...part])));
+    }
+    if (found.length === 0) return undefined;
+    return found.reduce(intersect);
+  }
+
+  #resolve(reference: string): { schema: JsonValue; path: Path } | undefined {
+    if (reference !== '#' && !reference.startsWith('#/')) return undefined;
+    let schema: JsonValue = this.#root;
+    const path: (string | number)[] = [];
+    for (const part of reference.split('/').slice(1)) {
+      const name = decodePointer(part);
+      const key = Array.isArray(schema) ? Number(name) : name;
+      const next = child(schema, key);
+      if (next === undefined) return undefined;
+      schema = next;
+      path.push(key);
+    }
+    return { schema, path };
+  }
+}
+
+/** Source: RFC 6901, in its URI fragment form. */
+function decodePointer(part: string): string {
+  let text = part;
+  try {
+    text = decodeURIComponent(part);
+  } catch {
+    // Not percent-encoded after all: the name is taken as it stands.
+  }
+  return text.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function child(value: JsonValue | undefined, key: string | number): JsonValue | undefined {
+  if (Array.isArray(value)) return typeof key === 'number' ? value[key] : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** Only what is said counts: JSON Schema allows other properties unless told, and nobody means that by silence. */
+function isPermission(value: JsonValue | undefined): boolean {
+  return value === true || isJsonObject(value);
+}
+
+function intersect(left: Set<string>, right: ReadonlySet<string>): Set<string> {
+  return new Set([...left].filter((item) => right.has(item)));
+}
+
+function merge(left: Variant, right: Variant): Variant[] {
+  const statuses =
+    left.statuses !== undefined && right.statuses !== undefined
+      ? intersect(new Set(left.statuses), right.statuses)
+      : (left.statuses ?? right.statuses);
+  // No status satisfies both: such a reply does not exist.
+  if (statuses?.size === 0) return [];
+  return [
+    {
+      statuses,
+      fields: new Set([...left.fields, ...right.fields]),
+      isOpen: left.isOpen || right.isOpen,
+      isStatusRequired: left.isStatusRequired || right.isStatusRequired,
+      isStatusDeclared: left.isStatusDeclared || right.isStatusDeclared,
+    },
+  ];
+}
