@@ -1,0 +1,13 @@
+import type { NodeHash } from './hash.ts';
+
+/**
+ * The meta-schema: the type of every schema node, its own included.
+ *
+ * Frozen: a test computes it from the schema. Another value would rename every node.
+ */
+// A constant of the right form, checked by a test against the schema it stands for.
+export const META_SCHEMA: NodeHash = 'AGP7SW3XXFFQA' as NodeHash;
+
+/** The type of content nodes, which alone are stored as their raw text. Frozen like {@link META_SCHEMA}. */
+// As above.
+export const CONTENT_TYPE: NodeHash = 'DZ8EJTNP1ZRV9' as NodeHash;

@@ -1,0 +1,118 @@
+import { UwfError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+import { assertJsonValue, canonicalJson } from './canonical.ts';
+import { CONTENT_TYPE } from './frozen-types.ts';
+import { hashNode, isNodeHash } from './hash.ts';
+import type { NodeHash } from './hash.ts';
+
+/** A value and the schema that describes it. */
+export type Node = {
+  /** The hash of the schema node that describes the payload. */
+  type: NodeHash;
+  payload: JsonValue;
+};
+
+/** A node with its address and the bytes it is stored as. */
+export type EncodedNode = Node & { hash: NodeHash; blob: Uint8Array };
+
+/** What is stored under a hash is another node, or no node at all. */
+export class HashMismatch extends UwfError {
+  readonly hash: NodeHash;
+  constructor(hash: NodeHash, reason: string) {
+    super(`what is stored as node ${hash} is something else: ${reason}`, {
+      code: 'hash-mismatch',
+      kind: 'data',
+      hint: "the data was changed or forged; run 'uwf fsck' and fetch the thread again",
+    });
+    this.hash = hash;
+  }
+}
+
+/** A blob says the right thing in other words: other spacing, another order of keys, a key twice. */
+export class NotCanonical extends UwfError {
+  readonly hash: NodeHash;
+  constructor(hash: NodeHash) {
+    super(`node ${hash} is not stored in its canonical form`, {
+      code: 'not-canonical',
+      kind: 'data',
+      hint: 'it was not written by uwf; store the node again',
+    });
+    this.hash = hash;
+  }
+}
+
+/**
+ * Encodes a node: its hash, and the blob that stands for it.
+ *
+ * The blob is canonical JSON of `{"payload": …, "type": …}`; a content node of text alone is that text in UTF-8, so that
+ * a reply is a readable file. The payload that comes back is the one a reader of the blob gets: detached from the value
+ * handed in, with its keys in order.
+ * @throws {NotJson} if the payload is no JSON
+ */
+export function encodeNode(type: NodeHash, payload: JsonValue): EncodedNode {
+  assertJsonValue(payload);
+  const hash = hashNode(type, payload);
+  const text = rawTextOf(type, payload);
+  if (text !== undefined) return { hash, type, payload: { text }, blob: new TextEncoder().encode(text) };
+  const json = canonicalJson({ payload, type });
+  // What canonicalJson wrote is an object with these two members.
+  const stored = JSON.parse(json) as Node;
+  return { hash, type, payload: stored.payload, blob: new TextEncoder().encode(json) };
+}
+
+/**
+ * Reads a node from its blob and proves that it is the one asked for: the hash is computed again.
+ *
+ * Whether the blob is JSON or the raw text of a content node is decided by which of the two readings gives the hash.
+ * @throws {HashMismatch} if neither does
+ * @throws {NotCanonical} if a reading does, but uwf would have written other bytes
+ */
+export function decodeNode(hash: NodeHash, blob: Uint8Array): Node {
+  const text = decodeUtf8(blob);
+  if (text === undefined) throw new HashMismatch(hash, 'it is not UTF-8');
+  const node = [readJson(text), readRaw(text)].find(
+    (reading) => reading !== undefined && hashNode(reading.type, reading.payload) === hash,
+  );
+  if (node === undefined) throw new HashMismatch(hash, 'neither its text nor its JSON has this hash');
+  if (!isSameText(node, text)) throw new NotCanonical(hash);
+  return node;
+}
+
+/** The text of a content node that holds nothing else, which is stored as it is; `undefined` for every other node. */
+function rawTextOf(type: NodeHash, payload: JsonValue): string | undefined {
+  if (type !== CONTENT_TYPE || !isJsonObject(payload)) return undefined;
+  const { text, ...others } = payload;
+  return typeof text === 'string' && Object.keys(others).length === 0 ? text : undefined;
+}
+
+function decodeUtf8(blob: Uint8Array): string | undefined {
+  try {
+    // `ignoreBOM` is the switch that keeps a byte order mark in the text.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(blob);
+  } catch {
+    return undefined;
+  }
+}
+
+function readRaw(text: string): Node {
+  return { type: CONTENT_TYPE, payload: { text } };
+}
+
+function readJson(text: string): Node | undefined {
+  // Canonical JSON of a node starts so; most replies do not, and are then not parsed in vain.
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    assertJsonValue(value);
+    if (!isJsonObject(value) || Object.keys(value).length !== 2) return undefined;
+    const { type, payload } = value;
+    return isNodeHash(type) && payload !== undefined ? { type, payload } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSameText(node: Node, text: string): boolean {
+  return (rawTextOf(node.type, node.payload) ?? canonicalJson({ payload: node.payload, type: node.type })) === text;
+}

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { ulid } from 'ulid';
+import { beforeAll, describe, expect, test } from 'vitest';
+import vectors from '../../fixtures/golden/hash-vectors.json' with { type: 'json' };
+import {
+  base32,
+  deterministicCbor,
+  digest,
+  hashBits,
+  hashNode,
+  hashSelfTyped,
+  InvalidNodeHash,
+  isNodeHash,
+  parseNodeHash,
+  prepareHashing,
+} from '../../src/cas/hash.ts';
+import type { JsonValue } from '../../src/json.ts';
+
+beforeAll(prepareHashing);
+
+describe('the published vectors', () => {
+  test.each(vectors.digest)('XXH64 of "$input" is $base32', ({ input, xxh64, base32: text }) => {
+    const bits = digest(new TextEncoder().encode(input));
+    expect(bits).toBe(BigInt(`0x${xxh64}`));
+    expect(base32(bits)).toBe(text);
+  });
+
+  test.each(vectors.cbor)('CBOR $hex', ({ value, hex }) => {
+    // The rows of the file are JSON; TypeScript sees their union with absent keys.
+    expect(Buffer.from(deterministicCbor(value as JsonValue)).toString('hex')).toBe(hex);
+  });
+
+  test.each(vectors.node)('node $hash', ({ type, payload, hash }) => {
+    // As above.
+    expect(hashNode(type, payload as JsonValue)).toBe(hash);
+  });
+
+  test.each(vectors.ulid)('ULID $ulid', ({ timestampMs, ulid: expected }) => {
+    expect(ulid(timestampMs, () => 0)).toBe(expected);
+  });
+});
+
+describe('the form of a hash', () => {
+  test.each([
+    '',
+    'eyhpv6x8xhtcs',
+    'GYHPV6X8XHTCS',
+    'EYHPV6X8XHTC',
+    'EYHPV6X8XHTCSS',
+    'EYHPV6X8XHTCI',
+    'EYHPV6X8XHTC\n',
+  ])('%j is none', (text) => {
+    expect(isNodeHash(text)).toBe(false);
+    expect(() => parseNodeHash(text)).toThrow(InvalidNodeHash);
+  });
+
+  test('every number of 64 bits has one, and comes back from it', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (bits) => {
+        const text = base32(bits);
+        expect(isNodeHash(text)).toBe(true);
+        expect(hashBits(text)).toBe(bits);
+      }),
+    );
+  });
+
+  test('sorts as the numbers do', () => {
+    const bits = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+    fc.assert(fc.property(bits, bits, (a, b) => base32(a) < base32(b) === a < b));
+  });
+});
+
+describe('hashing', () => {
+  test('does not see the order of keys', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
+        const entries = Object.entries(object);
+        // fast-check's JSON values are JSON values.
+        const [forward, backward] = [entries, entries.toReversed()].map(
+          (list) => Object.fromEntries(list) as JsonValue,
+        );
+        expect(hashSelfTyped(forward as JsonValue)).toBe(hashSelfTyped(backward as JsonValue));
+      }),
+    );
+  });
+
+  test('takes negative zero for zero', () => {
+    expect(hashSelfTyped({ a: -0 })).toBe(hashSelfTyped({ a: 0 }));
+  });
+
+  test('sees the type', () => {
+    expect(hashNode('FRBAB1BF0ZBCS', null)).not.toBe(hashNode('7VQ43ZSJTEWA7', null));
+  });
+
+  test.each(['__proto__', 'constructor', 'toString', 'length', '10'])('sees the key %s', (key) => {
+    const value: JsonValue = JSON.parse(`{"${key}": 1}`);
+    expect(hashSelfTyped(value)).not.toBe(hashSelfTyped({}));
+    expect(hashSelfTyped(value)).not.toBe(hashSelfTyped(JSON.parse(`{"${key}": 2}`)));
+  });
+});
