@@ -1,0 +1,74 @@
+import { UwfError } from '../errors.ts';
+import type { ObjectBatch } from '../git/object-batch.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { TreeEntry } from '../git/tree.ts';
+import { formatIndex, INDEX_NAME } from './index-blob.ts';
+import type { IndexEntry } from './index-blob.ts';
+import type { EncodedNode } from './node.ts';
+
+/** A node that is to be written, and where it goes. */
+export type NodeFile = { path: string; node: EncodedNode };
+
+/** A file of a tree: a node to be written, or one whose blob the repository keeps already. */
+export type TreeFile = NodeFile | IndexEntry;
+
+/** A folder that exists already and is taken over as it is. One with nodes in it carries an index of its own. */
+export type Subtree = { path: string; mode: '040000'; id: ObjectId };
+
+/** Two things were to lie at one path of a tree. */
+export class PathTaken extends UwfError {
+  readonly path: string;
+  constructor(path: string) {
+    super(`two things were to be stored at '${path}'`, { code: 'path-taken', kind: 'usage' });
+    this.path = path;
+  }
+}
+
+type Folder = Map<string, Folder | TreeEntry>;
+
+/**
+ * Adds a tree of nodes to a batch: the files, the folders their paths ask for, and the `index` that lists them.
+ *
+ * Nodes in `subtrees` are not listed: those have an index of their own. Blobs of nodes given as index entries are not
+ * added; the caller knows that the repository keeps them until the new tree does.
+ * @returns the id of the tree
+ * @throws {PathTaken} if two files share a path, or one lies where another needs a folder
+ * @throws {UnwritableObject} if git would not accept a path
+ */
+export function writeNodeTree(
+  batch: ObjectBatch,
+  files: readonly TreeFile[],
+  subtrees: readonly Subtree[] = [],
+): ObjectId {
+  const entries = files.map((file) =>
+    'node' in file ? { hash: file.node.hash, oid: batch.addBlob(file.node.blob), path: file.path } : file,
+  );
+  const root: Folder = new Map();
+  for (const { path, oid } of entries) place(root, path, { mode: '100644', id: oid });
+  for (const { path, id } of subtrees) place(root, path, { mode: '040000', id });
+  place(root, INDEX_NAME, { mode: '100644', id: batch.addBlob(formatIndex(entries)) });
+  return addFolder(batch, root);
+}
+
+function place(root: Folder, path: string, what: Omit<TreeEntry, 'name'>): void {
+  const components = path.split('/');
+  // `split` gives at least one component.
+  const name = components.pop() as string;
+  let folder = root;
+  for (const component of components) {
+    const next = folder.get(component) ?? new Map<string, Folder | TreeEntry>();
+    if (!(next instanceof Map)) throw new PathTaken(path);
+    folder.set(component, next);
+    folder = next;
+  }
+  if (folder.has(name)) throw new PathTaken(path);
+  folder.set(name, { ...what, name });
+}
+
+function addFolder(batch: ObjectBatch, folder: Folder): ObjectId {
+  const entries: TreeEntry[] = [];
+  for (const [name, content] of folder) {
+    entries.push(content instanceof Map ? { mode: '040000', name, id: addFolder(batch, content) } : content);
+  }
+  return batch.addTree(entries);
+}
