@@ -1,0 +1,117 @@
+import { ObjectTooLarge } from '../git/object-errors.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { ObjectStore } from '../git/object-store.ts';
+import { readBlob, readCommit, readTree } from '../git/read.ts';
+import type { TreeEntry } from '../git/tree.ts';
+import { prepareHashing } from './hash.ts';
+import { INDEX_NAME, InvalidIndex, parseIndex } from './index-blob.ts';
+import type { IndexEntry } from './index-blob.ts';
+import { decodeNode } from './node.ts';
+import type { StoredNode } from './node-source.ts';
+
+/** What the readers of nodes need of a repository. */
+export type NodeReader = { readonly objects: ObjectStore };
+
+/** What a commit of uwf says without its nodes being read. */
+export type CommitNodes = {
+  parents: readonly ObjectId[];
+  /** The committer's time in ms since 1970. */
+  committedAtMs: number;
+  /** The nodes of its tree, paths from the root; `undefined` if the commit is none of uwf's. */
+  entries: readonly IndexEntry[] | undefined;
+};
+
+/** Folders of a root tree whose nodes are listed in an index of their own: `workflow/` and each of `children/*`. */
+const ownIndex = 'workflow';
+const ownIndexes = 'children';
+
+const maxIndexBytes = 16 * 1024 * 1024;
+const maxCached = 2000;
+// Commits never change, so what was read of one stays true; one cache per open repository.
+const caches = new WeakMap<ObjectStore, Map<ObjectId, CommitNodes>>();
+
+/**
+ * Reads the parents of a commit and the index of its tree, together with the indexes of its `workflow/` and `children/*`.
+ *
+ * A commit whose tree has no `index`, an empty one, or something else under that name is none of uwf's: it may be a
+ * commit of the user's code that a step pins.
+ * @throws {ObjectMissing} {CorruptObject} if the commit or its tree cannot be read
+ */
+export async function readCommitNodes(repository: NodeReader, commitId: ObjectId): Promise<CommitNodes> {
+  const cache = caches.get(repository.objects) ?? new Map<ObjectId, CommitNodes>();
+  caches.set(repository.objects, cache);
+  const known = cache.get(commitId);
+  if (known !== undefined) return known;
+  const commit = await readCommit(repository.objects, commitId);
+  const entries = await readIndexes(repository.objects, await readTree(repository.objects, commit.tree));
+  const nodes = { parents: commit.parents, committedAtMs: commit.committer.atMs, entries };
+  if (cache.size >= maxCached) cache.delete(oldestKey(cache));
+  cache.set(commitId, nodes);
+  return nodes;
+}
+
+/**
+ * Lists the nodes of a commit's tree.
+ *
+ * @throws {InvalidIndex} if the commit is none of uwf's
+ */
+export async function readCommitIndex(repository: NodeReader, commitId: ObjectId): Promise<readonly IndexEntry[]> {
+  const { entries } = await readCommitNodes(repository, commitId);
+  if (entries === undefined) throw new InvalidIndex(0, `commit ${commitId} has none`);
+  return entries;
+}
+
+/**
+ * Reads the node that an index lists, and proves that it is that node.
+ *
+ * @throws {HashMismatch} {NotCanonical} if the blob is not the node of that hash
+ * @throws {ObjectMissing} if the blob is not in the repository
+ */
+export async function readNodeAt(repository: NodeReader, entry: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
+  await prepareHashing();
+  const node = decodeNode(entry.hash, await readBlob(repository.objects, entry.oid));
+  return { hash: entry.hash, oid: entry.oid, ...node };
+}
+
+async function readIndexes(objects: ObjectStore, root: readonly TreeEntry[]): Promise<IndexEntry[] | undefined> {
+  const entries = await readIndex(objects, root, '');
+  if (entries === undefined) return undefined;
+  const folders: { path: string; id: ObjectId }[] = [];
+  for (const { name, mode, id } of root) {
+    if (mode !== '040000') continue;
+    if (name === ownIndex) folders.push({ path: `${name}/`, id });
+    if (name === ownIndexes) {
+      for (const child of await readTree(objects, id)) {
+        if (child.mode === '040000') folders.push({ path: `${name}/${child.name}/`, id: child.id });
+      }
+    }
+  }
+  for (const { path, id } of folders) {
+    entries.push(...((await readIndex(objects, await readTree(objects, id), path)) ?? []));
+  }
+  return entries;
+}
+
+async function readIndex(
+  objects: ObjectStore,
+  tree: readonly TreeEntry[],
+  prefix: string,
+): Promise<IndexEntry[] | undefined> {
+  const entry = tree.find(({ name }) => name === INDEX_NAME);
+  if (entry === undefined || entry.mode !== '100644') return undefined;
+  try {
+    const blob = await readBlob(objects, entry.id, { maxBytes: maxIndexBytes });
+    const entries = parseIndex(Buffer.from(blob).toString('utf8'));
+    // No tree of uwf is without a node, but a user's code may well have an empty file of this name.
+    if (entries.length === 0) return undefined;
+    return entries.map((line) => ({ ...line, path: prefix + line.path }));
+  } catch (error) {
+    if (error instanceof InvalidIndex || error instanceof ObjectTooLarge) return undefined;
+    throw error;
+  }
+}
+
+function oldestKey<Key>(map: ReadonlyMap<Key, unknown>): Key {
+  // Only called on a full map, so there is a first key; maps keep the order of insertion.
+  return map.keys().next().value as Key;
+}

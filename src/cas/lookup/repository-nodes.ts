@@ -1,0 +1,111 @@
+import { CorruptObject } from '../../git/object-errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readNodeAt } from '../commit-nodes.ts';
+import { hashBits, InvalidNodeHash, isNodeHash } from '../hash.ts';
+import type { NodeHash } from '../hash.ts';
+import { HashMismatch, NotCanonical } from '../node.ts';
+import { HashCollision } from '../node-source.ts';
+import type { NodeSource, StoredNode } from '../node-source.ts';
+import { Lookup } from './lookup.ts';
+import type { Candidate } from './lookup.ts';
+
+/** The nodes of all threads and workflows of a repository, of its registered schemas, and of what was put. */
+export interface RepositoryNodes extends NodeSource {
+  /**
+   * Lists the hashes of nodes that start with some characters, in order; case does not matter.
+   *
+   * @throws {InvalidNodeHash} if no hash can start so
+   */
+  findByPrefix(prefix: string): Promise<NodeHash[]>;
+}
+
+const lookups = new WeakMap<Repository, Lookup>();
+
+/**
+ * The source that finds a node wherever in the repository it lies.
+ *
+ * Where two different nodes share a hash it refuses to choose (`HashCollision`); within a thread there is one
+ * (`nodesBehind`). Blobs that are gone, and blobs that turn out to be another node while the right one is there as well,
+ * are passed over.
+ */
+export function repositoryNodes(repository: Repository): RepositoryNodes {
+  const lookup = lookupOf(repository);
+  return {
+    async find(hash) {
+      const bits = hashBits(hash);
+      const places = [
+        () => lookup.known(bits, bits),
+        () => lookup.unclaimed(bits, bits),
+        async () => {
+          await lookup.update();
+          return lookup.known(bits, bits);
+        },
+      ];
+      let refused: unknown;
+      for (const candidates of places) {
+        const choice = await choose(repository, hash, await candidates());
+        if (choice.node !== undefined) return choice.node;
+        refused ??= choice.refused;
+      }
+      if (refused !== undefined) throw refused;
+      return undefined;
+    },
+    async findByPrefix(prefix) {
+      const [low, high] = bounds(prefix);
+      await lookup.update();
+      const candidates = [...lookup.known(low, high), ...(await lookup.unclaimed(low, high))];
+      const present = new Set<NodeHash>();
+      for (const { hash, oid } of candidates) if (await repository.objects.has(oid)) present.add(hash);
+      return [...present].sort();
+    },
+  };
+}
+
+/**
+ * Works the local lookup out again from the refs.
+ *
+ * @returns how many commits were read, and how many different nodes they hold
+ */
+export function reindex(repository: Repository): Promise<{ commits: number; nodes: number }> {
+  return lookupOf(repository).rebuild();
+}
+
+function lookupOf(repository: Repository): Lookup {
+  const lookup = lookups.get(repository) ?? new Lookup(repository);
+  lookups.set(repository, lookup);
+  return lookup;
+}
+
+/** The one candidate that is the node, if there is one, and else why the others are not. */
+async function choose(
+  repository: Repository,
+  hash: NodeHash,
+  candidates: readonly Candidate[],
+): Promise<{ node: StoredNode | undefined; refused: unknown }> {
+  const oids = new Set(candidates.map(({ oid }) => oid));
+  let refused: unknown;
+  let chosen: StoredNode | undefined;
+  for (const oid of oids) {
+    if (!(await repository.objects.has(oid))) continue;
+    try {
+      const node = await readNodeAt(repository, { hash, oid });
+      if (chosen !== undefined) throw new HashCollision(hash, [chosen.oid, node.oid]);
+      chosen = node;
+    } catch (error) {
+      const isRefused =
+        error instanceof HashMismatch || error instanceof NotCanonical || error instanceof CorruptObject;
+      if (!isRefused) throw error;
+      refused = error;
+    }
+  }
+  return { node: chosen, refused };
+}
+
+/** The smallest and the largest 64 bits whose hash starts with a prefix. */
+function bounds(prefix: string): [bigint, bigint] {
+  const text = prefix.toUpperCase();
+  const [first, last] = [text.padEnd(13, '0'), text.padEnd(13, 'Z')];
+  // An empty prefix fails here too, since no hash starts with Z; it would list the whole repository by mistake.
+  if (!isNodeHash(first) || !isNodeHash(last)) throw new InvalidNodeHash(prefix);
+  return [hashBits(first), hashBits(last)];
+}

@@ -1,0 +1,93 @@
+import { UwfError } from '../errors.ts';
+import { hashObject } from '../git/object-id.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { NodeHash } from './hash.ts';
+import type { EncodedNode, Node } from './node.ts';
+
+/** A node as it was found: verified, with its address and the blob it lies in. */
+export type StoredNode = Node & { hash: NodeHash; oid: ObjectId };
+
+/** Somewhere nodes can be found by hash: a thread, a repository, memory. */
+export interface NodeSource {
+  /**
+   * Finds a node; `undefined` if there is none here.
+   *
+   * What comes back has the hash that was asked for: it is computed again on every read.
+   * @throws {HashMismatch} if what is listed under the hash is another node
+   * @throws {HashCollision} if there are two different nodes of this hash here
+   */
+  find(hash: NodeHash): Promise<StoredNode | undefined>;
+}
+
+/** No node of this hash exists where it was looked for. */
+export class NodeNotFound extends UwfError {
+  readonly hash: NodeHash;
+  constructor(hash: NodeHash) {
+    super(`there is no node ${hash}`, {
+      code: 'node-not-found',
+      kind: 'data',
+      hint: "check the hash, or run 'uwf reindex' if the node should be in this repository",
+    });
+    this.hash = hash;
+  }
+}
+
+/** Two different blobs of one history claim the same hash. One of them was forged, for chance does not do that. */
+export class HashCollision extends UwfError {
+  readonly hash: NodeHash;
+  readonly oids: readonly [ObjectId, ObjectId];
+  constructor(hash: NodeHash, oids: readonly [ObjectId, ObjectId]) {
+    super(`two different objects, ${oids[0]} and ${oids[1]}, claim to be node ${hash}`, {
+      code: 'hash-collision',
+      kind: 'data',
+      hint: 'find out where the thread came from and do not go on with it',
+    });
+    this.hash = hash;
+    this.oids = oids;
+  }
+}
+
+/**
+ * Finds a node that has to be there.
+ *
+ * @throws {NodeNotFound} if it is not
+ */
+export async function getNode(source: NodeSource, hash: NodeHash): Promise<StoredNode> {
+  const node = await source.find(hash);
+  if (node === undefined) throw new NodeNotFound(hash);
+  return node;
+}
+
+/** Looks into several sources, in the order given; the first that has the node answers. */
+export function combineSources(...sources: readonly NodeSource[]): NodeSource {
+  return {
+    async find(hash) {
+      for (const source of sources) {
+        // One after the other: the first is cheap and mostly enough.
+        const node = await source.find(hash);
+        if (node !== undefined) return node;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Nodes in memory: those of a write that is being prepared. */
+export class MemorySource implements NodeSource {
+  readonly #nodes = new Map<NodeHash, EncodedNode>();
+
+  constructor(nodes: Iterable<EncodedNode> = []) {
+    for (const node of nodes) this.add(node);
+  }
+
+  add(node: EncodedNode): void {
+    this.#nodes.set(node.hash, node);
+  }
+
+  find(hash: NodeHash): Promise<StoredNode | undefined> {
+    const node = this.#nodes.get(hash);
+    if (node === undefined) return Promise.resolve(undefined);
+    const { type, payload, blob } = node;
+    return Promise.resolve({ hash, type, payload, oid: hashObject({ type: 'blob', data: blob }) });
+  }
+}

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ObjectBatch } from '../git/object-batch.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { publish } from '../git/publish.ts';
+import { RefMoved } from '../git/ref-store.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { isJsonObject } from '../json.ts';
+import { readCommitIndex } from './commit-nodes.ts';
+import { CONTENT_TYPE } from './frozen-types.ts';
+import type { NodeHash } from './hash.ts';
+import type { IndexEntry } from './index-blob.ts';
+import type { EncodedNode, Node } from './node.ts';
+import { writeNodeTree } from './node-tree.ts';
+import type { TreeFile } from './node-tree.ts';
+
+const artifacts = 'artifacts/';
+const maxAttempts = 100;
+
+/**
+ * The path under which a node that was put lies, in a scratch tree as in the tree of the step that takes it in:
+ * `artifacts/<hash>.md` for plain text, `artifacts/<hash>.json` for the rest.
+ */
+export function artifactPath(node: Node & { hash: NodeHash }): string {
+  const isText = node.type === CONTENT_TYPE && isJsonObject(node.payload) && !('refs' in node.payload);
+  return `${artifacts}${node.hash}.${isText ? 'md' : 'json'}`;
+}
+
+/** The path under which a tree keeps the schema of a type that its nodes have. */
+export function typePath(type: NodeHash): string {
+  return `types/${type}.json`;
+}
+
+/** Tells whether an entry of a scratch tree is a node that somebody put, and not merely the schema of one. */
+export function isArtifact(entry: Pick<IndexEntry, 'path'>): boolean {
+  return entry.path.startsWith(artifacts);
+}
+
+/**
+ * Adds nodes to those that were put at a ref and that no step has taken in yet.
+ *
+ * The ref points at a single commit without parents that is replaced as a whole; of writers at the same moment none is
+ * lost. What the ref holds already is not written again.
+ * @param types the schemas of the nodes' types, with the meta-schema, so that what is put can be read wherever it goes
+ * @throws {RefMoved} if the ref changes under every one of many attempts
+ */
+export async function putScratch(
+  repository: Repository,
+  ref: RefName,
+  nodes: readonly EncodedNode[],
+  types: readonly EncodedNode[],
+): Promise<void> {
+  const wanted = new Map<string, EncodedNode>();
+  for (const node of nodes) wanted.set(artifactPath(node), node);
+  for (const node of types) wanted.set(typePath(node.hash), node);
+  await edit(repository, ref, (present) => {
+    const known = new Set(present.map(({ path }) => path));
+    const added = [...wanted].filter(([path]) => !known.has(path)).map(([path, node]) => ({ path, node }));
+    return added.length === 0 ? undefined : [...present, ...added];
+  });
+}
+
+/** Lists the nodes put at a ref, schemas of types included; empty if the ref does not exist. */
+export async function listScratch(repository: Repository, ref: RefName): Promise<readonly IndexEntry[]> {
+  const tip = await repository.refs.read(ref);
+  return tip === undefined ? [] : readCommitIndex(repository, tip);
+}
+
+/**
+ * Takes nodes away from those put at a ref; when no artifact is left the ref goes, and the schemas with it.
+ *
+ * Hashes that are not there are passed over.
+ * @returns the hashes that were there
+ * @throws {RefMoved} as {@link putScratch} does
+ */
+export async function removeFromScratch(
+  repository: Repository,
+  ref: RefName,
+  hashes: Iterable<NodeHash>,
+): Promise<NodeHash[]> {
+  const asked = new Set(hashes);
+  let removed: NodeHash[] = [];
+  await edit(repository, ref, (present) => {
+    const isUnwanted = (entry: IndexEntry): boolean => isArtifact(entry) && asked.has(entry.hash);
+    removed = present.filter(isUnwanted).map(({ hash }) => hash);
+    if (removed.length === 0) return undefined;
+    const rest = present.filter((entry) => !isUnwanted(entry));
+    return rest.some(isArtifact) ? rest : [];
+  });
+  return removed;
+}
+
+/** Replaces the nodes at a ref by what `change` makes of them: `undefined` leaves the ref alone, none deletes it. */
+async function edit(
+  repository: Repository,
+  ref: RefName,
+  change: (present: readonly IndexEntry[]) => readonly TreeFile[] | undefined,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const expected = (await repository.refs.read(ref)) ?? null;
+    const files = change(expected === null ? [] : await readCommitIndex(repository, expected));
+    if (files === undefined) return;
+    const batch = new ObjectBatch();
+    const value = files.length === 0 ? null : addCommit(repository, batch, files);
+    try {
+      await publish(repository, batch, [{ name: ref, expected, value }]);
+      return;
+    } catch (error) {
+      if (!(error instanceof RefMoved) || attempt === maxAttempts) throw error;
+      // Writers that lost the same race must not meet again in step.
+      await sleep(Math.random() * Math.min(attempt, 20));
+    }
+  }
+}
+
+function addCommit(repository: Repository, batch: ObjectBatch, files: readonly TreeFile[]): ObjectId {
+  // Blobs that the replaced commit holds need no second writing: the ref keeps them until the very change that makes
+  // the new commit keep them.
+  const tree = writeNodeTree(batch, files);
+  const who = { ...repository.committer, atMs: repository.now() };
+  const message = `scratch: ${files.length} ${files.length === 1 ? 'node' : 'nodes'}\n`;
+  return batch.addCommit({ tree, parents: [], author: who, committer: who, message });
+}
