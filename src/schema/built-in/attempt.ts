@@ -1,0 +1,21 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { JsonObject } from '../../json.ts';
+import { builtInObject, ref, text } from './schema-parts.ts';
+import { usageOrNull } from './usage.ts';
+import type { StoredUsage } from './usage.ts';
+
+/** A reply that did not count. */
+export type Attempt = {
+  /** What the agent said, a {@link Content}. */
+  content: NodeHash;
+  /** Why it did not count, one line each, as the agent was told. */
+  errors: string[];
+  /** null where the agent reports none. */
+  usage: StoredUsage | null;
+};
+
+export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that did not count, and why.', {
+  content: ref('content'),
+  errors: { type: 'array', items: text },
+  usage: usageOrNull,
+});

@@ -1,0 +1,55 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { limitsSchema } from './limits.ts';
+import type { StoredLimits } from './limits.ts';
+import { builtInObject, closedObject, count, DIALECT, ref, text, word } from './schema-parts.ts';
+
+/** The schema of a role's meta: any JSON Schema 2020-12. */
+export type RoleSchema = JsonValue;
+
+export const roleSchemaSchema: JsonObject = {
+  $schema: DIALECT,
+  title: 'role-schema',
+  description: 'A JSON Schema (draft 2020-12) that the structured part of the replies of a role satisfies.',
+  $ref: DIALECT,
+};
+
+/** One role of a workflow. */
+export type Role = {
+  name: string;
+  /** For people and for the other roles. */
+  description: string;
+  /** What the agent in this role is told first. */
+  systemPrompt: string;
+  /** What is said of the meta that the reply has to report. */
+  extractPrompt: string;
+  /** The {@link RoleSchema} of the reply's meta. */
+  schema: NodeHash;
+  /** Conditions beyond the schema; a reply for which one is false counts as invalid, with its message. */
+  check?: { expression: string; message: string }[];
+  limits?: StoredLimits;
+  /** Further tries after a reply that does not validate. */
+  retries?: number;
+  /** Whether the work tree is kept with the step: never, always, or when it changed. */
+  snapshot?: 'off' | 'on' | 'changed';
+  /** Where the agent works, relative to the work tree's top. */
+  cwd?: string;
+};
+
+export const roleSchema: JsonObject = builtInObject(
+  'role',
+  'One role of a workflow: what its agent is told, and what its replies report.',
+  {
+    name: word,
+    description: text,
+    systemPrompt: text,
+    extractPrompt: text,
+    schema: ref('role-schema'),
+    check: { type: 'array', items: closedObject({ expression: word, message: text }) },
+    limits: limitsSchema,
+    retries: count,
+    snapshot: { enum: ['off', 'on', 'changed'] },
+    cwd: word,
+  },
+  ['check', 'limits', 'retries', 'snapshot', 'cwd'],
+);

@@ -1,0 +1,27 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { JsonObject } from '../../json.ts';
+import { builtInObject, ref, refOrNull, timeMs } from './schema-parts.ts';
+
+/** The end of a thread. */
+export type ThreadEnd = {
+  outcome: 'completed' | 'failed' | 'cancelled';
+  /** 0 completed, 1 failed, 130 cancelled, or what the rule that ended the thread says; at most 255. */
+  returnCode: number;
+  /** What came of it, a {@link Content}. */
+  summary: NodeHash;
+  /** The {@link ThreadStart}. */
+  start: NodeHash;
+  /** The last {@link ThreadStep}; null if there was none. */
+  lastStep: NodeHash | null;
+  /** In ms since 1970. */
+  completedAtMs: number;
+};
+
+export const threadEndSchema: JsonObject = builtInObject('thread-end', 'The end of a thread, and what came of it.', {
+  outcome: { enum: ['completed', 'failed', 'cancelled'] },
+  returnCode: { type: 'integer', minimum: 0, maximum: 255 },
+  summary: ref('content'),
+  start: ref('thread-start'),
+  lastStep: refOrNull('thread-step'),
+  completedAtMs: timeMs,
+});

@@ -1,0 +1,47 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { JsonObject } from '../../json.ts';
+import { limitsSchema } from './limits.ts';
+import type { StoredLimits } from './limits.ts';
+import { builtInObject, count, mapOf, ref, refOrNull, timeMs } from './schema-parts.ts';
+
+/** The beginning of a thread. */
+export type ThreadStart = {
+  /** The ULID the thread was born with; its forks keep it, so that they decide alike. */
+  id: string;
+  /** The {@link Workflow} it runs, pinned. */
+  workflow: NodeHash;
+  /** The task, a {@link Content}. */
+  prompt: NodeHash;
+  /** Each role and the {@link AgentRecord} it was bound to at the start. A record only. */
+  agents: Record<string, NodeHash>;
+  /** 0 for a thread a person started, one more for each call on the way here. */
+  depth: number;
+  /** Limits given for this run. */
+  limits?: StoredLimits;
+  /** The {@link ThreadStart} of the caller; null for a thread without one. */
+  parentThread: NodeHash | null;
+  /** The caller's last step or start at the moment of the call; null for a thread without a caller. */
+  parentState: NodeHash | null;
+  /** The role of the caller that called; null for a thread without a caller. */
+  parentRole: string | null;
+  /** In ms since 1970. */
+  startedAtMs: number;
+};
+
+export const threadStartSchema: JsonObject = builtInObject(
+  'thread-start',
+  'The beginning of a thread: the workflow, the task, and the caller if there is one.',
+  {
+    id: { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' },
+    workflow: ref('workflow'),
+    prompt: ref('content'),
+    agents: mapOf(ref('agent')),
+    depth: count,
+    limits: limitsSchema,
+    parentThread: refOrNull('thread-start'),
+    parentState: refOrNull('thread-step', 'thread-start'),
+    parentRole: { type: ['string', 'null'], minLength: 1 },
+    startedAtMs: timeMs,
+  },
+  ['limits'],
+);

@@ -1,0 +1,96 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import type { JsonObject } from '../../json.ts';
+import {
+  builtInObject,
+  closedObject,
+  objectId,
+  ref,
+  refList,
+  refOrNull,
+  ruleOrNull,
+  text,
+  timeMs,
+  word,
+} from './schema-parts.ts';
+import { usageOrNull } from './usage.ts';
+import type { StoredUsage } from './usage.ts';
+
+/** At most this many steps are named in `ancestors`. */
+export const MAX_ANCESTORS = 11;
+
+/** One role's turn. */
+export type ThreadStep = {
+  /** From 1, counting steps only. */
+  number: number;
+  role: string;
+  /** What the reply reports, under the schema of its role. */
+  meta: JsonObject;
+  /** What the reply says, a {@link Content}; its refs are what was put during the turn. */
+  content: NodeHash;
+  /** The {@link ReactSession}; null where the agent leaves no trace. */
+  react: NodeHash | null;
+  /** The {@link ThreadStart}. */
+  start: NodeHash;
+  /** The step before; null for the first. */
+  previous: NodeHash | null;
+  /** The steps before, newest first, at most {@link MAX_ANCESTORS}; the first is `previous`. */
+  ancestors: NodeHash[];
+  /** What stands for the steps before in what agents are told, a {@link Content}. Carried on from step to step. */
+  compact: NodeHash | null;
+  /** The {@link ThreadEnd}s of threads that were run for this turn. */
+  childThreads: NodeHash[];
+  /** The {@link AgentRecord} that ran. */
+  agent: NodeHash;
+  /** What the agent calls its own version or model, where it says. */
+  agentVersion?: string;
+  /** Why the agent stopped, in its own words, where it says. */
+  stopReason?: string;
+  /** What the agent was told, a {@link Content}. */
+  prompt: NodeHash;
+  /** The place of the rule that gave the turn to this role; null where a person did. */
+  rule: number | null;
+  /** The {@link Attempt}s that did not count, oldest first. */
+  attempts: NodeHash[];
+  /** All tries together; null where the agent reports nothing. */
+  usage: StoredUsage | null;
+  /** The work tree as the step left it. */
+  workspace?: {
+    /** The folder `workspace/` of the step's own tree. */
+    tree: ObjectId;
+    /** The commit that was checked out, a parent of the step's commit; absent on an unborn branch. */
+    commit?: ObjectId;
+  };
+  /** In ms since 1970. */
+  startedAtMs: number;
+  /** In ms since 1970. */
+  completedAtMs: number;
+};
+
+export const threadStepSchema: JsonObject = builtInObject(
+  'thread-step',
+  "One role's turn: what it was told, what it replied, and what it cost.",
+  {
+    number: { type: 'integer', minimum: 1 },
+    role: word,
+    meta: { type: 'object' },
+    content: ref('content'),
+    react: refOrNull('react-session'),
+    start: ref('thread-start'),
+    previous: refOrNull('thread-step'),
+    ancestors: { ...refList('thread-step'), maxItems: MAX_ANCESTORS },
+    compact: refOrNull('content'),
+    childThreads: refList('thread-end'),
+    agent: ref('agent'),
+    agentVersion: text,
+    stopReason: text,
+    prompt: ref('content'),
+    rule: ruleOrNull,
+    attempts: refList('attempt'),
+    usage: usageOrNull,
+    workspace: closedObject({ tree: objectId, commit: objectId }, ['commit']),
+    startedAtMs: timeMs,
+    completedAtMs: timeMs,
+  },
+  ['agentVersion', 'stopReason', 'workspace'],
+);

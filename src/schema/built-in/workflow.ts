@@ -1,0 +1,58 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { JsonObject } from '../../json.ts';
+import { limitsSchema } from './limits.ts';
+import type { StoredLimits } from './limits.ts';
+import { builtInObject, closedObject, mapOf, ref, text, word } from './schema-parts.ts';
+
+/** A rule of the moderator; the first whose `from` is the last role and whose `when` holds decides. */
+export type StoredRule = {
+  /** A role, `__start__` or `__resume__`. */
+  from: string;
+  /** A role or `__end__`. */
+  to: string;
+  /** JSONata; null always holds. */
+  when: string | null;
+  /** A Liquid template: what the next role is told, or the summary on a rule to `__end__`. */
+  prompt?: string;
+  /** A Liquid template: where the next role works. */
+  location?: string;
+  /** Only on a rule to `__end__`: 0 or absent is success. */
+  returnCode?: number;
+};
+
+/** A workflow's definition, whatever notation it was written in. */
+export type Workflow = {
+  name: string;
+  description: string;
+  /** Each role's name and its {@link Role} node. */
+  roles: Record<string, NodeHash>;
+  /** In the order in which they are tried. */
+  moderator: StoredRule[];
+  limits?: StoredLimits;
+};
+
+export const workflowSchema: JsonObject = builtInObject(
+  'workflow',
+  'Roles, and the rules by which a moderator hands the work from one to the next.',
+  {
+    name: { type: 'string', pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' },
+    description: text,
+    roles: mapOf(ref('role')),
+    moderator: {
+      type: 'array',
+      items: closedObject(
+        {
+          from: word,
+          to: word,
+          when: { type: ['string', 'null'], minLength: 1 },
+          prompt: text,
+          location: text,
+          returnCode: { type: 'integer', minimum: 0, maximum: 255 },
+        },
+        ['prompt', 'location', 'returnCode'],
+      ),
+    },
+    limits: limitsSchema,
+  },
+  ['limits'],
+);
