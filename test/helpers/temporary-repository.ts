@@ -3,6 +3,8 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { OpenOptions } from '../../src/git/open-repository.ts';
+import type { Repository } from '../../src/git/repository.ts';
 
 /** What every git of a test runs with: nothing of this machine's configuration, a fixed author and a fixed date. */
 export const isolatedGitEnvironment: Readonly<Record<string, string>> = {
@@ -32,6 +34,8 @@ export type TemporaryRepository = {
   dir: string;
   /** Runs git in `dir` and gives its output without the final newline; a failure throws with git's stderr. */
   git(...args: string[]): string;
+  /** Opens it as uwf does by default, with the disk stores. */
+  open(options?: OpenOptions): Promise<Repository>;
   remove(): void;
 };
 
@@ -83,6 +87,10 @@ export function createTemporaryRepository(options: TemporaryRepositoryOptions = 
   return {
     dir,
     git: (...gitArgs) => runGit(dir, gitArgs),
+    open: async (openOptions) => {
+      const { openRepository } = await import('../../src/git/open-repository.ts');
+      return openRepository(dir, openOptions);
+    },
     remove: () => removeFolder(dir),
   };
 }

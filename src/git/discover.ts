@@ -1,0 +1,99 @@
+import { statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
+import { configBoolean, findConfigEntry } from './config.ts';
+import { commonDirOf, isGitDirectory, kindOfPath, readGitFile, realPath } from './git-directory.ts';
+import type { GitEnvironment } from './git-directory.ts';
+import { readRepositoryConfig } from './repository-config.ts';
+import { RepositoryNotFound } from './repository-not-found.ts';
+import type { RepositoryLocation } from './repository.ts';
+
+/**
+ * Finds the repository that git would work on in a folder.
+ *
+ * `GIT_DIR` names it; else `.git` (a folder, or the file of a submodule or linked worktree) or a bare repository is
+ * looked for in the folder and upward, as far as `GIT_CEILING_DIRECTORIES` and the file system's boundary
+ * (`GIT_DISCOVERY_ACROSS_FILESYSTEM`). `GIT_COMMON_DIR`, `GIT_WORK_TREE`, `core.bare` and `core.worktree` are honoured.
+ * @param startDir relative paths in `env` are relative to it, as they are to git's working directory
+ * @throws {RepositoryNotFound} if there is none
+ * @throws {InvalidGitConfig} if its configuration cannot be read
+ * Source: `setup_git_directory_gently_1` and its kin in git's setup.c; git(1), "The Git Repository".
+ */
+export function discoverRepository(startDir: string, env: GitEnvironment): RepositoryLocation {
+  if (kindOfPath(startDir) !== 'folder') throw new RepositoryNotFound(startDir, 'there is no such folder');
+  const start = realPath(resolve(startDir));
+  const found = env['GIT_DIR'] === undefined ? search(start, env) : explicit(start, env['GIT_DIR'], env);
+  const gitDir = realPath(found.gitDir);
+  const commonDir = realPath(commonDirOf(gitDir, withAbsoluteCommonDir(env, start)));
+  return { gitDir, commonDir, workTree: workTreeOf(start, { ...found, gitDir, commonDir }, env) };
+}
+
+/** `workTree` is what the place of the repository suggests, before configuration and environment are asked. */
+type Found = { gitDir: string; workTree: string | undefined };
+
+function explicit(start: string, gitDirVariable: string, env: GitEnvironment): Found {
+  const path = resolve(start, gitDirVariable);
+  const absolute = withAbsoluteCommonDir(env, start);
+  const gitDir = kindOfPath(path) === 'file' ? readGitFile(path, absolute) : path;
+  if (gitDirVariable === '' || !isGitDirectory(gitDir, absolute)) {
+    throw new RepositoryNotFound(path, 'GIT_DIR names it');
+  }
+  return { gitDir, workTree: start };
+}
+
+function search(start: string, env: GitEnvironment): Found {
+  const absolute = withAbsoluteCommonDir(env, start);
+  const ceiling = nearestCeiling(start, env['GIT_CEILING_DIRECTORIES']);
+  const staysOnDevice = !isTrue(env['GIT_DISCOVERY_ACROSS_FILESYSTEM']);
+  const { dev } = statSync(start);
+  for (let dir = start; ; dir = dirname(dir)) {
+    const dotGit = resolve(dir, '.git');
+    const kind = kindOfPath(dotGit);
+    if (kind === 'file') return { gitDir: readGitFile(dotGit, absolute), workTree: dir };
+    if (kind === 'folder' && isGitDirectory(dotGit, absolute)) return { gitDir: dotGit, workTree: dir };
+    if (isGitDirectory(dir, absolute)) return { gitDir: dir, workTree: undefined };
+    const parent = dirname(dir);
+    if (parent === dir || parent === ceiling) break;
+    if (staysOnDevice && statSync(parent).dev !== dev) break;
+  }
+  throw new RepositoryNotFound(start);
+}
+
+/** The work tree, in the order in which git asks: `GIT_WORK_TREE`, `core.bare`, `core.worktree`, the place. */
+function workTreeOf(start: string, found: Found & { commonDir: string }, env: GitEnvironment): string | undefined {
+  const fromEnvironment = env['GIT_WORK_TREE'];
+  if (fromEnvironment !== undefined) return realPath(resolve(start, fromEnvironment));
+  const config = readRepositoryConfig(found.gitDir, found.commonDir);
+  // What the shared configuration says of bareness and work tree is about the main worktree, not about linked ones.
+  if (found.gitDir !== found.commonDir && !config.isPerWorktree) return found.workTree;
+  if (configBoolean(findConfigEntry(config.all, 'core', 'bare'), config.path) === true) return undefined;
+  const configured = findConfigEntry(config.all, 'core', 'worktree')?.value;
+  return configured === undefined ? found.workTree : realPath(resolve(found.gitDir, configured));
+}
+
+/** The deepest ceiling that is a true ancestor of `start`: the search ends below it. */
+function nearestCeiling(start: string, ceilings: string | undefined): string | undefined {
+  let nearest: string | undefined;
+  let resolvesLinks = true;
+  for (const entry of (ceilings ?? '').split(delimiter)) {
+    // After an empty entry git does not resolve symbolic links, to spare slow network folders.
+    if (entry === '') resolvesLinks = false;
+    if (!isAbsolute(entry)) continue;
+    const path = resolvesLinks ? realPath(resolve(entry)) : resolve(entry);
+    const isAncestor = start !== path && start.startsWith(path.endsWith('/') ? path : `${path}/`);
+    if (isAncestor && (nearest === undefined || path.length > nearest.length)) nearest = path;
+  }
+  return nearest;
+}
+
+function withAbsoluteCommonDir(env: GitEnvironment, start: string): GitEnvironment {
+  const absolute: Record<string, string | undefined> = { ...env };
+  for (const name of ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY']) {
+    const value = env[name];
+    if (value !== undefined) absolute[name] = resolve(start, value);
+  }
+  return absolute;
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value !== undefined && ['1', 'true', 'yes', 'on'].includes(value.toLowerCase());
+}
