@@ -1,0 +1,101 @@
+import { readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { readCommit } from '../git/read.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { isJsonObject } from '../json.ts';
+import { builtIn } from '../schema/built-in.ts';
+import { didYouMean } from './did-you-mean.ts';
+import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
+
+/** A workflow as the registry knows it: the newest version of a name. */
+export type RegisteredWorkflow = {
+  name: string;
+  /** The definition's node. */
+  hash: NodeHash;
+  description: string;
+  ref: RefName;
+  /** The commit of the newest registration; its first parent is the one before. */
+  commit: ObjectId;
+  registeredAtMs: number;
+};
+
+/** No workflow of this name, or of this hash, is there. */
+export class WorkflowNotFound extends UwfError {
+  readonly workflow: string;
+  /** What was looked at, in order. */
+  readonly lookedAt: readonly string[];
+  constructor(workflow: string, lookedAt: readonly string[], known: readonly string[]) {
+    const places = lookedAt.length === 0 ? '' : `; looked at ${lookedAt.join(', ')}`;
+    super(`there is no workflow '${workflow}'${places}`, {
+      code: 'workflow-not-found',
+      kind: 'usage',
+      hint:
+        didYouMean(workflow, known) ?? "write one to .uwf/workflows/, or register one with 'uwf workflow add <file>'",
+    });
+    this.workflow = workflow;
+    this.lookedAt = lookedAt;
+  }
+}
+
+/** What stands at a workflow's ref is no registration. */
+export class NoRegistration extends UwfError {
+  readonly ref: RefName;
+  constructor(ref: RefName, commit: ObjectId) {
+    super(`${ref} is at ${commit}, which holds no workflow`, {
+      code: 'no-registration',
+      kind: 'data',
+      hint: `look at it with 'git show ${commit}'; 'uwf workflow rm' removes the ref`,
+    });
+    this.ref = ref;
+  }
+}
+
+/**
+ * Finds the newest registered version of a workflow; `undefined` if none of this name is registered.
+ *
+ * @throws {InvalidWorkflowName} if the name is none
+ * @throws {NoRegistration} if the ref holds something else
+ */
+export async function findWorkflow(repository: Repository, name: string): Promise<RegisteredWorkflow | undefined> {
+  const ref = workflowRef(name);
+  const commit = await repository.refs.read(ref);
+  return commit === undefined ? undefined : readRegistration(repository, ref, commit);
+}
+
+/** Reads what a commit under `refs/workflows/` registered. @throws {NoRegistration} if it is none */
+export async function readRegistration(
+  repository: Repository,
+  ref: RefName,
+  commit: ObjectId,
+): Promise<RegisteredWorkflow> {
+  const index = await readIndex(repository, commit);
+  const entry = index.find(({ path }) => path === 'workflow/workflow.json');
+  if (entry === undefined) throw new NoRegistration(ref, commit);
+  const { type, payload } = await readNodeAt(repository, entry);
+  if (type !== builtIn.workflow || !isJsonObject(payload)) throw new NoRegistration(ref, commit);
+  const { committer } = await readCommit(repository.objects, commit);
+  return {
+    name: ref.slice(WORKFLOWS_PREFIX.length),
+    hash: entry.hash,
+    description: typeof payload['description'] === 'string' ? payload['description'] : '',
+    ref,
+    commit,
+    registeredAtMs: committer.atMs,
+  };
+}
+
+async function readIndex(
+  repository: Repository,
+  commit: ObjectId,
+): Promise<Awaited<ReturnType<typeof readCommitIndex>>> {
+  try {
+    return await readCommitIndex(repository, commit);
+  } catch (error) {
+    // A commit without an index is somebody else's.
+    if (error instanceof UwfError && error.code === 'invalid-index') return [];
+    throw error;
+  }
+}

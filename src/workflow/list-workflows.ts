@@ -1,0 +1,30 @@
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { readRegistration, type RegisteredWorkflow } from './find-workflow.ts';
+import { WORKFLOWS_PREFIX } from './workflow-refs.ts';
+
+/** A ref under `refs/workflows/` that cannot be read as a registration, and why. */
+export type UnreadableWorkflow = { name: string; ref: RefName; commit: ObjectId; problem: UwfError };
+
+/**
+ * Lists the registered workflows by name, each in its newest version.
+ *
+ * What cannot be read is told apart, so that one broken ref does not hide the others.
+ */
+export async function listWorkflows(
+  repository: Repository,
+): Promise<{ workflows: RegisteredWorkflow[]; unreadable: UnreadableWorkflow[] }> {
+  const workflows: RegisteredWorkflow[] = [];
+  const unreadable: UnreadableWorkflow[] = [];
+  for (const { name: ref, id: commit } of await repository.refs.list(WORKFLOWS_PREFIX)) {
+    try {
+      workflows.push(await readRegistration(repository, ref, commit));
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      unreadable.push({ name: ref.slice(WORKFLOWS_PREFIX.length), ref, commit, problem: error });
+    }
+  }
+  return { workflows, unreadable };
+}

@@ -1,0 +1,167 @@
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
+import { isNodeHash, prepareHashing, type NodeHash } from '../cas/hash.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { whyNoWorkflowName } from './check/check-names.ts';
+import type { WorkflowDefinition } from './definition.ts';
+import { InvalidWorkflow } from './diagnostic.ts';
+import { encodeWorkflow } from './encode-workflow.ts';
+import { findWorkflow, WorkflowNotFound } from './find-workflow.ts';
+import { loadWorkflow } from './load-workflow.ts';
+import { loadWorkflowFile } from './load-workflow-file.ts';
+import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
+
+/** Where workflow files of a repository lie, relative to the folder they belong to. */
+export const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
+const extensions = ['.yaml', '.yml', '.json'];
+
+/** A workflow that an argument named, and how it was found. */
+export type ResolvedWorkflow = {
+  definition: WorkflowDefinition;
+  hash: NodeHash;
+  origin: { kind: 'node' } | { kind: 'file'; file: string } | { kind: 'registry'; ref: RefName };
+};
+
+/**
+ * Finds the workflow that an argument means: a hash, a path to a file, a name in `.uwf/workflows/` from `cwd` upward to
+ * the work tree's top, a name in the registry; the first that is there.
+ *
+ * @param argument with a slash or an extension it is a path and nothing else
+ * @param options.cwd the folder to start from, absolute
+ * @throws {WorkflowNotFound} naming what was looked at and the nearest name
+ * @throws {InvalidWorkflow} if the file that was found has mistakes; a later place is not tried then
+ */
+export async function resolveWorkflow(
+  repository: Repository,
+  argument: string,
+  options: { cwd: string },
+): Promise<ResolvedWorkflow> {
+  await prepareHashing();
+  const lookedAt: string[] = [];
+  if (isNodeHash(argument)) {
+    lookedAt.push('the nodes of this repository');
+    const node = await repositoryNodes(repository).find(argument);
+    if (node !== undefined) {
+      return { definition: await loadWorkflow(repository, argument), hash: argument, origin: { kind: 'node' } };
+    }
+  }
+  const root = workTreeAround(repository, options.cwd);
+  const files = isPath(argument)
+    ? [resolve(options.cwd, argument)]
+    : foldersUp(options.cwd, root).flatMap((folder) =>
+        extensions.map((extension) => join(folder, argument + extension)),
+      );
+  for (const file of files) {
+    lookedAt.push(shorten(file, options.cwd));
+    if (!(await isFile(file))) continue;
+    return loadFile(file, root);
+  }
+  if (!isPath(argument) && whyNoWorkflowName(argument) === undefined) {
+    lookedAt.push(workflowRef(argument));
+    const registered = await findWorkflow(repository, argument);
+    if (registered !== undefined) {
+      const { hash, ref } = registered;
+      return { definition: await loadWorkflow(repository, hash), hash, origin: { kind: 'registry', ref } };
+    }
+  }
+  throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
+}
+
+/** The names that could have been meant: files beside the path, or what the folders and the registry hold. */
+async function knownNames(repository: Repository, argument: string, cwd: string): Promise<string[]> {
+  if (isPath(argument)) {
+    const folder = dirname(resolve(cwd, argument));
+    return (await workflowFiles(folder)).map((file) => shorten(join(folder, file), cwd));
+  }
+  const names = new Set<string>();
+  for (const workflow of await listWorkflowFiles(repository, cwd)) names.add(workflow.name);
+  for (const { name } of await repository.refs.list(WORKFLOWS_PREFIX)) names.add(name.slice(WORKFLOWS_PREFIX.length));
+  return [...names];
+}
+
+/**
+ * Lists the workflow files that names resolve to, from `cwd` upward; of one name the nearest.
+ *
+ * Nothing is read: a file listed may have mistakes.
+ */
+export async function listWorkflowFiles(
+  repository: Repository,
+  cwd: string,
+): Promise<{ name: string; file: string }[]> {
+  const found = new Map<string, string>();
+  for (const folder of foldersUp(cwd, workTreeAround(repository, cwd))) {
+    for (const file of await workflowFiles(folder)) {
+      const name = file.slice(0, file.lastIndexOf('.'));
+      if (!found.has(name)) found.set(name, join(folder, file));
+    }
+  }
+  return [...found].map(([name, file]) => ({ name, file })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function loadFile(file: string, root: string | undefined): Promise<ResolvedWorkflow> {
+  const options = root !== undefined && isInside(file, root) ? { root } : {};
+  const { definition, diagnostics, sources } = await loadWorkflowFile(file, options);
+  if (definition === undefined) throw new InvalidWorkflow(file, diagnostics, sources);
+  return { definition, hash: encodeWorkflow(definition).hash, origin: { kind: 'file', file } };
+}
+
+function workTreeAround(repository: Repository, cwd: string): string | undefined {
+  const top = repository.location?.workTree;
+  return top !== undefined && isInside(cwd, top) ? top : undefined;
+}
+
+/** The workflow folders from `cwd` up to the work tree's top; outside a work tree there are none. */
+function foldersUp(cwd: string, top: string | undefined): string[] {
+  if (top === undefined) return [];
+  const folders: string[] = [];
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    folders.push(join(folder, WORKFLOW_FOLDER));
+    if (relative(top, folder) === '' || dirname(folder) === folder) return folders;
+  }
+}
+
+async function workflowFiles(folder: string): Promise<string[]> {
+  try {
+    const names = await readdir(folder);
+    // In the order in which the extensions are tried, so that the first of a name is the one that counts.
+    return extensions.flatMap((extension) => names.filter((name) => name.endsWith(extension)).toSorted());
+  } catch {
+    return [];
+  }
+}
+
+async function isFile(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function isPath(argument: string): boolean {
+  return (
+    argument.includes('/') || argument.includes(sep) || extensions.some((extension) => argument.endsWith(extension))
+  );
+}
+
+function isInside(path: string, folder: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
+}
+
+/** A path as one would type it in `cwd`. */
+function shorten(file: string, cwd: string): string {
+  return isInside(file, cwd) ? relative(cwd, file) : file;
+}
+
+/** `a.yaml`, `a.yml` and `a.json` are said as `a.{yaml,yml,json}`. */
+function summarise(lookedAt: readonly string[]): string[] {
+  const text = lookedAt.map((place) =>
+    place.endsWith('.yaml') && lookedAt.includes(place.replace(/yaml$/, 'yml'))
+      ? place.replace(/yaml$/, '{yaml,yml,json}')
+      : place,
+  );
+  return text.filter((place) => !/\.(yml|json)$/.test(place) || !lookedAt.includes(place.replace(/\w+$/, 'yaml')));
+}
