@@ -1,0 +1,108 @@
+#!/usr/bin/env node
+// `npm run demo`: builds a repository with a bug somewhere in its history, has uwf find the commit that brought it, live,
+// and shows the run as uwf and as git tell it. Needs Node and git, nothing else; no model, no network.
+//
+//   npm run demo              leaves nothing behind
+//   npm run demo -- --keep    leaves the repository, to look around in
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { gitIn, plantRepository } from './demo/planted-repository.js';
+import { ensure, root } from './ensure.js';
+
+const workflow = 'find-regression';
+
+const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
+
+/** Nobody in particular, and nothing of the machine's configuration, so that the demo is the same everywhere. */
+function demoEnvironment() {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(GIT_|UWF_)/.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    PATH: `${path.join(root, 'bin')}${path.delimiter}${process.env.PATH}`,
+    GIT_CONFIG_GLOBAL: process.platform === 'win32' ? 'NUL' : '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'Ada',
+    GIT_AUTHOR_EMAIL: 'ada@example.org',
+    GIT_COMMITTER_NAME: 'Ada',
+    GIT_COMMITTER_EMAIL: 'ada@example.org',
+    GIT_PAGER: 'cat',
+  };
+}
+
+const strong = (text) => (process.stdout.isTTY && !process.env.NO_COLOR ? `\u001b[1m${text}\u001b[0m` : text);
+const say = (text = '') => process.stdout.write(`${text}\n`);
+
+/** Shows a command and runs it with this terminal, so that it looks as if it had been typed. */
+function show(place, program, argv) {
+  const words = [program, ...argv].map((word) => (/^[\w./:=@^-]+$/.test(word) ? word : `'${word}'`));
+  say(`\n${strong(`$ ${words.join(' ')}`)}`);
+  const command = program === 'uwf' ? [process.execPath, path.join(root, 'bin/uwf.js')] : [program];
+  const result = spawnSync(command[0], [...command.slice(1), ...argv], { ...place, stdio: 'inherit' });
+  if (result.status !== 0) throw new Error(`'${program} ${argv[0]}' ended with exit code ${result.status}`);
+}
+
+function demonstrate(folder) {
+  const env = demoEnvironment();
+  const place = { cwd: folder, env };
+  const git = gitIn(folder, env);
+
+  git('init', '--quiet', '--initial-branch=main');
+  const repository = plantRepository(folder, { git });
+  const planted = repository.planted.slice(0, 10);
+  say(`A small shop in ${folder}: ${repository.count} commits, and since one of them 'node test.js' fails.`);
+  say(`(It is number ${repository.place}, ${planted}; uwf is not told.)`);
+
+  show(place, 'uwf', ['init', '--with', workflow]);
+  show(place, 'uwf', ['run', workflow, '-p', promptFor(repository)]);
+
+  const ref = git('for-each-ref', '--format=%(refname)', 'refs/history').trim();
+  const thread = ref.split('/').at(-1);
+  show(place, 'uwf', ['log', thread]);
+  show(place, 'git', ['log', '--graph', '--format=%h %an: %s', ref]);
+
+  const found = foundCommit(git, ref);
+  if (found !== repository.planted) throw new Error(`it found ${found}, but ${repository.planted} was planted`);
+  say(`\n${strong(`Found: ${planted}, the commit that was planted.`)}`);
+  return { thread, ref };
+}
+
+/** What a person would ask for. */
+function promptFor({ good, bad }) {
+  return `test: node test.js\ngood: ${good}\nbad: ${bad}`;
+}
+
+/** The commit that the last step reports. */
+function foundCommit(git, ref) {
+  const step = JSON.parse(git('show', `${ref}^:step.json`));
+  return step.payload.meta.firstBad;
+}
+
+function sayWhereToLook(folder, { thread, ref }) {
+  const back = values.keep ? folder : 'a kept repository (npm run demo -- --keep)';
+  say(`\nWhere to look next, in ${back}:`);
+  say(`  uwf thread show ${thread}            what is known about the run`);
+  say(`  uwf thread read ${thread}            every word of it`);
+  say(`  git ls-tree -r --name-only ${ref}^   a step as files`);
+  say('  .uwf/workflows/find-regression.yaml               the workflow; README.md says how to write one');
+}
+
+if (await ensure()) {
+  // A person's Ctrl-C reaches the command that runs; what is left here is to clean up.
+  process.on('SIGINT', () => {});
+  const folder = mkdtempSync(path.join(tmpdir(), 'uwf-demo-'));
+  try {
+    const run = demonstrate(folder);
+    sayWhereToLook(folder, run);
+  } catch (error) {
+    process.stderr.write(`\nThe demo failed: ${error.message}\n`);
+    process.exitCode = 1;
+  } finally {
+    if (values.keep) say(`\nKept: ${folder}`);
+    else rmSync(folder, { recursive: true, force: true });
+  }
+} else {
+  process.exitCode = 1;
+}
