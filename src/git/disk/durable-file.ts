@@ -1,0 +1,48 @@
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { errnoOf } from '../object-errors.ts';
+
+/**
+ * Makes a new file and brings its content to the disk before it returns; a failure leaves no file behind.
+ *
+ * @param mode the permissions before the umask
+ * File system errors come through as they are, EEXIST among them.
+ */
+export function createDurableFile(path: string, chunks: Iterable<Uint8Array>, mode: number): void {
+  const descriptor = openSync(path, 'wx', mode);
+  let isComplete = false;
+  try {
+    for (const chunk of chunks) writeWhole(descriptor, chunk);
+    fsyncSync(descriptor);
+    isComplete = true;
+  } finally {
+    closeSync(descriptor);
+    if (!isComplete) removeFile(path);
+  }
+}
+
+/** Brings the names in a folder to the disk: what was made, renamed or removed there survives a power cut. */
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } catch (error) {
+    // Some file systems cannot sync a folder; they order such changes themselves.
+    if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOTSUP') throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Removes a file; one that is not there is no error. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+function writeWhole(descriptor: number, bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.byteLength) written += writeSync(descriptor, bytes, written);
+}

@@ -1,0 +1,82 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../object-errors.ts';
+import type { OpenFiles } from './open-files.ts';
+import { Pack } from './pack.ts';
+
+const indexName = /^(pack-.+)\.idx$/;
+/** A folder that changed less than this before it was read may change again without its time telling. */
+const settledAfterMs = 2_500;
+
+/**
+ * The packs of one object folder, as they were when it was last looked at.
+ *
+ * Only `pack-*.idx` with its `.pack` counts: git leaves other names behind when it is interrupted.
+ */
+export class PackFolder {
+  readonly #dir: string;
+  readonly #files: OpenFiles;
+  #packs: Map<string, Pack> = new Map();
+  #settledTime: bigint | undefined;
+
+  /** @param objectFolder a folder as `.git/objects` */
+  constructor(objectFolder: string, files: OpenFiles) {
+    this.#dir = join(objectFolder, 'pack');
+    this.#files = files;
+  }
+
+  get packs(): Iterable<Pack> {
+    return this.#packs.values();
+  }
+
+  /** Looks again; tells whether there are other packs now than before. Cheap while nothing has changed. */
+  refresh(): boolean {
+    const time = this.#modificationTime();
+    if (time !== undefined && time === this.#settledTime) return false;
+    const names = new Set(time === undefined ? [] : this.#names());
+    const before = this.#packs;
+    const after = new Map<string, Pack>();
+    for (const name of names) {
+      const base = indexName.exec(name)?.[1];
+      if (base === undefined || !names.has(`${base}.pack`)) continue;
+      after.set(base, before.get(base) ?? new Pack(join(this.#dir, base), this.#files));
+    }
+    let changed = after.size !== before.size;
+    for (const [base, pack] of before) {
+      if (after.has(base)) continue;
+      pack.close();
+      changed = true;
+    }
+    this.#packs = after;
+    const settled = time !== undefined && Number(time / 1_000_000n) < Date.now() - settledAfterMs;
+    this.#settledTime = settled ? time : undefined;
+    return changed;
+  }
+
+  /** Leaves out a pack whose files have gone, until the folder is looked at again. */
+  drop(pack: Pack): void {
+    pack.close();
+    this.#settledTime = undefined;
+    for (const [base, known] of this.#packs) {
+      if (known === pack) this.#packs.delete(base);
+    }
+  }
+
+  #modificationTime(): bigint | undefined {
+    try {
+      return statSync(this.#dir, { bigint: true }).mtimeNs;
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+      throw error;
+    }
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#dir);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { fstatSync } from 'node:fs';
+import { CorruptObject } from '../object-errors.ts';
+import type { ObjectId } from '../object-id.ts';
+import { readAt } from './open-files.ts';
+import type { OpenFiles } from './open-files.ts';
+
+/** How the tables of an index lie in its file; all in bytes. */
+type Layout = {
+  count: number;
+  /** Where the first id lies, and how far the next one is from it. */
+  idsAt: number;
+  idStride: number;
+  offsetsAt: number;
+  offsetStride: number;
+  /** Offsets of 2 GiB and more (version 2). */
+  largeOffsetsAt: number;
+  largeOffsetsEnd: number;
+};
+
+const fanOutBytes = 256 * 4;
+const magic = 0xff744f63;
+/** A stretch of ids this long is read at once; a longer one is halved by single reads first. */
+const idsPerRead = 512;
+const checksumsBytes = 40;
+
+/**
+ * The index of one pack: where in the pack an object lies.
+ *
+ * Only the fan-out table (1 KiB) is kept; ids and offsets are read from the file as they are needed, so that the memory
+ * used does not depend on the size of the pack. Versions 1 and 2, offsets of more than 2 GiB included.
+ * Source: gitformat-pack(5), "Pack index".
+ */
+export class PackIndex {
+  readonly path: string;
+  readonly #files: OpenFiles;
+  #fanOut: Buffer | undefined;
+  #layout: Layout | undefined;
+
+  constructor(path: string, files: OpenFiles) {
+    this.path = path;
+    this.#files = files;
+  }
+
+  /**
+   * The place of an object in the pack, in bytes from its start; `undefined` if it is not in this pack.
+   *
+   * @throws {CorruptObject} if the index cannot be what git wrote
+   */
+  find(id: ObjectId): number | undefined {
+    const { fanOut, layout } = this.#open(id);
+    const wanted = Buffer.from(id, 'hex');
+    const bucket = wanted.readUInt8(0);
+    const first = bucket === 0 ? 0 : fanOut.readUInt32BE((bucket - 1) * 4);
+    const end = fanOut.readUInt32BE(bucket * 4);
+    if (first > end || end > layout.count) throw this.#damaged(id, 'its fan-out table is not in order');
+    if (first === end) return undefined;
+    const position = this.#positionOf(wanted, first, end, layout, id);
+    return position === undefined ? undefined : this.#offsetAt(position, layout, id);
+  }
+
+  #open(id: ObjectId): { fanOut: Buffer; layout: Layout } {
+    if (this.#fanOut !== undefined && this.#layout !== undefined) {
+      return { fanOut: this.#fanOut, layout: this.#layout };
+    }
+    const descriptor = this.#files.open(this.path);
+    const size = fstatSync(descriptor).size;
+    const head = readAt(descriptor, Buffer.alloc(8 + fanOutBytes), 0);
+    if (head.byteLength < 8 + fanOutBytes) throw this.#damaged(id, 'it is cut off');
+    const version = head.readUInt32BE(0) === magic ? head.readUInt32BE(4) : 1;
+    if (version > 2) throw this.#damaged(id, `its version ${version} is not known`);
+    const fanOut = version === 1 ? head.subarray(0, fanOutBytes) : head.subarray(8);
+    const layout = layoutOf(version, fanOut.readUInt32BE(255 * 4), size);
+    if (layout.largeOffsetsAt > layout.largeOffsetsEnd) throw this.#damaged(id, 'it is cut off');
+    this.#fanOut = fanOut;
+    this.#layout = layout;
+    return { fanOut, layout };
+  }
+
+  #positionOf(wanted: Buffer, first: number, end: number, layout: Layout, id: ObjectId): number | undefined {
+    let low = first;
+    let high = end;
+    while (high - low > idsPerRead) {
+      const middle = low + ((high - low) >>> 1);
+      const order = this.#read(layout.idsAt + middle * layout.idStride, 20, id).compare(wanted);
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    if (low === high) return undefined;
+    const start = low;
+    const block = this.#read(layout.idsAt + start * layout.idStride, (high - start - 1) * layout.idStride + 20, id);
+    while (low < high) {
+      const middle = low + ((high - low) >>> 1);
+      const at = (middle - start) * layout.idStride;
+      const order = block.compare(wanted, 0, 20, at, at + 20);
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    return undefined;
+  }
+
+  #offsetAt(position: number, layout: Layout, id: ObjectId): number {
+    const offset = this.#read(layout.offsetsAt + position * layout.offsetStride, 4, id).readUInt32BE(0);
+    if (offset < 0x80000000 || layout.largeOffsetsEnd === 0) return offset;
+    const at = layout.largeOffsetsAt + (offset - 0x80000000) * 8;
+    if (at + 8 > layout.largeOffsetsEnd) throw this.#damaged(id, 'an offset leads outside of it');
+    const large = this.#read(at, 8, id).readBigUInt64BE(0);
+    if (large > BigInt(Number.MAX_SAFE_INTEGER)) throw this.#damaged(id, 'an offset cannot be');
+    return Number(large);
+  }
+
+  #read(position: number, length: number, id: ObjectId): Buffer {
+    const bytes = readAt(this.#files.open(this.path), Buffer.allocUnsafe(length), position);
+    if (bytes.byteLength < length) throw this.#damaged(id, 'it is cut off');
+    return bytes;
+  }
+
+  #damaged(id: ObjectId, reason: string): CorruptObject {
+    return new CorruptObject(id, `the pack index ${this.path} cannot be read: ${reason}`);
+  }
+}
+
+function layoutOf(version: number, count: number, size: number): Layout {
+  if (version === 1) {
+    const offsetsAt = fanOutBytes;
+    const end = offsetsAt + count * 24 + checksumsBytes;
+    // Version 1 has no table of large offsets; an end before the start says that the file is too short.
+    const largeOffsetsAt = end > size ? 1 : 0;
+    return {
+      count,
+      idsAt: offsetsAt + 4,
+      idStride: 24,
+      offsetsAt,
+      offsetStride: 24,
+      largeOffsetsAt,
+      largeOffsetsEnd: 0,
+    };
+  }
+  const idsAt = 8 + fanOutBytes;
+  const offsetsAt = idsAt + count * (20 + 4);
+  const largeOffsetsAt = offsetsAt + count * 4;
+  return {
+    count,
+    idsAt,
+    idStride: 20,
+    offsetsAt,
+    offsetStride: 4,
+    largeOffsetsAt,
+    largeOffsetsEnd: size - checksumsBytes,
+  };
+}

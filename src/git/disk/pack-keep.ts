@@ -1,0 +1,78 @@
+import { closeSync, openSync, readFileSync, readdirSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../object-errors.ts';
+import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
+import { removeFile } from './durable-file.ts';
+
+const keepName = /^(pack-.+)\.keep$/;
+const keepContent = /^uwf (\S+)\n$/;
+
+/**
+ * Keeps git from deleting a pack that no ref needs yet: `git repack -ad` and `git gc` leave a pack with a `.keep` alone.
+ *
+ * The file says which process it belongs to, so that the keep of one that was killed is found again.
+ * Source: git-repack(1), gitrepository-layout(5).
+ */
+export class PackKeep {
+  readonly path: string;
+  #isRemoved = false;
+
+  /** Makes the file. @param packPath the pack's path without its ending */
+  constructor(packPath: string) {
+    this.path = `${packPath}.keep`;
+    const descriptor = openSync(this.path, 'wx', 0o644);
+    // Not synced: after a power cut its process has ended and nothing has to be kept any more.
+    try {
+      writeSync(descriptor, `uwf ${formatIdentity(ownIdentity())}\n`);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  /** Lets git have the pack. Harmless when it is called again. */
+  remove(): void {
+    if (this.#isRemoved) return;
+    removeFile(this.path);
+    this.#isRemoved = true;
+  }
+}
+
+/**
+ * Removes the keeps of processes that were killed, and what they had not finished with them: a pack without an index.
+ *
+ * Keeps of others (git's own, a person's) and of processes that may still run stay.
+ * @param folder the folder of the packs
+ */
+export function removeStalePackKeeps(folder: string): void {
+  const names = new Set(namesIn(folder));
+  for (const name of names) {
+    const base = keepName.exec(name)?.[1];
+    if (base === undefined || !isStale(join(folder, name))) continue;
+    // A keep is made before its pack, and the index comes last: without one nobody has ever read that pack.
+    if (!names.has(`${base}.idx`)) removeFile(join(folder, `${base}.pack`));
+    removeFile(join(folder, name));
+  }
+}
+
+function isStale(path: string): boolean {
+  const identity = parseIdentity(keepContent.exec(contentOf(path))?.[1] ?? '');
+  return identity !== undefined && isAlive(identity) === false;
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'EACCES') return '';
+    throw error;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
