@@ -1,0 +1,51 @@
+import type { ObjectId } from '../object-id.ts';
+import type { Ref, RefEdit, RefName, RefStore } from '../ref-store.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { LockRecords } from './lock-records.ts';
+import { RefReader } from './ref-reader.ts';
+import { RefTransaction } from './ref-transaction.ts';
+
+/**
+ * The refs of a repository on disk, loose and packed, changed under git's own locks: git and other processes of uwf may
+ * read and write the same refs at the same moment.
+ *
+ * An edit of a symbolic ref is made on the ref it leads to. No reflog is written (git writes none for refs outside
+ * `refs/heads/`, `refs/remotes/` and `refs/notes/` either, unless it is told to), and no hook is run.
+ */
+export class DiskRefStore implements RefStore {
+  readonly #location: RepositoryLocation;
+  readonly #reader: RefReader;
+  readonly #records: LockRecords;
+  readonly #lockTimeoutMs: number;
+
+  constructor(location: RepositoryLocation, lockTimeoutMs: number) {
+    this.#location = location;
+    this.#reader = new RefReader(location);
+    this.#records = new LockRecords(location.commonDir);
+    this.#lockTimeoutMs = lockTimeoutMs;
+  }
+
+  async read(name: RefName): Promise<ObjectId | undefined> {
+    return this.#reader.follow(name).id;
+  }
+
+  async list(prefix: string): Promise<Ref[]> {
+    return this.#reader.list(prefix);
+  }
+
+  async update(edits: readonly RefEdit[]): Promise<void> {
+    if (edits.length === 0) return;
+    const context = {
+      location: this.#location,
+      reader: this.#reader,
+      records: this.#records,
+      lockTimeoutMs: this.#lockTimeoutMs,
+    };
+    await new RefTransaction(edits, context).run();
+  }
+
+  /** Closes the packed refs; they are opened again when they are needed. */
+  close(): void {
+    this.#reader.packed.close();
+  }
+}

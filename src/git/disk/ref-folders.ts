@@ -1,0 +1,76 @@
+import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { errnoOf } from '../object-errors.ts';
+import { syncFolder } from './durable-file.ts';
+
+/** There is something in it, it is not there, or it is no folder. */
+const notRemoved = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY']);
+/** A folder that git counts as part of the layout and never removes: `refs/<first>`. */
+const keptDepth = 2;
+
+/**
+ * Makes the folders above a ref's file; gives those whose names have to be synced for the file to stay: its own and,
+ * of folders that were made, the ones they were made in.
+ *
+ * File system errors come through as they are: EEXIST and ENOTDIR say that one of the folders is a file.
+ */
+export function makeFoldersOf(path: string): string[] {
+  const folder = dirname(path);
+  const firstMade = mkdirSync(folder, { recursive: true });
+  const changed = [folder];
+  for (let made = folder; firstMade !== undefined && made.length >= firstMade.length; made = dirname(made)) {
+    changed.push(dirname(made));
+  }
+  return changed;
+}
+
+/** Syncs folders, each once; one that was removed meanwhile is passed over: its removal is what counts then. */
+export function syncFolders(folders: Iterable<string>): void {
+  for (const folder of new Set(folders)) {
+    try {
+      syncFolder(folder);
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+    }
+  }
+}
+
+/**
+ * Removes the folders above a ref that have become empty, as git does; `refs/<first>` stays.
+ *
+ * @param root the folder that `name` is a path in
+ */
+export function removeEmptyFoldersAbove(root: string, name: string): void {
+  const components = name.split('/');
+  for (let depth = components.length - 1; depth > keptDepth; depth--) {
+    if (!removeIfEmpty(join(root, ...components.slice(0, depth)))) return;
+  }
+}
+
+/** Removes a folder in which there are but empty folders; tells whether none of this name is there now. */
+export function removeEmptyTree(path: string): boolean {
+  if (removeIfEmpty(path)) return true;
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return code === 'ENOENT';
+    throw error;
+  }
+  return (
+    entries.every((entry) => entry.isDirectory() && removeEmptyTree(join(path, entry.name))) && removeIfEmpty(path)
+  );
+}
+
+function removeIfEmpty(path: string): boolean {
+  try {
+    rmdirSync(path);
+    return true;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return true;
+    if (notRemoved.has(errnoOf(error) ?? '')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,103 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ObjectId } from '../object-id.ts';
+import { BrokenRef, InvalidRefName } from '../ref-errors.ts';
+import { isRefName } from '../ref-name.ts';
+import type { Ref, RefName } from '../ref-store.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { hasLooseRef, listLooseRefs, readLooseRef } from './loose-refs.ts';
+import { PackedRefs } from './packed-refs.ts';
+
+/** git follows no longer chain (`SYMREF_MAXDEPTH` in refs.c). */
+const longestChain = 5;
+/** From here on UTF-16, by which strings compare, and bytes, by which git sorts, disagree. */
+const highCharacters = /[\ud800-\uffff]/;
+
+/** A ref at the end of a chain of symbolic refs; without `id` it does not exist. */
+export type FollowedRef = { name: RefName; id: ObjectId | undefined };
+
+/**
+ * Reads refs: always the loose one first, then the packed one, because `git pack-refs` writes the packed one before it
+ * removes the loose one.
+ */
+export class RefReader {
+  readonly packed: PackedRefs;
+  readonly #location: RepositoryLocation;
+
+  constructor(location: RepositoryLocation) {
+    this.#location = location;
+    this.packed = new PackedRefs(packedRefsPath(location));
+  }
+
+  /**
+   * Follows symbolic refs to the one that has a value, or that would have it.
+   *
+   * @throws {BrokenRef} if a ref on the way is broken, or the chain does not end
+   */
+  follow(name: RefName): FollowedRef {
+    let current = name;
+    for (let depth = 0; depth <= longestChain; depth++) {
+      const loose = readLooseRef(this.#location, current);
+      if (loose === undefined) return { name: current, id: this.packed.find(current) };
+      if (loose.kind === 'id') return { name: current, id: loose.id };
+      current = loose.target;
+    }
+    throw new BrokenRef(name, 'its chain of symbolic refs does not end');
+  }
+
+  /**
+   * The refs below a prefix that ends in `/`, sorted by their bytes; broken ones are left out.
+   *
+   * @throws {InvalidRefName} if no ref can be below the prefix
+   */
+  list(prefix: string): Ref[] {
+    if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
+    if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+    const loose = new Map(listLooseRefs(this.#location, prefix).map((name) => [name, this.#valueOf(name)]));
+    const refs = new Map<RefName, ObjectId | undefined>();
+    for (const { name, id } of this.packed.below(prefix)) refs.set(name, id);
+    for (const [name, id] of loose) refs.set(name, id);
+    const found: Ref[] = [];
+    for (const [name, id] of refs) if (id !== undefined) found.push({ name, id });
+    return loose.size === 0 ? found : sortByBytes(found);
+  }
+
+  /** Tells whether there is a ref of this name, sound or broken. */
+  exists(name: RefName): boolean {
+    return hasLooseRef(this.#location, name) || this.packed.find(name) !== undefined;
+  }
+
+  /** The first ref there is below `name/`, or `undefined`. */
+  firstBelow(name: RefName): string | undefined {
+    const [loose] = listLooseRefs(this.#location, `${name}/`);
+    if (loose !== undefined) return loose;
+    for (const { name: packed } of this.packed.below(`${name}/`)) return packed;
+    return undefined;
+  }
+
+  #valueOf(name: RefName): ObjectId | undefined {
+    try {
+      return this.follow(name).id;
+    } catch (error) {
+      if (error instanceof BrokenRef) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** git follows a `packed-refs` that is a symbolic link and locks the file behind it. */
+function packedRefsPath(location: RepositoryLocation): string {
+  const path = join(location.commonDir, 'packed-refs');
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function sortByBytes(refs: readonly Ref[]): Ref[] {
+  if (refs.some(({ name }) => highCharacters.test(name))) {
+    return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+  return refs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

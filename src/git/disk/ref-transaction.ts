@@ -1,0 +1,201 @@
+import { renameSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { asStorageError, errnoOf } from '../object-errors.ts';
+import { InvalidRefName, RefNameConflict } from '../ref-errors.ts';
+import { parseRefName } from '../ref-name.ts';
+import { RefMoved } from '../ref-store.ts';
+import type { RefEdit, RefName } from '../ref-store.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { removeFile } from './durable-file.ts';
+import { FileLock } from './file-lock.ts';
+import type { LockRecords } from './lock-records.ts';
+import { makeFoldersOf, removeEmptyFoldersAbove, removeEmptyTree, syncFolders } from './ref-folders.ts';
+import { isOwnOfWorktree, refPath } from './ref-path.ts';
+import type { RefReader } from './ref-reader.ts';
+
+/** An edit, and the ref it is made on in the end: the last one of a chain of symbolic refs. */
+type Change = { edit: RefEdit; name: RefName; path: string; lock: FileLock; folders: string[] };
+
+export type TransactionContext = {
+  location: RepositoryLocation;
+  reader: RefReader;
+  records: LockRecords;
+  lockTimeoutMs: number;
+};
+
+const fileMode = 0o666;
+/** A name of the ref is a folder, or a folder of its name is in the way. */
+const blocked = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY']);
+
+/**
+ * Changes several refs under git's lock protocol.
+ *
+ * Locks are taken in the order of the names, as git does, `packed-refs.lock` last; the values are compared under all of
+ * them. A deletion holds `packed-refs.lock` until the loose file has gone too, so that a `git pack-refs` beside it
+ * cannot bring the value back, and takes the packed value away first, so that it does not show in between.
+ * Source: `files_transaction_prepare` and `files_transaction_finish` in git's refs/files-backend.c.
+ */
+export class RefTransaction {
+  readonly #context: TransactionContext;
+  readonly #edits: readonly RefEdit[];
+  readonly #changes: Change[] = [];
+  #packedLock: FileLock | undefined;
+  #newPackedRefs: string | undefined;
+
+  constructor(edits: readonly RefEdit[], context: TransactionContext) {
+    this.#edits = edits;
+    this.#context = context;
+  }
+
+  /** Makes the changes, or none; may be called once. Its errors are those of `RefStore.update`. */
+  async run(): Promise<void> {
+    try {
+      // Before anything is locked: what cannot succeed shall not touch the disk.
+      this.#verify();
+      this.#context.records.sweep();
+      this.#prepare();
+      await this.#lock();
+      this.#verify();
+      this.#stagePackedRefs();
+      this.#write();
+      this.#delete();
+    } catch (error) {
+      throw asStorageError(error, this.#context.location.commonDir);
+    } finally {
+      this.#release();
+    }
+  }
+
+  /** Compares every expected value, and looks for names that cannot exist beside each other. */
+  #verify(): void {
+    const { reader } = this.#context;
+    const names = new Set<RefName>();
+    for (const edit of this.#edits) {
+      const { name, id = null } = reader.follow(edit.name);
+      if (names.has(name)) throw new InvalidRefName(name, 'it is changed twice in one transaction');
+      names.add(name);
+      const locked = this.#changes.find((change) => change.edit === edit);
+      // A symbolic ref that leads elsewhere now than when the lock was taken has moved too.
+      if (id !== edit.expected || (locked !== undefined && locked.name !== name)) {
+        throw new RefMoved(edit.name, edit.expected, id);
+      }
+    }
+    for (const edit of this.#edits) {
+      if (edit.value !== null && edit.expected === null) this.#verifyName(reader.follow(edit.name).name, names);
+    }
+  }
+
+  #verifyName(name: RefName, names: ReadonlySet<RefName>): void {
+    const { reader } = this.#context;
+    for (const parent of foldersOf(name)) {
+      if (names.has(parent) || reader.exists(parent)) throw new RefNameConflict(name, parent);
+    }
+    const below = [...names].find((other) => other.startsWith(`${name}/`)) ?? reader.firstBelow(name);
+    if (below !== undefined) throw new RefNameConflict(name, below);
+  }
+
+  /** Everything that needs space or time, so that the locks are held for a moment only. */
+  #prepare(): void {
+    const { location, reader, records } = this.#context;
+    for (const edit of this.#edits) {
+      const { name } = reader.follow(edit.name);
+      const path = refPath(location, name);
+      const content = edit.value === null ? '' : `${edit.value}\n`;
+      const lock = new FileLock({ path, name, content, mode: fileMode }, records);
+      this.#changes.push({ edit, name, path, lock, folders: [] });
+    }
+    this.#changes.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+    if (this.#deletions().length > 0) {
+      const { path } = reader.packed;
+      this.#packedLock = new FileLock({ path, name: 'packed-refs', content: '', mode: fileMode }, records);
+    }
+  }
+
+  async #lock(): Promise<void> {
+    const { lockTimeoutMs } = this.#context;
+    for (const { lock, name, path, folders } of this.#changes) {
+      await lock.acquire(lockTimeoutMs, () => {
+        try {
+          folders.push(...makeFoldersOf(path));
+        } catch (error) {
+          if (blocked.has(errnoOf(error) ?? '')) throw new RefNameConflict(name, dirname(name));
+          // ENOENT: somebody removed an empty folder while it was being made; taking the lock shows it and tries again.
+          if (errnoOf(error) !== 'ENOENT') throw error;
+        }
+      });
+    }
+    await this.#packedLock?.acquire(lockTimeoutMs, () => {});
+  }
+
+  /** Writes the packed refs that will be left, while nothing has changed yet that a full disk could leave half done. */
+  #stagePackedRefs(): void {
+    if (this.#packedLock === undefined) return;
+    const { reader, records } = this.#context;
+    const remaining = reader.packed.without(new Set(this.#deletions().map(({ name }) => name)));
+    if (remaining === undefined) return;
+    this.#newPackedRefs = records.create(`${reader.packed.path}.new`, remaining.content, remaining.mode);
+  }
+
+  #write(): void {
+    const written: string[] = [];
+    for (const { edit, lock, name, path, folders } of this.#changes) {
+      if (edit.value === null || edit.value === edit.expected) continue;
+      // git leaves empty folders behind where refs were; a ref may take their place.
+      if (isFolder(path) && !removeEmptyTree(path)) throw new RefNameConflict(name, `${name}/`);
+      try {
+        lock.commit();
+      } catch (error) {
+        if (blocked.has(errnoOf(error) ?? '')) throw new RefNameConflict(name, `${name}/`);
+        throw error;
+      }
+      written.push(...folders);
+    }
+    // Before the first deletion: what moves from one name to another exists twice rather than not at all.
+    syncFolders(written);
+  }
+
+  #delete(): void {
+    const deletions = this.#deletions();
+    if (deletions.length === 0) return;
+    const { location, reader } = this.#context;
+    if (this.#newPackedRefs !== undefined) {
+      renameSync(this.#newPackedRefs, reader.packed.path);
+      this.#newPackedRefs = undefined;
+      syncFolders([dirname(reader.packed.path)]);
+    }
+    for (const { name, path } of deletions) {
+      removeFile(path);
+      // A reflog without its ref would keep what it names alive for ever.
+      removeFile(join(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, 'logs', name));
+    }
+    syncFolders(deletions.map(({ path }) => dirname(path)));
+  }
+
+  #release(): void {
+    if (this.#newPackedRefs !== undefined) removeFile(this.#newPackedRefs);
+    this.#packedLock?.release();
+    for (const { lock } of this.#changes) lock.release();
+    const { location } = this.#context;
+    for (const { name, folders } of this.#changes) {
+      const root = isOwnOfWorktree(name) ? location.gitDir : location.commonDir;
+      if (folders.length > 0) removeEmptyFoldersAbove(root, name);
+    }
+  }
+
+  #deletions(): Change[] {
+    return this.#changes.filter(({ edit }) => edit.value === null && edit.expected !== null);
+  }
+}
+
+/** The names that would have to be folders for a ref of this name to be a file: `refs/a`, `refs/a/b`. */
+function foldersOf(name: RefName): RefName[] {
+  const folders: RefName[] = [];
+  for (let slash = name.indexOf('/', 'refs/'.length); slash !== -1; slash = name.indexOf('/', slash + 1)) {
+    folders.push(parseRefName(name.slice(0, slash)));
+  }
+  return folders;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
