@@ -3,7 +3,7 @@ import { UwfError } from '../errors.ts';
 /**
  * One variable of a configuration file.
  *
- * `section` and `key` are in lower case, `subsection` as written (`undefined` where there is none), `value` is
+ * `section` (empty before the first header) and `key` are in lower case, `subsection` as written (`undefined` where there is none), `value` is
  * `undefined` for a key without `=`, which git reads as true.
  */
 export type ConfigEntry = {
@@ -72,7 +72,7 @@ class ConfigParser {
   readonly #path: string;
   #at = 0;
   #line = 1;
-  #section: string | undefined;
+  #section = '';
   #subsection: string | undefined;
   readonly #entries: ConfigEntry[] = [];
 
@@ -121,7 +121,6 @@ class ConfigParser {
   }
 
   #variable(first: string): void {
-    if (this.#section === undefined) this.#fail('a variable stands before the first section');
     const line = this.#line;
     const match = /^[A-Za-z][A-Za-z0-9-]*/.exec(first + this.#text.slice(this.#at));
     if (match === null) this.#fail(`a variable cannot start with '${first}'`);
@@ -141,10 +140,6 @@ class ConfigParser {
       if (character === undefined || character === '\n') return undefined;
       if (character === ' ' || character === '\t') continue;
       if (character === '=') return this.#value();
-      if (character === '#' || character === ';') {
-        this.#skipLine();
-        return undefined;
-      }
       this.#fail("a variable's name is not followed by '='");
     }
   }
@@ -167,11 +162,13 @@ class ConfigParser {
         this.#skipLine();
         return value.slice(0, kept);
       } else if (!isQuoted && /\s/.test(character)) {
-        if (kept > 0 || value !== '') value += character;
+        if (value !== '') value += character;
       } else if (character === '\\') {
         const escaped = this.#next();
-        if (escaped === '\n') continue;
-        const meant = escaped === undefined ? undefined : escapes[escaped];
+        // The end of the file counts as the end of a line.
+        kept = value.length;
+        if (escaped === '\n' || escaped === undefined) continue;
+        const meant = escapes[escaped];
         if (meant === undefined) this.#fail('an unknown escape sequence');
         value += meant;
         kept = value.length;
