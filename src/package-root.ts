@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+let found: string | undefined;
+
+/**
+ * Finds the folder that uwf is installed in: the nearest one upward from this module whose `package.json` is uwf's own.
+ *
+ * Holds from the sources, from the library's bundle and from the command's bundle; absolute, found once per process.
+ * @throws {Error} when no such folder exists, which only a broken installation brings about
+ */
+export function packageRoot(): string {
+  found ??= findPackageRoot(dirname(fileURLToPath(import.meta.url)));
+  return found;
+}
+
+function findPackageRoot(startFolder: string): string {
+  for (let folder = startFolder; ; folder = dirname(folder)) {
+    if (isPackageRoot(folder)) return folder;
+    if (folder === dirname(folder)) {
+      throw new Error(`no package.json of uwf in ${startFolder} or above: the installation is broken`);
+    }
+  }
+}
+
+function isPackageRoot(folder: string): boolean {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return typeof manifest === 'object' && manifest !== null && 'name' in manifest && manifest.name === 'uwf';
+  } catch {
+    // Folders without a manifest, or with one that is not JSON, are simply not it.
+    return false;
+  }
+}
