@@ -1,0 +1,167 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Interface } from 'node:readline';
+
+import type { JsonValue } from '../json.ts';
+import { packageRoot } from '../package-root.ts';
+import type { EvaluationTask } from './evaluate-here.ts';
+import type { EvaluatorAnswer, EvaluatorRequest } from './evaluator-protocol.ts';
+import { GRACE_MS, restoreError } from './evaluator-protocol.ts';
+import { EvaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from './expression-errors.ts';
+import type { Scope } from './scope.ts';
+
+/** How long the child may take to start, or to read a scope. Generous: a loaded machine is no fault of the expression. */
+const START_TIMEOUT_MS = 10_000;
+/** An idle child goes after this time. */
+const IDLE_MS = 30_000;
+/** V8's heap in the child. A thread of 10,000 steps takes about 40 MB of it. */
+const HEAP_MB = 512;
+
+/** How a wait for an answer ended. */
+type Outcome = { kind: 'answer'; answer: EvaluatorAnswer } | { kind: 'late' } | Death;
+type Death = { kind: 'died'; code: number | null; signal: NodeJS.Signals | null };
+
+/**
+ * One process for evaluations that nothing inside a process can stop; started at the first, used again, replaced when killed.
+ *
+ * It never keeps its parent alive, goes when the parent goes, and sees none of its environment.
+ */
+export class EvaluatorChild {
+  #process: ChildProcessWithoutNullStreams | undefined;
+  #lines: Interface | undefined;
+  #loadedScope: Scope | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  /**
+   * Evaluates in the child, one task after another in the order of the calls.
+   * @throws {ExpressionSyntaxError} when the source is not JSONata
+   * @throws {ExpressionFailed} when it comes to no value, or takes the child's whole memory
+   * @throws {ExpressionTimeout} when the time is up; the child is killed then
+   * @throws {EvaluatorUnavailable} when the child does not start, or dies of something else
+   */
+  evaluate(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
+    const result = this.#queue.then(() => this.#evaluateNext(task, scope));
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  /** The process, where one runs. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Kills the process. The next evaluation starts another. */
+  close(): void {
+    clearTimeout(this.#idleTimer);
+    this.#lines?.close();
+    this.#process?.kill('SIGKILL');
+    this.#process = undefined;
+    this.#lines = undefined;
+    this.#loadedScope = undefined;
+  }
+
+  async #evaluateNext(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
+    clearTimeout(this.#idleTimer);
+    await this.#load(scope);
+    const outcome = await this.#ask({ kind: 'evaluate', task }, task.timeoutMs + GRACE_MS);
+    this.#idleTimer = setTimeout(() => this.close(), IDLE_MS).unref();
+    if (outcome.kind === 'late') throw new ExpressionTimeout(task.source, task.timeoutMs);
+    if (outcome.kind === 'died') throw diedEvaluating(task, outcome);
+    const { answer } = outcome;
+    if (answer.kind === 'error') throw restoreError(task, answer.error);
+    return answer.kind === 'value' ? answer.value : undefined;
+  }
+
+  async #load(scope: Scope): Promise<void> {
+    if (this.#loadedScope === scope) return;
+    const outcome = await this.#ask({ kind: 'scope', scope }, START_TIMEOUT_MS);
+    if (outcome.kind === 'late') throw new EvaluatorUnavailable(`did not start within ${START_TIMEOUT_MS} ms`);
+    if (outcome.kind === 'died') throw new EvaluatorUnavailable(`ended at its start (${howItEnded(outcome)})`);
+    this.#loadedScope = scope;
+  }
+
+  /** Sends a request and waits for its answer; whenever none came, no process is left. */
+  async #ask(request: EvaluatorRequest, timeoutMs: number): Promise<Outcome> {
+    const child = (this.#process ??= await this.#start());
+    const lines = this.#lines;
+    keepAlive(child, true);
+    const outcome = await new Promise<Outcome>((resolve) => {
+      const timer = setTimeout(() => settle({ kind: 'late' }), timeoutMs);
+      // The child writes answers and nothing else.
+      const onLine = (line: string): void => settle({ kind: 'answer', answer: JSON.parse(line) as EvaluatorAnswer });
+      const onEnd = (code: number | null, signal: NodeJS.Signals | null): void =>
+        settle({ kind: 'died', code, signal });
+      const onError = (): void => onEnd(null, null);
+      const settle = (settled: Outcome): void => {
+        clearTimeout(timer);
+        lines?.off('line', onLine);
+        child.off('exit', onEnd).off('error', onError);
+        resolve(settled);
+      };
+      lines?.once('line', onLine);
+      child.once('exit', onEnd).once('error', onError);
+      if (child.exitCode !== null || child.signalCode !== null) onEnd(child.exitCode, child.signalCode);
+      else child.stdin.write(`${JSON.stringify(request)}\n`);
+    });
+    if (outcome.kind === 'answer') keepAlive(child, false);
+    else this.close();
+    return outcome;
+  }
+
+  async #start(): Promise<ChildProcessWithoutNullStreams> {
+    const program = join(packageRoot(), 'dist', 'evaluator.cjs');
+    if (!existsSync(program))
+      throw new EvaluatorUnavailable(`is missing: ${program} does not exist (npm run build makes it)`);
+    const [{ spawn }, { createInterface }] = await Promise.all([import('node:child_process'), import('node:readline')]);
+    // A bare environment: no secrets, no NODE_OPTIONS, and the same time zone everywhere.
+    const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, program], {
+      stdio: 'pipe',
+      env: { TZ: 'UTC' },
+    });
+    child.stderr.resume();
+    const forget = (): void => {
+      if (this.#process === child) this.close();
+    };
+    child.on('error', forget).on('exit', forget);
+    // A write to a child that has just died fails here; its exit is what is reported.
+    child.stdin.on('error', () => undefined);
+    this.#lines = createInterface({ input: child.stdout });
+    return child;
+  }
+}
+
+/** Lets a child, and its pipes, hold the parent's event loop or not. */
+function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): void {
+  for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
+    // Pipes of a child are sockets, which can be referenced; the stream types don't say so.
+    const { ref, unref } = handle as unknown as { ref?: () => void; unref?: () => void };
+    (isNeeded ? ref : unref)?.call(handle);
+  }
+}
+
+/** V8 ends a process that has no memory left with these. */
+const OUT_OF_MEMORY: ReadonlySet<unknown> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 133, 134]);
+
+function diedEvaluating(task: EvaluationTask, death: Death): Error {
+  if (OUT_OF_MEMORY.has(death.signal ?? death.code))
+    return new ExpressionFailed(task.source, `it needs more than ${HEAP_MB} MB of memory`);
+  return new EvaluatorUnavailable(`ended before it answered (${howItEnded(death)})`);
+}
+
+function howItEnded({ code, signal }: Death): string {
+  return signal ?? (code === null ? 'it could not be started' : `exit code ${code}`);
+}
+
+let shared: EvaluatorChild | undefined;
+
+/** The one child of this process. */
+export function sharedEvaluator(): EvaluatorChild {
+  return (shared ??= new EvaluatorChild());
+}
+
+/** Ends the shared child, where one runs; for programs that live on. */
+export function closeEvaluator(): void {
+  shared?.close();
+}
