@@ -1,0 +1,73 @@
+import type { CaptureTag, Context, Liquid } from 'liquidjs';
+
+/** Limits of one rendering. */
+const RENDER_TIMEOUT_MS = 1000;
+/** Characters and list items that filters and ranges may make. */
+const MEMORY_UNITS = 32_000_000;
+/** The longest template, in UTF-16 units. */
+const LONGEST_TEMPLATE = 262_144;
+
+/** Tags that read files. */
+const FILE_TAGS = ['include', 'render', 'layout', 'block'];
+
+let engine: Promise<Liquid> | undefined;
+
+/** The one Liquid engine of this process, made at the first call: no files, own properties only, bounded, the same result every day. */
+export function liquidEngine(): Promise<Liquid> {
+  return (engine ??= createEngine());
+}
+
+async function createEngine(): Promise<Liquid> {
+  const { Liquid, CaptureTag } = await import('liquidjs');
+  const liquid = new Liquid({
+    strictFilters: true,
+    // A variable that is not there is a mistake to be found when the workflow is validated, not in the middle of a run.
+    strictVariables: false,
+    ownPropertyOnly: true,
+    parseLimit: LONGEST_TEMPLATE,
+    renderLimit: RENDER_TIMEOUT_MS,
+    memoryLimit: MEMORY_UNITS,
+    timezoneOffset: 0,
+    locale: 'en-US',
+    templates: {},
+  });
+  for (const tag of FILE_TAGS) delete liquid.tags[tag];
+  delete liquid.filters.sample;
+  makeDatesReplayable(liquid);
+  liquid.registerTag('capture', countingCapture(CaptureTag));
+  return liquid;
+}
+
+const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/;
+
+/**
+ * Date filters take `now` and `today` for the current time, and read a date without a zone in the machine's own: the prompt
+ * would differ when the decision is replayed. Left are numbers (seconds since the epoch) and ISO 8601, in UTC without a zone.
+ */
+function makeDatesReplayable(liquid: Liquid): void {
+  for (const name of Object.keys(liquid.filters).filter((filter) => filter.startsWith('date'))) {
+    const filter = liquid.filters[name];
+    if (typeof filter !== 'function') continue;
+    liquid.registerFilter(name, function (value: unknown, ...rest: unknown[]) {
+      return filter.call(this, typeof value === 'string' && value !== '' ? inUtc(value) : value, ...rest);
+    });
+  }
+}
+
+function inUtc(text: string): string {
+  const match = ISO_DATE.exec(text);
+  if (match === null)
+    throw new Error(`'${text}' is refused as a date: only ISO 8601 comes out the same when it is replayed`);
+  return match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
+}
+
+/** `capture` alone makes strings without counting them against the memory limit; doubled in a loop they fill the heap. */
+function countingCapture(Capture: typeof CaptureTag): typeof CaptureTag {
+  return class extends Capture {
+    override *render(context: Context): Generator<unknown, void, string> {
+      yield* super.render(context);
+      const captured: unknown = context.getSync([this.variable]);
+      context.memoryLimit.use(typeof captured === 'string' ? captured.length : 0);
+    }
+  };
+}
