@@ -1,6 +1,7 @@
 import { assertJsonValue, NotJson } from '../cas/canonical.ts';
 import type { JsonValue } from '../json.ts';
 import { checkEnds } from './check/check-ends.ts';
+import { checkExpressions } from './check/check-expressions.ts';
 import { checkNames } from './check/check-names.ts';
 import { checkReachability } from './check/check-reachability.ts';
 import { checkStatuses } from './check/check-statuses.ts';
@@ -40,7 +41,8 @@ export async function validateWorkflow(value: unknown, options: ValidateOptions 
   const shapes = new Map(
     reduction.roles.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),
   );
-  checkStatuses(report, reduction, shapes, (rule) => (rule.status === undefined ? undefined : [rule.status]));
+  checkStatuses(report, reduction, shapes);
+  await checkExpressions(report, reduction);
   return { definition: report.hasErrors ? undefined : reduction.definition, diagnostics: report.diagnostics() };
 }
 

@@ -3,21 +3,14 @@ import type { SourceRule } from '../notation/read-rules.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import type { Report, ReportOptions } from '../report.ts';
 import { isUnconditional, splitRules } from './live-rules.ts';
+import { askedStatuses, handledStatuses } from './rule-statuses.ts';
 import type { SchemaShape } from './schema-shape.ts';
-
-/** The statuses of the last step for which a rule can hold; `undefined` where its condition does not go by them alone. */
-export type StatusesOf = (rule: SourceRule) => readonly string[] | undefined;
 
 /**
  * Compares the statuses a role can report with the rules that lead on from it.
  * @param shapes what the schemas say, by role; a role without one is passed over
  */
-export function checkStatuses(
-  report: Report,
-  reduction: Reduction,
-  shapes: ReadonlyMap<string, SchemaShape>,
-  statusesOf: StatusesOf,
-): void {
+export function checkStatuses(report: Report, reduction: Reduction, shapes: ReadonlyMap<string, SchemaShape>): void {
   const { live } = splitRules(reduction.rules);
   for (const role of reduction.roles) {
     const shape = shapes.get(role.name);
@@ -48,8 +41,8 @@ export function checkStatuses(
         },
       );
     }
-    if (statuses !== undefined) reportUnknownStatuses(report, role, statuses, rules, statusesOf);
-    if (reduction.isComplete) reportGaps(report, role, shape, rules, statusesOf);
+    if (statuses !== undefined) reportUnknownStatuses(report, role, statuses, rules);
+    if (reduction.isComplete) reportGaps(report, role, shape, rules);
   }
 }
 
@@ -69,10 +62,9 @@ function reportUnknownStatuses(
   role: SourceRole,
   statuses: readonly string[],
   rules: readonly SourceRule[],
-  statusesOf: StatusesOf,
 ): void {
   for (const rule of rules) {
-    for (const status of statusesOf(rule) ?? []) {
+    for (const status of askedStatuses(rule)?.statuses ?? []) {
       if (statuses.includes(status)) continue;
       const place: ReportOptions = rule.when.at === undefined ? {} : { at: rule.when.at };
       report.error(
@@ -89,16 +81,10 @@ function reportUnknownStatuses(
 }
 
 /** What is left over when no rule holds. */
-function reportGaps(
-  report: Report,
-  role: SourceRole,
-  shape: SchemaShape,
-  rules: readonly SourceRule[],
-  statusesOf: StatusesOf,
-): void {
+function reportGaps(report: Report, role: SourceRole, shape: SchemaShape, rules: readonly SourceRule[]): void {
   if (rules.some(isUnconditional)) return;
-  const handled = rules.map(statusesOf);
   const { statuses } = shape;
+  const handled = rules.map((rule) => handledStatuses(rule, statuses ?? []));
   if (statuses !== undefined && handled.every((list) => list !== undefined)) {
     const covered = new Set(handled.flat());
     for (const status of statuses) {

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { RoleCheck, RoleDefinition } from '../definition.ts';
 import type { Report } from '../report.ts';
@@ -31,35 +32,41 @@ const instead = {
   timeoutMs: "it belongs under 'limits'",
 };
 
-/** A role, and which key of the source holds its schema. */
-export type ReadRole = { role: RoleDefinition; schemaPath: Path; hasSchema: boolean };
+/** A role, and where the parts that are checked further stand. */
+export type ReadRole = {
+  role: RoleDefinition;
+  schemaPath: Path;
+  hasSchema: boolean;
+  /** Where the expressions of `role.check` stand, in the same order. */
+  checkPaths: Path[];
+};
 
 /** Reads a role in any notation. What is missing or wrong is reported and read as empty, so that all else can be checked. */
 export function readRole(report: Report, name: string, value: JsonValue, path: Path): ReadRole {
   const fields = readFields(report, value, path, `role '${name}'`, keys, instead);
   if (fields === undefined) {
     const role = { description: '', systemPrompt: '', extractPrompt: '', schema: {} };
-    return { role, schemaPath: path, hasSchema: false };
+    return { role, schemaPath: path, hasSchema: false, checkPaths: [] };
   }
   const schemaKey = field(fields, 'schema') === undefined ? 'frontmatter' : 'schema';
   const schema = readSchema(report, fields, schemaKey);
-  const check = readChecks(report, fields);
+  const { checks, checkPaths } = readChecks(report, fields);
   const limits = readLimits(report, field(fields, 'limits'), [...path, 'limits'], fields.name);
   const retries = readInteger(report, fields, 'retries', { least: 0, most: 100 });
   const snapshot = readSnapshot(report, fields);
-  const cwd = readText(report, fields, 'cwd');
+  const cwd = readCwd(report, fields);
   const role: RoleDefinition = {
     description: readText(report, fields, 'description') ?? '',
     systemPrompt: joinPrompt(report, fields),
     extractPrompt: readText(report, fields, 'extractPrompt') ?? '',
     schema: schema ?? {},
-    ...(check.length > 0 && { check }),
+    ...(checks.length > 0 && { check: checks }),
     ...(limits && { limits }),
     ...(retries !== undefined && { retries }),
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),
   };
-  return { role, schemaPath: [...path, schemaKey], hasSchema: schema !== undefined };
+  return { role, schemaPath: [...path, schemaKey], hasSchema: schema !== undefined, checkPaths };
 }
 
 /** One prompt of the four parts that United Workforce writes apart, each under its heading. */
@@ -110,9 +117,10 @@ function readSchema(report: Report, fields: Fields, key: string): JsonObject | u
   return undefined;
 }
 
-function readChecks(report: Report, parent: Fields): RoleCheck[] {
+function readChecks(report: Report, parent: Fields): { checks: RoleCheck[]; checkPaths: Path[] } {
   const value = field(parent, 'check');
-  if (value === undefined) return [];
+  const checkPaths: Path[] = [];
+  if (value === undefined) return { checks: [], checkPaths };
   const isList = Array.isArray(value);
   const checks: RoleCheck[] = [];
   for (const [index, item] of (isList ? value : [value]).entries()) {
@@ -125,9 +133,11 @@ function readChecks(report: Report, parent: Fields): RoleCheck[] {
       reportMissing(report, fields, 'expression', 'JSONata that is true for a good reply');
     if (field(fields, 'message') === undefined)
       reportMissing(report, fields, 'message', 'what the agent is told when it is false');
-    if (expression !== undefined) checks.push({ expression, message: message ?? '' });
+    if (expression === undefined) continue;
+    checks.push({ expression, message: message ?? '' });
+    checkPaths.push([...path, 'expression']);
   }
-  return checks;
+  return { checks, checkPaths };
 }
 
 function readSnapshot(report: Report, fields: Fields): RoleDefinition['snapshot'] {
@@ -136,5 +146,16 @@ function readSnapshot(report: Report, fields: Fields): RoleDefinition['snapshot'
   // YAML 1.1 habits: `on` and `off` are texts in 1.2, but people write true and false.
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   reportType(report, [...fields.path, 'snapshot'], `'snapshot' of ${fields.name}`, "'off', 'on' or 'changed'", value);
+  return undefined;
+}
+
+function readCwd(report: Report, fields: Fields): string | undefined {
+  const cwd = readText(report, fields, 'cwd');
+  if (cwd === undefined || (cwd !== '' && !isAbsolute(cwd) && !cwd.split(/[/\\]/).includes('..'))) return cwd;
+  report.error(
+    'bad-cwd',
+    [...fields.path, 'cwd'],
+    `'cwd' of ${fields.name} must be a folder of the work tree, relative to its top`,
+  );
   return undefined;
 }

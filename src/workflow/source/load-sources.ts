@@ -32,7 +32,7 @@ export async function loadSources(file: string, reader: SourceReader): Promise<L
   async function load(name: string, chain: readonly string[]): Promise<ParsedFile> {
     const known = files.get(name);
     if (known !== undefined) return known;
-    const parsed = await parseFile(name, await reader.read(name));
+    const parsed = await parseFile(name, await reader.read(name), chain.length === 0);
     files.set(name, parsed);
     diagnostics.push(...parsed.diagnostics);
     for (const { node, reference } of parsed.includes) {

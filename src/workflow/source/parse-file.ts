@@ -31,12 +31,13 @@ const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
  * Parses one file: `.yaml`, `.yml` as YAML 1.2, `.json` as JSON, anything else as text.
  *
  * JSON is read by the YAML parser, which knows places, and by `JSON.parse`, which knows JSON.
+ * @param isWorkflow whether it is YAML whatever its name: a workflow need not have an extension
  */
-export async function parseFile(file: string, content: string): Promise<ParsedFile> {
+export async function parseFile(file: string, content: string, isWorkflow = false): Promise<ParsedFile> {
   const source = new SourceText(file, content.startsWith('\uFEFF') ? content.slice(1) : content);
   const parsed: ParsedFile = { source, document: undefined, text: undefined, includes: [], diagnostics: [] };
   const isJson = file.endsWith('.json');
-  if (!isJson && !/\.ya?ml$/.test(file)) return { ...parsed, text: source.text };
+  if (!isJson && !isWorkflow && !/\.ya?ml$/.test(file)) return { ...parsed, text: source.text };
 
   const found = isJson ? findJsonMistake(source) : undefined;
   if (found !== undefined) return { ...parsed, diagnostics: [found] };
@@ -71,7 +72,7 @@ function parseYaml(yaml: typeof Yaml, source: SourceText): Document.Parsed | Dia
       version: '1.2',
       schema: 'core',
       prettyErrors: false,
-      logLevel: 'silent',
+      logLevel: 'error',
       customTags: [{ tag: '!include', resolve: (text: string) => text }],
     });
   } catch (error) {

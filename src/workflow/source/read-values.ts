@@ -93,11 +93,14 @@ function readNode(context: Context, file: ParsedFile, node: unknown, path: Path)
 }
 
 function readAlias(context: Context, file: ParsedFile, alias: Alias, path: Path): JsonValue | undefined {
-  const target = context.targets.get(alias);
-  // The parser has reported an alias without an anchor.
-  if (target === undefined) return undefined;
+  const { report, targets } = context;
+  const target = targets.get(alias);
+  if (target === undefined) {
+    report.error('unknown-alias', path, `there is no anchor &${alias.source} before *${alias.source}`);
+    return undefined;
+  }
   if (context.open.has(target)) {
-    context.report.error('alias-cycle', path, `*${alias.source} stands inside what it names`);
+    report.error('alias-cycle', path, `*${alias.source} stands inside what it names`);
     return undefined;
   }
   context.open.add(target);
