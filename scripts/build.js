@@ -103,6 +103,11 @@ export async function build({ programsOnly = false, force = false, log = () => {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const flags = new Set(process.argv.slice(2));
   const log = (what, size) => console.log(`${what.padEnd(36)} ${size.padStart(10)}`);
-  const didBuild = await build({ programsOnly: flags.has('--programs'), force: flags.has('--force'), log });
-  if (!didBuild && !flags.has('--quiet')) console.log('dist is up to date');
+  try {
+    const didBuild = await build({ programsOnly: flags.has('--programs'), force: flags.has('--force'), log });
+    if (!didBuild && !flags.has('--quiet')) console.log('dist is up to date');
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
 }

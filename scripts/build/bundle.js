@@ -9,7 +9,7 @@ const shared = {
   target: 'node20.19',
   write: false,
   charset: 'utf8',
-  logLevel: 'warning',
+  logLevel: 'silent',
   // The licences of what is bundled go into a file of their own.
   legalComments: 'none',
   metafile: true,
@@ -33,6 +33,7 @@ const program = {
  * Bundles programs and, next to them in `vendor/`, the heavy packages that they ask for.
  *
  * @returns names of the files written, relative to `outputFolder`
+ * @throws {Error} if a program cannot be bundled; its message says where and why
  */
 export async function bundlePrograms(root, outputFolder, programs) {
   const { build } = await import('esbuild');
@@ -44,7 +45,8 @@ export async function bundlePrograms(root, outputFolder, programs) {
     written.push(name);
   };
 
-  const bundles = await Promise.all(
+  // A program that cannot be built does not hold up the others; what is wrong with it is said in the end.
+  const settled = await Promise.allSettled(
     programs.map((artefact) =>
       build({
         ...shared,
@@ -54,6 +56,9 @@ export async function bundlePrograms(root, outputFolder, programs) {
         plugins: [vendorPlugin(wanted)],
       }),
     ),
+  );
+  const bundles = settled.flatMap((outcome, index) =>
+    outcome.status === 'fulfilled' ? [{ artefact: programs[index], result: outcome.value }] : [],
   );
   const vendors = await Promise.all(
     [...wanted].map(async ([group, specifiers]) => [
@@ -71,10 +76,12 @@ export async function bundlePrograms(root, outputFolder, programs) {
 
   // What is required comes before what requires it, for readers in the middle of a build.
   for (const [name, result] of vendors) write(name, result);
-  programs.forEach((artefact, index) => write(artefact.output, bundles[index]));
+  for (const { artefact, result } of bundles) write(artefact.output, result);
 
-  const results = [...bundles, ...vendors.map(([, result]) => result)];
+  const results = [...bundles.map(({ result }) => result), ...vendors.map(([, result]) => result)];
   writeOutput(path.join(outputFolder, 'LICENCES.txt'), licencesOf(root, results));
+  const failure = settled.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
   return [...written, 'LICENCES.txt'];
 }
 
