@@ -38,7 +38,14 @@ export interface AgentCas {
 
 /** How a child thread that an agent asked for ended, or why it did not. */
 export type ChildOutcome =
-  | { kind: 'ended'; endHash: string; threadId: string; returnCode: number; outcome: 'completed' | 'failed' | 'cancelled'; summary: string }
+  | {
+      kind: 'ended';
+      endHash: string;
+      threadId: string;
+      returnCode: number;
+      outcome: 'completed' | 'failed' | 'cancelled';
+      summary: string;
+    }
   | { kind: 'suspended'; threadId: string; reason: string };
 
 /** One turn that the engine asks for. */
@@ -49,6 +56,8 @@ export type AgentRequest = {
   prompt: string;
   /** The user's own words: the task, for agents that do not read the whole prompt. */
   task: string;
+  /** What the rule that chose the role says to it; undefined where it says nothing. */
+  edgePrompt: string | undefined;
   /** Where to work; absolute. */
   cwd: string;
   /** An empty folder of this step, removed afterwards; absolute. */
@@ -90,7 +99,14 @@ export type AgentReply =
       /** Ends of the child threads this turn ran. */
       childThreads?: readonly string[];
     }
-  | { kind: 'suspend'; reason: string; cause: 'agent' | 'human' | 'child' | 'limit'; text?: string; usage?: Usage; session?: string }
+  | {
+      kind: 'suspend';
+      reason: string;
+      cause: 'agent' | 'human' | 'child' | 'limit';
+      text?: string;
+      usage?: Usage;
+      session?: string;
+    }
   /** The attempt failed (a non-zero exit, a crash): kept as an attempt and tried again. */
   | { kind: 'failed-attempt'; reason: string; text: string; usage?: Usage; session?: string };
 

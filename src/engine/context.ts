@@ -1,5 +1,7 @@
+import type { ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { Repository } from '../git/repository.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { Config } from './config.ts';
 import type { EngineEvent } from './events.ts';
@@ -23,6 +25,19 @@ export type EngineOptions = {
   resolveWorkflow?: (name: string) => Promise<WorkflowDefinition>;
 };
 
+/** What a role's turn asks of a child thread. */
+export type ChildRequest = {
+  /** The role whose turn it is. */
+  role: string;
+  workflow: string;
+  prompt: string;
+  /** What a person answered the suspended turn, for the child that it waits for. */
+  answer: string | undefined;
+  signal: AbortSignal;
+};
+
+export type RunChild = (context: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildOutcome>;
+
 /** What the engine's verbs share. */
 export type EngineContext = {
   readonly repository: Repository;
@@ -33,6 +48,8 @@ export type EngineContext = {
   readonly askPerson: ((question: string) => Promise<string>) | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
+  /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
+  readonly runChild: RunChild;
   tell(event: EngineEvent): void;
 };
 
@@ -42,3 +59,39 @@ export type LeaseOptions = {
   adoptLease?: string;
 };
 
+
+/** Fills in what was left to its default. */
+export function createContext(options: EngineOptions, runChild: RunChild): EngineContext {
+  const { repository, onEvent } = options;
+  const { location } = repository;
+  const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
+  return {
+    repository,
+    config: options.config,
+    env: definedOnly(options.env ?? {}),
+    cwd,
+    signal: options.signal ?? new AbortController().signal,
+    askPerson: options.askPerson,
+    resolveWorkflow:
+      options.resolveWorkflow ??
+      (async (name) => {
+        const { resolveWorkflow } = await import('../workflow/resolve-workflow.ts');
+        return (await resolveWorkflow(repository, name, { cwd })).definition;
+      }),
+    definitions: new Map(),
+    runChild,
+    tell(event) {
+      try {
+        onEvent?.(event);
+      } catch {
+        // Somebody's listener is broken; the run is not.
+      }
+    },
+  };
+}
+
+function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const defined: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) if (value !== undefined) defined[name] = value;
+  return defined;
+}

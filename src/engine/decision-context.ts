@@ -2,7 +2,7 @@ import type { DecisionContext, StepView } from '../moderator/decision.ts';
 import { statusOf } from '../thread/append-step.ts';
 import { findNodeAt } from '../thread/thread-commit.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
-import type { AgentRecord } from '../schema/built-in.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Repository } from '../git/repository.ts';
 import { pathName } from '../cas/path-name.ts';
 

@@ -1,7 +1,11 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/thread-status.ts';
+import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
+import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
+import { isOver, type ThreadStatus } from '../thread/thread-status.ts';
+import type { EngineContext } from './context.ts';
+import { findFacts, type ThreadFacts } from './facts.ts';
+import { findLease } from './lease.ts';
 
 /** A thread in a list. */
 export type ThreadSummary = {
@@ -9,14 +13,14 @@ export type ThreadSummary = {
   status: ThreadStatus;
   /** The workflow's name. */
   workflow: string;
-  /** The beginning of the user's prompt, one line. */
-  prompt: string;
   /** ISO 8601, UTC. */
   startedAt: string;
-  endedAt: string | null;
   head: ObjectId;
+  endedAt: string | null;
+  /** The beginning of the user's prompt, one line. */
+  prompt: string;
   steps: number;
-  /** Who is next, where that was decided; null for a thread that is over. */
+  /** Who is next, as the moderator says; null for a thread that waits or is over. */
   nextRole: string | null;
 };
 
@@ -37,12 +41,100 @@ export type ThreadView = ThreadSummary & {
 export type ListOptions = {
   /** Which statuses; default: all that are not over. */
   statuses?: readonly ThreadStatus[];
-  /** All, whatever their status. */
-  all?: boolean;
   workflow?: string;
   sinceMs?: number;
   untilMs?: number;
   limit?: number;
-  /** Only threads that sort after this id in the list's order (newest first). */
+  /** Only threads older than this one. */
   cursor?: ThreadId;
 };
+
+/** Describes one thread; see `Engine.describe`. */
+export async function describeThread(context: EngineContext, idOrPrefix: string): Promise<ThreadView> {
+  const pointer = await getThread(context.repository, idOrPrefix);
+  const facts = await factsOf(context, pointer);
+  const lease = findLease(context.repository, pointer.id);
+  const summary = summarize(pointer, facts, lease !== undefined);
+  const children = isOver(summary.status) ? facts.children : await childrenOf(context, facts);
+  return {
+    ...summary,
+    workflowHash: facts.workflowHash,
+    parent: facts.parent,
+    children,
+    depth: facts.depth,
+    reason: facts.reason,
+    returnCode: facts.returnCode,
+    holder: lease
+      ? { pid: lease.holder.pid, host: lease.holder.host, since: new Date(lease.sinceMs).toISOString() }
+      : null,
+  };
+}
+
+/** Lists threads, newest first; the suspended ones, which wait for a person, before the others. */
+export async function listThreads(context: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
+  const { statuses, workflow, sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, limit, cursor } = options;
+  const wantsHistory = statuses?.some(isOver) ?? false;
+  const pointers = await listPointers(context.repository, { active: true, history: wantsHistory });
+  const found: ThreadSummary[] = [];
+  for (const pointer of pointers.toReversed()) {
+    const timeMs = threadTimeMs(pointer.id);
+    if (timeMs < sinceMs || timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
+    const summary = await summaryOf(context, pointer);
+    const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
+    if (isWanted && (workflow === undefined || summary.workflow === workflow)) found.push(summary);
+    if (limit !== undefined && statuses?.length === 1 && found.length >= limit) break;
+  }
+  const waiting = found.filter((summary) => summary.status === 'suspended');
+  const others = found.filter((summary) => summary.status !== 'suspended');
+  return [...waiting, ...others].slice(0, limit);
+}
+
+async function summaryOf(context: EngineContext, pointer: ThreadPointer): Promise<ThreadSummary> {
+  const isRunning = findLease(context.repository, pointer.id) !== undefined;
+  try {
+    return summarize(pointer, await factsOf(context, pointer), isRunning);
+  } catch {
+    // What cannot be read is listed too, or nobody would find it.
+    return {
+      thread: pointer.id,
+      status: 'corrupt',
+      workflow: '',
+      startedAt: new Date(threadTimeMs(pointer.id)).toISOString(),
+      head: pointer.head,
+      endedAt: null,
+      prompt: '',
+      steps: 0,
+      nextRole: null,
+    };
+  }
+}
+
+async function childrenOf(context: EngineContext, facts: ThreadFacts): Promise<ThreadId[]> {
+  const { findChildren } = await import('../thread/find-children.ts');
+  const children = await findChildren(context.repository, facts.startHash, facts.startedAtMs);
+  return children.map((child) => child.pointer.id);
+}
+
+/** What this machine remembers of the head, or what the chain says, which is then remembered. */
+async function factsOf(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
+  const known = findFacts(context.repository, pointer.id, pointer.head);
+  if (known) return known;
+  // Reading and deciding load much more than showing what is known.
+  const { gatherFacts } = await import('./gather-facts.ts');
+  return gatherFacts(context, pointer);
+}
+
+function summarize(pointer: ThreadPointer, facts: ThreadFacts, isRunning: boolean): ThreadSummary {
+  const isIdle = facts.status === 'idle' || facts.status === 'suspended';
+  return {
+    thread: pointer.id,
+    status: isIdle && isRunning ? 'running' : facts.status,
+    workflow: facts.workflow,
+    startedAt: new Date(facts.startedAtMs).toISOString(),
+    head: pointer.head,
+    endedAt: facts.endedAtMs === null ? null : new Date(facts.endedAtMs).toISOString(),
+    prompt: facts.prompt,
+    steps: facts.steps,
+    nextRole: facts.nextRole,
+  };
+}

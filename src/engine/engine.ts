@@ -1,24 +1,14 @@
-import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/thread-status.ts';
-import type { Limits, WorkflowDefinition } from '../workflow/definition.ts';
 import { cancelThread } from './cancel.ts';
-import { createContext, type EngineOptions, type LeaseOptions } from './context.ts';
+import { runChild } from './child-threads.ts';
+import { createContext, type EngineOptions } from './context.ts';
 import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
 import type { ThreadOver } from './events.ts';
 import { joinThread } from './join.ts';
 import { resumeAndRun, type ResumeOptions } from './resume.ts';
 import { runThread, type RunOptions } from './run.ts';
-import { startNew } from './start.ts';
+import { startNew, type StartOptions } from './start.ts';
 import { stepThread, type StepOptions, type StepOutcome } from './step-thread.ts';
 import { stopThread, type StopOutcome } from './stop.ts';
-
-export type StartOptions = {
-  definition: WorkflowDefinition;
-  prompt: string;
-  limits?: Limits;
-  /** Refuse to start while a role has no agent on this machine; default: only the steps need them. */
-  requireAgents?: boolean;
-};
 
 /**
  * Runs threads of one repository on this machine. It holds no state: everything is read from the repository when a
@@ -58,7 +48,7 @@ export interface Engine {
 
 /** Makes an engine for a repository. */
 export function createEngine(options: EngineOptions): Engine {
-  const context = createContext(options);
+  const context = createContext(options, runChild);
   return {
     start: (startOptions) => startNew(context, startOptions),
     step: (thread, stepOptions) => stepThread(context, thread, stepOptions),
@@ -71,4 +61,3 @@ export function createEngine(options: EngineOptions): Engine {
     list: (listOptions) => listThreads(context, listOptions),
   };
 }
-

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { endProcessGroup, isGroupAlive } from '../agent/process-group.ts';
+import { endGroupLedBy } from '../agent/process-group.ts';
 import { UwfError } from '../errors.ts';
 import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
@@ -112,7 +112,9 @@ async function takeOver(
     // A claimant that died may have finished the exchange before it did.
     if (readLeaseRecord(path)?.token !== dead?.token) return false;
     const group = dead?.processGroup;
-    if (group && isAlive(group) !== 'other-host' && isGroupAlive(group.pid)) await endProcessGroup(group.pid, GRACE_MS);
+    if (dead && group && !(await endGroupLedBy(group, GRACE_MS)) && isAlive(group) !== 'other-host') {
+      throw new LeaseHeld(thread, dead);
+    }
     replace(path, record);
     return true;
   } finally {

@@ -1,7 +1,10 @@
 import type { Limits } from '../workflow/definition.ts';
 
 /** What holds where nobody says anything else. */
-export const DEFAULT_LIMITS = { maxSteps: 10_000, maxDepth: 8 } as const satisfies Limits;
+export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
+  maxSteps: 10_000,
+  maxDepth: 8,
+};
 
 /** Of several sets of limits, the smallest value of each. */
 export function combineLimits(...sets: readonly (Limits | undefined)[]): Limits {

@@ -1,3 +1,58 @@
-import type { RunOptions } from './run.ts';
+import { findThreadsAt } from '../thread/find-children.ts';
+import { reopenThread, resumeThread } from '../thread/resume-thread.ts';
+import { WrongThreadState } from '../thread/thread-errors.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import { statusOfHead } from '../thread/thread-status.ts';
+import { RESUME } from '../workflow/definition.ts';
+import type { EngineContext } from './context.ts';
+import { definitionOf } from './definition-of.ts';
+import type { ThreadOver } from './events.ts';
+import { runOn, runThread, type RunOptions } from './run.ts';
+import { readCurrent, withLease } from './with-thread.ts';
 
 export type ResumeOptions = RunOptions & { answer?: string };
+
+/**
+ * Lets a suspended thread go on and runs it; see `Engine.resume`.
+ *
+ * When a child that was resumed by itself is over, the parent that waits for it goes on too.
+ */
+export async function resumeAndRun(
+  context: EngineContext,
+  thread: string,
+  options: ResumeOptions = {},
+): Promise<ThreadOver> {
+  const current = await readCurrent(context.repository, thread);
+  if (current.end) return reopen(context, current, options.answer);
+  const { over, state } = await withLease(context, current.id, options.adoptLease, async (before, lease) => {
+    const resumed = await resumeThread(context.repository, before, options.answer);
+    return { state: resumed, over: await runOn(context, lease, resumed) };
+  });
+  if (over.event !== 'thread.suspended') await resumeParent(context, state);
+  return over;
+}
+
+async function reopen(context: EngineContext, ended: ThreadState, answer: string | undefined): Promise<ThreadOver> {
+  const definition = await definitionOf(context, ended);
+  if (!definition.moderator.some((rule) => rule.from === RESUME)) {
+    throw new WrongThreadState(
+      ended.id,
+      statusOfHead(ended.head, false),
+      `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`,
+      `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`,
+    );
+  }
+  const reopened = await reopenThread(context.repository, ended, answer);
+  return runThread(context, reopened.id);
+}
+
+/** Goes on with the thread that waits for a child, where there is one. */
+async function resumeParent(context: EngineContext, child: ThreadState): Promise<void> {
+  const { parentState, parentThread, parentRole } = child.start.node;
+  if (parentState === null || parentThread === null) return;
+  for (const parent of await findThreadsAt(context.repository, parentThread, parentState)) {
+    const { head } = parent;
+    if (head.kind !== 'suspend' || head.node.cause !== 'child' || head.node.role !== parentRole) continue;
+    await resumeAndRun(context, parent.id);
+  }
+}

@@ -1,9 +1,12 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/thread-status.ts';
-import type { LeaseOptions } from './context.ts';
+import { statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
+import type { EngineContext, LeaseOptions } from './context.ts';
 import type { ThreadOver } from './events.ts';
+import { describeOver } from './over.ts';
+import { takeStep } from './step.ts';
+import { withLease } from './with-thread.ts';
 
 export type StepOptions = LeaseOptions & {
   /** Run this role, whatever the moderator would say. */
@@ -24,3 +27,25 @@ export type StepOutcome = {
   /** Set when the thread is over or waits. */
   over: ThreadOver | undefined;
 };
+
+/** Does one step of a thread; see `Engine.step`. */
+export async function stepThread(
+  context: EngineContext,
+  thread: string,
+  options: StepOptions = {},
+): Promise<StepOutcome> {
+  return withLease(context, thread, options.adoptLease, async (before, lease) => {
+    const { state, stored, nextRole } = await takeStep(context, lease, before, options.role);
+    const over = await describeOver(context, state);
+    if (over && state !== before) context.tell(over);
+    return {
+      thread: state.id,
+      status: statusOfHead(state.head, false),
+      role: stored?.role ?? null,
+      step: stored?.step ?? null,
+      head: state.head.id,
+      nextRole,
+      over,
+    };
+  });
+}

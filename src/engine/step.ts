@@ -1,28 +1,164 @@
-import { join } from 'node:path';
-import { formatInstruction } from '../agent/extract/format-instruction.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectId } from '../git/object-id.ts';
 import { decide } from '../moderator/decide.ts';
-import { checkReply } from '../moderator/check-reply.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
-import { collectRefs } from '../schema/links.ts';
-import type { JsonObject } from '../json.ts';
 import { appendStep, statusOf } from '../thread/append-step.ts';
 import { firstLine } from '../thread/commit-message.ts';
 import { endThread } from '../thread/end-thread.ts';
-import { resolveLinks } from '../thread/resolve-links.ts';
+import { findChildEnd } from '../thread/find-children.ts';
 import { suspendThread } from '../thread/suspend-thread.ts';
-import { readTextAt } from '../thread/thread-commit.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
-import { endedChildren, runChild } from './child-threads.ts';
-import { assemblePrompt } from './assemble-prompt.ts';
-import { agentCas } from './agent-cas.ts';
-import { agentEnvironment } from './agent-environment.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
+import { decideNext } from './decide-next.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
+import { UnknownChild } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
-import { combineLimits, findLimitReached } from './limits.ts';
-import { prepareAgent } from './prepare-agent.ts';
-import { readSession, writeSession } from './sessions.ts';
-import { TurnClock } from './turn-clock.ts';
+import { prepareTurn, type RoleChoice } from './prepare-turn.ts';
+import { writeSession } from './sessions.ts';
 import { takeTurn } from './turn.ts';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
+
+/** What one step did to a thread. */
+export type StepResult = {
+  state: ThreadState;
+  /** The step that was stored, if one was. */
+  stored: { role: string; step: NodeHash } | undefined;
+  /** Who is next, as decided; null when the thread is over or waits. */
+  nextRole: string | null;
+};
+
+/**
+ * Takes one step of a thread whose lease is held: decides, runs the role's agent, stores what it said, and decides
+ * again, so that a thread that is over is ended at once.
+ *
+ * A thread that is over or suspended is left as it is.
+ * @param forcedRole run this role, whatever the moderator would say
+ */
+export async function takeStep(
+  context: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  forcedRole?: string,
+): Promise<StepResult> {
+  if (state.end || state.head.kind === 'suspend') return { state, stored: undefined, nextRole: null };
+  const definition = await definitionOf(context, state);
+  const decisions = await decisionContext(context.repository, state, definition.name);
+  const choice = await chooseRole(definition, decisions, state, forcedRole);
+  if ('kind' in choice) return finish(context, state, decisions, choice);
+  const after = await runRole(context, lease, state, definition, decisions, choice);
+  if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
+  const stored = { role: choice.role, step: after.head.hash };
+  const next = await decideNext(context, after, definition);
+  if (next.kind === 'role') return { state: after, stored, nextRole: next.role };
+  const finished = await finish(context, after, await decisionContext(context.repository, after, definition.name), next);
+  return { ...finished, stored };
+}
+
+/** The role to run, or the decision that ends the thread. */
+async function chooseRole(
+  definition: WorkflowDefinition,
+  decisions: DecisionContext,
+  state: ThreadState,
+  forcedRole: string | undefined,
+): Promise<RoleChoice | Exclude<Decision, { kind: 'role' }>> {
+  // A suspended turn that a person forced goes on with the role it had.
+  const paused = state.pauses.findLast((pause) => pause.kind === 'suspend');
+  const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
+  if (role !== undefined) return { role, rule: null, prompt: undefined, location: undefined };
+  const decision = await decide(definition.moderator, decisions);
+  if (decision.kind !== 'role') return decision;
+  return { role: decision.role, rule: decision.rule, prompt: decision.prompt, location: decision.location };
+}
+
+async function finish(
+  context: EngineContext,
+  state: ThreadState,
+  decisions: DecisionContext,
+  decision: Exclude<Decision, { kind: 'role' }>,
+): Promise<StepResult> {
+  const draft =
+    decision.kind === 'failed'
+      ? { outcome: 'failed' as const, returnCode: 1, summary: decision.error.message }
+      : {
+          outcome: decision.returnCode === 0 ? ('completed' as const) : ('failed' as const),
+          returnCode: decision.returnCode,
+          summary: decision.summary ?? decisions.steps.at(-1)?.text ?? '',
+        };
+  return { state: await endThread(context.repository, state, draft), stored: undefined, nextRole: null };
+}
+
+async function runRole(
+  context: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  definition: WorkflowDefinition,
+  decisions: DecisionContext,
+  choice: RoleChoice,
+): Promise<ThreadState> {
+  const { repository } = context;
+  const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
+  const common = { role: choice.role, rule: choice.rule, prompt: prepared.prompt, agent: prepared.record };
+  if (prepared.limitReached !== undefined) {
+    const reason = prepared.limitReached;
+    return suspendThread(repository, state, { ...common, cause: 'limit', reason, usage: null, attempts: [] });
+  }
+  const startedAtMs = repository.now();
+  const { role } = choice;
+  context.tell({
+    event: 'step.started',
+    thread: state.id,
+    role,
+    agent: prepared.record.name,
+    number: state.steps.length + 1,
+    visit: prepared.turn.request.visit,
+  });
+  const result = await takeTurn(context, prepared.turn);
+  lease.setProcessGroup(null);
+  if (result.session !== undefined) {
+    writeSession(repository, { threadId: state.id, role, agent: prepared.record.name }, result.session);
+  }
+  const { attempts, usage } = result;
+  if (result.kind === 'suspended') {
+    const { cause, reason, text } = result;
+    return suspendThread(repository, state, { ...common, cause, reason, text, usage, attempts });
+  }
+  const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
+  const completedAtMs = repository.now();
+  const after = await appendStep(repository, state, {
+    ...common,
+    meta: result.meta,
+    text: result.text,
+    agentVersion: result.agentVersion,
+    stopReason: result.stopReason,
+    usage,
+    attempts,
+    childThreads,
+    linked: await prepared.resolve(result.meta),
+    startedAtMs,
+    completedAtMs,
+  });
+  context.tell({
+    event: 'step.finished',
+    thread: state.id,
+    role,
+    step: after.head.hash,
+    number: after.steps.length,
+    outcome: statusOf(result.meta),
+    head: after.head.id,
+    subject: firstLine(result.text),
+    durationMs: completedAtMs - startedAtMs,
+    usage,
+  });
+  return after;
+}
+
+async function getChildEnd(
+  context: EngineContext,
+  state: ThreadState,
+  hash: string,
+): Promise<{ hash: NodeHash; commit: ObjectId }> {
+  const end = await findChildEnd(context.repository, state.start, hash);
+  if (!end) throw new UnknownChild(state.id, hash);
+  return end;
+}

@@ -5,10 +5,11 @@ import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from '../agen
 import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { SuspendCause } from '../schema/built-in.ts';
+import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../thread/thread-draft.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
+import { parseThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
+import { DepthExceeded } from './engine-errors.ts';
 import { Interrupted, type TurnClock } from './turn-clock.ts';
 
 /** The role's word, accepted; or why there is none. */
@@ -48,6 +49,7 @@ export type TurnRequest = {
  */
 export async function takeTurn(context: EngineContext, turn: TurnRequest): Promise<TurnResult> {
   const { request, clock } = turn;
+  const thread = parseThreadId(request.threadId);
   const stepDir = makeStepDir(context, request.threadId);
   const attempts: AttemptDraft[] = [];
   let { prompt, session } = request;
@@ -65,7 +67,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
       if (verdict.kind !== 'refused') return { ...soFar, ...verdict };
       attempts.push({ text: reply.text, errors: verdict.errors, usage: reply.usage ?? null });
       const isLast = attempt >= turn.retries;
-      const refused = { thread: request.threadId, role: request.role, attempt, errors: verdict.errors, isLast };
+      const refused = { thread, role: request.role, attempt, errors: verdict.errors, isLast };
       context.tell({ event: 'reply.refused', ...refused });
       if (isLast) return { kind: 'suspended', ...soFar, ...giveUp(request.role, reply, verdict.errors, attempt + 1) };
       prompt = askAgain(request.prompt, verdict.errors, reply.session !== undefined);
@@ -99,6 +101,7 @@ async function runAgent(
     if (!clock.signal.aborted) return reply;
     if (reply.kind !== 'suspend') said.add(reply.text);
   } catch (error) {
+    if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
     if (!clock.signal.aborted) return failedAttempt(error);
   }
   const { timeout } = clock;
@@ -161,8 +164,7 @@ function askAgain(prompt: string, errors: readonly string[], isSameSession: bool
 }
 
 function forward(context: EngineContext, { threadId, role }: { threadId: string; role: string }, event: AgentEvent): void {
-  // The request carries the id that the engine gave it.
-  const thread = threadId as ThreadId;
+  const thread = parseThreadId(threadId);
   if (event.kind === 'text') context.tell({ event: 'agent.text', thread, role, text: event.text });
   if (event.kind === 'thought') context.tell({ event: 'agent.thought', thread, role, text: event.text });
   if (event.kind === 'tool-call') context.tell({ event: 'agent.tool', thread, role, id: event.id, name: event.name });

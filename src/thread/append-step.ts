@@ -1,20 +1,22 @@
+import { META_SCHEMA } from '../cas/frozen-types.ts';
 import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import type { NodeHash } from '../cas/hash.ts';
-import { listScratch } from '../cas/scratch.ts';
+import { artifactPath, isArtifact, typePath } from '../cas/scratch.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { builtIn, type AgentRecord, type Usage } from '../schema/built-in.ts';
+import { builtIn } from '../schema/built-in.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
 import { readThreadCommit } from './thread-commit.ts';
 import {
   agentNode,
-  artifactFile,
   attemptFiles,
   contentNode,
   draftCommit,
@@ -23,7 +25,7 @@ import {
 } from './thread-draft.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
-import { typeFiles } from './type-files.ts';
+import { readScratch } from './thread-scratch.ts';
 
 /** How many of the steps before it a step names. */
 const MAX_ANCESTORS = 11;
@@ -73,10 +75,10 @@ export async function appendStep(repository: Repository, state: ThreadState, dra
 }
 
 async function tryAppend(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
-  const scratch = await listScratch(repository, scratchRef(state.id));
+  const scratch = await readScratch(repository, state.id);
   const content = contentNode(
     draft.text,
-    scratch.nodes.map((node) => node.hash),
+    scratch.files.filter(isArtifact).map(({ node }) => node.hash),
   );
   const prompt = contentNode(draft.prompt);
   const agent = agentNode(draft.agent);
@@ -106,13 +108,11 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   await assertValid(builtIn['thread-step'], payload);
   const node = encodeNode(builtIn['thread-step'], payload);
 
-  const artifacts = [...scratch.nodes, ...draft.linked.nodes];
   const files: NodeFile[] = [
     { path: 'output.md', node: content },
     { path: 'prompt.md', node: prompt },
     ...attempts.files,
-    ...artifacts.map(artifactFile),
-    ...(await typeFiles(repository, state, artifacts)),
+    ...takenIn(state, [...scratch.files, ...draft.linked.nodes.map(fileOf)]),
   ];
   if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
 
@@ -150,6 +150,18 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     { keep: true },
   );
   return advanceThread(state, await readThreadCommit(repository, tip), draft.text);
+}
+
+/** Where a node that is copied in lies. */
+function fileOf(node: EncodedNode): NodeFile {
+  return { path: node.type === META_SCHEMA ? typePath(node.hash) : artifactPath(node), node };
+}
+
+/** The artifacts, and of the schemas those that the thread's start does not hold; each path once. */
+function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
+  const known = new Set(state.start.index.map((entry) => entry.path));
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return [...byPath.values()].filter((file) => !known.has(file.path));
 }
 
 /** The `$status` of a step's meta, where it has one. */

@@ -1,12 +1,14 @@
 import { encodeNode } from '../cas/node.ts';
-import { pathName, type NodeFile } from '../cas/node-tree.ts';
+import type { NodeFile } from '../cas/node-tree.ts';
+import { pathName } from '../cas/path-name.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { publish } from '../git/publish.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn, encodeBuiltIns, type AgentRecord } from '../schema/built-in.ts';
+import { builtIn, encodeBuiltIns } from '../schema/built-in.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Limits } from '../workflow/definition.ts';
 import { firstLine } from './commit-message.ts';
 import { readThread, type ThreadState } from './thread-state.ts';

@@ -1,17 +1,17 @@
-import { historyNodes } from '../cas/history-nodes.ts';
-import { encodeNode } from '../cas/node.ts';
-import { parseNodeHash, type NodeHash } from '../cas/hash.ts';
+import { nodesBehind } from '../cas/history-nodes.ts';
+import { isNodeHash, parseNodeHash, type NodeHash } from '../cas/hash.ts';
 import { combineSources, getNode, type NodeSource, type StoredNode } from '../cas/node-source.ts';
-import { listScratch, putScratch, removeFromScratch, scratchNodes } from '../cas/scratch.ts';
+import { isArtifact, listScratch, removeFromScratch } from '../cas/scratch.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn } from '../schema/built-in.ts';
-import { assertLinks, assertValid } from '../schema/validate.ts';
-import { getThread } from './find-thread.ts';
+import { putNode } from '../schema/put-node.ts';
 import { readChain } from './chain.ts';
-import { readThreadCommit } from './thread-commit.ts';
+import { getThread } from './find-thread.ts';
+import { WrongThreadState } from './thread-errors.ts';
 import { scratchRef } from './thread-refs.ts';
+import { scratchNodes } from './thread-scratch.ts';
 
 /** A node cannot be taken back, because a step has taken it in. */
 export class NodeInUse extends UwfError {
@@ -28,6 +28,9 @@ export class NodeInUse extends UwfError {
   }
 }
 
+/** A node of a thread's store, and the step that took it in; `step` is undefined while it waits for one. */
+export type ThreadCasEntry = { hash: NodeHash; step: NodeHash | undefined };
+
 /**
  * The content-addressed store of one thread: its own history, the commits that has as parents, and what was put
  * under it and not yet taken in.
@@ -35,12 +38,81 @@ export class NodeInUse extends UwfError {
 export interface ThreadCas extends NodeSource {
   /** Puts a text as a content node, pinned until a step takes it in or it is deleted. */
   put(text: string): Promise<NodeHash>;
-  /** Puts a value of a type that the thread, or the repository, knows. */
+  /**
+   * Puts a value of another type.
+   * @throws {SchemaViolation} if it does not match the type
+   * @throws {DanglingLink} if it links to what does not exist
+   */
   putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash>;
   /** @throws {NodeNotFound} if the thread does not have it */
   get(hash: string): Promise<StoredNode>;
-  /** @throws {NodeInUse} if a step has taken it in; `false` if the thread does not have it */
+  /**
+   * Takes back what was put; false if the thread does not have it.
+   * @throws {NodeInUse} if a step has taken it in
+   */
   delete(hash: string): Promise<boolean>;
-  /** The nodes that were put: what steps took in, oldest first, then what waits. */
-  list(): Promise<{ hash: NodeHash; step: NodeHash | undefined }[]>;
+  /** What was put: first what steps took in, oldest first, then what waits. */
+  list(): Promise<ThreadCasEntry[]>;
+}
+
+/**
+ * Opens the store of a thread. It looks the thread up anew at every call, so it stays right while the thread grows.
+ * @param thread an id, or a prefix that only this thread has
+ */
+export function threadCas(repository: Repository, thread: string): ThreadCas {
+  return new ScopedCas(repository, thread);
+}
+
+class ScopedCas implements ThreadCas {
+  readonly #repository: Repository;
+  readonly #thread: string;
+
+  constructor(repository: Repository, thread: string) {
+    this.#repository = repository;
+    this.#thread = thread;
+  }
+
+  put(text: string): Promise<NodeHash> {
+    return this.putTyped(builtIn.content, { text });
+  }
+
+  async putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
+    const pointer = await getThread(this.#repository, this.#thread);
+    if (pointer.isHistory) {
+      throw new WrongThreadState(pointer.id, 'over', 'no step will take in what is put now', 'put it under a running thread, or without --thread');
+    }
+    const { hash } = await putNode(this.#repository, type, payload, { ref: scratchRef(pointer.id) });
+    return hash;
+  }
+
+  async find(hash: NodeHash): Promise<StoredNode | undefined> {
+    const { id, head } = await getThread(this.#repository, this.#thread);
+    const source = combineSources(await scratchNodes(this.#repository, id), nodesBehind(this.#repository, [head]));
+    return source.find(hash);
+  }
+
+  get(hash: string): Promise<StoredNode> {
+    return getNode(this, parseNodeHash(hash));
+  }
+
+  async delete(hash: string): Promise<boolean> {
+    if (!isNodeHash(hash)) return false;
+    const { id } = await getThread(this.#repository, this.#thread);
+    const removed = await removeFromScratch(this.#repository, scratchRef(id), [hash]);
+    if (removed.length > 0) return true;
+    const taken = (await this.list()).find((entry) => entry.hash === hash);
+    if (taken?.step !== undefined) throw new NodeInUse(hash, taken.step);
+    return false;
+  }
+
+  async list(): Promise<ThreadCasEntry[]> {
+    const { id, head } = await getThread(this.#repository, this.#thread);
+    const entries: ThreadCasEntry[] = [];
+    for await (const commit of readChain(this.#repository, head)) {
+      const put = commit.index.filter(isArtifact).map((entry) => ({ hash: entry.hash, step: commit.hash }));
+      entries.unshift(...put);
+    }
+    const waiting = (await listScratch(this.#repository, scratchRef(id))).filter(isArtifact);
+    return [...entries, ...waiting.map((entry) => ({ hash: entry.hash, step: undefined }))];
+  }
 }

@@ -7,7 +7,12 @@ import type { ObjectId } from '../git/object-id.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { builtIn } from '../schema/built-in.ts';
-import type { Content, ThreadEnd, ThreadResume, ThreadStart, ThreadStep, ThreadSuspend } from '../schema/built-in.ts';
+import type { Content } from '../schema/built-in/content.ts';
+import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
+import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
+import type { ThreadStart } from '../schema/built-in/thread-start.ts';
+import type { ThreadStep } from '../schema/built-in/thread-step.ts';
+import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
 import { CorruptThread } from './thread-errors.ts';
 
 /** A commit of a thread with the node that makes it one; `kind` says which file of its tree that node is. */

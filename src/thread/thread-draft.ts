@@ -1,11 +1,14 @@
 import { encodeNode, type EncodedNode } from '../cas/node.ts';
-import { pathName, writeNodeTree, type NodeFile } from '../cas/node-tree.ts';
+import { writeNodeTree, type NodeFile } from '../cas/node-tree.ts';
+import { pathName } from '../cas/path-name.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn, type AgentRecord, type Usage } from '../schema/built-in.ts';
+import { builtIn } from '../schema/built-in.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
 import { commitMessage, type Trailers } from './commit-message.ts';
 
 /** A thread's commit that is about to be written. */
@@ -73,11 +76,6 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
     hashes.push(node.hash);
   }
   return { files, hashes };
-}
-
-/** Where a node that was put, or copied in, lies in a step's tree. */
-export function artifactFile(node: EncodedNode): NodeFile {
-  return { path: `artifacts/${node.hash}.${node.type === builtIn.content ? 'md' : 'json'}`, node };
 }
 
 /** Who wrote a step, as `git log` shows it: the role, at its agent. */

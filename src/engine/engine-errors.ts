@@ -1,0 +1,56 @@
+import { UwfError } from '../errors.ts';
+
+/** A role was asked for that the thread's workflow does not have. */
+export class UnknownRole extends UwfError {
+  readonly workflow: string;
+  readonly role: string;
+  constructor(workflow: string, role: string, roles: readonly string[]) {
+    super(`workflow ${workflow} has no role '${role}'`, {
+      code: 'unknown-role',
+      kind: 'usage',
+      hint: `its roles are ${roles.join(', ')}`,
+    });
+    this.workflow = workflow;
+    this.role = role;
+  }
+}
+
+/** Waiting took longer than asked for. */
+export class WaitTimeout extends UwfError {
+  constructor(what: string, timeoutMs: number) {
+    super(`${what} was not over within ${timeoutMs / 1000} s`, {
+      code: 'wait-timeout',
+      kind: 'timeout',
+      hint: 'wait longer, or look at it with uwf thread show',
+    });
+  }
+}
+
+/** The process at work on a thread could not be ended. */
+export class CannotStop extends UwfError {
+  constructor(thread: string, where: string) {
+    super(`the process at work on thread ${thread} could not be stopped: ${where}`, {
+      code: 'cannot-stop',
+      kind: 'environment',
+      hint: 'stop it where it runs, as the user it runs as',
+    });
+  }
+}
+
+/** A child thread would lie deeper than the limit. */
+export class DepthExceeded extends UwfError {
+  constructor(workflow: string, maxDepth: number) {
+    super(`${workflow} would be a thread more than ${maxDepth} levels below the first`, {
+      code: 'depth-exceeded',
+      kind: 'data',
+      hint: 'a workflow that calls itself needs a way out; limits.maxDepth can be raised',
+    });
+  }
+}
+
+/** An agent reported the end of a child thread that is none of its thread's. */
+export class UnknownChild extends UwfError {
+  constructor(thread: string, endHash: string) {
+    super(`thread ${thread} has no child thread that ended as ${endHash}`, { code: 'unknown-child', kind: 'agent' });
+  }
+}

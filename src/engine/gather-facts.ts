@@ -1,0 +1,70 @@
+import { firstLine } from '../thread/commit-message.ts';
+import { findChildren, readStart } from '../thread/find-children.ts';
+import type { ThreadPointer } from '../thread/find-thread.ts';
+import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
+import { readThread, type ThreadState } from '../thread/thread-state.ts';
+import { isOver, statusOfHead } from '../thread/thread-status.ts';
+import type { EngineContext } from './context.ts';
+import { decideNext } from './decide-next.ts';
+import { definitionOf } from './definition-of.ts';
+import { writeFacts, type ThreadFacts } from './facts.ts';
+import { describeOver } from './over.ts';
+
+/** Reads a thread from its chain and remembers what it says. */
+export async function gatherFacts(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
+  const state = await readThread(context.repository, pointer.id, pointer.head);
+  return rememberFacts(context, state);
+}
+
+/**
+ * Computes and remembers what a thread's state says.
+ * @param nextRole who is next, where that has been decided already
+ */
+export async function rememberFacts(
+  context: EngineContext,
+  state: ThreadState,
+  nextRole?: string | null,
+): Promise<ThreadFacts> {
+  const definition = await definitionOf(context, state);
+  const over = await describeOver(context, state);
+  const status = statusOfHead(state.head, false);
+  const { node, hash } = state.start;
+  let next = nextRole ?? null;
+  if (nextRole === undefined && over === undefined) {
+    const decision = await decideNext(context, state, definition);
+    next = decision.kind === 'role' ? decision.role : null;
+  }
+  const facts: ThreadFacts = {
+    head: state.head.id,
+    status,
+    workflow: definition.name,
+    workflowHash: node.workflow,
+    prompt: firstLine(state.prompt),
+    startedAtMs: node.startedAtMs,
+    endedAtMs: state.end?.node.completedAtMs ?? null,
+    steps: state.steps.length,
+    nextRole: next,
+    depth: node.depth,
+    parent: await parentOf(context, state),
+    startHash: hash,
+    children: isOver(status) ? await childrenOf(context, state) : [],
+    reason: over?.text ?? null,
+    returnCode: over?.returnCode ?? null,
+  };
+  writeFacts(context.repository, state.id, facts);
+  return facts;
+}
+
+async function childrenOf(context: EngineContext, state: ThreadState): Promise<ThreadId[]> {
+  const { hash, node } = state.start;
+  const children = await findChildren(context.repository, hash, node.startedAtMs);
+  return children.map((child) => child.pointer.id);
+}
+
+/** The caller's own id: that of the start on the chain that the child's start stands on. */
+async function parentOf(context: EngineContext, state: ThreadState): Promise<ThreadId | null> {
+  const caller = state.start.commit.parents[0];
+  if (state.start.node.parentThread === null || caller === undefined) return null;
+  const start = await readStart(context.repository, caller);
+  return start ? parseThreadId(start.node.id) : null;
+}

@@ -1,0 +1,18 @@
+import { readTextAt } from '../thread/thread-commit.ts';
+import { statusOfHead } from '../thread/thread-status.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { EngineContext } from './context.ts';
+import type { ThreadOver } from './events.ts';
+
+/** How a thread stands that is over or suspended; `undefined` for one that can go on. */
+export async function describeOver(context: EngineContext, state: ThreadState): Promise<ThreadOver | undefined> {
+  const { head } = state;
+  const common = { thread: state.id, head: head.id, status: statusOfHead(head, false) };
+  if (head.kind === 'suspend') {
+    return { event: 'thread.suspended', ...common, returnCode: null, text: head.node.reason };
+  }
+  if (head.kind !== 'end') return undefined;
+  const text = await readTextAt(context.repository, head, 'summary.md');
+  const { outcome, returnCode } = head.node;
+  return { event: outcome === 'completed' ? 'thread.ended' : `thread.${outcome}`, ...common, returnCode, text };
+}

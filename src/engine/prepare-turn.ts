@@ -1,0 +1,135 @@
+import { isAbsolute, resolve } from 'node:path';
+import type { NodeHash } from '../cas/hash.ts';
+import { formatInstruction } from '../agent/extract/format-instruction.ts';
+import type { JsonObject } from '../json.ts';
+import { checkReply } from '../moderator/check-reply.ts';
+import type { DecisionContext } from '../moderator/decision.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
+import { collectRefs } from '../schema/links.ts';
+import { resolveLinks, type LinkResolution } from '../thread/resolve-links.ts';
+import { readTextAt } from '../thread/thread-commit.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { RoleDefinition, WorkflowDefinition } from '../workflow/definition.ts';
+import { agentCas } from './agent-cas.ts';
+import { agentEnvironment } from './agent-environment.ts';
+import { assemblePrompt } from './assemble-prompt.ts';
+import type { EngineContext } from './context.ts';
+import { UnknownRole } from './engine-errors.ts';
+import type { Lease } from './lease.ts';
+import { combineLimits, findLimitReached } from './limits.ts';
+import { prepareAgent } from './prepare-agent.ts';
+import { readSession } from './sessions.ts';
+import { TurnClock } from './turn-clock.ts';
+import type { TurnRequest } from './turn.ts';
+
+/** Who is to run, and what the rule that said so adds. `rule` is null where a person forced the role. */
+export type RoleChoice = {
+  role: string;
+  rule: number | null;
+  prompt: string | undefined;
+  location: string | undefined;
+};
+
+const DEFAULT_RETRIES = 2;
+
+/** A turn that is ready to be taken. */
+export type PreparedTurn = {
+  prompt: string;
+  record: AgentRecord;
+  /** Why the role may not run now. */
+  limitReached: string | undefined;
+  turn: TurnRequest;
+  /** Finds what the reply's meta links to. */
+  resolve: (meta: JsonObject) => Promise<LinkResolution>;
+};
+
+/**
+ * Puts together all that a role's turn needs, without running or storing anything.
+ * @throws {AgentMissing} if this machine has no agent for the role
+ * @throws {UnknownRole} if the workflow has no such role
+ */
+export async function prepareTurn(
+  context: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  definition: WorkflowDefinition,
+  decisions: DecisionContext,
+  choice: RoleChoice,
+): Promise<PreparedTurn> {
+  const { role } = choice;
+  const roleDefinition = definition.roles[role];
+  if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
+  const { agent, record } = await prepareAgent(context, definition.name, role, state);
+  const limits = combineLimits(
+    context.config.limits,
+    definition.limits,
+    state.start.node.limits,
+    roleDefinition.limits,
+  );
+  const answer = await readAnswer(context, state);
+  const prompt = assemblePrompt({
+    role,
+    definition: roleDefinition,
+    instruction: await formatInstruction(roleDefinition.schema),
+    task: state.prompt,
+    edgePrompt: choice.prompt,
+    lastStep: decisions.steps.at(-1),
+    answer,
+  });
+  const resolve = (meta: JsonObject): Promise<LinkResolution> =>
+    resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
+  const clock = new TurnClock(role, limits, context.signal);
+  const roles = state.steps.map((step) => step.commit.node.role);
+  const turn: TurnRequest = {
+    agent,
+    clock,
+    retries: roleDefinition.retries ?? DEFAULT_RETRIES,
+    onProcessGroup: (pgid) => lease.setProcessGroup(pgid),
+    findFaults: (meta) => findFaults(roleDefinition, decisions, meta, resolve),
+    request: {
+      threadId: state.id,
+      role,
+      prompt,
+      task: state.prompt,
+      edgePrompt: choice.prompt,
+      cwd: workingFolder(context, roleDefinition, choice),
+      outputSchema: roleDefinition.schema,
+      visit: roles.filter((name) => name === role).length,
+      session: readSession(context.repository, { threadId: state.id, role, agent: record.name }),
+      answer,
+      env: agentEnvironment(context, { threadId: state.id, role }),
+      cas: agentCas(context.repository, state.id),
+      runChild: (request) => context.runChild(context, state, { ...request, role, answer }),
+      askPerson: context.askPerson,
+    },
+  };
+  const limitReached = findLimitReached(limits, role, roles.slice(state.stepsAtLastResume));
+  if (limitReached !== undefined) clock.stop();
+  return { prompt, record, limitReached, turn, resolve };
+}
+
+/** What a schema cannot see: the role's own checks, and links that lead nowhere. */
+async function findFaults(
+  definition: RoleDefinition,
+  decisions: DecisionContext,
+  meta: JsonObject,
+  resolve: (meta: JsonObject) => Promise<LinkResolution>,
+): Promise<string[]> {
+  const { missing } = await resolve(meta);
+  const dangling = missing.map(
+    (hash: NodeHash) => `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
+  );
+  return [...dangling, ...(await checkReply(definition.check ?? [], { ...decisions, meta }))];
+}
+
+async function readAnswer(context: EngineContext, state: ThreadState): Promise<string | undefined> {
+  const { head } = state;
+  if (head.kind !== 'resume' || head.node.answer === null) return undefined;
+  return readTextAt(context.repository, head, 'answer.md');
+}
+
+function workingFolder(context: EngineContext, definition: RoleDefinition, choice: RoleChoice): string {
+  const wanted = choice.location?.trim() || definition.cwd;
+  if (wanted === undefined) return context.cwd;
+  return isAbsolute(wanted) ? wanted : resolve(context.cwd, wanted);
+}

@@ -1,0 +1,72 @@
+import { ObjectBatch } from '../git/object-batch.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
+import { startThread, type PinnedWorkflow, type ThreadParent } from '../thread/start-thread.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { Limits, WorkflowDefinition } from '../workflow/definition.ts';
+import { writeWorkflowTree } from '../workflow/write-workflow-tree.ts';
+import { AgentMissing } from '../agent/agent-errors.ts';
+import { bindingFor } from './config.ts';
+import type { EngineContext } from './context.ts';
+import { describeThread, type ThreadView } from './describe.ts';
+import { prepareRecord, subWorkflowOf } from './prepare-agent.ts';
+
+/** What a new thread is to be. */
+export type StartOptions = {
+  definition: WorkflowDefinition;
+  prompt: string;
+  limits?: Limits;
+  /** Refuse to start while a role has no agent on this machine; default: only the steps need them. */
+  requireAgents?: boolean;
+};
+
+/** Starts a thread of its own; see `Engine.start`. */
+export async function startNew(context: EngineContext, options: StartOptions): Promise<ThreadView> {
+  const state = await start(context, options);
+  return describeThread(context, state.id);
+}
+
+/**
+ * Writes the start of a thread: its definition, the definitions of the sub-workflows its roles call on this machine, and
+ * a record of who would do each role. Roles without an agent are left out of the record.
+ */
+export async function start(
+  context: EngineContext,
+  options: StartOptions,
+  parent?: ThreadParent & { id: ThreadId },
+): Promise<ThreadState> {
+  const { repository } = context;
+  const { definition } = options;
+  const batch = new ObjectBatch();
+  const children: Record<string, PinnedWorkflow> = {};
+  const agents: Record<string, AgentRecord> = {};
+  for (const role of Object.keys(definition.roles)) {
+    const binding = bindingFor(context.config, definition.name, role);
+    if (!binding) {
+      if (options.requireAgents) throw new AgentMissing(definition.name, role);
+      continue;
+    }
+    const name = subWorkflowOf(binding);
+    if (name !== undefined) {
+      const child = await context.resolveWorkflow(name);
+      children[role] = writeWorkflowTree(batch, child);
+    }
+    agents[role] = await prepareRecord(context, binding, children[role]?.hash);
+  }
+  const state = await startThread(repository, batch, {
+    workflow: writeWorkflowTree(batch, definition),
+    prompt: options.prompt,
+    agents,
+    children,
+    limits: options.limits,
+    parent,
+  });
+  context.tell({
+    event: 'thread.started',
+    thread: state.id,
+    workflow: definition.name,
+    head: state.head.id,
+    parent: parent?.id ?? null,
+  });
+  return state;
+}

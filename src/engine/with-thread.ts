@@ -1,0 +1,38 @@
+import type { Repository } from '../git/repository.ts';
+import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
+import { foldEnded } from '../thread/fold-ended.ts';
+import { readThread, type ThreadState } from '../thread/thread-state.ts';
+import type { EngineContext } from './context.ts';
+import { takeLease, type Lease } from './lease.ts';
+
+/** Finds a thread and reads it, finishing an ending that was cut in two. */
+export async function readCurrent(repository: Repository, idOrPrefix: string): Promise<ThreadState> {
+  const pointer = await getThread(repository, idOrPrefix);
+  await foldEnded(repository, pointer);
+  return readPointer(repository, pointer);
+}
+
+function readPointer(repository: Repository, pointer: ThreadPointer): Promise<ThreadState> {
+  return readThread(repository, pointer.id, pointer.head);
+}
+
+/**
+ * Works on a thread under its lease, its head read after the lease was taken, so that two never pay for one turn.
+ *
+ * @throws {LeaseHeld} if somebody else works on it
+ */
+export async function withLease<T>(
+  context: EngineContext,
+  idOrPrefix: string,
+  adopt: string | undefined,
+  work: (state: ThreadState, lease: Lease) => Promise<T>,
+): Promise<T> {
+  const { repository } = context;
+  const pointer = await getThread(repository, idOrPrefix);
+  const lease = await takeLease(repository, pointer.id, adopt);
+  try {
+    return await work(await readCurrent(repository, pointer.id), lease);
+  } finally {
+    lease.release();
+  }
+}

@@ -1,0 +1,71 @@
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import { readChain } from './chain.ts';
+import { listPointers, type ThreadPointer } from './find-thread.ts';
+import { readThreadCommit } from './thread-commit.ts';
+import { threadTimeMs } from './thread-id.ts';
+import { readThread, stateHash, type CommitOf, type ThreadState } from './thread-state.ts';
+
+/** A child thread, and its start. */
+export type ChildThread = { pointer: ThreadPointer; start: CommitOf<'start'> };
+
+/**
+ * Lists the child threads of a thread, by its start node: those that run, wait or are over, oldest first.
+ *
+ * Only threads that started after the parent are looked at, since an id is a time.
+ */
+export async function findChildren(
+  repository: Repository,
+  parentStart: NodeHash,
+  parentStartedAtMs: number,
+): Promise<ChildThread[]> {
+  const children: ChildThread[] = [];
+  for (const pointer of await listPointers(repository)) {
+    if (threadTimeMs(pointer.id) < parentStartedAtMs) continue;
+    const start = await readStart(repository, pointer.head);
+    if (start?.node.parentThread === parentStart) children.push({ pointer, start });
+  }
+  return children;
+}
+
+/** The start of the thread that a commit belongs to; `undefined` if its chain cannot be read. */
+export async function readStart(repository: Repository, from: ObjectId): Promise<CommitOf<'start'> | undefined> {
+  try {
+    for await (const commit of readChain(repository, from)) if (commit.kind === 'start') return commit;
+  } catch {
+    // A corrupt thread is nobody's child; listings show it as what it is.
+  }
+  return undefined;
+}
+
+/** The end of a child thread by its hash, with its commit: an extra parent of the step that called the child. */
+export async function findChildEnd(
+  repository: Repository,
+  parent: CommitOf<'start'>,
+  endHash: string,
+): Promise<{ hash: NodeHash; commit: ObjectId } | undefined> {
+  for (const { pointer } of await findChildren(repository, parent.hash, parent.node.startedAtMs)) {
+    const head = await readThreadCommit(repository, pointer.head);
+    if (head.kind === 'end' && head.hash === endHash) return { hash: head.hash, commit: head.id };
+  }
+  return undefined;
+}
+
+/**
+ * The active threads that began with a start and stand at a state of it: the callers that may wait for a child.
+ * Forks share both, so there can be several.
+ */
+export async function findThreadsAt(
+  repository: Repository,
+  start: NodeHash,
+  state: NodeHash,
+): Promise<ThreadState[]> {
+  const found: ThreadState[] = [];
+  for (const { id, head } of await listPointers(repository, { active: true })) {
+    if ((await readStart(repository, head))?.hash !== start) continue;
+    const thread = await readThread(repository, id, head);
+    if (stateHash(thread) === state) found.push(thread);
+  }
+  return found;
+}

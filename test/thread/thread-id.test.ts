@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { decodeTime, isValid } from 'ulid';
+import { describe, expect, test } from 'vitest';
+import { parseObjectId } from '../../src/git/object-id.ts';
+import { InvalidThreadId, forkIdFor, newThreadId, parseThreadId, threadTimeMs } from '../../src/thread/thread-id.ts';
+
+describe('thread ids', () => {
+  test('a new id tells the time it was made at', () => {
+    expect(threadTimeMs(newThreadId(1781219097830))).toBe(1781219097830);
+  });
+
+  test('ids made in one millisecond sort in the order they were made', () => {
+    const ids = Array.from({ length: 1000 }, () => newThreadId(1781219097831));
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('lower-case letters are read as upper-case ones', () => {
+    const id = newThreadId(1781219097832);
+    expect(parseThreadId(id.toLowerCase())).toBe(id);
+  });
+
+  test.each(['', '01KTWEWZ76', '81KTWEWZ760000000000000000', '01KTWEWZ76000000000000000U', '../01KTWEWZ760000000000000'])(
+    '%j is refused',
+    (text) => {
+      expect(() => parseThreadId(text)).toThrow(InvalidThreadId);
+    },
+  );
+});
+
+describe('the id of a fork that keeps a lost race', () => {
+  const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+  /** The definition read literally, with big integers: an independent second opinion. */
+  function byDefinition(thread: string, tip: string, timeMs: number): string {
+    const digest = createHash('sha256').update(`uwf-fork\0${thread}\0${tip}`).digest('hex').slice(0, 20);
+    let value = (BigInt(timeMs) << 80n) | BigInt(`0x${digest}`);
+    let text = '';
+    for (let i = 0; i < 26; i += 1) {
+      text = alphabet.charAt(Number(value & 31n)) + text;
+      value >>= 5n;
+    }
+    return text;
+  }
+
+  test('it is the time and 80 bits of SHA-256, as the format says', () => {
+    const hex = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 });
+    fc.assert(
+      fc.property(hex, fc.integer({ min: 0, max: 2 ** 48 - 1 }), (tip, timeMs) => {
+        const thread = parseThreadId('01KTWEWZ760000000000000000');
+        const fork = forkIdFor(thread, parseObjectId(tip), timeMs);
+        expect(fork).toBe(byDefinition(thread, tip, timeMs));
+        expect(isValid(fork)).toBe(true);
+        expect(decodeTime(fork)).toBe(timeMs);
+      }),
+    );
+  });
+});
