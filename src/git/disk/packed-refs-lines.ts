@@ -40,19 +40,17 @@ export class PackedRefsLines {
   }
 
   /** The lines from the first one on whose name is not before `name`, in the order of their bytes. */
-  *fromName(name: string): Generator<PackedLine> {
+  fromName(name: string): Iterable<PackedLine> {
     const wanted = Buffer.from(name);
     const isBefore = (line: PackedLine): boolean => Buffer.compare(Buffer.from(line.name), wanted) < 0;
     if (!this.#isSorted) {
-      const all = [...this.from(0)].filter((line) => !isBefore(line));
-      yield* all.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
-      return;
+      const later = [...this.from(0)].filter((line) => !isBefore(line));
+      return later.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
     }
-    let isReached = false;
     for (const line of this.from(this.#seek(isBefore))) {
-      isReached ||= !isBefore(line);
-      if (isReached) yield line;
+      if (!isBefore(line)) return this.from(line.start);
     }
+    return [];
   }
 
   /** The lines as they stand in the file, from the beginning of a line on. */

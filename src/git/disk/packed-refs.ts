@@ -12,6 +12,9 @@ import type { PackedLine } from './packed-refs-lines.ts';
 /** One state of the file: git never changes it in place, so what is open stays as it was. */
 type Snapshot = { descriptor: number; stats: BigIntStats; lines: PackedRefsLines; mode: number };
 
+/** Names that are valid at first sight, as nearly all are; the full check takes ten times as long. */
+const plainName = /^refs(?:\/[0-9A-Za-z_-]+)+$/;
+
 /**
  * The refs of a `packed-refs` file, found by binary search so that 100,000 of them cost no more than a few.
  *
@@ -31,13 +34,15 @@ export class PackedRefs {
     return undefined;
   }
 
-  /** The refs below a prefix (ending in `/`), sorted by their bytes. */
-  *below(prefix: string): Generator<Ref> {
+  /** The refs below a prefix (ending in `/`), sorted by their bytes; at most `limit` of them. */
+  below(prefix: string, limit: number = Number.POSITIVE_INFINITY): Ref[] {
+    const refs: Ref[] = [];
     for (const line of this.#linesFrom(prefix)) {
-      if (!line.name.startsWith(prefix)) return;
+      if (refs.length >= limit || !line.name.startsWith(prefix)) break;
       const id = idOf(line);
-      if (id !== undefined && isRefName(line.name)) yield { name: line.name, id };
+      if (id !== undefined && isName(line.name)) refs.push({ name: line.name, id });
     }
+    return refs;
   }
 
   /**
@@ -67,9 +72,8 @@ export class PackedRefs {
     this.#snapshot = undefined;
   }
 
-  *#linesFrom(name: string): Generator<PackedLine> {
-    const lines = this.#current()?.lines;
-    if (lines !== undefined) yield* lines.fromName(name);
+  #linesFrom(name: string): Iterable<PackedLine> {
+    return this.#current()?.lines.fromName(name) ?? [];
   }
 
   #current(): Snapshot | undefined {
@@ -95,6 +99,10 @@ export class PackedRefs {
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {
   return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs;
+}
+
+function isName(text: string): text is RefName {
+  return plainName.test(text) || isRefName(text);
 }
 
 function idOf(line: PackedLine): ObjectId | undefined {

@@ -19,7 +19,8 @@ export function makeFoldersOf(path: string): string[] {
   const folder = dirname(path);
   const firstMade = mkdirSync(folder, { recursive: true });
   const changed = [folder];
-  for (let made = folder; firstMade !== undefined && made.length >= firstMade.length; made = dirname(made)) {
+  if (firstMade === undefined) return changed;
+  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) {
     changed.push(dirname(made));
   }
   return changed;

@@ -53,13 +53,13 @@ export class RefReader {
   list(prefix: string): Ref[] {
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+    // Read in this order, or a ref that is packed in between would be in neither.
     const loose = new Map(listLooseRefs(this.#location, prefix).map((name) => [name, this.#valueOf(name)]));
-    const refs = new Map<RefName, ObjectId | undefined>();
-    for (const { name, id } of this.packed.below(prefix)) refs.set(name, id);
-    for (const [name, id] of loose) refs.set(name, id);
-    const found: Ref[] = [];
-    for (const [name, id] of refs) if (id !== undefined) found.push({ name, id });
-    return loose.size === 0 ? found : sortByBytes(found);
+    const packed = this.packed.below(prefix);
+    if (loose.size === 0) return packed;
+    const refs = packed.filter(({ name }) => !loose.has(name));
+    for (const [name, id] of loose) if (id !== undefined) refs.push({ name, id });
+    return sortByBytes(refs);
   }
 
   /** Tells whether there is a ref of this name, sound or broken. */
@@ -71,8 +71,7 @@ export class RefReader {
   firstBelow(name: RefName): string | undefined {
     const [loose] = listLooseRefs(this.#location, `${name}/`);
     if (loose !== undefined) return loose;
-    for (const { name: packed } of this.packed.below(`${name}/`)) return packed;
-    return undefined;
+    return this.packed.below(`${name}/`, 1)[0]?.name;
   }
 
   #valueOf(name: RefName): ObjectId | undefined {
