@@ -4,7 +4,9 @@ import { checkEnds } from './check/check-ends.ts';
 import { checkExpressions } from './check/check-expressions.ts';
 import { checkNames } from './check/check-names.ts';
 import { checkReachability } from './check/check-reachability.ts';
+import { checkSchemas } from './check/check-schemas.ts';
 import { checkStatuses } from './check/check-statuses.ts';
+import { checkTemplates } from './check/check-templates.ts';
 import { SchemaShape } from './check/schema-shape.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -42,7 +44,9 @@ export async function validateWorkflow(value: unknown, options: ValidateOptions 
     reduction.roles.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),
   );
   checkStatuses(report, reduction, shapes);
+  await checkSchemas(report, reduction, shapes);
   await checkExpressions(report, reduction);
+  await checkTemplates(report, reduction, shapes);
   return { definition: report.hasErrors ? undefined : reduction.definition, diagnostics: report.diagnostics() };
 }
 

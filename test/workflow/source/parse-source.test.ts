@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, asyncProperty, constantFrom, jsonValue } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseSource } from '../../../src/workflow/source/parse-source.ts';
 import { memoryReader } from '../memory-reader.ts';
@@ -46,8 +46,8 @@ describe('values', () => {
   });
 
   test('every JSON value comes through as it is', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (json) => {
+    await assert(
+      asyncProperty(jsonValue({ maxDepth: 4 }), async (json) => {
         const text = JSON.stringify(json, null, 2);
         const { value, diagnostics } = await parseSource('a.json', memoryReader({ 'a.json': text }));
         expect(diagnostics).toEqual([]);
@@ -90,7 +90,12 @@ describe('places', () => {
   test('characters of a text are found, in quotes, in blocks and in included files', async () => {
     const { map } = await parse(files);
     expect(map.place(['plain'], { offset: 4 })).toMatchObject({ line: 1, column: 12 });
-    expect(map.place(['quoted'], { offset: 12, length: 3 })).toEqual({ file: '/r/a.yaml', line: 2, column: 22, length: 3 });
+    expect(map.place(['quoted'], { offset: 12, length: 3 })).toEqual({
+      file: '/r/a.yaml',
+      line: 2,
+      column: 22,
+      length: 3,
+    });
     // The value is '  abc\n def\n': two columns of indent are cut off.
     expect(map.place(['block'], { offset: 2 })).toMatchObject({ line: 4, column: 5 });
     expect(map.place(['block'], { offset: 7 })).toMatchObject({ line: 5, column: 4 });
@@ -165,13 +170,39 @@ describe('mistakes', () => {
     for (let i = 1; i < 9; i += 1) lines.push(`a${i}: &a${i} [${`*a${i - 1}, `.repeat(10)}]`);
     expect(await codes({ '/r/a.yaml': lines.join('\n') })).toEqual(['/r/a.yaml:1:1 too-large']);
     expect((await codes({ '/r/a.yaml': `a: ${'['.repeat(20_000)}` })).join()).toContain('yaml-syntax');
-    expect(await codes({ '/r/a.yaml': `a: ${'['.repeat(150)}${']'.repeat(150)}` })).toEqual(['/r/a.yaml:1:1 too-large']);
+    expect(await codes({ '/r/a.yaml': `a: ${'['.repeat(150)}${']'.repeat(150)}` })).toEqual([
+      '/r/a.yaml:1:1 too-large',
+    ]);
   });
 
   test('no text makes the parser throw', async () => {
-    const pieces = fc.constantFrom('a', ': ', '\n', '  ', '- ', '&x ', '*x', '<<: ', '{', '}', '[', ']', '"', "'", '|', '>', '#', '!include ', '\t', '?', '%', '`', ',');
-    await fc.assert(
-      fc.asyncProperty(fc.array(pieces, { maxLength: 30 }), async (parts) => {
+    const pieces = constantFrom(
+      'a',
+      ': ',
+      '\n',
+      '  ',
+      '- ',
+      '&x ',
+      '*x',
+      '<<: ',
+      '{',
+      '}',
+      '[',
+      ']',
+      '"',
+      "'",
+      '|',
+      '>',
+      '#',
+      '!include ',
+      '\t',
+      '?',
+      '%',
+      '`',
+      ',',
+    );
+    await assert(
+      asyncProperty(array(pieces, { maxLength: 30 }), async (parts) => {
         await parse({ '/r/a.yaml': parts.join('') });
       }),
       { numRuns: 500 },

@@ -1,0 +1,105 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { nearestName } from '../../nearest-name.ts';
+import { compileSchema, InvalidSchema } from '../../schema/validator.ts';
+import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
+import type { Report } from '../report.ts';
+import type { Path } from '../source/source-map.ts';
+import { schemaKeywords, schemaLists, schemaMaps, schemaPlaces } from './schema-keywords.ts';
+import type { SchemaShape } from './schema-shape.ts';
+
+/** What templates always see and a field of the same name hides. */
+const taken: Readonly<Record<string, string>> = {
+  steps: 'the steps so far',
+  start: "the thread's beginning",
+  threadId: "the thread's id",
+};
+
+/** Checks that every role's schema is one, and that its fields do not hide what templates always see. */
+export async function checkSchemas(
+  report: Report,
+  reduction: Reduction,
+  shapes: ReadonlyMap<string, SchemaShape>,
+): Promise<void> {
+  for (const role of reduction.roles) {
+    if (!role.hasSchema) continue;
+    await checkSchema(report, role);
+    reportMisspelt(report, role, role.role.schema, role.schemaPath);
+    const names = shapes.get(role.name)?.fields().names ?? new Set();
+    if (names.has('_body')) {
+      report.error(
+        'reserved-field',
+        role.schemaPath,
+        `the schema of role '${role.name}' has a field '_body', which is the reply's text`,
+        { hint: 'call it something else', at: 'key' },
+      );
+    }
+    for (const [name, meaning] of Object.entries(taken)) {
+      if (!names.has(name)) continue;
+      report.warning(
+        'reserved-field',
+        role.schemaPath,
+        `the schema of role '${role.name}' has a field '${name}', which hides ${meaning} from the templates after it`,
+        { hint: 'call it something else if they need both', at: 'key' },
+      );
+    }
+  }
+}
+
+async function checkSchema(report: Report, role: SourceRole): Promise<void> {
+  try {
+    await compileSchema(role.role.schema);
+  } catch (error) {
+    if (!(error instanceof InvalidSchema)) throw error;
+    for (const { path, message } of error.errors) {
+      const at = [...role.schemaPath, ...splitPointer(role.role.schema, path)];
+      const where = path === '' ? '' : `'${path.slice(1).replaceAll('/', '.')}' `;
+      report.error('invalid-schema', at, `the schema of role '${role.name}' is no JSON Schema: ${where}${message}`);
+    }
+  }
+}
+
+/** Source: RFC 6901. */
+function splitPointer(schema: JsonValue, pointer: string): Path {
+  let value: JsonValue | undefined = schema;
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      const key = Array.isArray(value) ? Number(name) : name;
+      if (Array.isArray(value)) value = value[Number(name)];
+      else value = isJsonObject(value) ? value[name] : undefined;
+      return key;
+    });
+}
+
+/** JSON Schema passes over keywords it does not know; one letter off, a schema that was to require something requires nothing. */
+function reportMisspelt(report: Report, role: SourceRole, schema: JsonObject, path: Path): void {
+  for (const [key, value] of Object.entries(schema)) {
+    const at = [...path, key];
+    if (!schemaKeywords.has(key)) {
+      const near = key.startsWith('x-') ? undefined : nearestName(key, schemaKeywords);
+      if (near === undefined) continue;
+      report.warning(
+        'unknown-keyword',
+        at,
+        `the schema of role '${role.name}' has '${key}', which JSON Schema passes over`,
+        {
+          hint: `did you mean '${near}'?`,
+          at: 'key',
+        },
+      );
+      continue;
+    }
+    if (schemaPlaces.has(key) && isJsonObject(value)) reportMisspelt(report, role, value, at);
+    if (schemaMaps.has(key) && isJsonObject(value)) {
+      for (const [name, item] of Object.entries(value)) {
+        if (isJsonObject(item)) reportMisspelt(report, role, item, [...at, name]);
+      }
+    }
+    if (schemaLists.has(key) && Array.isArray(value)) {
+      for (const [index, item] of value.entries())
+        if (isJsonObject(item)) reportMisspelt(report, role, item, [...at, index]);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { TemplateSyntaxError } from '../../expression/template-errors.ts';
+import { templateVariables, type TemplateVariable } from '../../expression/template.ts';
+import { RESUME, START } from '../definition.ts';
+import { didYouMean, listNames } from '../did-you-mean.ts';
+import type { SourceRule } from '../notation/read-rules.ts';
+import type { Reduction } from '../notation/reduce-workflow.ts';
+import type { Report } from '../report.ts';
+import type { Path } from '../source/source-map.ts';
+import { handledStatuses } from './rule-statuses.ts';
+import type { SchemaShape } from './schema-shape.ts';
+
+/** What every template sees beside the fields of the last reply. */
+const always = ['steps', 'start', 'threadId'];
+const body = '_body';
+/** The fields of `start`, as `StartView` has them. */
+const startFields = ['prompt', 'workflow', 'depth', 'startedAtMs'];
+
+/**
+ * Checks that every prompt and location is Liquid, and names only what the reply before it has.
+ *
+ * What a first prompt names in vain is a warning: it renders as nothing, and workflows written for others rely on that.
+ */
+export async function checkTemplates(
+  report: Report,
+  reduction: Reduction,
+  shapes: ReadonlyMap<string, SchemaShape>,
+): Promise<void> {
+  for (const rule of reduction.rules) {
+    const { prompt, location } = rule.rule;
+    if (prompt !== undefined) await checkTemplate(report, shapes, rule, prompt, rule.prompt, 'the prompt');
+    if (location !== undefined) await checkTemplate(report, shapes, rule, location, rule.location, 'the location');
+  }
+}
+
+async function checkTemplate(
+  report: Report,
+  shapes: ReadonlyMap<string, SchemaShape>,
+  rule: SourceRule,
+  source: string,
+  path: Path,
+  what: string,
+): Promise<void> {
+  const name = `${what} of ${rule.name}`;
+  try {
+    for (const variable of await templateVariables(source))
+      checkVariable(report, shapes, rule, source, path, name, variable);
+  } catch (error) {
+    if (!(error instanceof TemplateSyntaxError)) throw error;
+    report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
+      at: { offset: offsetIn(source, error.line, error.column) },
+    });
+  }
+}
+
+function checkVariable(
+  report: Report,
+  shapes: ReadonlyMap<string, SchemaShape>,
+  rule: SourceRule,
+  source: string,
+  path: Path,
+  name: string,
+  { path: [root, ...rest], line, column }: TemplateVariable,
+): void {
+  const at = { offset: offsetIn(source, line, column), length: root.length };
+  if (root === 'start' && typeof rest[0] === 'string' && !startFields.includes(rest[0])) {
+    report.error('unknown-variable', path, `${name} names start.${rest[0]}, which does not exist`, {
+      hint: didYouMean(rest[0], startFields),
+      at,
+    });
+    return;
+  }
+  if (always.includes(root)) return;
+  const { from } = rule.rule;
+  if (from === START || from === RESUME) {
+    const isKnown = from === RESUME && (root === body || [...shapes.values()].some((shape) => hasField(shape, root)));
+    if (isKnown) return;
+    report.warning(
+      'unknown-variable',
+      path,
+      `${name} names '${root}', but ${from === START ? 'nothing was reported yet' : 'no role reports it'}: it renders as nothing`,
+      {
+        hint: 'the task is {{ start.prompt }}',
+        at,
+      },
+    );
+    return;
+  }
+  const shape = shapes.get(from);
+  if (root === body || shape === undefined) return;
+  const statuses = shape.statuses && handledStatuses(rule, shape.statuses);
+  const { names, isOpen } = shape.fields(statuses);
+  if (isOpen || names.has(root)) return;
+  const of = statuses === undefined ? `role '${from}'` : `role '${from}' with ${listNames(statuses)}`;
+  report.error('unknown-variable', path, `${name} names '${root}', which a reply of ${of} does not have`, {
+    hint: hasField(shape, root) ? `'${root}' comes with another status` : didYouMean(root, [...names, body, ...always]),
+    at,
+  });
+}
+
+function hasField(shape: SchemaShape, name: string): boolean {
+  return shape.fields().names.has(name);
+}
+
+/** The offset of a line and column, both from 1. */
+function offsetIn(text: string, line: number, column: number): number {
+  let start = 0;
+  for (let number = 1; number < line; number += 1) start = text.indexOf('\n', start) + 1;
+  return start + column - 1;
+}
