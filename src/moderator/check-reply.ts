@@ -1,0 +1,42 @@
+import { UwfError } from '../errors.ts';
+import type { EvaluateOptions } from '../expression/evaluate.ts';
+import { holds } from '../expression/evaluate.ts';
+import type { JsonObject } from '../json.ts';
+import type { RoleCheck } from '../workflow/definition.ts';
+import type { StartView, StepView } from './decision.ts';
+import { CheckFailed } from './moderator-errors.ts';
+
+/** What a role's checks look at. */
+export type CheckContext = {
+  /** The reply's meta, which its schema has accepted. */
+  meta: JsonObject;
+  /** The steps before this one, oldest first. */
+  steps: readonly StepView[];
+  start: StartView;
+};
+
+/**
+ * Says what is wrong with a reply beyond its schema: the messages of the checks that do not hold, in their order.
+ *
+ * Bindings are `$meta`, `$steps`, `$start` and the functions over the steps; `meta`, `steps`, `start` are the input document.
+ * @throws {CheckFailed} when a check does not compile, or comes to no answer within its box
+ * @throws {EvaluatorUnavailable} when a check needs the child and the machine does not give it
+ */
+export async function checkReply(
+  checks: readonly RoleCheck[],
+  { meta, steps, start }: CheckContext,
+  options: Pick<EvaluateOptions, 'timeoutMs' | 'isForeign'> = {},
+): Promise<string[]> {
+  const bindings = { meta, steps: [...steps], start };
+  const scope = { input: bindings, bindings };
+  const messages: string[] = [];
+  for (const [index, { expression, message }] of checks.entries()) {
+    try {
+      if (!(await holds(expression, scope, options))) messages.push(message);
+    } catch (error) {
+      if (error instanceof UwfError && error.kind === 'data') throw new CheckFailed(index, expression, error);
+      throw error;
+    }
+  }
+  return messages;
+}

@@ -1,0 +1,86 @@
+import { UwfError } from '../errors.ts';
+import { holds } from '../expression/evaluate.ts';
+import type { Scope } from '../expression/scope.ts';
+import { renderTemplate } from '../expression/template.ts';
+import type { Rule } from '../workflow/definition.ts';
+import { END, RESUME, START } from '../workflow/definition.ts';
+import type { Decision, DecisionContext } from './decision.ts';
+import type { RulePart } from './moderator-errors.ts';
+import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';
+import { ruleScope, templateScope } from './step-bindings.ts';
+
+/** How rules are tried. */
+export type DecideOptions = {
+  /** Wall time of each condition; default 1,000. */
+  timeoutMs?: number;
+  /** The rules came over the wire: every condition is evaluated in the child that can be killed. */
+  isForeign?: boolean;
+};
+
+/**
+ * Decides who is next: the first rule whose `from` is the last role and whose `when` holds.
+ *
+ * A function of values: the same rules and context give the same decision, whenever and wherever. `__start__` stands for the
+ * last role before the first step, `__resume__` when an ended thread is resumed. What is wrong with the rules is a decision
+ * of the kind `failed`, no exception.
+ * @throws {EvaluatorUnavailable} when a condition needs the child and the machine does not give it; the rules are not at fault
+ */
+export async function decide(
+  rules: readonly Rule[],
+  context: DecisionContext,
+  options: DecideOptions = {},
+): Promise<Decision> {
+  const from = context.isResumed === true ? RESUME : (context.steps.at(-1)?.role ?? START);
+  const scope = ruleScope(context);
+  for (const [index, rule] of rules.entries()) {
+    if (rule.from !== from) continue;
+    try {
+      if (await ruleHolds(index, rule, scope, options)) return await outcomeOf(index, rule, context);
+    } catch (error) {
+      if (error instanceof RuleFailed) return { kind: 'failed', rule: index, error };
+      throw error;
+    }
+  }
+  return { kind: 'failed', rule: null, error: new NoRuleMatches(from, rules) };
+}
+
+async function ruleHolds(index: number, rule: Rule, scope: Scope, options: DecideOptions): Promise<boolean> {
+  const { when } = rule;
+  return when === null || blaming(index, rule, 'when', when, () => holds(when, scope, options));
+}
+
+async function outcomeOf(index: number, rule: Rule, context: DecisionContext): Promise<Decision> {
+  const prompt = await render(index, rule, 'prompt', context);
+  if (rule.to === END) return { kind: 'end', rule: index, returnCode: rule.returnCode ?? 0, summary: prompt };
+  return { kind: 'role', rule: index, role: rule.to, prompt, location: await render(index, rule, 'location', context) };
+}
+
+async function render(
+  index: number,
+  rule: Rule,
+  part: 'prompt' | 'location',
+  context: DecisionContext,
+): Promise<string | undefined> {
+  const template = rule[part];
+  if (template === undefined) return undefined;
+  const text = await blaming(index, rule, part, template, () => renderTemplate(template, templateScope(context)));
+  if (text.trim() === '') throw new RuleFailed(index, rule, part, template, 'it renders to nothing');
+  return text;
+}
+
+/** Runs what a part of a rule asks for, and names that part where the rule is at fault. */
+async function blaming<T>(
+  index: number,
+  rule: Rule,
+  part: RulePart,
+  expression: string,
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof UwfError && error.kind === 'data')
+      throw new RuleFailed(index, rule, part, expression, error.message, error);
+    throw error;
+  }
+}
