@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../json.ts';
+import { checkValue } from '../check-value.ts';
+import { splitFrontMatter } from './front-matter.ts';
+import { parseFields } from './parse-fields.ts';
+
+/** What a reply says: its structured part and its text, what is wrong with it, or that a person has to answer first. */
+export type Extraction =
+  | { kind: 'ok'; meta: JsonObject; body: string }
+  /** In words for the agent that has to correct its reply. */
+  | { kind: 'invalid'; errors: readonly string[] }
+  | { kind: 'suspend'; reason: string };
+
+/** The `$status` by which any role suspends its thread, with a `reason`. */
+export const SUSPEND_STATUS = '$SUSPEND';
+
+/**
+ * Takes a reply apart into meta and text, and holds the meta against the role's schema.
+ *
+ * Reads the front matter as `splitFrontMatter` and `parseFields` describe, and never invents a value: nothing is
+ * defaulted, converted or left out. A reply whose `$status` is `$SUSPEND` suspends, whatever the schema says.
+ * @param text the reply: Markdown, with front matter unless `meta` is given
+ * @param meta the structured part, where the agent reported it apart; `text` is the body then, as it is
+ */
+export async function extractReply(text: string, schema: JsonObject, meta?: JsonObject): Promise<Extraction> {
+  if (meta !== undefined) return judge(meta, text, schema);
+  const split = splitFrontMatter(text);
+  if (split.kind === 'missing') return { kind: 'invalid', errors: [split.error] };
+  const parsed = await parseFields(split.yaml, split.firstLine);
+  return parsed.kind === 'ok' ? judge(parsed.fields, split.body, schema) : parsed;
+}
+
+async function judge(meta: JsonObject, body: string, schema: JsonObject): Promise<Extraction> {
+  if (meta['$status'] === SUSPEND_STATUS) {
+    const { reason } = meta;
+    if (typeof reason === 'string' && reason.trim() !== '') return { kind: 'suspend', reason: reason.trim() };
+    return { kind: 'invalid', errors: [`meta.reason must say what you need, with $status ${SUSPEND_STATUS}`] };
+  }
+  const errors = await checkValue(schema, meta, 'meta');
+  return errors.length === 0 ? { kind: 'ok', meta, body } : { kind: 'invalid', errors };
+}

@@ -1,0 +1,81 @@
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+
+/** More shapes than an instruction can usefully show; the rest is left out of it, never out of the validation. */
+const MAX_VARIANTS = 16;
+const MAX_DEPTH = 16;
+
+/**
+ * Lists the shapes that a schema of a reply allows, each as one flat object schema.
+ *
+ * `oneOf` and `anyOf` give a variant for each branch, a `$status` with several values one for each value; `allOf` and
+ * local `$ref`s are merged in. A variant is for showing and for wording messages: it may allow more than the schema
+ * (conditions are left out), so what has to hold is validated against the schema itself.
+ * @param root the schema that local `$ref`s start from
+ */
+export function schemaVariants(schema: JsonObject, root: JsonObject = schema): JsonObject[] {
+  return expand(schema, root, 0).flatMap(splitStatus).slice(0, MAX_VARIANTS);
+}
+
+/** The properties of an object schema that are schemas themselves, in order. */
+export function propertiesOf(schema: JsonObject): [name: string, schema: JsonObject][] {
+  const properties = schema['properties'];
+  if (!isJsonObject(properties)) return [];
+  return Object.entries(properties).map(([name, property]) => [name, isJsonObject(property) ? property : {}]);
+}
+
+/** The names that an object schema requires. */
+export function requiredOf(schema: JsonObject): string[] {
+  const required = schema['required'];
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+}
+
+/** Follows a local `$ref` (`#`, `#/$defs/x`); anything else is `undefined`. */
+export function resolveReference(root: JsonObject, reference: string): JsonObject | undefined {
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
+  let place: JsonValue | undefined = root;
+  for (const part of reference.split('/').slice(1)) {
+    const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(place)) place = place[Number(key)];
+    else place = isJsonObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
+  }
+  return isJsonObject(place) ? place : undefined;
+}
+
+function expand(schema: JsonObject, root: JsonObject, depth: number): JsonObject[] {
+  if (depth > MAX_DEPTH) return [];
+  const { $ref, allOf, oneOf, anyOf, ...base } = schema;
+  let variants: JsonObject[] = [base];
+  const alternatives: JsonValue[][] = [];
+  if (typeof $ref === 'string') alternatives.push([resolveReference(root, $ref) ?? {}]);
+  if (Array.isArray(allOf)) alternatives.push(...allOf.map((part) => [part]));
+  for (const list of [oneOf, anyOf]) if (Array.isArray(list)) alternatives.push(list);
+  for (const branches of alternatives) {
+    const shapes = branches.filter(isJsonObject).flatMap((branch) => expand(branch, root, depth + 1));
+    variants = variants.flatMap((variant) => shapes.map((shape) => merge(variant, shape))).slice(0, MAX_VARIANTS);
+  }
+  return variants;
+}
+
+function merge(left: JsonObject, right: JsonObject): JsonObject {
+  const properties = new Map(propertiesOf(left));
+  for (const [name, schema] of propertiesOf(right)) {
+    properties.set(name, { ...properties.get(name), ...schema });
+  }
+  return {
+    ...left,
+    ...right,
+    properties: Object.fromEntries(properties),
+    required: [...new Set([...requiredOf(left), ...requiredOf(right)])],
+  };
+}
+
+function splitStatus(variant: JsonObject): JsonObject[] {
+  const properties = Object.fromEntries(propertiesOf(variant));
+  const { enum: statuses, ...status } = properties['$status'] ?? {};
+  if (!Array.isArray(statuses)) return [variant];
+  return statuses.map((value) => ({
+    ...variant,
+    properties: { ...properties, $status: { ...status, const: value } },
+  }));
+}
