@@ -30,9 +30,7 @@ export function assemblePrompt(parts: PromptParts): string {
     ['What to do now', parts.edgePrompt],
     ['The answer to what you asked', parts.answer],
   ];
-  return sections
-    .flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : []))
-    .join('\n');
+  return sections.flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : [])).join('\n');
 }
 
 function joinParagraphs(...texts: string[]): string {

@@ -54,11 +54,20 @@ async function startChild(context: EngineContext, parent: ThreadState, request: 
   const maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
   if (node.depth >= maxDepth) throw new DepthExceeded(request.workflow, maxDepth);
   const pinned = await pinnedSubWorkflow(context, parent, request.role, request.workflow);
-  const definition = pinned ? await pinnedDefinition(context, parent, pinned) : await context.resolveWorkflow(request.workflow);
+  const definition = pinned
+    ? await pinnedDefinition(context, parent, pinned)
+    : await context.resolveWorkflow(request.workflow);
   return start(
     context,
     { definition, prompt: request.prompt, limits: { maxDepth } },
-    { id: parent.id, thread: hash, state: stateHash(parent), role: request.role, head: parent.head.id, depth: node.depth + 1 },
+    {
+      id: parent.id,
+      thread: hash,
+      state: stateHash(parent),
+      role: request.role,
+      head: parent.head.id,
+      depth: node.depth + 1,
+    },
   );
 }
 

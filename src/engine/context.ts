@@ -59,7 +59,6 @@ export type LeaseOptions = {
   adoptLease?: string;
 };
 
-
 /** Fills in what was left to its default. */
 export function createContext(options: EngineOptions, runChild: RunChild): EngineContext {
   const { repository, onEvent } = options;

@@ -12,7 +12,14 @@ export type EngineEvent =
   | { event: 'agent.thought'; thread: ThreadId; role: string; text: string }
   | { event: 'agent.tool'; thread: ThreadId; role: string; id: string; name: string }
   /** A reply that was not accepted; the agent is asked again if tries are left. */
-  | { event: 'reply.refused'; thread: ThreadId; role: string; attempt: number; errors: readonly string[]; isLast: boolean }
+  | {
+      event: 'reply.refused';
+      thread: ThreadId;
+      role: string;
+      attempt: number;
+      errors: readonly string[];
+      isLast: boolean;
+    }
   | {
       event: 'step.finished';
       thread: ThreadId;

@@ -16,11 +16,14 @@ export class LeaseHeld extends UwfError {
   readonly sinceMs: number;
   constructor(thread: ThreadId, record: LeaseRecord) {
     const since = new Date(record.sinceMs).toISOString().replace(/\.\d+Z$/, 'Z');
-    super(`thread ${thread} is being worked on by process ${record.holder.pid} on ${record.holder.host} since ${since}`, {
-      code: 'lease-held',
-      kind: 'conflict',
-      hint: `wait for it with 'uwf thread join ${thread}', or end it with 'uwf thread stop ${thread}'`,
-    });
+    super(
+      `thread ${thread} is being worked on by process ${record.holder.pid} on ${record.holder.host} since ${since}`,
+      {
+        code: 'lease-held',
+        kind: 'conflict',
+        hint: `wait for it with 'uwf thread join ${thread}', or end it with 'uwf thread stop ${thread}'`,
+      },
+    );
     this.thread = thread;
     this.holder = record.holder;
     this.sinceMs = record.sinceMs;
@@ -95,7 +98,7 @@ async function takeOver(
   record: LeaseRecord,
 ): Promise<boolean> {
   const claims: string[] = [];
-  for (let token = dead?.token ?? 'unreadable'; ; ) {
+  for (let token = dead?.token ?? 'unreadable'; ;) {
     const claim = `${path}.claim-${token}`;
     if (createExclusively(claim, record)) {
       claims.push(claim);

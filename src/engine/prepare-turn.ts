@@ -117,7 +117,8 @@ async function findFaults(
 ): Promise<string[]> {
   const { missing } = await resolve(meta);
   const dangling = missing.map(
-    (hash: NodeHash) => `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
+    (hash: NodeHash) =>
+      `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
   );
   return [...dangling, ...(await checkReply(definition.check ?? [], { ...decisions, meta }))];
 }

@@ -10,11 +10,7 @@ import { withLease } from './with-thread.ts';
 export type RunOptions = LeaseOptions;
 
 /** Steps a thread until it is over or suspended; see `Engine.run`. */
-export async function runThread(
-  context: EngineContext,
-  thread: string,
-  options: RunOptions = {},
-): Promise<ThreadOver> {
+export async function runThread(context: EngineContext, thread: string, options: RunOptions = {}): Promise<ThreadOver> {
   return withLease(context, thread, options.adoptLease, (state, lease) => runOn(context, lease, state));
 }
 

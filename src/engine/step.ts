@@ -51,7 +51,12 @@ export async function takeStep(
   const stored = { role: choice.role, step: after.head.hash };
   const next = await decideNext(context, after, definition);
   if (next.kind === 'role') return { state: after, stored, nextRole: next.role };
-  const finished = await finish(context, after, await decisionContext(context.repository, after, definition.name), next);
+  const finished = await finish(
+    context,
+    after,
+    await decisionContext(context.repository, after, definition.name),
+    next,
+  );
   return { ...finished, stored };
 }
 

@@ -27,7 +27,8 @@ export async function stopThread(
   const { id } = await getThread(context.repository, thread);
   const lease = findLease(context.repository, id);
   if (!lease) return { wasRunning: false, isKilled: false };
-  if (isAlive(lease.holder) === 'other-host') throw new CannotStop(id, `process ${lease.holder.pid} runs on ${lease.holder.host}`);
+  if (isAlive(lease.holder) === 'other-host')
+    throw new CannotStop(id, `process ${lease.holder.pid} runs on ${lease.holder.host}`);
   if (lease.holder.pid === process.pid) throw new CannotStop(id, "it is this very process; abort the engine's signal");
   signal(id, lease.holder.pid, 'SIGTERM');
   const deadlineMs = performance.now() + (options.graceMs ?? DEFAULT_GRACE_MS);

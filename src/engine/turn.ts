@@ -118,7 +118,10 @@ function failedAttempt(error: unknown): Reply {
 
 type Verdict =
   | { kind: 'refused'; errors: readonly string[] }
-  | Pick<Extract<TurnResult, { kind: 'done' }>, 'kind' | 'meta' | 'text' | 'agentVersion' | 'stopReason' | 'childThreads'>
+  | Pick<
+      Extract<TurnResult, { kind: 'done' }>,
+      'kind' | 'meta' | 'text' | 'agentVersion' | 'stopReason' | 'childThreads'
+    >
   | Pick<Extract<TurnResult, { kind: 'suspended' }>, 'kind' | 'cause' | 'reason' | 'text'>;
 
 async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
@@ -163,7 +166,11 @@ function askAgain(prompt: string, errors: readonly string[], isSameSession: bool
   return isSameSession ? correction : `${prompt}\n${correction}`;
 }
 
-function forward(context: EngineContext, { threadId, role }: { threadId: string; role: string }, event: AgentEvent): void {
+function forward(
+  context: EngineContext,
+  { threadId, role }: { threadId: string; role: string },
+  event: AgentEvent,
+): void {
   const thread = parseThreadId(threadId);
   if (event.kind === 'text') context.tell({ event: 'agent.text', thread, role, text: event.text });
   if (event.kind === 'thought') context.tell({ event: 'agent.thought', thread, role, text: event.text });

@@ -15,14 +15,7 @@ import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
 import { readThreadCommit } from './thread-commit.ts';
-import {
-  agentNode,
-  attemptFiles,
-  contentNode,
-  draftCommit,
-  roleIdentity,
-  type AttemptDraft,
-} from './thread-draft.ts';
+import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
 import { readScratch } from './thread-scratch.ts';
@@ -143,9 +136,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     tip,
     [
       { name: activeRef(state.id), expected: state.head.id, value: tip },
-      ...(scratch.commit === undefined
-        ? []
-        : [{ name: scratchRef(state.id), expected: scratch.commit, value: null }]),
+      ...(scratch.commit === undefined ? [] : [{ name: scratchRef(state.id), expected: scratch.commit, value: null }]),
     ],
     { keep: true },
   );
@@ -175,4 +166,3 @@ function describeMeta(meta: JsonObject): string {
   const scalars = Object.entries(meta).filter(([, value]) => !isJsonObject(value) && !Array.isArray(value));
   return scalars.map(([key, value]) => `${key} ${String(value)}`).join(', ') || 'done';
 }
-

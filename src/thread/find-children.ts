@@ -56,11 +56,7 @@ export async function findChildEnd(
  * The active threads that began with a start and stand at a state of it: the callers that may wait for a child.
  * Forks share both, so there can be several.
  */
-export async function findThreadsAt(
-  repository: Repository,
-  start: NodeHash,
-  state: NodeHash,
-): Promise<ThreadState[]> {
+export async function findThreadsAt(repository: Repository, start: NodeHash, state: NodeHash): Promise<ThreadState[]> {
   const found: ThreadState[] = [];
   for (const { id, head } of await listPointers(repository, { active: true })) {
     if ((await readStart(repository, head))?.hash !== start) continue;

@@ -25,7 +25,12 @@ export async function resumeThread(
   answer: string | undefined,
 ): Promise<ThreadState> {
   if (state.head.kind !== 'suspend') {
-    throw new WrongThreadState(state.id, state.head.kind, 'it does not wait for anything', `run 'uwf thread run ${state.id}'`);
+    throw new WrongThreadState(
+      state.id,
+      state.head.kind,
+      'it does not wait for anything',
+      `run 'uwf thread run ${state.id}'`,
+    );
   }
   return writeResume(repository, state, answer, `${state.head.node.role} goes on`);
 }

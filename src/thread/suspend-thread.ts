@@ -10,14 +10,7 @@ import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { moveThread } from './move-thread.ts';
 import { readThreadCommit } from './thread-commit.ts';
-import {
-  agentNode,
-  attemptFiles,
-  contentNode,
-  draftCommit,
-  roleIdentity,
-  type AttemptDraft,
-} from './thread-draft.ts';
+import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
 
@@ -66,7 +59,11 @@ export async function suspendThread(
     suspendedAtMs: atMs,
   };
   await assertValid(builtIn['thread-suspend'], payload);
-  const files: NodeFile[] = [{ path: 'prompt.md', node: prompt }, { path: 'agent.json', node: agent }, ...attempts.files];
+  const files: NodeFile[] = [
+    { path: 'prompt.md', node: prompt },
+    { path: 'agent.json', node: agent },
+    ...attempts.files,
+  ];
   if (content) files.push({ path: 'output.md', node: content });
   const batch = new ObjectBatch();
   const tip = draftCommit(repository, batch, {

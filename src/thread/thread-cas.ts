@@ -79,10 +79,15 @@ class ScopedCas implements ThreadCas {
   async putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
     const pointer = await getThread(this.#repository, this.#thread);
     if (pointer.isHistory) {
-      throw new WrongThreadState(pointer.id, 'over', 'no step will take in what is put now', 'put it under a running thread, or without --thread');
+      throw new WrongThreadState(
+        pointer.id,
+        'over',
+        'no step will take in what is put now',
+        'put it under a running thread, or without --thread',
+      );
     }
-    const { hash } = await putNode(this.#repository, type, payload, { ref: scratchRef(pointer.id) });
-    return hash;
+    const kept = nodesBehind(this.#repository, [pointer.head]);
+    return putNode(this.#repository, type, payload, { ref: scratchRef(pointer.id), kept });
   }
 
   async find(hash: NodeHash): Promise<StoredNode | undefined> {

@@ -21,12 +21,15 @@ describe('thread ids', () => {
     expect(parseThreadId(id.toLowerCase())).toBe(id);
   });
 
-  test.each(['', '01KTWEWZ76', '81KTWEWZ760000000000000000', '01KTWEWZ76000000000000000U', '../01KTWEWZ760000000000000'])(
-    '%j is refused',
-    (text) => {
-      expect(() => parseThreadId(text)).toThrow(InvalidThreadId);
-    },
-  );
+  test.each([
+    '',
+    '01KTWEWZ76',
+    '81KTWEWZ760000000000000000',
+    '01KTWEWZ76000000000000000U',
+    '../01KTWEWZ760000000000000',
+  ])('%j is refused', (text) => {
+    expect(() => parseThreadId(text)).toThrow(InvalidThreadId);
+  });
 });
 
 describe('the id of a fork that keeps a lost race', () => {

@@ -1,0 +1,61 @@
+import { prepareHashing } from '../../src/cas/hash.ts';
+import { ObjectBatch } from '../../src/git/object-batch.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import type { StepDraft } from '../../src/thread/append-step.ts';
+import { startThread, type StartRequest } from '../../src/thread/start-thread.ts';
+import type { ThreadState } from '../../src/thread/thread-state.ts';
+import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
+import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
+
+const role = {
+  description: 'does something',
+  systemPrompt: 'Do it.',
+  extractPrompt: 'Say how.',
+  schema: {
+    type: 'object',
+    properties: { $status: { enum: ['again', 'done'] }, link: { type: 'string', format: 'cas_ref' } },
+    required: ['$status'],
+  },
+};
+
+/** A workflow of two roles that loops until the checker says done. */
+export const loop: WorkflowDefinition = {
+  name: 'loop',
+  description: 'writes until the checker accepts',
+  roles: { writer: role, checker: role },
+  moderator: [
+    { from: '__start__', to: 'writer', when: null },
+    { from: 'writer', to: 'checker', when: null },
+    { from: 'checker', to: 'writer', when: "$steps[-1].meta.`$status` = 'again'" },
+    { from: 'checker', to: '__end__', when: null },
+  ],
+};
+
+export const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
+
+/** Starts a thread of `loop`. */
+export async function startLoop(repository: Repository, request: Partial<StartRequest> = {}): Promise<ThreadState> {
+  await prepareHashing();
+  const batch = new ObjectBatch();
+  const workflow = writeWorkflowTree(batch, loop);
+  return startThread(repository, batch, { workflow, prompt: 'Write a poem.', agents: { writer: agent }, ...request });
+}
+
+/** A step as the engine hands it over. */
+export function stepDraft(draft: Partial<StepDraft> = {}): StepDraft {
+  return {
+    role: 'writer',
+    meta: { $status: 'done' },
+    text: '# A poem\n\nRoses are red.\n',
+    prompt: 'You are the writer.',
+    agent,
+    rule: 0,
+    usage: null,
+    attempts: [],
+    childThreads: [],
+    linked: { nodes: [], commits: [] },
+    startedAtMs: 1_795_262_400_000,
+    completedAtMs: 1_795_262_401_500,
+    ...draft,
+  };
+}

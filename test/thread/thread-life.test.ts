@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { nodesBehind } from '../../src/cas/history-nodes.ts';
+import { validate } from '../../src/schema/validate.ts';
+import { walk } from '../../src/schema/walk.ts';
+import { appendStep } from '../../src/thread/append-step.ts';
+import { endThread } from '../../src/thread/end-thread.ts';
+import { getThread, listPointers } from '../../src/thread/find-thread.ts';
+import { foldEnded } from '../../src/thread/fold-ended.ts';
+import { resumeThread, reopenThread } from '../../src/thread/resume-thread.ts';
+import { suspendThread } from '../../src/thread/suspend-thread.ts';
+import { threadCas } from '../../src/thread/thread-cas.ts';
+import { ThreadMoved } from '../../src/thread/thread-errors.ts';
+import { forkIdFor } from '../../src/thread/thread-id.ts';
+import { activeRef, historyRef } from '../../src/thread/thread-refs.ts';
+import { readThread } from '../../src/thread/thread-state.ts';
+import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
+import { agent, startLoop, stepDraft } from './thread-fixture.ts';
+
+describe('a thread', () => {
+  test('lives from start to end, and reads back as it was written', async () => {
+    const { dir, git, open } = createTemporaryRepository();
+    const repository = await open();
+    const started = await startLoop(repository);
+    expect(git('for-each-ref', '--format=%(refname)')).toBe(`refs/threads/${started.id}`);
+
+    const one = await appendStep(repository, started, stepDraft());
+    const two = await appendStep(repository, one, stepDraft({ role: 'checker', text: 'Fine.', rule: 1 }));
+    const ended = await endThread(repository, two, { outcome: 'completed', returnCode: 0, summary: 'A poem.' });
+
+    const atMs = ended.end?.node.completedAtMs ?? 0;
+    expect(git('for-each-ref', '--format=%(refname)')).toBe(historyRef(started.id, atMs));
+    const read = await readThread(repository, started.id, ended.head.id);
+    expect(read).toEqual(ended);
+    expect(read.steps.map((step) => [step.commit.node.number, step.commit.node.role, step.text])).toEqual([
+      [1, 'writer', '# A poem\n\nRoses are red.\n'],
+      [2, 'checker', 'Fine.'],
+    ]);
+    expect(read.steps[1]?.commit.node.ancestors).toEqual([read.steps[0]?.commit.hash]);
+    expect(git('log', '--first-parent', '--reverse', '--format=%s', historyRef(started.id, atMs)).split('\n')).toEqual([
+      'loop: Write a poem.',
+      'writer: A poem',
+      'checker: Fine.',
+      'completed: A poem.',
+    ]);
+    expect(git('show', `${historyRef(started.id, atMs)}~2:output.md`)).toBe('# A poem\n\nRoses are red.');
+    expectCleanFsck(dir);
+  });
+
+  test('every node of it validates, and is reached from its head', async () => {
+    const repository = await createTemporaryRepository().open();
+    const one = await appendStep(
+      repository,
+      await startLoop(repository),
+      stepDraft({
+        attempts: [{ text: 'no', errors: ['missing front matter'], usage: null }],
+      }),
+    );
+    const ended = await endThread(repository, one, { outcome: 'completed', returnCode: 0, summary: 'ok' });
+    const source = nodesBehind(repository, [ended.head.id]);
+    const types: (string | undefined)[] = [];
+    for await (const node of walk(source, ended.head.hash)) {
+      types.push(node.typeName);
+      expect(await validate(source, node)).toEqual({ valid: true, errors: [] });
+    }
+    expect(new Set(types)).toEqual(
+      new Set([
+        'thread-end',
+        'content',
+        'thread-start',
+        'workflow',
+        'role',
+        'role-schema',
+        'agent',
+        'thread-step',
+        'attempt',
+      ]),
+    );
+  });
+
+  test('ancestors are the eleven steps before, newest first', async () => {
+    const repository = await createTemporaryRepository().open();
+    let state = await startLoop(repository);
+    for (let i = 0; i < 14; i += 1) state = await appendStep(repository, state, stepDraft({ text: `step ${i}` }));
+    const hashes = state.steps.map((step) => step.commit.hash);
+    expect(state.steps[13]?.commit.node.ancestors).toEqual(hashes.slice(2, 13).toReversed());
+    expect(state.steps[13]?.commit.node.previous).toBe(hashes[12]);
+  });
+
+  test('it suspends, and goes on with an answer', async () => {
+    const { dir, git, open } = createTemporaryRepository();
+    const repository = await open();
+    const one = await appendStep(repository, await startLoop(repository), stepDraft());
+    const draft = { role: 'checker', reason: 'Which metre?', cause: 'agent' as const, prompt: 'p', agent, rule: 1 };
+    const suspended = await suspendThread(repository, one, { ...draft, usage: null, attempts: [] });
+    expect(suspended.head).toMatchObject({ kind: 'suspend', node: { reason: 'Which metre?' } });
+    const resumed = await resumeThread(repository, suspended, 'Iambic.');
+    expect(resumed.pauses.map((pause) => pause.kind)).toEqual(['suspend', 'resume']);
+    expect(await readThread(repository, resumed.id, resumed.head.id)).toEqual(resumed);
+    expect(git('show', `${activeRef(resumed.id)}:answer.md`)).toBe('Iambic.');
+    const two = await appendStep(repository, resumed, stepDraft({ role: 'checker' }));
+    expect(two.steps[1]?.commit.node.number).toBe(2);
+    expect(two.pauses).toEqual([]);
+    expectCleanFsck(dir);
+  });
+
+  test('an ended one is taken up again under a new id, on its last step', async () => {
+    const { dir, git, open } = createTemporaryRepository();
+    const repository = await open();
+    const one = await appendStep(repository, await startLoop(repository), stepDraft());
+    const ended = await endThread(repository, one, { outcome: 'completed', returnCode: 0, summary: 'ok' });
+    const again = await reopenThread(repository, ended, 'More.');
+    expect(again.id).not.toBe(ended.id);
+    expect(git('rev-parse', `${activeRef(again.id)}^1`)).toBe(one.head.id);
+    expect(git('rev-parse', `${activeRef(again.id)}^2`)).toBe(ended.head.id);
+    expect(await readThread(repository, again.id, again.head.id)).toEqual(again);
+    expectCleanFsck(dir);
+  });
+});
+
+describe('of two writers to one head', () => {
+  test('one wins; the other step is kept as a fork under the derived id', async () => {
+    const { dir, open } = createTemporaryRepository();
+    const repository = await open();
+    const started = await startLoop(repository);
+    const results = await Promise.allSettled([
+      appendStep(repository, started, stepDraft({ text: 'mine' })),
+      appendStep(repository, started, stepDraft({ text: 'yours' })),
+    ]);
+    expect(results.map((result) => result.status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const lost = results.find((result) => result.status === 'rejected');
+    expect(lost?.reason).toBeInstanceOf(ThreadMoved);
+    const pointers = await listPointers(repository);
+    expect(pointers).toHaveLength(2);
+    const fork = pointers.find((pointer) => pointer.id !== started.id);
+    expect(fork?.id).toBe((lost?.reason as ThreadMoved).fork);
+    if (!fork) throw new Error('no fork');
+    expect(fork.id).toBe(forkIdFor(started.id, fork.head, 1_795_262_401_000));
+    const texts = await Promise.all(
+      pointers.map(async ({ id, head }) => (await readThread(repository, id, head)).steps[0]?.text),
+    );
+    expect(texts.toSorted()).toEqual(['mine', 'yours']);
+    expectCleanFsck(dir);
+  });
+
+  test('of an append and an end one wins, and the step is not lost', async () => {
+    const { open } = createTemporaryRepository();
+    const repository = await open();
+    const one = await appendStep(repository, await startLoop(repository), stepDraft());
+    await endThread(repository, one, { outcome: 'cancelled', returnCode: 130, summary: 'stop' });
+    await expect(appendStep(repository, one, stepDraft({ text: 'late' }))).rejects.toBeInstanceOf(ThreadMoved);
+    expect(await listPointers(repository)).toHaveLength(2);
+  });
+});
+
+describe('an ending that was cut in two', () => {
+  test('shows as ended, and is folded', async () => {
+    const { git, open } = createTemporaryRepository();
+    const repository = await open();
+    const one = await appendStep(repository, await startLoop(repository), stepDraft());
+    const ended = await endThread(repository, one, { outcome: 'completed', returnCode: 0, summary: 'ok' });
+    git('update-ref', activeRef(one.id), one.head.id);
+    const pointer = await getThread(repository, one.id);
+    expect(pointer).toMatchObject({ isHistory: true, head: ended.head.id });
+    await foldEnded(repository, pointer);
+    expect(git('for-each-ref', '--format=%(refname)')).toBe(pointer.ref);
+  });
+
+  test('a step that was appended in between is kept as a fork', async () => {
+    const { git, open } = createTemporaryRepository();
+    const repository = await open();
+    const started = await startLoop(repository);
+    const one = await appendStep(repository, started, stepDraft());
+    const ended = await endThread(repository, one, { outcome: 'completed', returnCode: 0, summary: 'ok' });
+    git('update-ref', activeRef(one.id), one.head.id);
+    const two = await appendStep(repository, one, stepDraft({ text: 'in between' }));
+    await foldEnded(repository, await getThread(repository, ended.id));
+    const fork = forkIdFor(one.id, two.head.id, two.head.commit.committer.atMs);
+    expect(git('rev-parse', activeRef(fork))).toBe(two.head.id);
+    expect(await repository.refs.read(activeRef(one.id))).toBeUndefined();
+  });
+});
+
+describe('what is put under a thread', () => {
+  test('waits in its scratch, and the next step takes all of it in', async () => {
+    const { dir, git, open } = createTemporaryRepository();
+    const repository = await open();
+    const started = await startLoop(repository);
+    const cas = threadCas(repository, started.id);
+    const first = await cas.put('phase one');
+    const second = await cas.put('phase two');
+    expect(await cas.list()).toEqual(expect.arrayContaining([{ hash: first, step: undefined }]));
+    const one = await appendStep(repository, started, stepDraft({ meta: { $status: 'done', link: first } }));
+    expect(git('for-each-ref', '--format=%(refname)')).toBe(activeRef(started.id));
+    expect((await cas.get(first)).payload).toEqual({ text: 'phase one' });
+    expect((await cas.list()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual(
+      [first, second].toSorted().map((hash) => ({ hash, step: one.head.hash })),
+    );
+    await expect(cas.delete(first)).rejects.toMatchObject({ code: 'node-in-use', step: one.head.hash });
+    git('repack', '-adq');
+    git('gc', '--prune=now', '--quiet');
+    expect((await cas.get(second)).payload).toEqual({ text: 'phase two' });
+    expectCleanFsck(dir);
+  });
+
+  test('can be taken back before a step has it', async () => {
+    const repository = await createTemporaryRepository().open();
+    const started = await startLoop(repository);
+    const cas = threadCas(repository, started.id);
+    const hash = await cas.put('oops');
+    expect(await cas.delete(hash)).toBe(true);
+    expect(await cas.delete(hash)).toBe(false);
+    expect(await cas.find(hash)).toBeUndefined();
+  });
+});
