@@ -31,43 +31,49 @@ export function typePath(type: NodeHash): string {
   return `types/${type}.json`;
 }
 
-/** Tells whether an entry of a scratch tree is a node that somebody put, and not merely the schema of one. */
+/** Tells whether an entry of a scratch tree is a node that somebody put, and not merely something that one needs. */
 export function isArtifact(entry: Pick<IndexEntry, 'path'>): boolean {
   return entry.path.startsWith(artifacts);
 }
+
+/** What is added to a scratch ref. */
+export type ScratchNodes = {
+  /** What somebody puts. */
+  nodes: readonly EncodedNode[];
+  /** What those link to and nothing else is sure to keep. */
+  linked?: readonly EncodedNode[];
+  /** The schemas of the types of all these, with the meta-schema, so that what is put can be read wherever it goes. */
+  types: readonly EncodedNode[];
+};
 
 /**
  * Adds nodes to those that were put at a ref and that no step has taken in yet.
  *
  * The ref points at a single commit without parents that is replaced as a whole; of writers at the same moment none is
  * lost. What the ref holds already is not written again.
- * @param types the schemas of the nodes' types, with the meta-schema, so that what is put can be read wherever it goes
  * @throws {RefMoved} if the ref changes under every one of many attempts
  */
-export async function putScratch(
-  repository: Repository,
-  ref: RefName,
-  nodes: readonly EncodedNode[],
-  types: readonly EncodedNode[],
-): Promise<void> {
+export async function putScratch(repository: Repository, ref: RefName, added: ScratchNodes): Promise<void> {
+  const { nodes, linked = [], types } = added;
   const wanted = new Map<string, EncodedNode>();
+  for (const node of linked) wanted.set(`linked/${node.hash}.json`, node);
   for (const node of nodes) wanted.set(artifactPath(node), node);
   for (const node of types) wanted.set(typePath(node.hash), node);
   await edit(repository, ref, (present) => {
     const known = new Set(present.map(({ path }) => path));
-    const added = [...wanted].filter(([path]) => !known.has(path)).map(([path, node]) => ({ path, node }));
-    return added.length === 0 ? undefined : [...present, ...added];
+    const missing = [...wanted].filter(([path]) => !known.has(path)).map(([path, node]) => ({ path, node }));
+    return missing.length === 0 ? undefined : [...present, ...missing];
   });
 }
 
-/** Lists the nodes put at a ref, schemas of types included; empty if the ref does not exist. */
+/** Lists the nodes put at a ref, linked nodes and schemas included ({@link isArtifact} tells them apart); empty if the ref does not exist. */
 export async function listScratch(repository: Repository, ref: RefName): Promise<readonly IndexEntry[]> {
   const tip = await repository.refs.read(ref);
   return tip === undefined ? [] : readCommitIndex(repository, tip);
 }
 
 /**
- * Takes nodes away from those put at a ref; when no artifact is left the ref goes, and the schemas with it.
+ * Takes nodes away from those put at a ref; when no artifact is left the ref goes, and all that lay beside them.
  *
  * Hashes that are not there are passed over.
  * @returns the hashes that were there

@@ -17,6 +17,21 @@ import { threadStepSchema } from './built-in/thread-step.ts';
 import { threadSuspendSchema } from './built-in/thread-suspend.ts';
 import { workflowSchema } from './built-in/workflow.ts';
 
+export type { AgentRecord } from './built-in/agent.ts';
+export type { Artifact } from './built-in/artifact.ts';
+export type { Attempt } from './built-in/attempt.ts';
+export type { Content } from './built-in/content.ts';
+export type { Limits } from './built-in/limits.ts';
+export type { ReactSession, ReactToolCall, ReactTurn } from './built-in/react.ts';
+export type { Role } from './built-in/role.ts';
+export type { Outcome, ThreadEnd } from './built-in/thread-end.ts';
+export type { ThreadResume } from './built-in/thread-resume.ts';
+export type { ThreadStart } from './built-in/thread-start.ts';
+export type { ThreadStep } from './built-in/thread-step.ts';
+export type { SuspendCause, ThreadSuspend } from './built-in/thread-suspend.ts';
+export type { Usage } from './built-in/usage.ts';
+export type { Rule, Workflow } from './built-in/workflow.ts';
+
 /** The types that uwf itself knows. */
 export type TypeName =
   | 'meta-schema'
@@ -65,7 +80,7 @@ const hashes = {
   'thread-start': 'BP68JED5FWRGF',
   'thread-step': 'DRVJM38FZR3EM',
   'thread-suspend': 'F4BF3CNZ6P0HX',
-  'thread-resume': 'AHB5T8J42M2AM',
+  'thread-resume': '9R2VW9K1G2ASC',
   'thread-end': '29BZWCABXP60Q',
   content: CONTENT_TYPE,
   'react-session': 'FJB5MREFB6YVT',

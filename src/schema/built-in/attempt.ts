@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtInObject, ref, text } from './schema-parts.ts';
 import { usageOrNull } from './usage.ts';
-import type { StoredUsage } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 /** A reply that did not count. */
 export type Attempt = {
@@ -11,7 +11,7 @@ export type Attempt = {
   /** Why it did not count, one line each, as the agent was told. */
   errors: string[];
   /** null where the agent reports none. */
-  usage: StoredUsage | null;
+  usage: Usage | null;
 };
 
 export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that did not count, and why.', {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json.ts';
 import { closedObject } from './schema-parts.ts';
 
 /** Stops for a role, a workflow or a thread; an absent one does not limit. */
-export type StoredLimits = {
+export type Limits = {
   /** Steps of the thread, all roles together. */
   maxSteps?: number;
   /** Steps of one role. */

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
-import type { StoredLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 import { builtInObject, closedObject, count, DIALECT, ref, text, word } from './schema-parts.ts';
 
 /** The schema of a role's meta: any JSON Schema 2020-12. */
@@ -27,7 +27,7 @@ export type Role = {
   schema: NodeHash;
   /** Conditions beyond the schema; a reply for which one is false counts as invalid, with its message. */
   check?: { expression: string; message: string }[];
-  limits?: StoredLimits;
+  limits?: Limits;
   /** Further tries after a reply that does not validate. */
   retries?: number;
   /** Whether the work tree is kept with the step: never, always, or when it changed. */

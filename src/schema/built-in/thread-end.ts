@@ -2,9 +2,12 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtInObject, ref, refOrNull, timeMs } from './schema-parts.ts';
 
+/** How a thread ended: by a rule, because it could not go on, or by a person. */
+export type Outcome = 'completed' | 'failed' | 'cancelled';
+
 /** The end of a thread. */
 export type ThreadEnd = {
-  outcome: 'completed' | 'failed' | 'cancelled';
+  outcome: Outcome;
   /** 0 completed, 1 failed, 130 cancelled, or what the rule that ended the thread says; at most 255. */
   returnCode: number;
   /** What came of it, a {@link Content}. */

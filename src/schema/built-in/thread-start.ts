@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
-import type { StoredLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 import { builtInObject, count, mapOf, ref, refOrNull, timeMs } from './schema-parts.ts';
 
 /** The beginning of a thread. */
@@ -17,7 +17,7 @@ export type ThreadStart = {
   /** 0 for a thread a person started, one more for each call on the way here. */
   depth: number;
   /** Limits given for this run. */
-  limits?: StoredLimits;
+  limits?: Limits;
   /** The {@link ThreadStart} of the caller; null for a thread without one. */
   parentThread: NodeHash | null;
   /** The caller's last step or start at the moment of the call; null for a thread without a caller. */

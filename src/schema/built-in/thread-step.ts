@@ -14,7 +14,7 @@ import {
   word,
 } from './schema-parts.ts';
 import { usageOrNull } from './usage.ts';
-import type { StoredUsage } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 /** At most this many steps are named in `ancestors`. */
 export const MAX_ANCESTORS = 11;
@@ -53,7 +53,7 @@ export type ThreadStep = {
   /** The {@link Attempt}s that did not count, oldest first. */
   attempts: NodeHash[];
   /** All tries together; null where the agent reports nothing. */
-  usage: StoredUsage | null;
+  usage: Usage | null;
   /** The work tree as the step left it. */
   workspace?: {
     /** The folder `workspace/` of the step's own tree. */

@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtInObject, ref, refList, refOrNull, ruleOrNull, text, timeMs, word } from './schema-parts.ts';
 import { usageOrNull } from './usage.ts';
-import type { StoredUsage } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 /** Who or what stopped a turn. */
 export type SuspendCause = 'agent' | 'invalid-reply' | 'limit' | 'timeout' | 'human' | 'child';
@@ -33,7 +33,7 @@ export type ThreadSuspend = {
   /** The place of the rule that gave the turn to this role; null where a person did. */
   rule: number | null;
   /** null where the agent reports nothing. */
-  usage: StoredUsage | null;
+  usage: Usage | null;
   /** In ms since 1970. */
   suspendedAtMs: number;
 };

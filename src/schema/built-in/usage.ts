@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json.ts';
 import { closedObject, count } from './schema-parts.ts';
 
 /** What a turn cost. */
-export type StoredUsage = {
+export type Usage = {
   inputTokens: number;
   outputTokens: number;
   /** How often the model was asked. */

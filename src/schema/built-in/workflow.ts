@@ -1,11 +1,11 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
-import type { StoredLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 import { builtInObject, closedObject, mapOf, ref, text, word } from './schema-parts.ts';
 
 /** A rule of the moderator; the first whose `from` is the last role and whose `when` holds decides. */
-export type StoredRule = {
+export type Rule = {
   /** A role, `__start__` or `__resume__`. */
   from: string;
   /** A role or `__end__`. */
@@ -27,8 +27,8 @@ export type Workflow = {
   /** Each role's name and its {@link Role} node. */
   roles: Record<string, NodeHash>;
   /** In the order in which they are tried. */
-  moderator: StoredRule[];
-  limits?: StoredLimits;
+  moderator: Rule[];
+  limits?: Limits;
 };
 
 export const workflowSchema: JsonObject = builtInObject(

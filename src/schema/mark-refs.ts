@@ -1,0 +1,124 @@
+import { pointer } from '../cas/canonical.ts';
+import { isNodeHash } from '../cas/hash.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { resolveLocalRef } from './subschemas.ts';
+import { runInTimeBox } from './time-box.ts';
+
+/** The format of a string that is a node hash. */
+export const CAS_REF = 'cas_ref';
+
+/** The places (JSON pointers) at which a schema has links, and which types it allows there; `undefined` for any. */
+export type RefMarks = Map<string, { types: readonly string[] | undefined }>;
+
+const patternTimeoutMs = 1000;
+
+/**
+ * Marks the places of a value that a schema says are links, under the path at which the value stands.
+ *
+ * Expects a schema that compiles (`compileSchema`); what is none says nothing.
+ */
+export function markRefs(
+  schema: JsonValue,
+  value: JsonValue,
+  path: readonly (string | number)[],
+  marks: RefMarks,
+): void {
+  new Marker(schema, marks).visit(schema, value, [...path]);
+}
+
+class Marker {
+  readonly #root: JsonValue;
+  readonly #marks: RefMarks;
+  /** Pairs of schema and place that were looked at: they end circles of references, and shared parts are cheap. */
+  readonly #visited = new Map<JsonObject, Set<string>>();
+
+  constructor(root: JsonValue, marks: RefMarks) {
+    this.#root = root;
+    this.#marks = marks;
+  }
+
+  visit(schema: JsonValue | undefined, value: JsonValue, path: (string | number)[]): void {
+    if (!isJsonObject(schema)) return;
+    const place = pointer(path);
+    const places = this.#visited.get(schema) ?? new Set<string>();
+    if (places.has(place)) return;
+    this.#visited.set(schema, places.add(place));
+    if (schema['format'] === CAS_REF && isNodeHash(value)) this.#mark(place, schema['cas_type']);
+    for (const reference of [schema['$ref'], schema['$dynamicRef']]) {
+      if (typeof reference === 'string') this.visit(resolveLocalRef(this.#root, reference), value, path);
+    }
+    for (const list of [schema['allOf'], schema['anyOf'], schema['oneOf']]) {
+      if (Array.isArray(list)) for (const item of list) this.visit(item, value, path);
+    }
+    for (const branch of [schema['if'], schema['then'], schema['else']]) this.visit(branch, value, path);
+    if (Array.isArray(value)) this.#visitItems(schema, value, path);
+    else if (isJsonObject(value)) this.#visitMembers(schema, value, path);
+  }
+
+  #visitItems(schema: JsonObject, list: readonly JsonValue[], path: (string | number)[]): void {
+    const prefix = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
+    for (const [index, item] of list.entries()) {
+      path.push(index);
+      if (index < prefix.length) this.visit(prefix[index], item, path);
+      else {
+        this.visit(schema['items'], item, path);
+        this.visit(schema['unevaluatedItems'], item, path);
+      }
+      this.visit(schema['contains'], item, path);
+      path.pop();
+    }
+  }
+
+  #visitMembers(schema: JsonObject, object: JsonObject, path: (string | number)[]): void {
+    const properties = asObject(schema['properties']);
+    const patterns = Object.entries(asObject(schema['patternProperties']));
+    const dependents = asObject(schema['dependentSchemas']);
+    for (const [key, member] of Object.entries(object)) {
+      if (Object.hasOwn(dependents, key)) this.visit(dependents[key], object, path);
+      path.push(key);
+      const applicable = patterns.filter(([pattern]) => matches(pattern, key)).map(([, part]) => part);
+      if (Object.hasOwn(properties, key)) applicable.push(properties[key] ?? true);
+      if (applicable.length === 0) {
+        for (const rest of [schema['additionalProperties'], schema['unevaluatedProperties']]) {
+          if (rest !== undefined) applicable.push(rest);
+        }
+      }
+      for (const part of applicable) this.visit(part, member, path);
+      path.pop();
+    }
+  }
+
+  #mark(place: string, casType: JsonValue | undefined): void {
+    const types = typesOf(casType);
+    const known = this.#marks.get(place);
+    if (known === undefined) this.#marks.set(place, { types });
+    // Two branches that disagree leave every type that one of them allows.
+    else if (known.types === undefined || types === undefined) this.#marks.set(place, { types: undefined });
+    else this.#marks.set(place, { types: [...new Set([...known.types, ...types])] });
+  }
+}
+
+function asObject(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function typesOf(casType: JsonValue | undefined): readonly string[] | undefined {
+  if (typeof casType === 'string') return [casType];
+  if (!Array.isArray(casType)) return undefined;
+  return casType.filter((type) => typeof type === 'string');
+}
+
+function matches(pattern: string, key: string): boolean {
+  const expression = compilePattern(pattern);
+  // The pattern may come from a thread somebody else made, and need not ever come to an end.
+  return expression !== undefined && runInTimeBox(() => expression.test(key), patternTimeoutMs);
+}
+
+function compilePattern(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import { prepareHashing } from '../cas/hash.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import { encodeNode } from '../cas/node.ts';
+import type { EncodedNode } from '../cas/node.ts';
+import { combineSources, MemorySource } from '../cas/node-source.ts';
+import type { NodeSource, StoredNode } from '../cas/node-source.ts';
+import { putScratch } from '../cas/scratch.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import type { JsonValue } from '../json.ts';
+import { builtIn } from './built-in.ts';
+import { assertLinks } from './check-links.ts';
+import { sourceOf } from './refs.ts';
+import { typeClosure } from './type-closure.ts';
+import { assertValid } from './validate.ts';
+import { walk } from './walk.ts';
+
+/** Where a node is put, and what it may link to. */
+export type PutOptions = {
+  /** The scratch ref that keeps the node. */
+  ref: RefName;
+  /** Nodes that are kept anyway for as long as the ref is of use: those of its thread. Default: none. */
+  kept?: NodeSource;
+};
+
+const threadTypes: readonly NodeHash[] = [
+  builtIn['thread-start'],
+  builtIn['thread-step'],
+  builtIn['thread-suspend'],
+  builtIn['thread-resume'],
+  builtIn['thread-end'],
+];
+
+/**
+ * Stores a node that no step has taken in yet, and keeps it at a scratch ref together with the schema of its type and
+ * with what it links to elsewhere in the repository.
+ *
+ * A node of a thread that it links to (a start, a step …) is kept by that thread's own refs, not by the scratch ref.
+ * @throws {NotJson} {SchemaViolation} if the payload is not of the type
+ * @throws {NodeNotFound} if there is no such type
+ * @throws {DanglingLink} {WrongLinkType} if it links to what is not there, or not of the right type
+ */
+export async function putNode(
+  repository: Repository,
+  type: NodeHash,
+  payload: JsonValue,
+  options: PutOptions,
+): Promise<NodeHash> {
+  await prepareHashing();
+  const node = encodeNode(type, payload);
+  const kept = options.kept ?? new MemorySource();
+  const source = combineSources(kept, sourceOf(repository));
+  await assertValid(type, node.payload, source);
+  await assertLinks(source, node);
+  const linked = await findLinked(source, kept, node);
+  const types = await typeClosure(source, [type, ...linked.map((other) => other.type)]);
+  await putScratch(repository, options.ref, { nodes: [node], linked, types });
+  return node.hash;
+}
+
+/** What a node links to, directly or through others, and nothing keeps yet. */
+async function findLinked(source: NodeSource, kept: NodeSource, node: EncodedNode): Promise<EncodedNode[]> {
+  const isKept = async ({ hash, type }: StoredNode): Promise<boolean> =>
+    threadTypes.includes(type) || (await kept.find(hash)) !== undefined;
+  const withNode = combineSources(new MemorySource([node]), source);
+  const linked: EncodedNode[] = [];
+  for await (const found of walk(withNode, node.hash, { isBoundary: isKept })) {
+    if (found.hash === node.hash || (await isKept(found))) continue;
+    linked.push(encodeNode(found.type, found.payload));
+  }
+  return linked;
+}

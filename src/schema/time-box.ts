@@ -1,0 +1,41 @@
+import { createContext, Script } from 'node:vm';
+import type { Context } from 'node:vm';
+import { errnoOf } from '../git/object-errors.ts';
+import { UwfError } from '../errors.ts';
+
+/** A value could not be checked against a schema in the time a check may take. */
+export class ValidationTimeout extends UwfError {
+  readonly timeoutMs: number;
+  constructor(timeoutMs: number, cause: unknown) {
+    super(`checking a value against its schema took longer than ${timeoutMs} ms and was stopped`, {
+      code: 'validation-timeout',
+      kind: 'timeout',
+      hint: "look for a 'pattern' in the schema that repeats a repetition, such as (a+)+",
+      cause,
+    });
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+let box: { context: Context; script: Script } | undefined;
+
+/**
+ * Runs synchronous work and stops it when it takes too long, a regular expression that backtracks for ever included.
+ *
+ * V8 looks for an interruption in loops and when a regular expression backtracks; `vm` is the way to ask for one.
+ * Nothing else is boxed in: the work sees what it always sees.
+ * @throws {ValidationTimeout} if the time is over
+ */
+export function runInTimeBox<Result>(work: () => Result, timeoutMs: number): Result {
+  box ??= { context: createContext({ work: undefined }), script: new Script('work()') };
+  box.context['work'] = work;
+  try {
+    // The script returns what `work` returns.
+    return box.script.runInContext(box.context, { timeout: timeoutMs }) as Result;
+  } catch (error) {
+    if (errnoOf(error) === 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw new ValidationTimeout(timeoutMs, error);
+    throw error;
+  } finally {
+    box.context['work'] = undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import type { NodeHash } from '../cas/hash.ts';
+import { isNodeHash } from '../cas/hash.ts';
+import { getNode } from '../cas/node-source.ts';
+import type { NodeSource } from '../cas/node-source.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+import { builtIn, builtInSchema, typeNameOf } from './built-in.ts';
+import { InvalidSchema } from './validator.ts';
+
+// What a hash stands for never changes, so what a source once gave stays true for as long as the source is used.
+const roleSchemas = new WeakMap<NodeSource, Map<string, JsonValue | undefined>>();
+
+/**
+ * The schema of a type: built in, or found as a node.
+ *
+ * @throws {NodeNotFound} if the type is neither
+ * @throws {InvalidSchema} if the node of that hash is no schema
+ */
+export async function schemaOfType(source: NodeSource, type: NodeHash): Promise<JsonValue> {
+  const name = typeNameOf(type);
+  if (name !== undefined) return builtInSchema(name);
+  const node = await getNode(source, type);
+  const isSchema = node.type === builtIn['meta-schema'] || node.type === builtIn['role-schema'];
+  if (!isSchema) throw new InvalidSchema([{ path: '', message: `node ${type} is used as a type, but is no schema` }]);
+  return node.payload;
+}
+
+/**
+ * The schema of a step's meta: that of its role in the workflow of its thread; `undefined` if the workflow has no such
+ * role.
+ *
+ * @throws {NodeNotFound} if the start, the workflow, the role or its schema is not in the source
+ */
+export async function schemaOfMeta(source: NodeSource, step: JsonValue): Promise<JsonValue | undefined> {
+  const start = member(step, 'start');
+  const role = member(step, 'role');
+  if (!isNodeHash(start) || typeof role !== 'string') return undefined;
+  const known = roleSchemas.get(source) ?? new Map<string, JsonValue | undefined>();
+  roleSchemas.set(source, known);
+  const key = `${start} ${role}`;
+  if (!known.has(key)) known.set(key, await findRoleSchema(source, start, role));
+  return known.get(key);
+}
+
+async function findRoleSchema(source: NodeSource, start: NodeHash, role: string): Promise<JsonValue | undefined> {
+  const workflow = await follow(source, (await getNode(source, start)).payload, 'workflow');
+  const roles = member(workflow, 'roles');
+  const definition = await follow(source, roles, role);
+  return follow(source, definition, 'schema');
+}
+
+async function follow(source: NodeSource, payload: JsonValue | undefined, key: string): Promise<JsonValue | undefined> {
+  const hash = member(payload, key);
+  return isNodeHash(hash) ? (await getNode(source, hash)).payload : undefined;
+}
+
+function member(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}

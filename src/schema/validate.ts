@@ -1,0 +1,61 @@
+import type { NodeHash } from '../cas/hash.ts';
+import type { Node } from '../cas/node.ts';
+import { getNode, MemorySource } from '../cas/node-source.ts';
+import type { NodeSource } from '../cas/node-source.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+import { builtIn, typeNameOf } from './built-in.ts';
+import { checkLinks } from './check-links.ts';
+import { sourceOf } from './refs.ts';
+import type { NodesOf } from './refs.ts';
+import type { SchemaError } from './schema-error.ts';
+import { schemaOfMeta, schemaOfType } from './type-schema.ts';
+import { SchemaViolation, validateAgainst } from './validator.ts';
+
+/** What was found out about a node. */
+export type Validation = {
+  /** True if there are no errors. */
+  valid: boolean;
+  errors: SchemaError[];
+};
+
+/**
+ * Checks a node as it is checked before it is stored: against the schema of its type, a step's meta against that of its
+ * role, and that everything it links to exists and is of the right type.
+ *
+ * @throws {NodeNotFound} if the node, its type, or what leads to the schema of its meta is not there
+ */
+export async function validate(nodes: NodesOf, node: NodeHash | Node): Promise<Validation> {
+  const source = sourceOf(nodes);
+  const { type, payload } = typeof node === 'string' ? await getNode(source, node) : node;
+  const errors = await validateAgainst(await schemaOfType(source, type), payload);
+  // Links, and a step's meta, can only be made sense of in a payload of the right form.
+  if (errors.length === 0) {
+    errors.push(...(await checkMeta(source, type, payload)));
+    for (const { path, message } of await checkLinks(source, { type, payload })) errors.push({ path, message });
+  }
+  return { valid: errors.length === 0, errors };
+}
+
+/**
+ * Checks a payload against the schema of its type alone.
+ *
+ * @param source where a type that is not built in is looked up
+ * @throws {SchemaViolation} if it does not match
+ * @throws {NodeNotFound} if the type is neither built in nor in the source
+ */
+export async function assertValid(
+  type: NodeHash,
+  payload: JsonValue,
+  source: NodeSource = new MemorySource(),
+): Promise<void> {
+  const errors = await validateAgainst(await schemaOfType(source, type), payload);
+  if (errors.length > 0) throw new SchemaViolation(typeNameOf(type) ?? `the node of type ${type}`, errors);
+}
+
+async function checkMeta(source: NodeSource, type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
+  if (type !== builtIn['thread-step'] || !isJsonObject(payload)) return [];
+  const schema = await schemaOfMeta(source, payload);
+  const errors = schema === undefined ? [] : await validateAgainst(schema, payload['meta'] ?? null);
+  return errors.map(({ path, message }) => ({ path: `/meta${path}`, message }));
+}

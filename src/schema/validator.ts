@@ -1,0 +1,144 @@
+import { canonicalJson } from '../cas/canonical.ts';
+import { isNodeHash } from '../cas/hash.ts';
+import { UwfError } from '../errors.ts';
+import type { JsonValue } from '../json.ts';
+import { DIALECT } from './built-in/schema-parts.ts';
+import { CAS_REF } from './mark-refs.ts';
+import { readableErrors } from './schema-error.ts';
+import type { SchemaError } from './schema-error.ts';
+import { subschemas } from './subschemas.ts';
+import { runInTimeBox } from './time-box.ts';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
+
+/** Checks a value; an empty list means that it is valid. */
+export type Validator = (value: JsonValue) => SchemaError[];
+
+/** Something that should be a JSON Schema (draft 2020-12) is none. */
+export class InvalidSchema extends UwfError {
+  readonly errors: readonly SchemaError[];
+  constructor(errors: readonly SchemaError[], cause?: unknown) {
+    super(`this is not a schema: ${describeErrors(errors)}`, {
+      code: 'invalid-schema',
+      kind: 'data',
+      hint: 'schemas are JSON Schema draft 2020-12, complete in themselves',
+      cause,
+    });
+    this.errors = errors;
+  }
+}
+
+/** A value is not what its schema asks for. */
+export class SchemaViolation extends UwfError {
+  /** What was checked: the name of a type, `meta` … */
+  readonly subject: string;
+  readonly errors: readonly SchemaError[];
+  constructor(subject: string, errors: readonly SchemaError[]) {
+    super(`${subject} does not match its schema: ${describeErrors(errors)}`, {
+      code: 'schema-violation',
+      kind: 'data',
+    });
+    this.subject = subject;
+    this.errors = errors;
+  }
+}
+
+const timeoutMs = 2000;
+const maxCached = 100;
+const compiled = new Map<string, Validator>();
+
+/**
+ * Compiles a schema, once: the same schema again gives the same validator.
+ *
+ * Keywords and formats that JSON Schema does not know say nothing; `cas_ref` is the form of a node hash. Nothing is ever
+ * loaded from elsewhere. Checking stops after two seconds.
+ * @throws {InvalidSchema} if it is no schema, refers to something outside itself, or gives a part of it an `$id`
+ */
+export async function compileSchema(schema: JsonValue): Promise<Validator> {
+  const key = canonicalJson(schema);
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  const validator = compile(await loadAjv(), schema);
+  if (compiled.size >= maxCached) compiled.clear();
+  compiled.set(key, validator);
+  return validator;
+}
+
+/**
+ * Checks a value against a schema.
+ *
+ * @returns what is wrong with it; an empty list means that it is valid
+ * @throws {InvalidSchema} as {@link compileSchema} does
+ * @throws {ValidationTimeout} if the schema has a regular expression that does not come to an end on this value
+ */
+export async function validateAgainst(schema: JsonValue, value: JsonValue): Promise<SchemaError[]> {
+  return (await compileSchema(schema))(value);
+}
+
+/** @throws {InvalidSchema} if the value is no schema that uwf can work with */
+export async function assertSchema(value: JsonValue): Promise<void> {
+  await compileSchema(value);
+}
+
+function compile(ajv: Ajv2020, schema: JsonValue): Validator {
+  if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
+    throw new InvalidSchema([{ path: '', message: 'must be an object, true or false' }]);
+  }
+  const foreign = findForeignPart(schema);
+  if (foreign !== undefined) throw new InvalidSchema([{ path: '', message: foreign }]);
+  try {
+    if (ajv.validateSchema(schema) !== true) throw new InvalidSchema(readableErrors(ajv.errors ?? []));
+    const check = ajv.compile(schema);
+    return (value) => {
+      const isValid = runInTimeBox(() => check(value), timeoutMs);
+      return isValid ? [] : readableErrors(check.errors ?? []);
+    };
+  } catch (error) {
+    if (error instanceof UwfError) throw error;
+    throw new InvalidSchema([{ path: '', message: error instanceof Error ? error.message : String(error) }], error);
+  }
+}
+
+/** Why a schema does not stand on its own; `undefined` if it does. */
+function findForeignPart(schema: JsonValue): string | undefined {
+  let isRoot = true;
+  for (const part of subschemas(schema)) {
+    for (const keyword of ['$ref', '$dynamicRef']) {
+      const reference = part[keyword];
+      if (typeof reference === 'string' && !reference.startsWith('#') && reference !== DIALECT) {
+        return `${keyword} '${reference}' leads out of the schema`;
+      }
+    }
+    // References are resolved from the root alone; a part with an address of its own would shift their base.
+    if (!isRoot && part['$id'] !== undefined) return "only the schema as a whole can have an '$id'";
+    isRoot = false;
+  }
+  return undefined;
+}
+
+let loading: Promise<Ajv2020> | undefined;
+
+function loadAjv(): Promise<Ajv2020> {
+  loading ??= importAjv();
+  return loading;
+}
+
+async function importAjv(): Promise<Ajv2020> {
+  const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    logger: false,
+    // A property every object inherits (`constructor`) is none of the value's.
+    ownProperties: true,
+    // Two schemas may carry the same `$id`; neither is to be found by it.
+    addUsedSchema: false,
+  });
+  formats.default.default(ajv);
+  ajv.addFormat(CAS_REF, { type: 'string', validate: isNodeHash });
+  return ajv;
+}
+
+function describeErrors(errors: readonly SchemaError[]): string {
+  const lines = errors.slice(0, 5).map(({ path, message }) => (path === '' ? message : `${path} ${message}`));
+  return lines.join('; ') + (errors.length > 5 ? `; and ${errors.length - 5} more` : '');
+}
