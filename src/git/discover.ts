@@ -1,7 +1,14 @@
 import { statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
 import { configBoolean, findConfigEntry } from './config.ts';
-import { commonDirOf, isGitDirectory, kindOfPath, readGitFile, realPath } from './git-directory.ts';
+import {
+  absoluteGitEnvironment,
+  commonDirOf,
+  isGitDirectory,
+  kindOfPath,
+  readGitFile,
+  realPath,
+} from './git-directory.ts';
 import type { GitEnvironment } from './git-directory.ts';
 import { readRepositoryConfig } from './repository-config.ts';
 import { RepositoryNotFound } from './repository-not-found.ts';
@@ -23,7 +30,7 @@ export function discoverRepository(startDir: string, env: GitEnvironment): Repos
   const start = realPath(resolve(startDir));
   const found = env['GIT_DIR'] === undefined ? search(start, env) : explicit(start, env['GIT_DIR'], env);
   const gitDir = realPath(found.gitDir);
-  const commonDir = realPath(commonDirOf(gitDir, withAbsoluteCommonDir(env, start)));
+  const commonDir = realPath(commonDirOf(gitDir, absoluteGitEnvironment(env, start)));
   return { gitDir, commonDir, workTree: workTreeOf(start, { ...found, gitDir, commonDir }, env) };
 }
 
@@ -32,7 +39,7 @@ type Found = { gitDir: string; workTree: string | undefined };
 
 function explicit(start: string, gitDirVariable: string, env: GitEnvironment): Found {
   const path = resolve(start, gitDirVariable);
-  const absolute = withAbsoluteCommonDir(env, start);
+  const absolute = absoluteGitEnvironment(env, start);
   const gitDir = kindOfPath(path) === 'file' ? readGitFile(path, absolute) : path;
   if (gitDirVariable === '' || !isGitDirectory(gitDir, absolute)) {
     throw new RepositoryNotFound(path, 'GIT_DIR names it');
@@ -41,7 +48,7 @@ function explicit(start: string, gitDirVariable: string, env: GitEnvironment): F
 }
 
 function search(start: string, env: GitEnvironment): Found {
-  const absolute = withAbsoluteCommonDir(env, start);
+  const absolute = absoluteGitEnvironment(env, start);
   const ceiling = nearestCeiling(start, env['GIT_CEILING_DIRECTORIES']);
   const staysOnDevice = !isTrue(env['GIT_DISCOVERY_ACROSS_FILESYSTEM']);
   const { dev } = statSync(start);
@@ -83,15 +90,6 @@ function nearestCeiling(start: string, ceilings: string | undefined): string | u
     if (isAncestor && (nearest === undefined || path.length > nearest.length)) nearest = path;
   }
   return nearest;
-}
-
-function withAbsoluteCommonDir(env: GitEnvironment, start: string): GitEnvironment {
-  const absolute: Record<string, string | undefined> = { ...env };
-  for (const name of ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY']) {
-    const value = env[name];
-    if (value !== undefined) absolute[name] = resolve(start, value);
-  }
-  return absolute;
 }
 
 function isTrue(value: string | undefined): boolean {

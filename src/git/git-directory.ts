@@ -6,6 +6,16 @@ import { RepositoryNotFound } from './repository-not-found.ts';
 /** Environment variables by name, as `process.env` has them. */
 export type GitEnvironment = Readonly<Record<string, string | undefined>>;
 
+/** The environment with its variables about refs and objects made absolute; git reads them from its working directory. */
+export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): GitEnvironment {
+  const absolute: Record<string, string | undefined> = { ...env };
+  for (const name of ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY']) {
+    const value = env[name];
+    if (value !== undefined) absolute[name] = resolve(startDir, value);
+  }
+  return absolute;
+}
+
 /**
  * Tells whether a folder is a repository's own folder: a `HEAD` that makes sense, `refs` and `objects`.
  *

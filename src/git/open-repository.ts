@@ -1,5 +1,6 @@
 import { openDiskStores } from './disk/open-disk-stores.ts';
 import { discoverRepository } from './discover.ts';
+import { absoluteGitEnvironment } from './git-directory.ts';
 import type { GitEnvironment } from './git-directory.ts';
 import { FALLBACK_COMMITTER } from './identity.ts';
 import { readRepositoryConfig } from './repository-config.ts';
@@ -32,8 +33,7 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   const config = readRepositoryConfig(location.gitDir, location.commonDir);
   assertSupportedFormat(config.shared, location.commonDir);
   const stores = openDiskStores(location, {
-    env,
-    now,
+    env: absoluteGitEnvironment(env, dir),
     ...(options.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: options.lockTimeoutMs }),
   });
   return {

@@ -40,7 +40,7 @@ export function assertSupportedFormat(entries: readonly ConfigEntry[], path: str
     if (entry.section === 'extensions') assertSupportedExtension(entry, path);
     // A clone made with --filter lacks objects on purpose; only git knows how to fetch them when they are needed.
     if (entry.section === 'remote' && entry.key === 'promisor' && configBoolean(entry, path) === true) {
-      throw new UnsupportedRepository(path, `a partial clone of ${entry.subsection}`, fullClone);
+      throw new UnsupportedRepository(path, `partialClone of ${entry.subsection}`, fullClone);
     }
   }
 }

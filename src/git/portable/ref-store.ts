@@ -98,13 +98,18 @@ export class PortableRefStore implements RefStore {
       await this.#files.moveInto(from, to);
     }
     for (const name of deletions) {
-      await this.#files.removeFile(this.#path(name));
-      await this.#removeEmptyParents(name);
+      await this.#removeLoose(name);
     }
   }
 
-  /** Keeps `refs/<first>` as git does. */
-  async #removeEmptyParents(name: RefName): Promise<void> {
+  /** Removes the folders that became empty too, but keeps `refs/<first>` as git does. */
+  async #removeLoose(name: RefName): Promise<void> {
+    // Of a packed ref there may be an empty folder in place of a file.
+    if ((await this.#files.kindOf(this.#path(name))) === 'file') await this.#files.removeFile(this.#path(name));
+    // A reflog without its ref would keep alive what it names.
+    if ((await this.#files.kindOf(this.#path(`logs/${name}`))) === 'file') {
+      await this.#files.removeFile(this.#path(`logs/${name}`));
+    }
     const components = name.split('/');
     for (let depth = components.length - 1; depth > 2; depth -= 1) {
       if (!(await this.#files.removeIfEmpty(this.#path(components.slice(0, depth).join('/'))))) return;
