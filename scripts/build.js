@@ -6,7 +6,7 @@
 // --quiet     prints nothing when there is nothing to do
 // --force     builds in any case
 // --programs  only what the tests start: the CLI and the evaluator
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { artefacts } from './build/artefacts.js';
@@ -39,7 +39,7 @@ async function makePrograms() {
   return bundlePrograms(
     root,
     outputFolder,
-    artefacts.filter((artefact) => artefact.kind === 'program' && existsSync(path.join(root, artefact.entry))),
+    artefacts.filter((artefact) => artefact.kind === 'program'),
   );
 }
 
