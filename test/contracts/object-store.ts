@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeCommit } from '../../src/git/commit.ts';
 import { CorruptObject, ObjectTooLarge } from '../../src/git/object-errors.ts';
@@ -165,7 +165,7 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
     test('makes a fan-out folder again that git removed', async () => {
       const fixture = await create();
       await (await fixture.objects.write([blob('first')])).release();
-      for (const entry of fixture.fs.readdirSync(`${fixture.gitdir}/objects`) as string[]) {
+      for (const entry of fixture.fs.readdirSync(`${fixture.gitdir}/objects`)) {
         if (/^[0-9a-f]{2}$/.test(entry)) fixture.fs.rmSync(`${fixture.gitdir}/objects/${entry}`, { recursive: true });
       }
       await (await fixture.objects.write([blob('first'), blob('second')])).release();

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeCommit, parseCommit } from '../../src/git/commit.ts';
 import type { Commit } from '../../src/git/commit.ts';

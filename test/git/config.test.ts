@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { configBoolean, findConfigEntry, InvalidGitConfig, parseConfig } from '../../src/git/config.ts';
 import { createTemporaryFolder, runGit } from '../helpers/temporary-repository.ts';

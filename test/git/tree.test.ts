@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CorruptObject, UnwritableObject } from '../../src/git/object-errors.ts';
 import { hashObject, parseObjectId } from '../../src/git/object-id.ts';

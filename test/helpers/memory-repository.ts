@@ -31,9 +31,10 @@ export function expectCleanMemory(memory: MemoryRepository): void {
 function copyToDisk(fs: IFs, gitdir: string): string {
   const target = createTemporaryFolder();
   const copy = (from: string, to: string): void => {
-    for (const name of fs.readdirSync(from)) {
-      const source = `${from}/${String(name)}`;
-      const destination = join(to, String(name));
+    // Without options readdir gives names.
+    for (const name of fs.readdirSync(from) as string[]) {
+      const source = `${from}/${name}`;
+      const destination = join(to, name);
       if (fs.statSync(source).isDirectory()) {
         mkdirSync(destination);
         copy(source, destination);

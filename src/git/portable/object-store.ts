@@ -1,4 +1,4 @@
-import { CorruptObject, ObjectTooLarge, errnoOf } from '../object-errors.ts';
+import { asStorageError, CorruptObject, errnoOf, ObjectTooLarge } from '../object-errors.ts';
 import { hashObject } from '../object-id.ts';
 import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../object-store.ts';
@@ -61,13 +61,17 @@ export class PortableObjectStore implements ObjectStore {
       await this.#files.removeFile(path);
     }
     const git = await loadIsomorphicGit();
-    await git.writeObject({
-      fs: this.#files.forGit(),
-      gitdir: this.#gitdir,
-      type: object.type,
-      object: object.data,
-      format: 'content',
-    });
+    try {
+      await git.writeObject({
+        fs: this.#files.forGit(),
+        gitdir: this.#gitdir,
+        type: object.type,
+        object: object.data,
+        format: 'content',
+      });
+    } catch (error) {
+      throw asStorageError(error, path);
+    }
   }
 
   async #isSound(id: ObjectId): Promise<boolean> {

@@ -47,7 +47,7 @@ export class PortableRefStore implements RefStore {
       const id = await this.#readUnlessBroken(name, packed);
       if (id !== undefined) refs.push({ name, id });
     }
-    return refs.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+    return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   }
 
   async update(edits: readonly RefEdit[]): Promise<void> {
