@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { buildSync } from 'esbuild';
+import { afterEach, expect, test, vi } from 'vitest';
+
+import { EvaluatorChild } from '../../src/expression/evaluator-child.ts';
+import type { EvaluationTask } from '../../src/expression/evaluate-here.ts';
+import type { Scope } from '../../src/expression/scope.ts';
+import { packageRoot } from '../../src/package-root.ts';
+
+const BACKTRACKING = '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", /(a+)+$/)';
+
+const child = new EvaluatorChild();
+afterEach(() => child.close());
+
+function task(source: string, timeoutMs = 1000): EvaluationTask {
+  return { source, timeoutMs, maxDepth: 1000, wanted: 'value', mayVary: false };
+}
+
+function scopeOf(n: number): Scope {
+  return { input: { n }, bindings: {} };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('one process evaluates one task after another, each over its own scope', async () => {
+  const scopes = [scopeOf(1), scopeOf(2), scopeOf(1)];
+  const values = await Promise.all(scopes.map((scope) => child.evaluate(task('n * 10'), scope)));
+  expect(values).toEqual([10, 20, 10]);
+  const { pid } = child;
+  expect(await child.evaluate(task('n'), scopeOf(7))).toBe(7);
+  expect(child.pid).toBe(pid);
+});
+
+test('a task that is killed takes no other task with it', async () => {
+  const scope = scopeOf(1);
+  const [killed, next] = await Promise.allSettled([
+    child.evaluate(task(BACKTRACKING, 100), scope),
+    child.evaluate(task('n'), scope),
+  ]);
+  expect(killed).toMatchObject({ status: 'rejected', reason: { code: 'expression-timeout' } });
+  expect(next).toEqual({ status: 'fulfilled', value: 1 });
+});
+
+test('what is killed is dead, and another process takes its place', async () => {
+  await child.evaluate(task('1'), scopeOf(1));
+  const { pid } = child;
+  await expect(child.evaluate(task(BACKTRACKING, 100), scopeOf(1))).rejects.toThrow('did not end within 100 ms');
+  await expect.poll(() => isAlive(pid ?? 0)).toBe(false);
+  expect(await child.evaluate(task('1'), scopeOf(1))).toBe(1);
+  expect(child.pid).not.toBe(pid);
+});
+
+test('a child that somebody else ends is the machine’s fault, and is replaced', async () => {
+  await child.evaluate(task('1'), scopeOf(1));
+  const evaluation = child.evaluate(task(BACKTRACKING, 5000), scopeOf(1));
+  setTimeout(() => process.kill(child.pid ?? 0, 'SIGTERM'), 100);
+  await expect(evaluation).rejects.toMatchObject({ code: 'evaluator-unavailable', kind: 'environment' });
+  expect(await child.evaluate(task('1'), scopeOf(1))).toBe(1);
+});
+
+test('a child that died between two tasks is replaced unseen', async () => {
+  await child.evaluate(task('1'), scopeOf(1));
+  const pid = child.pid ?? 0;
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => child.pid).toBeUndefined();
+  expect(await child.evaluate(task('1'), scopeOf(1))).toBe(1);
+});
+
+test('nothing of the environment reaches the child, the time zone least of all', async () => {
+  vi.stubEnv('TZ', 'America/New_York');
+  vi.stubEnv('NODE_OPTIONS', '--no-such-option');
+  try {
+    expect(await child.evaluate(task('$toMillis("2026-01-01T00:00:00")'), scopeOf(1))).toBe(1_767_225_600_000);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
+test('texts of any content and size travel whole', async () => {
+  const text = `${'\u2028\r\n\0"ü🙂'.repeat(50_000)}\ud800`;
+  expect(await child.evaluate(task('text'), { input: { text }, bindings: {} })).toBe(text);
+});
+
+test('a child whose parent is gone ends by itself, even in the middle of a pattern', async () => {
+  const orphan = spawn(process.execPath, [join(packageRoot(), 'dist', 'evaluator.cjs')]);
+  orphan.stdin.write(`${JSON.stringify({ kind: 'scope', scope: scopeOf(1) })}\n`);
+  await once(orphan.stdout, 'data');
+  orphan.stdin.end(`${JSON.stringify({ kind: 'evaluate', task: task(BACKTRACKING, 100) })}\n`);
+  expect(await once(orphan, 'exit')).toEqual([null, 'SIGKILL']);
+});
+
+test('an idle child does not keep its parent alive, and goes with it', async () => {
+  const folder = mkdtempSync(join(packageRoot(), 'node_modules', '.uwf-test-'));
+  try {
+    const program = join(folder, 'parent.mjs');
+    const module = (name: string): string => JSON.stringify(join(packageRoot(), 'src', 'expression', name));
+    const contents = `
+      import { evaluate } from ${module('evaluate.ts')};
+      import { sharedEvaluator } from ${module('evaluator-child.ts')};
+      console.log(await evaluate('$string(n)', { input: { n: 42 }, bindings: {} }), sharedEvaluator().pid);
+    `;
+    buildSync({
+      stdin: { contents, resolveDir: folder, loader: 'ts' },
+      outfile: program,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      external: ['jsonata'],
+    });
+    const parent = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    parent.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    expect(await once(parent, 'close')).toEqual([0, null]);
+    const [value, pid] = output.trim().split(' ');
+    expect(value).toBe('42');
+    // Whoever inherits an orphan may take a moment to collect it.
+    await expect.poll(() => isAlive(Number(pid)), { timeout: 20_000 }).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+
+import { compileTemplate, renderTemplate, templateVariables } from '../../src/expression/template.ts';
+import type { JsonObject } from '../../src/json.ts';
+
+const variables: JsonObject = {
+  reason: 'too short',
+  count: 3,
+  nested: { deep: ['a', 'b'] },
+  list: [{ name: 'one' }, { name: 'two' }],
+  date: '2026-03-04',
+};
+
+describe('rendering', () => {
+  test.each([
+    ['plain text, with } and { and %', 'plain text, with } and { and %'],
+    ['Again: {{ reason }}', 'Again: too short'],
+    ['{{ nested.deep[1] }}{{ nested.deep | last }}', 'bb'],
+    ['{% for item in list %}- {{ item.name }}\n{% endfor %}', '- one\n- two\n'],
+    ['{% if count > 2 %}many{% else %}few{% endif %}', 'many'],
+    ['{% assign x = count | plus: 1 %}{{ x }}', '4'],
+    ['{% capture x %}{{ reason }}!{% endcapture %}{{ x | upcase }}', 'TOO SHORT!'],
+    ['{{ missing }}{{ missing.deeper[0].still }}', ''],
+    ['{{ missing | default: "none" }}', 'none'],
+    ['{{ nested | json }}', '{"deep":["a","b"]}'],
+    ['<b>{{ "<i>" }}</b>', '<b><i></b>'],
+    ['{% raw %}{{ kept }}{% endraw %}', '{{ kept }}'],
+    ['{{ date | date: "%d.%m.%Y" }}', '04.03.2026'],
+    ['{{ 0 | date: "%Y-%m-%d %H:%M" }}', '1970-01-01 00:00'],
+    ['{{ "2026-01-01T00:00:00" | date: "%H:%M %z" }}', '00:00 +0000'],
+    ['{{ "2026-01-01T00:00:00+02:00" | date: "%H:%M" }}', '22:00'],
+    ['{{ missing | date: "%Y" }}', ''],
+  ])('%j gives %j', async (source, text) => {
+    expect(await renderTemplate(source, variables)).toBe(text);
+    expect(await renderTemplate(await compileTemplate(source), variables)).toBe(text);
+  });
+
+  test('the variables stay as they were', async () => {
+    const before = structuredClone(variables);
+    await renderTemplate(
+      '{% assign reason = "x" %}{% assign list = list | concat: list | reverse %}{% capture count %}9{% endcapture %}',
+      variables,
+    );
+    expect(variables).toEqual(before);
+  });
+
+  test.each([
+    '{{ constructor }}',
+    '{{ nested.constructor.name }}',
+    '{{ nested.__proto__ }}',
+    '{{ list.constructor }}',
+    '{{ reason.constructor }}',
+    '{{ nested["__proto__"]["toString"] }}',
+    '{{ nested.hasOwnProperty }}',
+  ])('%s reaches no prototype', async (source) => {
+    expect(await renderTemplate(source, variables)).toBe('');
+  });
+});
+
+describe('what is refused when it is compiled', () => {
+  test.each([
+    ['{% if reason %}', 'not closed', 1, 1],
+    ['one\ntwo {{ reason | nope }}', 'undefined filter: nope', 2, 5],
+    ['{{ reason', 'not closed', 1, 1],
+    ['{% nonsense %}', 'tag "nonsense" not found', 1, 1],
+    ['{% include "secrets" %}', 'tag "include" not found', 1, 1],
+    ['{% render "secrets" %}', 'tag "render" not found', 1, 1],
+    ['{% layout "secrets" %}', 'tag "layout" not found', 1, 1],
+    ['{{ list | sample }}', 'undefined filter: sample', 1, 1],
+  ])('%j', async (source, reason, line, column) => {
+    const expected = { code: 'template-syntax', kind: 'data', line, column, reason: expect.stringContaining(reason) };
+    await expect(compileTemplate(source)).rejects.toMatchObject(expected);
+    await expect(renderTemplate(source, {})).rejects.toMatchObject(expected);
+    await expect(templateVariables(source)).rejects.toMatchObject(expected);
+  });
+
+  test('a template that is too long', async () => {
+    await expect(compileTemplate(`{{ a }}${' '.repeat(300_000)}`)).rejects.toMatchObject({ code: 'template-syntax' });
+  });
+});
+
+describe('what ends when it is rendered', () => {
+  test.each([
+    ['a loop over a hundred million', '{% for i in (1..100000000) %}x{% endfor %}'],
+    ['a row over a hundred million', '{% tablerow i in (1..100000000) %}x{% endtablerow %}'],
+    ['loops in loops', '{% for i in (1..9999) %}{% for j in (1..9999) %}x{% endfor %}{% endfor %}'],
+    ['a range that is joined', '{{ (1..1000000000) | join }}'],
+    ['a string that doubles', '{% assign x = "x" %}{% for i in (1..60) %}{% assign x = x | append: x %}{% endfor %}'],
+    [
+      'a capture that doubles',
+      '{% assign x = "x" %}{% for i in (1..60) %}{% capture x %}{{ x }}{{ x }}{% endcapture %}{% endfor %}',
+    ],
+    [
+      'a list that doubles',
+      '{% assign x = "a,b" | split: "," %}{% for i in (1..60) %}{% assign x = x | concat: x %}{% endfor %}',
+    ],
+    [
+      'a replacement that multiplies',
+      '{% assign x = "x" %}{% for i in (1..60) %}{% assign x = x | replace: "x", "xxxxxxxxx" %}{% endfor %}',
+    ],
+    ['a date of a million digits', '{{ 0 | date: "%1000000000Y" }}'],
+    [
+      'a result that is too long',
+      '{% assign x = "x" %}{% for i in (1..22) %}{% assign x = x | append: x %}{% endfor %}{{ x }}{{ x }}',
+    ],
+  ])('%s', async (_, source) => {
+    await expect(renderTemplate(source, variables)).rejects.toMatchObject({
+      code: 'template-failed',
+      kind: 'data',
+      template: source,
+    });
+  });
+
+  test.each(['now', 'today', 'March 4, 2026'])(
+    'the date %j, which another day or machine reads differently',
+    async (date) => {
+      for (const filter of [
+        'date: "%Y"',
+        'date_to_xmlschema',
+        'date_to_rfc822',
+        'date_to_string',
+        'date_to_long_string',
+      ]) {
+        await expect(renderTemplate(`{{ "${date}" | ${filter} }}`, {})).rejects.toMatchObject({
+          code: 'template-failed',
+        });
+      }
+    },
+  );
+});
+
+describe('the variables of a template', () => {
+  test.each([
+    ['no braces', []],
+    ['{{ reason }}', [{ path: ['reason'], line: 1, column: 4 }]],
+    ['a\n  {{ steps[0].meta.ok }}', [{ path: ['steps', 0, 'meta', 'ok'], line: 2, column: 6 }]],
+    ['{% assign x = a.b %}{{ x }}', [{ path: ['a', 'b'], line: 1, column: 15 }]],
+    ['{% for s in steps %}{{ s.role }}{{ forloop.index }}{% endfor %}', [{ path: ['steps'], line: 1, column: 13 }]],
+    [
+      '{{ list[key].name | append: suffix }}',
+      [
+        { path: ['list'], line: 1, column: 4 },
+        { path: ['key'], line: 1, column: 9 },
+        { path: ['suffix'], line: 1, column: 29 },
+      ],
+    ],
+    [
+      '{% if a == "x" and b %}{% endif %}',
+      [
+        { path: ['a'], line: 1, column: 7 },
+        { path: ['b'], line: 1, column: 20 },
+      ],
+    ],
+  ])('%j', async (source, found) => {
+    expect(await templateVariables(source)).toEqual(found);
+  });
+});
