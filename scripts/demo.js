@@ -14,6 +14,9 @@ import { ensure, root } from './ensure.js';
 
 const workflow = 'find-regression';
 
+/** What a person would ask for: find-regression.yaml says what may stand here. */
+const task = 'test: node test.js\ngood: v1.0\nbad: HEAD';
+
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
 
 /** Nobody in particular, and nothing of the machine's configuration, so that the demo is the same everywhere. */
@@ -51,12 +54,13 @@ function demonstrate(folder) {
 
   git('init', '--quiet', '--initial-branch=main');
   const repository = plantRepository(folder, { git });
+  git('tag', 'v1.0', repository.good);
   const planted = repository.planted.slice(0, 10);
-  say(`A small shop in ${folder}: ${repository.count} commits, and since one of them 'node test.js' fails.`);
+  say(`A small shop in ${folder}: ${repository.count} commits since v1.0, and since one of them 'node test.js' fails.`);
   say(`(It is number ${repository.place}, ${planted}; uwf is not told.)`);
 
   show(place, 'uwf', ['init', '--with', workflow]);
-  show(place, 'uwf', ['run', workflow, '-p', promptFor(repository)]);
+  show(place, 'uwf', ['run', workflow, '-p', task]);
 
   const ref = git('for-each-ref', '--format=%(refname)', 'refs/history').trim();
   const thread = ref.split('/').at(-1);
@@ -67,11 +71,6 @@ function demonstrate(folder) {
   if (found !== repository.planted) throw new Error(`it found ${found}, but ${repository.planted} was planted`);
   say(`\n${strong(`Found: ${planted}, the commit that was planted.`)}`);
   return { thread, ref };
-}
-
-/** What a person would ask for. */
-function promptFor({ good, bad }) {
-  return `test: node test.js\ngood: ${good}\nbad: ${bad}`;
 }
 
 /** The commit that the last step reports. */
