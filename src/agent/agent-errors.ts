@@ -18,11 +18,13 @@ export class AgentConfigInvalid extends UwfError {
   /** One sentence for each mistake, each naming its key: `agents.tests.config.argv must be array`. */
   readonly mistakes: readonly string[];
 
-  constructor(agent: string, mistakes: readonly string[], hint: string) {
+  /** @param declaredAt where the agent is declared, `file:line:column` */
+  constructor(agent: string, mistakes: readonly string[], declaredAt: string | undefined) {
     super(`the configuration of agent '${agent}' is not valid: ${mistakes.join('; ')}`, {
       code: 'agent-config-invalid',
-      kind: 'data',
-      hint,
+      // Trying a turn again cannot help: it is the person who typed the configuration that is asked.
+      kind: 'usage',
+      hint: `correct it in ${declaredAt ?? '.uwf/config.yaml'}`,
     });
     this.agent = agent;
     this.mistakes = mistakes;

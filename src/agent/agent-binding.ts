@@ -1,0 +1,14 @@
+import type { JsonObject } from '../json.ts';
+
+/** An agent as the configuration names it: a package and what it is configured with. */
+export type AgentBinding = {
+  /** The agent's name in the configuration. */
+  name: string;
+  /** `builtin:<name>`, or the name of an npm package. */
+  package: string;
+  /** The versions of an npm package that will do: `1.2.3`, `^1.2.3`, `~1.2.3`, `>=1.2.3`; absent: any. */
+  version?: string;
+  config: JsonObject;
+  /** Where it is declared, `file:line:column`, for messages; absent where no file declares it. */
+  declaredAt?: string;
+};

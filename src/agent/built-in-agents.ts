@@ -1,0 +1,9 @@
+import type { AgentPackage } from './contract.ts';
+
+/** The agents that uwf brings along; each module is loaded when its agent is asked for. */
+export const builtInAgents: Readonly<Record<string, () => Promise<AgentPackage>>> = {
+  command: () => import('./command/command-agent.ts'),
+  human: () => import('./human/human-agent.ts'),
+  scripted: () => import('./scripted/scripted-agent.ts'),
+  workflow: () => import('./workflow/workflow-agent.ts'),
+};

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { isJsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+
+/** An installed npm package. */
+export type InstalledPackage = {
+  /** Its folder, absolute. */
+  folder: string;
+  version: string;
+  /** The module that importing its name gives, absolute. */
+  entry: string;
+};
+
+/**
+ * Finds an npm package from a folder, in `node_modules` there and above.
+ *
+ * Node itself would look from uwf's own folder only: `import.meta.resolve` takes no other, and `require.resolve` does not
+ * see packages that offer themselves to `import` alone.
+ * @see https://nodejs.org/api/esm.html#resolution-algorithm-specification
+ */
+export function findPackage(name: string, fromFolder: string): InstalledPackage | undefined {
+  for (let folder = fromFolder; ; folder = dirname(folder)) {
+    const packageFolder = join(folder, 'node_modules', name);
+    const manifest = readManifest(packageFolder);
+    if (manifest !== undefined) {
+      const version = typeof manifest['version'] === 'string' ? manifest['version'] : '0.0.0';
+      return { folder: packageFolder, version, entry: join(packageFolder, entryOf(manifest)) };
+    }
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+function readManifest(folder: string): JsonObject | undefined {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return isJsonObject(manifest) ? manifest : undefined;
+  } catch {
+    // No such package here; one whose manifest cannot be read is none either.
+    return undefined;
+  }
+}
+
+function entryOf({ exports, main }: JsonObject): string {
+  const fromExports =
+    exports === undefined ? undefined : target(isJsonObject(exports) && '.' in exports ? exports['.'] : exports);
+  return fromExports ?? (typeof main === 'string' ? main : 'index.js');
+}
+
+/** The first target whose conditions `import` in Node meets, in the order in which the manifest has them. */
+function target(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(target).find((path) => path !== undefined);
+  if (!isJsonObject(value)) return undefined;
+  for (const [condition, nested] of Object.entries(value)) {
+    if (!['import', 'node', 'module-sync', 'default'].includes(condition)) continue;
+    const path = target(nested);
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../../json.ts';
+import type { Agent, AgentReply, AgentRequest, ChildOutcome, PackageDescriptor } from '../contract.ts';
+
+/** The configuration of `builtin:workflow`. */
+type WorkflowConfig = {
+  /** The workflow that a child thread runs: a name, a file or a hash. */
+  workflow: string;
+  /** The `$status` to report, by the child's return code or outcome; the code is looked for first. */
+  statuses?: Record<string, string>;
+};
+
+const DEFAULT_STATUSES: Readonly<Record<string, string>> = {
+  completed: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+};
+
+/** `builtin:workflow`: a turn is a whole thread of another workflow. */
+export const packageDescriptor: PackageDescriptor = {
+  name: 'builtin:workflow',
+  version: '1.0.0',
+  capabilities: ['children'],
+  configSchema: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['workflow'],
+    properties: {
+      workflow: {
+        description: 'the workflow that a child thread runs: a name, a file or a hash',
+        type: 'string',
+        minLength: 1,
+        'x-uwf-record': true,
+      },
+      statuses: {
+        description: "the $status to report, by return code or by outcome: 'completed', 'failed', 'cancelled'",
+        type: 'object',
+        propertyNames: { pattern: '^(completed|failed|cancelled|0|[1-9][0-9]{0,2})$' },
+        additionalProperties: { type: 'string', minLength: 1 },
+        'x-uwf-record': true,
+      },
+    },
+  },
+};
+
+/**
+ * Makes an agent that gives its turn to a child thread.
+ *
+ * The child's prompt is what the rule told this role, or else the task itself. The reply's text is the child's summary, its meta `{ $status }`: what
+ * `statuses` says of the child's return code or outcome, else `done`, `failed` or `cancelled`. A child that suspends
+ * suspends this turn.
+ * @param config has been checked against `packageDescriptor.configSchema`
+ */
+export function createAgent(config: JsonObject): Agent {
+  // The schema that config was checked against describes this very type.
+  const { workflow, statuses = {} } = config as WorkflowConfig;
+  return {
+    run: async (request: AgentRequest): Promise<AgentReply> => {
+      request.signal.throwIfAborted();
+      const prompt = request.edgePrompt ?? request.task;
+      const child = await request.runChild({ workflow, prompt, signal: request.signal });
+      return child.kind === 'suspended' ? suspension(child) : replyOf(child, { ...DEFAULT_STATUSES, ...statuses });
+    },
+  };
+}
+
+function suspension({ threadId, reason }: Extract<ChildOutcome, { kind: 'suspended' }>): AgentReply {
+  return { kind: 'suspend', cause: 'child', reason: `child thread ${threadId} is suspended: ${reason}` };
+}
+
+function replyOf(
+  child: Extract<ChildOutcome, { kind: 'ended' }>,
+  statuses: Readonly<Record<string, string>>,
+): AgentReply {
+  const $status = statuses[String(child.returnCode)] ?? statuses[child.outcome] ?? child.outcome;
+  return { kind: 'reply', text: child.summary, meta: { $status }, childThreads: [child.endHash] };
+}

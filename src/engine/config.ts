@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { AgentBinding } from '../agent/agent-binding.ts';
+import type { Repository } from '../git/repository.ts';
+import { nearestName } from '../nearest-name.ts';
+import { ConfigInvalid, ConfigUnreadable, noAgentFor } from './config-errors.ts';
+import type { ConfigMistake } from './config-errors.ts';
+import type { AgentReference, ConfigLimits, ParsedConfig } from './parse-config.ts';
+
+/** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
+export type Config = {
+  /** By name. */
+  agents: Record<string, AgentBinding>;
+  /** The agent of every role that `roles` does not name; one of `agents`. Absent: those roles have none. */
+  defaultAgent?: string;
+  /** By `workflow.role` or `role`; values are names of `agents`. */
+  roles: Record<string, string>;
+  limits?: ConfigLimits;
+};
+
+/**
+ * Reads the configuration: `.uwf/config.yaml` of the work tree, and over it `<common dir>/uwf/config.yaml` of this
+ * machine.
+ *
+ * The machine's file wins by agent, role and limit. A bare repository has only that file: nothing out of a ref, a node or
+ * a fetched object ever says what is executed. A file that is not there configures nothing.
+ * @throws {ConfigInvalid} with every mistake of both files and its place
+ * @throws {ConfigUnreadable} when a file is there and cannot be read
+ */
+export async function loadConfig(repository: Repository): Promise<Config> {
+  const { location, stateDir } = repository;
+  const shared = await readConfig(location?.workTree, '.uwf/config.yaml');
+  const machine = await readConfig(stateDir, 'config.yaml');
+  const files = [shared, machine].filter((file) => file !== undefined);
+  const agents = Object.fromEntries(files.flatMap((file) => Object.entries(file.agents)));
+  const roles = Object.fromEntries(files.flatMap((file) => Object.entries(file.roles)));
+  const defaultAgent = machine?.defaultAgent ?? shared?.defaultAgent;
+  const mistakes = files.flatMap((file) => file.mistakes);
+  const references = Object.entries(roles).map(([role, reference]) => ({ where: `roles.${role}`, reference }));
+  if (defaultAgent !== undefined) references.push({ where: 'defaultAgent', reference: defaultAgent });
+  // Where a file has mistakes, an agent may be missing only because of them.
+  if (mistakes.length === 0) mistakes.push(...references.flatMap((one) => faultOf(one, agents)));
+  if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
+  return {
+    agents,
+    roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
+    limits: { ...shared?.limits, ...machine?.limits },
+    ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
+  };
+}
+
+/**
+ * Finds the agent that does a role: what `workflow.role` names, else `role`, else the default agent; `undefined` where
+ * none of them is configured.
+ */
+export function bindingFor(config: Config, workflow: string, role: string): AgentBinding | undefined {
+  const { agents, roles, defaultAgent } = config;
+  const key = [`${workflow}.${role}`, role].find((name) => Object.hasOwn(roles, name));
+  const agent = key === undefined ? defaultAgent : roles[key];
+  return agent !== undefined && Object.hasOwn(agents, agent) ? agents[agent] : undefined;
+}
+
+/**
+ * Finds the agent that does a role, as {@link bindingFor} does.
+ * @throws {AgentMissing} where none is configured; its hint has the lines to add
+ */
+export function getBinding(config: Config, workflow: string, role: string): AgentBinding {
+  const binding = bindingFor(config, workflow, role);
+  if (binding === undefined) throw noAgentFor(workflow, role);
+  return binding;
+}
+
+async function readConfig(folder: string | undefined, name: string): Promise<ParsedConfig | undefined> {
+  if (folder === undefined) return undefined;
+  const file = join(folder, name);
+  let source: string;
+  try {
+    source = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new ConfigUnreadable(file, error);
+  }
+  const { parseConfig } = await import('./parse-config.ts');
+  return parseConfig(source, file);
+}
+
+function faultOf(
+  { where, reference }: { where: string; reference: AgentReference },
+  agents: Config['agents'],
+): ConfigMistake[] {
+  const { agent, place } = reference;
+  if (Object.hasOwn(agents, agent)) return [];
+  const names = Object.keys(agents);
+  const near = nearestName(agent, names);
+  const help = near === undefined ? `there is ${names.join(', ') || 'none'}` : `did you mean '${near}'?`;
+  return [{ ...place, message: `${where} names the agent '${agent}', which is not configured; ${help}` }];
+}

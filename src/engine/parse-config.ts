@@ -1,0 +1,187 @@
+import type { Document, LineCounter, Node, Pair } from 'yaml';
+
+import type { AgentBinding } from '../agent/agent-binding.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonObject } from '../json.ts';
+import { nearestName } from '../nearest-name.ts';
+import type { ConfigMistake } from './config-errors.ts';
+import type { Limits } from '../workflow/definition.ts';
+
+/** Limits of a configuration; those of workflows and one for the machine. Positive whole numbers. */
+export type ConfigLimits = Limits & {
+  /** How many threads may work at the same time. */
+  maxParallelThreads?: number;
+};
+
+/** What one configuration file says. */
+export type ParsedConfig = {
+  agents: Record<string, AgentBinding>;
+  defaultAgent: AgentReference | undefined;
+  /** By `workflow.role` or `role`. */
+  roles: Record<string, AgentReference>;
+  limits: ConfigLimits;
+  mistakes: ConfigMistake[];
+};
+
+/** The name of an agent, with the place that names it: the agent may be declared in another file. */
+export type AgentReference = { agent: string; place: Omit<ConfigMistake, 'message'> };
+
+const LIMITS = ['maxSteps', 'maxVisits', 'timeoutMs', 'idleTimeoutMs', 'maxDepth', 'maxParallelThreads'] as const;
+
+/**
+ * Reads a configuration file: YAML 1.2, or JSON. Lists every mistake in it with its place and throws for none.
+ * @param file the file's name in messages
+ */
+export async function parseConfig(source: string, file: string): Promise<ParsedConfig> {
+  const yaml = await import('yaml');
+  const lines = new yaml.LineCounter();
+  const document = yaml.parseDocument(source, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+  return new ConfigParser(yaml, document, lines, file).parse();
+}
+
+type Fields = Record<string, (value: Node | null, name: string, key: Node) => void>;
+
+class ConfigParser {
+  readonly #yaml: typeof import('yaml');
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+  readonly #file: string;
+  readonly #parsed: ParsedConfig = { agents: {}, defaultAgent: undefined, roles: {}, limits: {}, mistakes: [] };
+
+  constructor(yaml: typeof import('yaml'), document: Document, lines: LineCounter, file: string) {
+    this.#yaml = yaml;
+    this.#document = document;
+    this.#lines = lines;
+    this.#file = file;
+  }
+
+  parse(): ParsedConfig {
+    const parsed = this.#parsed;
+    for (const { message, pos } of [...this.#document.errors, ...this.#document.warnings]) {
+      parsed.mistakes.push({ ...this.#placeAt(pos[0]), message });
+    }
+    const { contents } = this.#document;
+    // An empty file, or one of comments alone, configures nothing.
+    if (parsed.mistakes.length > 0 || contents === null || this.#isNull(contents)) return parsed;
+    this.#fields(contents, 'the configuration', {
+      agents: (value) => this.#entries(value, 'agents', (agent, name, key) => this.#agent(agent, name, key)),
+      defaultAgent: (value) => {
+        parsed.defaultAgent = this.#reference(value, 'defaultAgent');
+      },
+      roles: (value) =>
+        this.#entries(value, 'roles', (agent, role) => {
+          const reference = this.#reference(agent, `roles.${role}`);
+          if (reference !== undefined) define(parsed.roles, role, reference);
+        }),
+      limits: (value) => this.#fields(value, 'limits', this.#limitFields()),
+    });
+    return parsed;
+  }
+
+  #agent(node: Node | null, name: string, key: Node): void {
+    const where = `agents.${name}`;
+    const { file, line, column } = this.#placeOf(key);
+    const fields: { package?: string; version?: string; config?: JsonObject } = {};
+    const isMap = this.#fields(node, where, {
+      package: (value) => this.#text(value, `${where}.package`, (text) => (fields.package = text)),
+      version: (value) => this.#text(value, `${where}.version`, (text) => (fields.version = text)),
+      config: (value) => {
+        const config = this.#plain(value);
+        if (isJsonObject(config)) fields.config = config;
+        else this.#mistake(value ?? key, `${where}.config must be a map`);
+      },
+    });
+    const { package: reference, config = {}, version } = fields;
+    if (reference !== undefined) {
+      const declared = { name, package: reference, config, declaredAt: `${file}:${line}:${column}` };
+      define(this.#parsed.agents, name, version === undefined ? declared : { ...declared, version });
+    } else if (isMap && !this.#has(node, 'package')) {
+      this.#mistake(key, `${where} needs a package, such as 'package: "builtin:command"'`);
+    }
+  }
+
+  #limitFields(): Fields {
+    const limit = (value: Node | null, name: string, key: Node): void => {
+      const number = this.#plain(value);
+      if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
+        // Only the names below come here.
+        this.#parsed.limits[name as keyof ConfigLimits] = number;
+      } else {
+        this.#mistake(value ?? key, `limits.${name} must be a whole number from 1`);
+      }
+    };
+    return Object.fromEntries(LIMITS.map((name) => [name, limit]));
+  }
+
+  #reference(value: Node | null, where: string): AgentReference | undefined {
+    let reference: AgentReference | undefined;
+    this.#text(value, where, (agent, node) => (reference = { agent, place: this.#placeOf(node) }));
+    return reference;
+  }
+
+  #text(value: Node | null, where: string, take: (text: string, node: Node) => void): void {
+    const text = this.#plain(value);
+    if (value !== null && typeof text === 'string' && text !== '') take(text, value);
+    else this.#mistake(value, `${where} must be a text`);
+  }
+
+  /** Reads a map with the given keys only; false where it is no map. */
+  #fields(node: Node | null, where: string, known: Fields): boolean {
+    return this.#entries(node, where, (value, name, key) => {
+      const read = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (read !== undefined) return read(value, name, key);
+      const near = nearestName(name, Object.keys(known));
+      const help = near === undefined ? `known are ${Object.keys(known).join(', ')}` : `did you mean '${near}'?`;
+      this.#mistake(key, `unknown key '${name}' in ${where}; ${help}`);
+    });
+  }
+
+  #entries(node: Node | null, where: string, read: (value: Node | null, name: string, key: Node) => void): boolean {
+    const map = this.#resolved(node);
+    if (!this.#yaml.isMap(map)) {
+      this.#mistake(node, `${where} must be a map`);
+      return false;
+    }
+    for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
+      // The parser makes nodes of all keys and values.
+      const name = this.#plain(key);
+      read(value, String(name), key);
+    }
+    return true;
+  }
+
+  #has(node: Node | null, key: string): boolean {
+    const map = this.#resolved(node);
+    return this.#yaml.isMap(map) && map.has(key);
+  }
+
+  #resolved(node: Node | null): Node | null {
+    return this.#yaml.isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
+  }
+
+  #plain(node: Node | null): unknown {
+    return node?.toJS(this.#document, { maxAliasCount: 100 });
+  }
+
+  #isNull(node: Node): boolean {
+    return this.#yaml.isScalar(node) && node.value === null;
+  }
+
+  #mistake(node: Node | null, message: string): void {
+    this.#parsed.mistakes.push({ ...this.#placeOf(node), message });
+  }
+
+  #placeOf(node: Node | null): Omit<ConfigMistake, 'message'> {
+    return this.#placeAt(node?.range?.[0] ?? 0);
+  }
+
+  #placeAt(offset: number): Omit<ConfigMistake, 'message'> {
+    const { line, col } = this.#lines.linePos(offset);
+    return { file: this.#file, line, column: col };
+  }
+}
+
+/** Sets a property of any name at all, `__proto__` included. */
+function define<T>(record: Record<string, T>, name: string, value: T): void {
+  Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
+}
