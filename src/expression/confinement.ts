@@ -9,9 +9,8 @@ import { childrenOf, nodeAt, nodeList, nodesOf, variableName } from './syntax-tr
  * quadratic ($sort, $distinct), what runs patterns, and what is an unchecked builder of strings ($string, $join, $replace, $pad).
  */
 const TAME_FUNCTIONS: ReadonlySet<string> = new Set([
-  ...['count', 'sum', 'max', 'min', 'average', 'number', 'floor', 'ceil', 'round', 'abs', 'sqrt', 'power'],
-  ...['boolean', 'not', 'exists', 'type', 'keys', 'lookup', 'length', 'substring', 'error', 'assert'],
-  ...['map', 'filter', 'single', 'sift', 'each', 'contains', 'substringBefore', 'substringAfter'],
+  ...`count sum max min average number floor ceil round abs sqrt power boolean not exists type keys lookup length substring
+      error assert map filter single sift each contains substringBefore substringAfter`.split(/\s+/),
   ...STEP_FUNCTIONS,
 ]);
 

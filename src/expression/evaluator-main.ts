@@ -40,12 +40,17 @@ async function answer(request: EvaluatorRequest): Promise<EvaluatorAnswer> {
 async function evaluateWatched(task: EvaluationTask): ReturnType<typeof evaluateHere> {
   mayVary = task.mayVary;
   // Later than the parent, whose word it is while it lives.
-  watchdog?.postMessage(task.timeoutMs + 2 * GRACE_MS);
+  setWatchdog(task.timeoutMs + 2 * GRACE_MS);
   try {
     return await evaluateHere(task, scope);
   } finally {
-    watchdog?.postMessage(0);
+    setWatchdog(0);
   }
+}
+
+function setWatchdog(limitMs: number): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
+  watchdog?.postMessage(limitMs);
 }
 
 async function main(): Promise<void> {

@@ -33,12 +33,7 @@ export function carryError(error: unknown): CarriedError {
 
 /** Makes the error again that `carryError` packed. */
 export function restoreError(task: EvaluationTask, carried: CarriedError): Error {
-  switch (carried.kind) {
-    case 'timeout':
-      return new ExpressionTimeout(task.source, task.timeoutMs);
-    case 'syntax':
-      return new ExpressionSyntaxError(task.source, carried.reason, carried.offset);
-    case 'failed':
-      return new ExpressionFailed(task.source, carried.reason, carried.offset, carried.jsonataCode);
-  }
+  if (carried.kind === 'timeout') return new ExpressionTimeout(task.source, task.timeoutMs);
+  if (carried.kind === 'syntax') return new ExpressionSyntaxError(task.source, carried.reason, carried.offset);
+  return new ExpressionFailed(task.source, carried.reason, carried.offset, carried.jsonataCode);
 }

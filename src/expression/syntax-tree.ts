@@ -39,7 +39,7 @@ export function* nodesOf(root: SyntaxNode): Generator<SyntaxNode> {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     yield node;
-    waiting.push(...childrenOf(node).reverse());
+    waiting.push(...childrenOf(node).toReversed());
   }
 }
 

@@ -90,7 +90,7 @@ export async function templateVariables(source: string): Promise<TemplateVariabl
       const known = (dynamic === -1 ? rest : rest.slice(0, dynamic)).filter((segment) => typeof segment !== 'object');
       return [{ path: [root, ...known], line: variable.location.row, column: variable.location.col }];
     });
-  return found.sort((left, right) => left.line - right.line || left.column - right.column);
+  return found.toSorted((left, right) => left.line - right.line || left.column - right.column);
 }
 
 function liquidError(error: unknown): { reason: string; line: number; column: number } {
