@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 
 import type { EvaluateOptions } from '../../src/expression/evaluate.ts';
