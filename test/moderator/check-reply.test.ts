@@ -1,0 +1,72 @@
+import { afterAll, describe, expect, test } from 'vitest';
+
+import { closeEvaluator } from '../../src/expression/evaluator-child.ts';
+import { checkReply } from '../../src/moderator/check-reply.ts';
+import type { CheckContext } from '../../src/moderator/check-reply.ts';
+import type { StepView } from '../../src/moderator/decision.ts';
+
+afterAll(closeEvaluator);
+
+const planMeta = { phases: [{ hash: 'H1' }, { hash: 'H2' }] };
+const planner: StepView = {
+  role: 'planner',
+  meta: planMeta,
+  output: planMeta,
+  text: '',
+  hash: '0123456789ABC',
+  status: null,
+  agent: 'scripted',
+  usage: null,
+  startedAtMs: 1,
+  completedAtMs: 2,
+};
+
+function reply(meta: CheckContext['meta']): CheckContext {
+  return { meta, steps: [planner], start: { prompt: 'task', workflow: 'develop', depth: 0, startedAtMs: 0 } };
+}
+
+const planned = {
+  expression: "$meta.completedPhase in $first('planner').phases.hash",
+  message: 'this phase was not planned',
+};
+
+describe('a reply', () => {
+  test('that its checks accept has nothing wrong with it', async () => {
+    expect(await checkReply([planned], reply({ completedPhase: 'H2' }))).toEqual([]);
+  });
+
+  test('that a check refuses gets the message of that check', async () => {
+    expect(await checkReply([planned], reply({ completedPhase: 'H3' }))).toEqual(['this phase was not planned']);
+  });
+
+  test('gets all messages, in the order of the checks', async () => {
+    const checks = [
+      { expression: 'false', message: 'one' },
+      planned,
+      { expression: 'true', message: 'none' },
+      { expression: 'meta.missing', message: 'two' },
+    ];
+    expect(await checkReply(checks, reply({ completedPhase: 'H1' }))).toEqual(['one', 'two']);
+  });
+
+  test.each(['$meta.n = 1', 'meta.n = 1', '$count($steps) = 1', '$start.prompt = "task"', '$visits("planner") = 1'])(
+    'is seen by %s',
+    async (expression) => {
+      expect(await checkReply([{ expression, message: 'no' }], reply({ n: 1 }))).toEqual([]);
+      expect(await checkReply([{ expression, message: 'no' }], reply({ n: 1 }), { isForeign: true })).toEqual([]);
+    },
+  );
+});
+
+describe('a check that comes to no answer is named', () => {
+  test.each(['][', '1 + "a"', '$now()', '($f := function($x){ $f($x) }; $f(1))'])('%s', async (expression) => {
+    const checks = [planned, { expression, message: 'never said' }];
+    await expect(checkReply(checks, reply({}), { timeoutMs: 200 })).rejects.toMatchObject({
+      code: 'check-failed',
+      kind: 'data',
+      check: 1,
+      expression,
+      message: expect.stringMatching(/^check 2 /),
+    });
+  });
+});
