@@ -5,8 +5,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { Limits, WorkflowDefinition } from '../workflow/definition.ts';
 import { writeWorkflowTree } from '../workflow/write-workflow-tree.ts';
-import { AgentMissing } from '../agent/agent-errors.ts';
-import { bindingFor } from './config.ts';
+import { bindingFor, getBinding } from './config.ts';
 import type { EngineContext } from './context.ts';
 import { describeThread, type ThreadView } from './describe.ts';
 import { prepareRecord, subWorkflowOf } from './prepare-agent.ts';
@@ -41,11 +40,9 @@ export async function start(
   const children: Record<string, PinnedWorkflow> = {};
   const agents: Record<string, AgentRecord> = {};
   for (const role of Object.keys(definition.roles)) {
-    const binding = bindingFor(context.config, definition.name, role);
-    if (!binding) {
-      if (options.requireAgents) throw new AgentMissing(definition.name, role);
-      continue;
-    }
+    const find = options.requireAgents ? getBinding : bindingFor;
+    const binding = find(context.config, definition.name, role);
+    if (!binding) continue;
     const name = subWorkflowOf(binding);
     if (name !== undefined) {
       const child = await context.resolveWorkflow(name);
