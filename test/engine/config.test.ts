@@ -1,0 +1,198 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import { bindingFor, getBinding, loadConfig } from '../../src/engine/config.ts';
+import type { Config } from '../../src/engine/config.ts';
+import { ConfigInvalid, ConfigUnreadable } from '../../src/engine/config-errors.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { temporaryFolder } from '../helpers/agent-request.ts';
+
+/** A repository as far as configuration goes: its folders, with the two files as given. */
+function repositoryWith(files: { shared?: string; machine?: string; isBare?: boolean }): Repository & { top: string } {
+  const top = temporaryFolder();
+  const stateDir = join(top, '.git', 'uwf');
+  const write = (folder: string, text: string | undefined): void => {
+    if (text === undefined) return;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'config.yaml'), text);
+  };
+  write(join(top, '.uwf'), files.shared);
+  write(stateDir, files.machine);
+  const workTree = files.isBare === true ? undefined : top;
+  const location = { gitDir: join(top, '.git'), commonDir: join(top, '.git'), workTree };
+  // Configuration is files: the stores are not looked at.
+  return { top, location, stateDir } as Repository & { top: string };
+}
+
+function load(shared: string, machine?: string): Promise<Config> {
+  return loadConfig(repositoryWith({ shared, ...(machine !== undefined && { machine }) }));
+}
+
+/** The mistakes in a shared file, each as `line:column message`. */
+async function mistakesIn(shared: string): Promise<string[]> {
+  const error: unknown = await load(shared).catch((caught: unknown) => caught);
+  if (!(error instanceof ConfigInvalid)) throw new Error(`no mistake was found: ${String(error)}`);
+  return error.mistakes.map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+const shared = `
+agents:
+  claude: { package: "builtin:command", config: { argv: [claude, -p] } }
+  tests: { package: "builtin:command", config: { argv: [npm, test], statuses: { 0: passed, default: failed } } }
+  mine: { package: "uwf-agent-mine", version: "^1.2.0" }
+defaultAgent: claude
+roles:
+  develop.tester: tests
+limits: { maxSteps: 100, idleTimeoutMs: 600000, maxParallelThreads: 4 }
+`;
+
+test('without any file nothing is configured', async () => {
+  expect(await loadConfig(repositoryWith({}))).toEqual({ agents: {}, roles: {}, limits: {} });
+});
+
+test.each(['', '# nothing yet\n', '---\n'])('a file that says nothing configures nothing: %j', async (source) => {
+  expect(await load(source)).toEqual({ agents: {}, roles: {}, limits: {} });
+});
+
+test('a file says which agents there are, which roles they do, and limits', async () => {
+  const repository = repositoryWith({ shared });
+  const file = join(repository.top, '.uwf/config.yaml');
+  expect(await loadConfig(repository)).toEqual({
+    agents: {
+      claude: {
+        name: 'claude',
+        package: 'builtin:command',
+        config: { argv: ['claude', '-p'] },
+        declaredAt: `${file}:3:3`,
+      },
+      tests: {
+        name: 'tests',
+        package: 'builtin:command',
+        config: { argv: ['npm', 'test'], statuses: { '0': 'passed', default: 'failed' } },
+        declaredAt: `${file}:4:3`,
+      },
+      mine: { name: 'mine', package: 'uwf-agent-mine', version: '^1.2.0', config: {}, declaredAt: `${file}:5:3` },
+    },
+    defaultAgent: 'claude',
+    roles: { 'develop.tester': 'tests' },
+    limits: { maxSteps: 100, idleTimeoutMs: 600_000, maxParallelThreads: 4 },
+  });
+});
+
+test('JSON is read as well', async () => {
+  expect(await load('{"agents": {"me": {"package": "builtin:human"}}}')).toHaveProperty(
+    'agents.me.package',
+    'builtin:human',
+  );
+});
+
+test('anchors and aliases may be used', async () => {
+  const config = await load('agents:\n  a: &a { package: "builtin:human" }\n  b: *a\n');
+  expect(config.agents['b']).toMatchObject({ name: 'b', package: 'builtin:human' });
+});
+
+describe("the machine's file", () => {
+  test('wins by agent, by role, by limit and for the default', async () => {
+    const config = await load(
+      shared,
+      'agents: { tests: { package: "builtin:human" } }\ndefaultAgent: mine\nroles: { develop.coder: tests }\nlimits: { maxSteps: 5 }\n',
+    );
+    expect(config.agents['tests']).toMatchObject({ package: 'builtin:human', config: {} });
+    expect(config.agents['claude']).toBeDefined();
+    expect(config.defaultAgent).toBe('mine');
+    expect(config.roles).toEqual({ 'develop.tester': 'tests', 'develop.coder': 'tests' });
+    expect(config.limits).toEqual({ maxSteps: 5, idleTimeoutMs: 600_000, maxParallelThreads: 4 });
+  });
+
+  test('may declare the agents that the shared file names', async () => {
+    const config = await load('defaultAgent: me\n', 'agents: { me: { package: "builtin:human" } }\n');
+    expect(bindingFor(config, 'any', 'role')).toHaveProperty('name', 'me');
+  });
+
+  test('is all that a bare repository has', async () => {
+    const machine = 'agents: { me: { package: "builtin:human" } }\n';
+    const config = await loadConfig(repositoryWith({ shared, machine, isBare: true }));
+    expect(Object.keys(config.agents)).toEqual(['me']);
+  });
+});
+
+describe('a mistake has its place and says what was meant', () => {
+  test.each([
+    ['agnets: {}', ["1:1 unknown key 'agnets' in the configuration; did you mean 'agents'?"]],
+    [
+      'agents:\n  a: { pakage: "builtin:human" }',
+      [
+        "2:8 unknown key 'pakage' in agents.a; did you mean 'package'?",
+        '2:3 agents.a needs a package, such as \'package: "builtin:command"\'',
+      ],
+    ],
+    ['agents:\n  a: { package: 7 }', ['2:17 agents.a.package must be a text']],
+    ['agents:\n  a: builtin:human', ['2:6 agents.a must be a map']],
+    ['agents:\n  a: { package: x, config: [] }', ['2:28 agents.a.config must be a map']],
+    ['agents: []', ['1:9 agents must be a map']],
+    [
+      'limits: { maxSteps: 0, timeoutMs: soon, maxVisits: 1.5 }',
+      [
+        '1:21 limits.maxSteps must be a whole number from 1',
+        '1:35 limits.timeoutMs must be a whole number from 1',
+        '1:52 limits.maxVisits must be a whole number from 1',
+      ],
+    ],
+    ['limits: { maxStep: 1 }', ["1:11 unknown key 'maxStep' in limits; did you mean 'maxSteps'?"]],
+    [
+      'agents: { tests: { package: x } }\nroles:\n  tester: test',
+      ["3:11 roles.tester names the agent 'test', which is not configured; did you mean 'tests'?"],
+    ],
+    ['defaultAgent: claude', ["1:15 defaultAgent names the agent 'claude', which is not configured; there is none"]],
+    ['- agents', ['1:1 the configuration must be a map']],
+    ['agents: {}\nagents: {}', ['2:1 Map keys must be unique']],
+  ])('%j', async (source, mistakes) => {
+    expect(await mistakesIn(source)).toEqual(mistakes);
+  });
+
+  test('all mistakes of both files come at once, as file:line:column', async () => {
+    const repository = repositoryWith({ shared: 'agnets: {}\n', machine: 'role: {}\nlimits: 3\n' });
+    await expect(loadConfig(repository)).rejects.toMatchObject({
+      code: 'config-invalid',
+      message: [
+        `${repository.top}/.uwf/config.yaml:1:1: unknown key 'agnets' in the configuration; did you mean 'agents'?`,
+        `${repository.stateDir}/config.yaml:1:1: unknown key 'role' in the configuration; did you mean 'roles'?`,
+        `${repository.stateDir}/config.yaml:2:9: limits must be a map`,
+      ].join('\n'),
+    });
+  });
+});
+
+test('a file that cannot be read is not taken for one that is not there', async () => {
+  const repository = repositoryWith({});
+  mkdirSync(join(repository.top, '.uwf/config.yaml'), { recursive: true });
+  await expect(loadConfig(repository)).rejects.toThrow(ConfigUnreadable);
+});
+
+describe('the agent of a role', () => {
+  const agents = Object.fromEntries(['one', 'two', 'three'].map((name) => [name, { name, package: 'x', config: {} }]));
+  const config: Config = { agents, roles: { 'develop.tester': 'one', tester: 'two' }, defaultAgent: 'three' };
+
+  test.each([
+    ['develop', 'tester', 'one'],
+    ['other', 'tester', 'two'],
+    ['develop', 'coder', 'three'],
+    ['develop', 'constructor', 'three'],
+  ])('%s.%s is %s', (workflow, role, name) => {
+    expect(getBinding(config, workflow, role).name).toBe(name);
+  });
+
+  test('that has none is named, with the lines to add', () => {
+    const { defaultAgent: _, ...without } = config;
+    expect(bindingFor(without, 'develop', 'coder')).toBeUndefined();
+    expect(() => getBinding(without, 'develop', 'coder')).toThrow(
+      expect.objectContaining({
+        code: 'agent-missing',
+        kind: 'agent',
+        message: expect.stringMatching(/'coder'.*'develop'/u),
+        hint: expect.stringContaining('roles:\n  develop.coder: me'),
+      }),
+    );
+  });
+});
