@@ -33,7 +33,18 @@ export function isReopened(state: ThreadState): boolean {
   return state.pauses[0]?.kind === 'resume';
 }
 
-async function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
+// Entries never change, and a run decides after every step: what was looked up for one need not be looked up again.
+const views = new WeakMap<StepEntry, Promise<StepView>>();
+
+function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
+  const known = views.get(step);
+  if (known) return known;
+  const view = makeView(repository, state, step);
+  views.set(step, view);
+  return view;
+}
+
+async function makeView(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
   const { node, hash } = step.commit;
   return {
     role: node.role,

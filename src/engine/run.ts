@@ -2,6 +2,7 @@ import type { ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext, LeaseOptions } from './context.ts';
 import type { ThreadOver } from './events.ts';
 import type { Lease } from './lease.ts';
+import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
 import { takeStep } from './step.ts';
 import { Interrupted } from './turn-clock.ts';
@@ -24,6 +25,8 @@ export async function runOn(context: EngineContext, lease: Lease, from: ThreadSt
       return over;
     }
     if (context.signal.aborted) throw new Interrupted(context.signal.reason);
-    ({ state } = await takeStep(context, lease, state));
+    const result = await takeStep(context, lease, state);
+    state = result.state;
+    await rememberFacts(context, state, result.nextRole);
   }
 }

@@ -4,6 +4,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext, LeaseOptions } from './context.ts';
 import type { ThreadOver } from './events.ts';
+import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
 import { takeStep } from './step.ts';
 import { withLease } from './with-thread.ts';
@@ -37,6 +38,7 @@ export async function stepThread(
   return withLease(context, thread, options.adoptLease, async (before, lease) => {
     const { state, stored, nextRole } = await takeStep(context, lease, before, options.role);
     const over = await describeOver(context, state);
+    if (state !== before) await rememberFacts(context, state, nextRole);
     if (over && state !== before) context.tell(over);
     return {
       thread: state.id,
