@@ -35,7 +35,8 @@ const threadTypes: readonly NodeHash[] = [
  * Stores a node that no step has taken in yet, and keeps it at a scratch ref together with the schema of its type and
  * with what it links to elsewhere in the repository.
  *
- * A node of a thread that it links to (a start, a step …) is kept by that thread's own refs, not by the scratch ref.
+ * What lies at the same ref already is kept a second time, for it may be dropped by itself. A node of a thread that is
+ * linked to (a start, a step …) is kept by that thread's own refs, not by the scratch ref.
  * @throws {NotJson} {SchemaViolation} if the payload is not of the type
  * @throws {NodeNotFound} if there is no such type
  * @throws {DanglingLink} {WrongLinkType} if it links to what is not there, or not of the right type

@@ -1,7 +1,8 @@
 import { canonicalJson } from '../cas/canonical.ts';
 import { isNodeHash } from '../cas/hash.ts';
 import { UwfError } from '../errors.ts';
-import type { JsonValue } from '../json.ts';
+import { isJsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
 import { CAS_REF } from './mark-refs.ts';
 import { readableErrors } from './schema-error.ts';
@@ -80,14 +81,17 @@ export async function assertSchema(value: JsonValue): Promise<void> {
 }
 
 function compile(ajv: Ajv2020, schema: JsonValue): Validator {
-  if (typeof schema !== 'boolean' && (typeof schema !== 'object' || schema === null || Array.isArray(schema))) {
+  if (typeof schema !== 'boolean' && !isJsonObject(schema)) {
     throw new InvalidSchema([{ path: '', message: 'must be an object, true or false' }]);
   }
   const foreign = findForeignPart(schema);
   if (foreign !== undefined) throw new InvalidSchema([{ path: '', message: foreign }]);
   try {
     if (ajv.validateSchema(schema) !== true) throw new InvalidSchema(readableErrors(ajv.errors ?? []));
-    const check = ajv.compile(schema);
+    const plain = withoutId(schema);
+    const check = ajv.compile(plain);
+    // What is compiled is kept here; ajv's own memory of it would only grow.
+    if (typeof plain !== 'boolean') ajv.removeSchema(plain);
     return (value) => {
       const isValid = runInTimeBox(() => check(value), timeoutMs);
       return isValid ? [] : readableErrors(check.errors ?? []);
@@ -96,6 +100,13 @@ function compile(ajv: Ajv2020, schema: JsonValue): Validator {
     if (error instanceof UwfError) throw error;
     throw new InvalidSchema([{ path: '', message: error instanceof Error ? error.message : String(error) }], error);
   }
+}
+
+/** Nothing can refer to a schema by its `$id`, and two schemas may carry the same one, which ajv would refuse. */
+function withoutId(schema: boolean | JsonObject): boolean | JsonObject {
+  if (typeof schema === 'boolean') return schema;
+  const { $id: _, ...rest } = schema;
+  return rest;
 }
 
 /** Why a schema does not stand on its own; `undefined` if it does. */
@@ -130,8 +141,6 @@ async function importAjv(): Promise<Ajv2020> {
     logger: false,
     // A property every object inherits (`constructor`) is none of the value's.
     ownProperties: true,
-    // Two schemas may carry the same `$id`; neither is to be found by it.
-    addUsedSchema: false,
   });
   formats.default.default(ajv);
   ajv.addFormat(CAS_REF, { type: 'string', validate: isNodeHash });

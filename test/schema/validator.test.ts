@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonValue } from '../../src/json.ts';
+import { ValidationTimeout } from '../../src/schema/time-box.ts';
+import { compileSchema, InvalidSchema, SchemaViolation, validateAgainst } from '../../src/schema/validator.ts';
+
+describe('a value', () => {
+  test.each<[string, JsonValue, JsonValue, boolean]>([
+    ['prefixItems and items (2020-12)', { prefixItems: [{ type: 'string' }], items: false }, ['a', 1], false],
+    [
+      'unevaluatedProperties (2020-12)',
+      { allOf: [{ properties: { a: true } }], unevaluatedProperties: false },
+      { a: 1 },
+      true,
+    ],
+    ['dependentSchemas', { dependentSchemas: { a: { required: ['b'] } } }, { a: 1 }, false],
+    ['a recursive reference', { properties: { next: { $ref: '#' } }, required: ['id'] }, { id: 1, next: {} }, false],
+    ['a format', { format: 'date-time' }, '2026-11-21', false],
+    ['a format', { format: 'date-time' }, '2026-11-21T00:00:00Z', true],
+    ['a node hash', { format: 'cas_ref' }, 'EYHPV6X8XHTCS', true],
+    ['a node hash', { format: 'cas_ref' }, 'eyhpv6x8xhtcs', false],
+    ['an unknown format, which says nothing', { format: 'no-such-format' }, 'a', true],
+    ['unknown keywords, which say nothing', { 'x-uwf-record': true, cas_type: 'content' }, 1, true],
+    ['a property every object inherits', { required: ['constructor'] }, {}, false],
+    ['a boolean schema', false, 1, false],
+    ['the meta-schema of the draft', { $ref: 'https://json-schema.org/draft/2020-12/schema' }, { type: 'text' }, false],
+  ])('is checked against %s', async (_, schema, value, isValid) => {
+    expect((await validateAgainst(schema, value)).length === 0).toBe(isValid);
+  });
+
+  test('is not changed by being checked', async () => {
+    const value = { n: '1' };
+    await validateAgainst({ properties: { n: { type: 'number' }, d: { default: 1 } } }, value);
+    expect(value).toEqual({ n: '1' });
+  });
+});
+
+describe('a schema is refused', () => {
+  test.each<[string, JsonValue]>([
+    ['that is no object', 'string'],
+    ['that is a list', []],
+    ['with a type that does not exist', { type: 'text' }],
+    ['with a pattern that does not compile', { pattern: '(' }],
+    ['that leads elsewhere', { $ref: 'https://example.com/schema.json' }],
+    ['that leads elsewhere from a part', { properties: { x: { items: { $ref: 'other.json#/x' } } } }],
+    ['that leads nowhere', { $ref: '#/$defs/none' }],
+    ['of an older draft', { $schema: 'http://json-schema.org/draft-07/schema#' }],
+    ['that takes an address for a part', { $defs: { x: { $id: 'https://example.com/x' } } }],
+  ])('%s', async (_, schema) => {
+    await expect(compileSchema(schema)).rejects.toThrow(InvalidSchema);
+  });
+
+  test('but not for references that are data', async () => {
+    const schema = { const: { $ref: 'elsewhere' }, properties: { $ref: { type: 'string' } } };
+    await expect(compileSchema(schema)).resolves.toBeTypeOf('function');
+  });
+});
+
+test('the same schema is compiled once', async () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  expect(await compileSchema({ properties: { a: { type: 'string' } }, type: 'object' })).toBe(
+    await compileSchema(schema),
+  );
+});
+
+test('two schemas may carry the same $id', async () => {
+  const $id = 'https://example.com/same';
+  expect(await validateAgainst({ $id, type: 'string' }, 1)).toHaveLength(1);
+  expect(await validateAgainst({ $id, type: 'number' }, 1)).toHaveLength(0);
+});
+
+test('a pattern that backtracks for ever is stopped', async () => {
+  const check = validateAgainst({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(60)}!`);
+  await expect(check).rejects.toThrow(ValidationTimeout);
+});
+
+describe('what is wrong is said', () => {
+  const reply = {
+    oneOf: [
+      { properties: { $status: { const: 'done' }, files: { type: 'integer' } }, required: ['$status', 'files'] },
+      { properties: { $status: { const: 'stuck' }, why: { type: 'string' } }, required: ['$status', 'why'] },
+    ],
+  };
+
+  test.each<[string, JsonValue, JsonValue, string[]]>([
+    ['by place', { properties: { a: { items: { type: 'string' } } } }, { a: ['x', 1] }, ['/a/1 must be string']],
+    ['by the name of what is missing', { required: ['a'] }, {}, [" must have the property 'a'"]],
+    ['by the name of what is too much', { additionalProperties: false }, { a: 1 }, [" must not have the property 'a'"]],
+    ['with the values there are', { enum: ['a', 1, null] }, 'b', [' must be one of "a", 1, null']],
+    ['with the value there is', { const: { a: 1 } }, 'b', [' must be {"a":1}']],
+    [
+      'for all mistakes at once',
+      { properties: { a: { minimum: 1 }, b: { maxLength: 1 } } },
+      { a: 0, b: 'xx' },
+      ['/a must be >= 1', '/b must NOT have more than 1 characters'],
+    ],
+    ['of the variant that was meant', reply, { $status: 'done', files: 'x' }, ['/files must be integer']],
+    ['of the variant that was meant', reply, { $status: 'stuck' }, [" must have the property 'why'"]],
+    ['of all variants if none was meant', reply, { $status: 'lost' }, ['/$status must be one of "done", "stuck"']],
+    [
+      'of null or an object, if it is an object',
+      { anyOf: [{ type: 'object', required: ['a'] }, { type: 'null' }] },
+      {},
+      [" must have the property 'a'"],
+    ],
+  ])('%s', async (_, schema, value, lines) => {
+    const errors = await validateAgainst(schema, value);
+    expect(errors.map(({ path, message }) => `${path} ${message}`)).toEqual(lines);
+  });
+
+  test('of a union in a union', async () => {
+    const nested = { properties: { inner: reply }, anyOf: [{ required: ['inner'] }, { required: ['x'] }] };
+    const errors = await validateAgainst({ anyOf: [nested, { type: 'null' }] }, { inner: { $status: 'done' } });
+    expect(errors).toEqual([{ path: '/inner', message: "must have the property 'files'" }]);
+  });
+
+  test('at most fifty times', async () => {
+    const errors = await validateAgainst(
+      { items: { type: 'string' } },
+      Array.from({ length: 100 }, () => 1),
+    );
+    expect(errors).toHaveLength(50);
+  });
+
+  test('in the message of an error, the first five', () => {
+    const errors = ['/a', '/b', '/c', '/d', '/e', '/f'].map((path) => ({ path, message: 'must be x' }));
+    expect(new SchemaViolation('meta', errors).message).toMatch(
+      /^meta does not match its schema: \/a must be x; .*; and 1 more$/,
+    );
+  });
+});
