@@ -22,7 +22,13 @@ export function loadText(text: string, file = 'sample.yaml'): Promise<LoadedWork
   return loadWorkflowFile(file, { reader: memoryReader({ [file]: text }) });
 }
 
-/** What was found, as `line:column severity code`, in order. */
-export function findings({ diagnostics }: Pick<LoadedWorkflowFile, 'diagnostics'>): string[] {
-  return diagnostics.map(({ line, column, severity, code }) => `${line}:${column} ${severity} ${code}`);
+/** What was found, as `line severity code: the text that is underlined`, in order. */
+export function findings({ diagnostics, sources }: Pick<LoadedWorkflowFile, 'diagnostics' | 'sources'>): string[] {
+  return diagnostics.map(({ file, line, column, length, severity, code }) => {
+    const marked = sources
+      .get(file)
+      ?.line(line)
+      ?.slice(column - 1, column - 1 + length);
+    return `${line} ${severity} ${code}: ${marked}`;
+  });
 }

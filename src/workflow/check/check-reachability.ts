@@ -1,4 +1,5 @@
 import { END, RESUME, START } from '../definition.ts';
+import { nearestName } from '../../nearest-name.ts';
 import { listNames } from '../did-you-mean.ts';
 import type { SourceRule } from '../notation/read-rules.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
@@ -20,7 +21,7 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     });
   }
   if (!reduction.isComplete) return;
-  const next = edges(live);
+  const next = edges(live, reduction);
   if (!next.has(START)) {
     report.error('no-start', rulesPath(reduction), `no rule leads on from ${START}, so no thread can begin`, {
       at: 'key',
@@ -52,7 +53,8 @@ export function checkReachability(report: Report, reduction: Reduction): void {
       at(rule),
     );
   }
-  reportNoEnd(report, reduction, next, reached, reachesEnd);
+  // A rule that leads nowhere may be the one that was to lead to the end.
+  if (live.every((rule) => hasEnds(rule, reduction))) reportNoEnd(report, reduction, next, reached, reachesEnd);
 }
 
 function reportNoEnd(
@@ -62,7 +64,10 @@ function reportNoEnd(
   reached: ReadonlySet<string>,
   reachesEnd: ReadonlySet<string>,
 ): void {
+  const isStuck = [...reached].some((name) => isRole(reduction, name) && !next.has(name));
   if (!reachesEnd.has(START)) {
+    // The dead end is the reason, and is reported.
+    if (isStuck) return;
     report.error('no-end', rulesPath(reduction), `no path leads from ${START} to ${END}, so a thread never ends`, {
       hint: 'add a rule to __end__ ($END in a graph)',
       at: 'key',
@@ -88,10 +93,30 @@ function reportNoEnd(
 
 type Edges = Map<string, Set<string>>;
 
-function edges(rules: readonly SourceRule[]): Edges {
+/** Where each rule leads. A mistyped role counts as the one that was meant: the slip is reported, and is one mistake. */
+function edges(rules: readonly SourceRule[], reduction: Reduction): Edges {
   const next: Edges = new Map();
-  for (const { rule } of rules) next.set(rule.from, (next.get(rule.from) ?? new Set()).add(rule.to));
+  const meant = (name: string): string =>
+    isKnown(reduction, name)
+      ? name
+      : (nearestName(
+          name,
+          reduction.roles.map((role) => role.name),
+        ) ?? name);
+  for (const { rule } of rules) {
+    const from = meant(rule.from);
+    next.set(from, (next.get(from) ?? new Set()).add(meant(rule.to)));
+  }
   return next;
+}
+
+function hasEnds({ rule }: SourceRule, reduction: Reduction): boolean {
+  const isBeginning = rule.to === START || rule.to === RESUME;
+  return rule.from !== END && !isBeginning && isKnown(reduction, rule.from) && isKnown(reduction, rule.to);
+}
+
+function isKnown(reduction: Reduction, name: string): boolean {
+  return name === START || name === RESUME || name === END || isRole(reduction, name);
 }
 
 function reversed(next: Edges): Edges {

@@ -7,6 +7,8 @@ import type { Path } from '../source/source-map.ts';
 import { schemaKeywords, schemaLists, schemaMaps, schemaPlaces } from './schema-keywords.ts';
 import type { SchemaShape } from './schema-shape.ts';
 
+const schemaTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+
 /** What templates always see and a field of the same name hides. */
 const taken: Readonly<Record<string, string>> = {
   steps: 'the steps so far',
@@ -50,10 +52,17 @@ async function checkSchema(report: Report, role: SourceRole): Promise<void> {
     await compileSchema(role.role.schema);
   } catch (error) {
     if (!(error instanceof InvalidSchema)) throw error;
-    for (const { path, message } of error.errors) {
-      const at = [...role.schemaPath, ...splitPointer(role.role.schema, path)];
-      const where = path === '' ? '' : `'${path.slice(1).replaceAll('/', '.')}' `;
-      report.error('invalid-schema', at, `the schema of role '${role.name}' is no JSON Schema: ${where}${message}`);
+    // A place that is wrong in several ways (a `type` that is none) is one mistake.
+    const byPath = new Map(error.errors.toReversed().map(({ path, message }) => [path, message]));
+    for (const [path, message] of [...byPath].toReversed()) {
+      const inside = splitPointer(role.role.schema, path);
+      const where = path === '' ? '' : `'${inside.join('.')}' `;
+      report.error(
+        'invalid-schema',
+        [...role.schemaPath, ...inside],
+        `the schema of role '${role.name}' is no JSON Schema: ${where}${message}`,
+        { hint: inside.at(-1) === 'type' ? `a type is one of ${schemaTypes.join(', ')}` : undefined },
+      );
     }
   }
 }

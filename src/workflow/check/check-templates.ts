@@ -47,7 +47,7 @@ async function checkTemplate(
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error;
     report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
-      at: { offset: offsetIn(source, error.line, error.column) },
+      at: placeOfTag(source, offsetIn(source, error.line, error.column)),
     });
   }
 }
@@ -65,7 +65,7 @@ function checkVariable(
   if (root === 'start' && typeof rest[0] === 'string' && !startFields.includes(rest[0])) {
     report.error('unknown-variable', path, `${name} names start.${rest[0]}, which does not exist`, {
       hint: didYouMean(rest[0], startFields),
-      at,
+      at: { ...at, length: root.length + 1 + rest[0].length },
     });
     return;
   }
@@ -106,4 +106,10 @@ function offsetIn(text: string, line: number, column: number): number {
   let start = 0;
   for (let number = 1; number < line; number += 1) start = text.indexOf('\n', start) + 1;
   return start + column - 1;
+}
+
+/** The whole of a tag or an output, so that the eye finds it. */
+function placeOfTag(source: string, offset: number): { offset: number; length: number } {
+  const [tag = ''] = /^\{(?:\{[^}\n]*\}\}|%[^%\n]*%\})/.exec(source.slice(offset)) ?? [];
+  return { offset, length: Math.max(1, tag.length) };
 }
