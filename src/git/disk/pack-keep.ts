@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readdirSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readdirSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
@@ -17,15 +17,21 @@ export class PackKeep {
   readonly path: string;
   #isRemoved = false;
 
-  /** Makes the file. @param packPath the pack's path without its ending */
-  constructor(packPath: string) {
+  /**
+   * Makes the file.
+   *
+   * @param packPath the pack's path without its ending
+   * @param temporaryPath a name in the same folder that `git gc` would clean up
+   */
+  constructor(packPath: string, temporaryPath: string) {
     this.path = `${packPath}.keep`;
-    const descriptor = openSync(this.path, 'wx', 0o644);
-    // Not synced: after a power cut its process has ended and nothing has to be kept any more.
+    // Renamed into place: a keep that does not say whose it is would stay for ever.
+    createFile(temporaryPath, `uwf ${formatIdentity(ownIdentity())}\n`);
     try {
-      writeSync(descriptor, `uwf ${formatIdentity(ownIdentity())}\n`);
-    } finally {
-      closeSync(descriptor);
+      renameSync(temporaryPath, this.path);
+    } catch (error) {
+      removeFile(temporaryPath);
+      throw error;
     }
   }
 
@@ -51,6 +57,19 @@ export function removeStalePackKeeps(folder: string): void {
     // A keep is made before its pack, and the index comes last: without one nobody has ever read that pack.
     if (!names.has(`${base}.idx`)) removeFile(join(folder, `${base}.pack`));
     removeFile(join(folder, name));
+  }
+}
+
+/** Not synced: after a power cut its process has ended and nothing has to be kept any more. */
+function createFile(path: string, text: string): void {
+  const descriptor = openSync(path, 'wx', 0o644);
+  try {
+    writeSync(descriptor, text);
+  } catch (error) {
+    removeFile(path);
+    throw error;
+  } finally {
+    closeSync(descriptor);
   }
 }
 

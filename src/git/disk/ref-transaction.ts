@@ -50,9 +50,9 @@ export class RefTransaction {
   /** Makes the changes, or none; may be called once. Its errors are those of `RefStore.update`. */
   async run(): Promise<void> {
     try {
-      // Before anything is locked: what cannot succeed shall not touch the disk.
-      this.#verify();
       this.#context.records.sweep();
+      // What cannot succeed is refused before anything is written.
+      this.#verify();
       this.#prepare();
       await this.#lock();
       this.#verify();

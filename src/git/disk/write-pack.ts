@@ -36,8 +36,8 @@ export function writePack(folder: string, objects: readonly GitObject[]): PackKe
     made.push(temporaryIndex);
     const name = createHash('sha1').update(pack.checksum).update(unique).digest('hex');
     const path = join(folder, `pack-${name}`);
-    made.push(`${path}.keep`);
-    const keep = new PackKeep(path);
+    const keep = new PackKeep(path, join(folder, `tmp_keep_${unique}`));
+    made.push(keep.path);
     made.push(`${path}.pack`);
     renameSync(temporaryPack, `${path}.pack`);
     made.push(`${path}.idx`);
