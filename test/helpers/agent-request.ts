@@ -17,6 +17,7 @@ export function agentRequest(changes: Partial<AgentRequest> = {}): ObservedReque
     role: 'worker',
     prompt: 'Do the work.\n',
     task: 'Do the work.',
+    edgePrompt: undefined,
     cwd: folder,
     stepDir: folder,
     outputSchema: { type: 'object' },

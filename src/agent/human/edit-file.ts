@@ -6,7 +6,8 @@ const GRACE_MS = 2_000;
 /**
  * Opens a file in a person's editor, at the terminal that this process has, and waits until it is closed.
  *
- * The editor is a shell command as in git's `core.editor`: `code --wait`. It stays in the terminal's foreground group.
+ * The editor is a shell command as in git's `core.editor`: `code --wait`. Only one that needs a shell gets one. It stays
+ * in the terminal's foreground group.
  * Resolves with true when it ended well, with false when it did not or could not be started.
  * @throws the signal's reason when that is aborted
  */
@@ -17,7 +18,8 @@ export async function editFile(
 ): Promise<boolean> {
   const { cwd, env, signal } = options;
   signal.throwIfAborted();
-  const child = spawn('sh', ['-c', `${editor} "$@"`, editor, file], { cwd, env, stdio: 'inherit' });
+  const [program, ...args] = commandOf(editor, file);
+  const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
   let kill: NodeJS.Timeout | undefined;
   const stop = (): void => {
     child.kill('SIGTERM');
@@ -35,4 +37,12 @@ export async function editFile(
     clearTimeout(kill);
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** As in git, a shell is left out where nothing is left for it to do: a signal then reaches the editor itself. */
+function commandOf(editor: string, file: string): [program: string, ...args: string[]] {
+  const words = editor.trim().split(/\s+/u);
+  const [program] = words;
+  const needsShell = program === undefined || program === '' || /[|&;<>()$`\\"'*?[#~=%\n]/u.test(editor);
+  return needsShell ? ['sh', '-c', `${editor} "$@"`, editor, file] : [program, ...words.slice(1), file];
 }

@@ -65,14 +65,17 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
   await writeFile(file, replyFile(start, request));
   const isWell = await editFile(editor, file, request);
   const reply = replyInFile(await readFile(file, 'utf8'));
-  if (!isWell || reply.trim() === '' || reply.trim() === start.trim()) return suspension(request);
+  if (!isWell) return suspension(request, `the editor '${editor}' failed`);
+  if (reply.trim() === '' || reply.trim() === start.trim()) return suspension(request);
   return { kind: 'reply', ...replyOfAnswer(`${reply}\n`, request.outputSchema) };
 }
 
-function suspension({ role, threadId, prompt, outputSchema, attempt }: AgentRequest): AgentReply {
+function suspension(request: AgentRequest, why = ''): AgentReply {
+  const { role, threadId, prompt, outputSchema, attempt } = request;
   const statuses = answerableStatuses(outputSchema).map((status) => `'${status}'`);
   const how = statuses.length < 2 ? '' : ` (the reply may be ${statuses.join(' or ')}, with text below it)`;
-  const again = attempt === 0 ? '' : ': the last one was not accepted';
+  const reasons = [why, attempt === 0 ? '' : 'the last one was not accepted'].filter((text) => text !== '');
+  const again = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
   return {
     kind: 'suspend',
     cause: 'human',

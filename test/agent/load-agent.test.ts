@@ -1,0 +1,137 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import { AgentBroken, AgentConfigInvalid, AgentMissing } from '../../src/agent/agent-errors.ts';
+import { builtInAgents } from '../../src/agent/built-in-agents.ts';
+import { checkAgent, createConfiguredAgent, loadAgentPackage, recordedConfig } from '../../src/agent/load-agent.ts';
+import { assertSchema } from '../../src/schema/validator.ts';
+import { agentRequest, temporaryFolder } from '../helpers/agent-request.ts';
+
+const source = `
+exports.packageDescriptor = { name: 'uwf-agent-mine', version: '1.4.2', capabilities: [], configSchema: { type: 'object' } };
+exports.createAgent = (config) => ({ run: async () => ({ kind: 'reply', text: 'mine: ' + JSON.stringify(config) }) });
+`;
+const esmSource = source.replaceAll(/exports\.(\w+) =/gu, 'export const $1 =');
+
+/** A repository's folder with packages installed in it: files by path under `node_modules`. */
+function repositoryWith(files: Record<string, string>): string {
+  const folder = temporaryFolder();
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, 'node_modules', path);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, text);
+  }
+  return folder;
+}
+
+describe('a built-in agent', () => {
+  test.each(Object.keys(builtInAgents))('%s describes itself, with a schema that is one', async (name) => {
+    const { packageDescriptor } = await loadAgentPackage(`builtin:${name}`, { resolveFrom: '/' });
+    expect(packageDescriptor.name).toBe(`builtin:${name}`);
+    expect(packageDescriptor.configSchema).toHaveProperty('additionalProperties', false);
+    await expect(assertSchema(packageDescriptor.configSchema)).resolves.toBeUndefined();
+  });
+
+  test('that does not exist is named with the one that was meant', async () => {
+    const error = await loadAgentPackage('builtin:comand', { resolveFrom: '/' }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(AgentMissing);
+    expect(error).toMatchObject({ kind: 'agent', hint: "did you mean 'builtin:command'?" });
+    await expect(loadAgentPackage('builtin:constructor', { resolveFrom: '/' })).rejects.toThrow(AgentMissing);
+  });
+});
+
+describe('a package', () => {
+  test.each<[string, string, Record<string, string>]>([
+    ['of CommonJS', 'mine', { 'mine/package.json': '{"main": "main.js"}', 'mine/main.js': source }],
+    ['without an entry', 'mine', { 'mine/package.json': '{}', 'mine/index.js': source }],
+    [
+      'for import alone',
+      'mine',
+      { 'mine/package.json': '{"type": "module", "exports": {"import": "./a.js"}}', 'mine/a.js': esmSource },
+    ],
+    [
+      'with a scope, and conditions within conditions',
+      '@me/mine',
+      {
+        '@me/mine/package.json':
+          '{"exports": {".": {"browser": "./no.js", "node": {"require": "./no.js", "default": "./a.mjs"}}}}',
+        '@me/mine/a.mjs': esmSource,
+      },
+    ],
+  ])('%s is taken from the repository', async (_, name, files) => {
+    const resolveFrom = join(repositoryWith(files), 'sub', 'folder');
+    const { packageDescriptor } = await loadAgentPackage(name, { resolveFrom });
+    expect(packageDescriptor.version).toBe('1.4.2');
+  });
+
+  test('that is not installed says how to install it', async () => {
+    await expect(loadAgentPackage('uwf-agent-none', { resolveFrom: temporaryFolder() })).rejects.toMatchObject({
+      code: 'agent-missing',
+      hint: expect.stringContaining('npm install uwf-agent-none'),
+    });
+  });
+
+  test.each(['../elsewhere', '/etc/passwd', 'a/b', '', '.hidden'])('is never %j: that is no name', async (name) => {
+    await expect(loadAgentPackage(name, { resolveFrom: '/' })).rejects.toThrow(/is not the name of an agent package/u);
+  });
+
+  test('that makes no agents is not one', async () => {
+    const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': 'exports.createAgent = 1' });
+    await expect(loadAgentPackage('mine', { resolveFrom })).rejects.toThrow(/makes no agents/u);
+  });
+
+  test('that fails while it is loaded is broken, not missing', async () => {
+    const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': 'throw new Error("too old")' });
+    await expect(loadAgentPackage('mine', { resolveFrom })).rejects.toThrow(AgentBroken);
+    await expect(loadAgentPackage('mine', { resolveFrom })).rejects.toThrow(/too old/u);
+  });
+
+  test('of a version that will not do is missing', async () => {
+    const resolveFrom = repositoryWith({ 'mine/package.json': '{"version": "1.4.2"}', 'mine/index.js': source });
+    await expect(loadAgentPackage('mine', { resolveFrom, version: '^1.2.0' })).resolves.toBeDefined();
+    await expect(loadAgentPackage('mine', { resolveFrom, version: '^2.0.0' })).rejects.toThrow('1.4.2, and ^2.0.0');
+    await expect(loadAgentPackage('mine', { resolveFrom, version: 'newest' })).rejects.toThrow(/not understood/u);
+  });
+});
+
+describe('the configuration', () => {
+  const resolveFrom = '/top';
+
+  test('that is good makes an agent', async () => {
+    const replies = { worker: ['hello'] };
+    const binding = { name: 'me', package: 'builtin:scripted', config: { replies } };
+    const { agent, record } = await createConfiguredAgent(binding, { resolveFrom });
+    expect(await agent.run(agentRequest())).toEqual({ kind: 'reply', text: 'hello' });
+    expect(record).toEqual({ name: 'me', package: 'builtin:scripted', version: '1.0.0', config: {} });
+  });
+
+  test.each([
+    ['builtin:command', { argv: 'npm test' }, 'agents.tests.config.argv must be array'],
+    ['builtin:command', {}, "agents.tests.config must have the property 'argv'"],
+    ['builtin:command', { argv: ['npm'], env: { CI: 1 } }, 'agents.tests.config.env.CI must be string'],
+    ['builtin:command', { argv: ['npm'], statuses: { ok: 'x' } }, 'agents.tests.config'],
+    ['builtin:workflow', { workflow: 'develop', status: {} }, "must not have the property 'status'"],
+    ['builtin:scripted', { replies: {}, file: 'x' }, 'agents.tests.config'],
+    ['builtin:human', { editor: '' }, 'agents.tests.config.editor'],
+  ])('of %s that is not good names the key: %j', async (reference, config, words) => {
+    const binding = { name: 'tests', package: reference, config, declaredAt: '.uwf/config.yaml:3:5' };
+    const error = await createConfiguredAgent(binding, { resolveFrom }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(AgentConfigInvalid);
+    expect(error).toHaveProperty('message', expect.stringContaining(words));
+    expect(error).toHaveProperty('hint', expect.stringContaining('.uwf/config.yaml:3:5'));
+  });
+
+  test('has its paths start at the top of the repository, and is recorded without them', async () => {
+    const binding = { name: 'me', package: 'builtin:scripted', config: { file: 'replies.yaml' } };
+    const { config, record } = await checkAgent(binding, { resolveFrom });
+    expect(config).toEqual({ file: '/top/replies.yaml' });
+    expect(record.config).toEqual({});
+  });
+
+  test('is recorded only where its schema says so', () => {
+    const recorded = { type: 'string', 'x-uwf-record': true };
+    const schema = { properties: { model: recorded, key: { type: 'string' }, absent: recorded, toString: recorded } };
+    expect(recordedConfig(schema, { model: 'small', key: 'secret', other: 1 })).toEqual({ model: 'small' });
+  });
+});
