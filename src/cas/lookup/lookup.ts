@@ -12,10 +12,14 @@ import type { NamedSegment, SegmentStore } from './segment-store.ts';
 /** A node that the lookup knows of. Whether the blob is there, and is that node, is for the reader to check. */
 export type Candidate = { hash: NodeHash; oid: ObjectId };
 
+/** Records of the nodes and commits that were read, and the commits at which reading stopped because they are known. */
+type Collected = { nodes: Buffer[]; commits: Buffer[]; covered: ObjectId[] };
+
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
 /** Nodes put and not yet taken in. They can be dropped again, so segments, which forget nothing, leave them out. */
 const volatileRef = /^refs\/uwf\/(?:scratch\/.+|pins)$/;
 const maxSegments = 8;
+const maxAttempts = 10;
 
 /**
  * Knows for every node of a repository which blobs claim to be it.
@@ -69,19 +73,9 @@ export class Lookup {
    */
   rebuild(): Promise<{ commits: number; nodes: number }> {
     const rebuild = this.#turn.then(async () => {
+      this.#forget();
       const found = await this.#collect([]);
-      const bytes = encodeSegment(found.nodes, found.commits);
-      const name = this.#add(bytes);
-      // Also those that others wrote meanwhile: they may stand on a segment that is removed here, and what they knew
-      // is found again at the next search.
-      for (const store of [this.#store, this.#memory]) {
-        store.remove(
-          store
-            .list()
-            .map((segment) => segment.name)
-            .filter((other) => other !== name),
-        );
-      }
+      this.#add(encodeSegment(found.nodes, found.commits));
       const hashes = new Set(found.nodes.map((record) => record.readBigUInt64BE(0)));
       return { commits: found.commits.length, nodes: hashes.size };
     });
@@ -94,22 +88,40 @@ export class Lookup {
   }
 
   async #takeInNew(): Promise<void> {
-    const found = await this.#collect(this.#segments());
-    if (found.commits.length === 0) return;
-    this.#add(encodeSegment(found.nodes, found.commits));
-    this.#merge();
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const found = await this.#collect(this.#segments());
+      if (found.commits.length === 0) return;
+      const name = this.#add(encodeSegment(found.nodes, found.commits));
+      // A rebuild in another process may have removed what this segment stands on. Left alone, it would hide that its
+      // ancestors are unknown.
+      const segments = this.#segments();
+      if (found.covered.every((id) => isCovered(segments, id))) return this.#merge();
+      this.#store.remove([name]);
+      this.#memory.remove([name]);
+    }
+  }
+
+  /** Removes all segments, those too that others write meanwhile on top of what is being removed. */
+  #forget(): void {
+    for (let attempt = 1; attempt <= maxAttempts && this.#segments().length > 0; attempt++) {
+      for (const store of [this.#store, this.#memory]) store.remove(store.list().map(({ name }) => name));
+    }
   }
 
   /** Reads all commits from the tips down to those that the given segments cover. */
-  async #collect(segments: readonly NamedSegment[]): Promise<{ nodes: Buffer[]; commits: Buffer[] }> {
+  async #collect(segments: readonly NamedSegment[]): Promise<Collected> {
     const nodes: Buffer[] = [];
     const commits: Buffer[] = [];
+    const covered: ObjectId[] = [];
     const met = new Set<ObjectId>();
     const pending = await this.#tips();
     for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
       if (met.has(id)) continue;
       met.add(id);
-      if (segments.some(({ segment }) => segment.covers(id))) continue;
+      if (isCovered(segments, id)) {
+        covered.push(id);
+        continue;
+      }
       const commit = await this.#readCommit(id);
       if (commit === undefined) continue;
       commits.push(Buffer.from(id, 'hex'));
@@ -118,14 +130,15 @@ export class Lookup {
       for (const { hash, oid } of commit.entries) nodes.push(encodeNodeRecord(hash, oid));
       pending.push(...commit.parents);
     }
-    return { nodes, commits };
+    return { nodes, commits, covered };
   }
 
   async #readCommit(id: ObjectId): Promise<Awaited<ReturnType<typeof readCommitNodes>> | undefined> {
     try {
       return await readCommitNodes(this.#repository, id);
     } catch (error) {
-      // The end of a shallow history, or a thread that was removed and collected while we were reading.
+      // The end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
+      // while we were reading.
       if (error instanceof ObjectMissing) return undefined;
       throw error;
     }
@@ -170,6 +183,10 @@ export class Lookup {
       // Too many segments are slower, not wrong.
     }
   }
+}
+
+function isCovered(segments: readonly NamedSegment[], id: ObjectId): boolean {
+  return segments.some(({ segment }) => segment.covers(id));
 }
 
 function encodeNodeRecord(hash: NodeHash, oid: ObjectId): Buffer {

@@ -149,6 +149,31 @@ describe('the lookup on disk', () => {
     }
   });
 
+  test('knows what lies behind a commit even if it was deleted while that commit was taken in', async () => {
+    const { temporary, repository, folder } = await onDisk();
+    await append(repository, 'a');
+    await repositoryNodes(repository).find(textNode('a').hash);
+    await append(repository, 'b');
+    const other = await temporary.open();
+    let isDeleted = false;
+    const disturbed: Repository = {
+      ...other,
+      objects: {
+        has: (id) => other.objects.has(id),
+        write: (objects) => other.objects.write(objects),
+        close: () => other.objects.close(),
+        read: (id) => {
+          // The first read is that of the new commit: what it stands on has been looked up by then.
+          if (!isDeleted) rmSync(folder, { recursive: true });
+          isDeleted = true;
+          return other.objects.read(id);
+        },
+      },
+    };
+    expect(await repositoryNodes(disturbed).find(textNode('b').hash)).toBeDefined();
+    expect(await repositoryNodes(await temporary.open()).find(textNode('a').hash)).toBeDefined();
+  });
+
   test('merges its segments, and still finds everything', async () => {
     const { temporary, repository, folder } = await onDisk();
     const nodes = repositoryNodes(repository);
