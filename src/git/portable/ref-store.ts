@@ -72,7 +72,7 @@ export class PortableRefStore implements RefStore {
       if (value === null) deletions.add(name);
       else writes.push({ name, value });
     }
-    for (const { name } of writes) await this.#assertNoConflict(name, names, packed);
+    for (const { name } of writes) await this.#assertNoConflict(name, writes, packed);
     await this.#apply(writes, deletions);
   }
 
@@ -116,20 +116,18 @@ export class PortableRefStore implements RefStore {
     }
   }
 
-  /** Names of the same transaction conflict too, even when one of them is being deleted: git sees it so. */
+  /** What the same transaction deletes is in the way too: git's own transactions see it so. */
   async #assertNoConflict(
     name: RefName,
-    edited: ReadonlySet<string>,
+    writes: readonly { name: RefName }[],
     packed: ReadonlyMap<string, ObjectId>,
   ): Promise<void> {
     for (let slash = name.lastIndexOf('/'); slash > 'refs'.length; slash = name.lastIndexOf('/', slash - 1)) {
       const parent = parseRefName(name.slice(0, slash));
-      if (edited.has(parent) || (await this.#stored(parent, packed)) !== undefined) {
-        throw new RefNameConflict(name, parent);
-      }
+      if ((await this.#stored(parent, packed)) !== undefined) throw new RefNameConflict(name, parent);
     }
-    const below = [...edited].find((other) => other.startsWith(`${name}/`)) ?? (await this.list(`${name}/`))[0]?.name;
-    if (below !== undefined) throw new RefNameConflict(name, below);
+    const below = [...writes, ...(await this.list(`${name}/`))].find((other) => other.name.startsWith(`${name}/`));
+    if (below !== undefined) throw new RefNameConflict(name, below.name);
   }
 
   async #follow(

@@ -1,7 +1,8 @@
-import nodeFs, { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import nodeFs, { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { StorageFull, StorageReadOnly } from '../../../src/git/object-errors.ts';
+import { CorruptObject, StorageFull, StorageReadOnly } from '../../../src/git/object-errors.ts';
 import { hashObject, parseObjectId } from '../../../src/git/object-id.ts';
 import type { ObjectId } from '../../../src/git/object-id.ts';
 import { openPortableRepository } from '../../../src/git/portable/open-portable-repository.ts';
@@ -191,6 +192,52 @@ describe('beside what git leaves and does', () => {
       for (const head of heads) expect((await readCommit(repository.objects, head)).tree).toBeDefined();
     }
     expectCleanFsck(on.dir);
+  });
+
+  test('an object is found whose pack a repack took away between the look at the index and at the pack', async () => {
+    const on = createTemporaryRepository();
+    const plain = await openPortableRepository({ fs: nodeFs, dir: on.dir });
+    const head = await appendCommit(plain, thread, 'packed twice');
+    on.git('repack', '-adq');
+    await appendCommit(plain, thread, 'makes the next pack another one');
+    let repacks = 0;
+    const fs = fsWith({
+      readFile: async (...args: Parameters<typeof nodeFs.promises.readFile>) => {
+        if (String(args[0]).endsWith('.pack') && repacks === 0) {
+          repacks += 1;
+          on.git('repack', '-adq');
+        }
+        return nodeFs.promises.readFile(...args);
+      },
+    });
+    const repository = await openPortableRepository({ fs, dir: on.dir });
+    expect((await readCommit(repository.objects, head)).message).toBe('packed twice\n');
+    expect(repacks).toBe(1);
+  });
+
+  test('an object is refused that an index gives out for another one', async () => {
+    const on = createTemporaryRepository();
+    runGit(on.dir, ['hash-object', '-w', '--stdin'], 'honest');
+    const packs = join(on.dir, '.git/objects/pack');
+    const honest = runGit(on.dir, ['hash-object', '--stdin'], 'honest');
+    const name = runGit(on.dir, ['pack-objects', '-q', join(packs, 'pack')], `${honest}\n`);
+    on.git('prune-packed');
+    const path = join(packs, `pack-${name}.idx`);
+    const index = readFileSync(path);
+    // The last digits of the only id in it: its place in the fan-out stays as it is.
+    const at = index.indexOf(Buffer.from(honest, 'hex')) + 19;
+    index[at]! ^= 0xff;
+    createHash('sha1')
+      .update(index.subarray(0, -20))
+      .digest()
+      .copy(index, index.length - 20);
+    rmSync(path);
+    writeFileSync(path, index);
+    const forged = parseObjectId(index.subarray(at - 19, at + 1).toString('hex'));
+    const repository = await openPortableRepository({ fs: nodeFs, dir: on.dir });
+    const read = repository.objects.read(forged);
+    await expect(read).rejects.toThrow(CorruptObject);
+    await expect(read).rejects.toThrow(honest);
   });
 
   test('an object that is there already is as new as one just written, so that git gc keeps it', async () => {
