@@ -121,7 +121,7 @@ function write(value: JsonValue, newline: string): string {
     return `[${value.map((item) => inner + write(item, inner)).join(',')}${newline}]`;
   }
   // Without arguments `sort` compares UTF-16 code units, as RFC 8785 asks for.
-  const keys = Object.keys(value).sort();
+  const keys = Object.keys(value).toSorted();
   if (keys.length === 0) return '{}';
   const members = keys.map((key) => `${inner}${JSON.stringify(key)}: ${write(memberOf(value, key), inner)}`);
   return `{${members.join(',')}${newline}}`;

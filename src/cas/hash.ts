@@ -51,11 +51,6 @@ export function prepareHashing(): Promise<void> {
   return preparing;
 }
 
-/** Tells whether hashing can be done without waiting. */
-export function isHashingPrepared(): boolean {
-  return xxhash !== undefined;
-}
-
 /**
  * Computes XXH64 (seed 0) of some bytes, as an unsigned number of 64 bits.
  *

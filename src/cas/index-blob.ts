@@ -32,7 +32,7 @@ export class InvalidIndex extends UwfError {
  * @throws {InvalidIndex} if a path is empty, holds a line end or is listed twice
  */
 export function formatIndex(entries: readonly IndexEntry[]): string {
-  const sorted = [...entries].sort(compareEntries);
+  const sorted = entries.toSorted(compareEntries);
   const text = sorted.map((entry) => `${entry.hash} ${entry.oid} ${entry.path}\n`).join('');
   parseIndex(text);
   return text;

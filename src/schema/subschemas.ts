@@ -28,7 +28,7 @@ export function* subschemas(schema: JsonValue): Generator<JsonObject> {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (!isJsonObject(next)) continue;
     yield next;
-    pending.push(...directSubschemas(next).reverse());
+    pending.push(...directSubschemas(next).toReversed());
   }
 }
 

@@ -33,7 +33,7 @@ export async function* walk(
 ): AsyncGenerator<WalkedNode> {
   const source: NodeSource = sourceOf(nodes);
   const seen = new Set<NodeHash>();
-  const pending = (typeof roots === 'string' ? [roots] : [...roots]).reverse();
+  const pending = (typeof roots === 'string' ? [roots] : [...roots]).toReversed();
   for (let hash = pending.pop(); hash !== undefined; hash = pending.pop()) {
     if (seen.has(hash)) continue;
     seen.add(hash);
@@ -41,7 +41,7 @@ export async function* walk(
     yield { ...node, typeName: typeNameOf(node.type) };
     if ((await options.isBoundary?.(node)) === true) continue;
     const links = await linksOf(source, node);
-    for (const link of links.reverse()) if (!seen.has(link.hash)) pending.push(link.hash);
+    for (const link of links.toReversed()) if (!seen.has(link.hash)) pending.push(link.hash);
   }
 }
 

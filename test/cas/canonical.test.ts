@@ -1,5 +1,5 @@
 import vm from 'node:vm';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assertJsonValue, canonicalJson, MAX_DEPTH, NotJson, pointer } from '../../src/cas/canonical.ts';
 import type { JsonValue } from '../../src/json.ts';
@@ -47,7 +47,7 @@ describe('canonical JSON', () => {
         const object: JsonValue = Object.fromEntries(keys.map((key) => [key, 1]));
         const lines = canonicalJson(object).trimEnd().split('\n').slice(1, -1);
         const written = lines.map((line) => String(JSON.parse(line.trim().replace(/: 1,?$/, ''))));
-        expect(written).toEqual([...keys].sort(byCodeUnits));
+        expect(written).toEqual([...keys].toSorted(byCodeUnits));
       }),
     );
   });
@@ -74,7 +74,7 @@ describe('canonical JSON', () => {
     [9.999999999999997e22, '9.999999999999997e+22'],
     [1e23, '1e+23'],
     [0.000001, '0.000001'],
-    [333333333.33333329, '333333333.3333333'],
+    [Number('333333333.33333329'), '333333333.3333333'],
   ])('writes the number %d as RFC 8785 does', (number, text) => {
     expect(canonicalJson(number)).toBe(`${text}\n`);
   });
@@ -112,7 +112,7 @@ describe('a value that cannot be stored', () => {
     ['a symbol', Symbol('x'), ''],
     ['half a surrogate pair', { s: 'a\ud800' }, '/s'],
     ['half a surrogate pair in a key', { '\udc00': 1 }, '/\udc00'],
-    ['a hole', { list: [1, , 3] }, '/list'],
+    ['a hole', { list: Array(1) }, '/list'],
     ['a list with keys', listWithKey, ''],
     ['a date', { at: new Date(0) }, '/at'],
     ['a map', new Map(), ''],

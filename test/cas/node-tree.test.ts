@@ -4,6 +4,7 @@ import { readCommitIndex, readCommitNodes, readNodeAt } from '../../src/cas/comm
 import { InvalidIndex } from '../../src/cas/index-blob.ts';
 import { HashMismatch } from '../../src/cas/node.ts';
 import { PathTaken, writeNodeTree } from '../../src/cas/node-tree.ts';
+import { UwfError } from '../../src/errors.ts';
 import { ObjectBatch } from '../../src/git/object-batch.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { createMemoryRepository, expectCleanMemory } from '../helpers/memory-repository.ts';
@@ -31,7 +32,7 @@ describe('a tree of nodes', () => {
     ]);
     expect(temporary.git('show', `${id}:output.md`)).toBe('a');
     const lines = temporary.git('show', `${id}:index`).split('\n');
-    expect(lines).toEqual([...lines].sort());
+    expect(lines).toEqual([...lines].toSorted());
     for (const line of lines) {
       const [, oid, path] = line.split(' ');
       expect(temporary.git('rev-parse', `${id}:${path}`)).toBe(oid);
@@ -47,8 +48,8 @@ describe('a tree of nodes', () => {
     ['a file at the place of the index', ['index']],
   ])('cannot have %s', (_, paths) => {
     const files = paths.map((path, at) => ({ path, node: textNode(`${at}`) }));
-    expect(() => writeNodeTree(new ObjectBatch(), files)).toThrow();
-    expect(() => writeNodeTree(new ObjectBatch(), files.toReversed())).toThrow();
+    expect(() => writeNodeTree(new ObjectBatch(), files)).toThrow(UwfError);
+    expect(() => writeNodeTree(new ObjectBatch(), files.toReversed())).toThrow(UwfError);
   });
 
   test('names the path that is taken', () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CONTENT_TYPE, META_SCHEMA } from '../../src/cas/frozen-types.ts';
 import { hashNode, parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';

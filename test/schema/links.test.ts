@@ -58,6 +58,7 @@ describe('a schema leads to links through', () => {
     ['oneOf', { properties: { x: { oneOf: [{ type: 'number' }, link] } } }, { x: a }, [a]],
     [
       'if, then and else',
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
       { if: { properties: { x: link } }, then: { properties: { y: link } }, else: { properties: { z: link } } },
       { x: a, y: b, z: c },
       [a, b, c],

@@ -88,7 +88,7 @@ describe('a walk', () => {
     for (let number = 2; number <= 10_000; number++) {
       const ancestors = steps
         .slice(-11)
-        .reverse()
+        .toReversed()
         .map(({ hash }) => hash);
       const step = encodeNode(builtIn['thread-step'], {
         ...payload,

@@ -165,7 +165,7 @@ export class Lookup {
   /** Merges the smaller segments once there are many; a large one is only touched when the rest has grown to half of it. */
   #merge(): void {
     const size = ({ segment }: NamedSegment): number => segment.nodeCount + segment.commitCount;
-    const segments = [...this.#store.list()].sort((a, b) => size(a) - size(b));
+    const segments = this.#store.list().toSorted((a, b) => size(a) - size(b));
     if (segments.length <= maxSegments) return;
     let sum = 0;
     const sums = segments.map((segment) => (sum += size(segment)));

@@ -1,3 +1,4 @@
+import type { UwfError } from '../../errors.ts';
 import { CorruptObject } from '../../git/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readNodeAt } from '../commit-nodes.ts';
@@ -41,7 +42,7 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
           return lookup.known(bits, bits);
         },
       ];
-      let refused: unknown;
+      let refused: UwfError | undefined;
       for (const candidates of places) {
         const choice = await choose(repository, hash, await candidates());
         if (choice.node !== undefined) return choice.node;
@@ -56,7 +57,7 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
       const candidates = [...lookup.known(low, high), ...(await lookup.unclaimed(low, high))];
       const present = new Set<NodeHash>();
       for (const { hash, oid } of candidates) if (await repository.objects.has(oid)) present.add(hash);
-      return [...present].sort();
+      return [...present].toSorted();
     },
   };
 }
@@ -81,9 +82,9 @@ async function choose(
   repository: Repository,
   hash: NodeHash,
   candidates: readonly Candidate[],
-): Promise<{ node: StoredNode | undefined; refused: unknown }> {
+): Promise<{ node: StoredNode | undefined; refused: UwfError | undefined }> {
   const oids = new Set(candidates.map(({ oid }) => oid));
-  let refused: unknown;
+  let refused: UwfError | undefined;
   let chosen: StoredNode | undefined;
   for (const oid of oids) {
     if (!(await repository.objects.has(oid))) continue;

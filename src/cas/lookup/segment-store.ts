@@ -106,7 +106,7 @@ function nameOf(bytes: Buffer): string {
 
 function listFolder(folder: string): string[] {
   try {
-    return fs.readdirSync(folder).sort();
+    return fs.readdirSync(folder).toSorted();
   } catch {
     // Not made yet, or not readable: what is not there is worked out again from the refs.
     return [];

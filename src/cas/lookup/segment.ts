@@ -101,7 +101,7 @@ export function splitRecords(bytes: Buffer, size: number): Buffer[] {
 }
 
 function sortedRecords(records: readonly Buffer[]): Buffer[] {
-  const sorted = [...records].sort((a, b) => Buffer.compare(a, b));
+  const sorted = records.toSorted((a, b) => Buffer.compare(a, b));
   return sorted.filter((record, index) => index === 0 || !sorted[index - 1]?.equals(record));
 }
 

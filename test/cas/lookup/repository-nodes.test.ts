@@ -67,7 +67,7 @@ describe.each([
     const texts = Array.from({ length: 64 }, (_, at) => `text ${at}`);
     for (const text of texts.slice(0, 40)) await append(repository, text);
     await putScratch(repository, parseRefName('refs/uwf/pins'), { nodes: texts.slice(40).map(textNode), types: [] });
-    const hashes = texts.map((text) => textNode(text).hash).sort();
+    const hashes = texts.map((text) => textNode(text).hash).toSorted();
     const nodes = repositoryNodes(repository);
     for (const first of '0123456789ABCDEF') {
       const expected = hashes.filter((hash) => hash.startsWith(first));

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base32 } from '../../../src/cas/hash.ts';
 import { COMMIT_SIZE, encodeSegment, NODE_SIZE, Segment, splitRecords } from '../../../src/cas/lookup/segment.ts';
