@@ -203,7 +203,7 @@ describe('beside what git leaves and does', () => {
     let repacks = 0;
     const fs = fsWith({
       readFile: async (...args: Parameters<typeof nodeFs.promises.readFile>) => {
-        if (String(args[0]).endsWith('.pack') && repacks === 0) {
+        if (typeof args[0] === 'string' && args[0].endsWith('.pack') && repacks === 0) {
           repacks += 1;
           on.git('repack', '-adq');
         }
