@@ -1,0 +1,81 @@
+import { loadAgentPackage } from '../../../agent/load-agent.ts';
+import { builtInAgents } from '../../../agent/built-in-agents.ts';
+import { loadConfig } from '../../../engine/config.ts';
+import { isJsonObject, type JsonObject } from '../../../json.ts';
+import { nearestName } from '../../../nearest-name.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { openToRead } from '../../open-repository.ts';
+import type { Output } from '../../output/output.ts';
+import { formatFacts } from '../../output/table.ts';
+import { oneLine } from '../../output/width.ts';
+import { UsageError } from '../../usage-error.ts';
+
+export const command: Command = defineCommand({
+  summary: 'show an agent and what it can be told',
+  description: `Shows a configured agent, or a package that makes agents: what it can do, and what its 'config' may say.`,
+  arguments: [{ name: 'agent', summary: 'its name in the configuration, or a package', candidates: 'agent' }],
+  options: {},
+  json: {
+    shape: 'object',
+    fields: {
+      name: 'its name here; null for a package',
+      package: 'what makes it',
+      version: "the package's version",
+      capabilities: 'what it can do',
+      config: 'how it is configured here, or null',
+      configSchema: 'the JSON Schema of its config',
+    },
+  },
+  examples: [
+    { command: 'uwf agent show tests', comment: 'one that is configured here' },
+    { command: 'uwf agent show builtin:command', comment: 'one that uwf brings along' },
+  ],
+  async run({ args, cli, out }) {
+    const repository = await openToRead(cli);
+    const { agents } = await loadConfig(repository);
+    const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
+    const isPackage = /^builtin:|[/]/.test(args.agent);
+    if (binding === undefined && !isPackage) throw unknownAgent(args.agent, Object.keys(agents));
+    const reference = binding?.package ?? args.agent;
+    const resolveFrom = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
+    const { packageDescriptor } = await loadAgentPackage(reference, {
+      resolveFrom,
+      ...(binding?.version !== undefined && { version: binding.version }),
+    });
+    const { version, capabilities, configSchema } = packageDescriptor;
+    const name = binding?.name ?? null;
+    const config = binding?.config ?? null;
+    await out.result({ name, package: reference, version, capabilities, config, configSchema }, () =>
+      [
+        formatFacts([
+          ['agent', name && out.paint.name(name)],
+          ['package', `${reference} ${out.paint.quiet(version)}`],
+          ['can', capabilities.join(', ')],
+          ['declared', binding?.declaredAt],
+          ['config', config && JSON.stringify(config)],
+        ]),
+        describeConfig(configSchema, out),
+      ].join('\n\n'),
+    );
+  },
+});
+
+function describeConfig(schema: JsonObject, { paint }: Output): string {
+  const { properties, required } = schema;
+  const names = new Set(Array.isArray(required) ? required : []);
+  const facts = Object.entries(isJsonObject(properties) ? properties : {}).map(([name, property]) => {
+    const about = isJsonObject(property) && typeof property['description'] === 'string' ? property['description'] : '-';
+    return [`  ${paint.name(name)}${names.has(name) ? ' (needed)' : ''}`, oneLine(about)] as const;
+  });
+  return facts.length === 0 ? 'its config says nothing' : `${paint.title('its config may say')}\n${formatFacts(facts)}`;
+}
+
+function unknownAgent(name: string, configured: readonly string[]): UsageError {
+  const builtIns = Object.keys(builtInAgents).map((agent) => `builtin:${agent}`);
+  const known = [...configured, ...builtIns];
+  const near = nearestName(name, known);
+  return new UsageError(
+    `no agent '${name}' is configured here`,
+    near === undefined ? `there is ${known.join(', ')}` : `did you mean '${near}'?`,
+  );
+}

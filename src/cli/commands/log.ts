@@ -1,0 +1,110 @@
+import { describeThread, type ThreadView } from '../../engine/describe.ts';
+import { isOver } from '../../thread/thread-status.ts';
+import { getThread, listPointers, type ThreadPointer } from '../../thread/find-thread.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import { defineCommand, type Command } from '../command.ts';
+import { readingContext } from '../engine-here.ts';
+import { parseCount } from '../input/parse-value.ts';
+import { formatLong, formatShort } from '../log/format-entry.ts';
+import { drawGraph } from '../log/graph.ts';
+import { logFields, readLog, type LogEntry } from '../log/log-entry.ts';
+import { openToRead } from '../open-repository.ts';
+import type { Output } from '../output/output.ts';
+import { paintStatus } from '../output/palette.ts';
+
+type Style = { isShort: boolean; isGraph: boolean; most: number };
+
+export const command: Command = defineCommand({
+  summary: 'tell the story of a thread',
+  description: `Shows the commits of a thread, newest first, as 'git log' would: what was asked, who did what, what it waited for, how
+it ended. Without a thread it is the one that was started last.
+
+What it shows is git's own history: 'git log --first-parent refs/threads/<thread>' (refs/history/<date>/<thread> for one that is
+over) tells the same without uwf.`,
+  arguments: [
+    { name: 'thread', summary: "the thread's id, or its first characters", isOptional: true, candidates: 'thread' },
+  ],
+  options: {
+    limit: { short: 'n', value: '<n>', summary: 'at most so many entries', parse: parseCount },
+    oneline: { summary: 'one line for each entry' },
+    graph: { summary: 'draw the threads that were called beside the line of their caller' },
+    all: { short: 'a', summary: 'every thread, the newest first' },
+  },
+  json: { shape: 'list', fields: logFields },
+  examples: [
+    { command: 'uwf log', comment: 'what the last thread did' },
+    { command: 'uwf log 01KAM4 --oneline -n 10', comment: 'its last ten steps in short' },
+    { command: 'uwf log 01KAM4 --graph', comment: 'with its sub-workflows' },
+  ],
+  async run({ args, options, cli, out }) {
+    const repository = await openToRead(cli);
+    const pointers = await chooseThreads(repository, args.thread, options.all);
+    const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity };
+    if (out.isJson) {
+      const entries: object[] = [];
+      for (const { id, head } of pointers)
+        entries.push(...(await collect(repository, head, style.most)).map((entry) => ({ thread: id, ...entry })));
+      await out.result(entries, () => '');
+      return;
+    }
+    const stories: string[] = [];
+    for (const pointer of pointers) stories.push(await tell(repository, pointer, out, style));
+    await out.result([], () => stories.join(style.isShort || style.isGraph ? '\n' : '\n\n'));
+    if (pointers.length === 0) out.hint("there are no threads yet; 'uwf run <workflow> -p <prompt>' starts one");
+  },
+});
+
+async function chooseThreads(
+  repository: Repository,
+  thread: string | undefined,
+  isAll: boolean,
+): Promise<ThreadPointer[]> {
+  if (thread !== undefined) return [await getThread(repository, thread)];
+  const newestFirst = (await listPointers(repository)).toReversed();
+  return isAll ? newestFirst : newestFirst.slice(0, 1);
+}
+
+async function collect(repository: Repository, head: ObjectId, most: number): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  for await (const { entry } of readLog(repository, head)) {
+    entries.push(entry);
+    if (entries.length >= most) break;
+  }
+  return entries;
+}
+
+async function tell(repository: Repository, pointer: ThreadPointer, out: Output, style: Style): Promise<string> {
+  const view = await describeThread(readingContext(repository), pointer.id);
+  const { paint } = out;
+  const title = `thread ${paint.id(view.thread)} (${paintStatus(paint, view.status)}, workflow ${paint.name(view.workflow)})`;
+  if (style.isGraph) {
+    const lines: string[] = [title];
+    let count = 0;
+    for await (const { line, entry } of drawGraph(
+      repository,
+      pointer.head,
+      paint,
+      await openChildren(repository, view),
+    )) {
+      if (entry !== undefined && (count += 1) > style.most) break;
+      lines.push(line);
+    }
+    return lines.join('\n');
+  }
+  const entries = await collect(repository, pointer.head, style.most);
+  if (style.isShort) return [title, ...entries.map((entry) => formatShort(entry, paint))].join('\n');
+  const position = ` (head of ${paint.id(view.thread)}: ${paintStatus(paint, view.status)})`;
+  return entries.map((entry, index) => formatLong(entry, paint, index === 0 ? position : '')).join('\n\n');
+}
+
+/** The heads of the threads that this one called and that are not part of its history yet. */
+async function openChildren(repository: Repository, view: ThreadView): Promise<ObjectId[]> {
+  if (isOver(view.status)) return [];
+  const heads: ObjectId[] = [];
+  for (const child of view.children) {
+    const described = await describeThread(readingContext(repository), child);
+    if (!isOver(described.status)) heads.push(described.head);
+  }
+  return heads;
+}

@@ -1,0 +1,98 @@
+import { listThreads, type ThreadSummary } from '../../../engine/describe.ts';
+import { getThread } from '../../../thread/find-thread.ts';
+import type { ThreadStatus } from '../../../thread/thread-status.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { readingContext } from '../../engine-here.ts';
+import { parseCount, parseMoment } from '../../input/parse-value.ts';
+import { openToRead } from '../../open-repository.ts';
+import { paintStatus } from '../../output/palette.ts';
+import { formatTable } from '../../output/table.ts';
+import { formatAgo } from '../../output/time.ts';
+
+const statuses = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
+
+export const command: Command = defineCommand({
+  summary: 'list threads, those that wait for you first',
+  description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.`,
+  arguments: [],
+  options: {
+    all: { short: 'a', summary: 'list those that are over as well' },
+    status: {
+      value: '<status>',
+      summary: `only threads with this status; several with commas`,
+      isRepeatable: true,
+      candidates: statuses,
+    },
+    workflow: { value: '<name>', summary: 'only threads of this workflow', candidates: 'workflow' },
+    since: { value: '<when>', summary: 'only threads started since then: 2d, 2026-11-21', parse: parseMoment },
+    until: { value: '<when>', summary: 'only threads started before then', parse: parseMoment },
+    limit: { short: 'n', value: '<n>', summary: 'at most so many', parse: parseCount },
+    cursor: { value: '<thread>', summary: 'go on after this thread, the last of the list before' },
+  },
+  json: {
+    shape: 'list',
+    fields: {
+      thread: 'its id',
+      status: `one of ${statuses.join(', ')}`,
+      workflow: "its workflow's name",
+      startedAt: 'when it started',
+      head: 'the commit that it is at',
+      endedAt: 'when it ended, or null',
+      prompt: 'the first line of its prompt',
+      steps: 'how many steps it has',
+      nextRole: 'who is next; null while it waits or is over',
+    },
+  },
+  examples: [
+    { command: 'uwf thread list', comment: 'what goes on, and what waits for you' },
+    { command: 'uwf thread list --status failed --since 7d', comment: 'what went wrong this week' },
+    { command: "uwf thread list --all --json --query '$count($)'", comment: 'how many there are' },
+  ],
+  async run({ options, cli, out }) {
+    const repository = await openToRead(cli);
+    const { since, until, workflow, limit, cursor } = options;
+    const wanted = options.status.length > 0 ? asStatuses(options.status) : options.all ? statuses : undefined;
+    const threads = await listThreads(readingContext(repository), {
+      ...(wanted && { statuses: wanted }),
+      ...(workflow !== undefined && { workflow }),
+      ...(since && { sinceMs: since(cli.now()) }),
+      ...(until && { untilMs: until(cli.now()) }),
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: (await getThread(repository, cursor)).id }),
+    });
+    const nowMs = cli.now();
+    await out.result(threads, () =>
+      formatTable<ThreadSummary>(
+        threads,
+        [
+          { title: 'THREAD', cell: ({ thread }) => thread, paint: out.paint.id },
+          { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
+          { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name },
+          { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right' },
+          { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '' },
+          {
+            title: 'STARTED',
+            cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
+            paint: out.paint.quiet,
+          },
+          { title: 'TASK', cell: ({ prompt }) => prompt },
+        ],
+        out.paint,
+        cli.stdout,
+      ),
+    );
+    if (threads.length === 0) {
+      const isFiltered = wanted !== undefined || workflow !== undefined || since !== undefined || until !== undefined;
+      out.hint(
+        isFiltered
+          ? 'no thread is like that'
+          : "no thread is active; 'uwf thread list --all' lists those that are over",
+      );
+    }
+  },
+});
+
+function asStatuses(texts: readonly string[]): ThreadStatus[] {
+  // The parser lets no other words through than the candidates, which are the statuses.
+  return texts as ThreadStatus[];
+}

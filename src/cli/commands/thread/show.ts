@@ -1,0 +1,85 @@
+import { describeThread, type ThreadView } from '../../../engine/describe.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { readingContext } from '../../engine-here.ts';
+import { openToRead } from '../../open-repository.ts';
+import type { Output } from '../../output/output.ts';
+import { paintStatus } from '../../output/palette.ts';
+import { formatFacts } from '../../output/table.ts';
+import { formatAgo, formatTime } from '../../output/time.ts';
+import { oneLine } from '../../output/width.ts';
+
+export const command: Command = defineCommand({
+  summary: 'show where a thread stands',
+  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+  options: {},
+  json: {
+    shape: 'object',
+    fields: {
+      thread: 'its id',
+      status: 'idle, running, suspended, ended, failed, cancelled or corrupt',
+      workflow: "its workflow's name",
+      head: 'the commit that it is at',
+      steps: 'how many steps it has',
+      nextRole: 'who is next; null while it waits or is over',
+      parent: 'the thread that called it, or null',
+      children: 'the threads that it called',
+      startedAt: 'when it started',
+      endedAt: 'when it ended, or null',
+      prompt: 'the first line of its prompt',
+      reason: 'what it waits for, or how it ended',
+      returnCode: 'of a thread that is over: 0 for completed',
+      workflowHash: "the definition's node",
+      depth: 'how many threads are above it',
+      holder: 'who works on it: pid, host, since; or null',
+    },
+  },
+  examples: [
+    { command: 'uwf thread show 01KAM4', comment: 'the first characters of an id will do' },
+    { command: 'uwf thread show 01KAM4 --query status', comment: 'one fact, as JSON' },
+  ],
+  async run({ args, cli, out }) {
+    const repository = await openToRead(cli);
+    const view = await describeThread(readingContext(repository), args.thread);
+    await out.result(inPromisedOrder(view), () => describe(view, out, cli.now()));
+    const next = nextStep(view);
+    if (cli.stdout.isTTY === true && next !== undefined) out.hint(next);
+  },
+});
+
+function inPromisedOrder(view: ThreadView): object {
+  const { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more } = view;
+  return { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more };
+}
+
+function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
+  const reason = view.reason === null ? '' : `: ${oneLine(view.reason)}`;
+  const time = (iso: string): string =>
+    `${formatTime(Date.parse(iso))}  ${paint.quiet(formatAgo(Date.parse(iso), nowMs))}`;
+  return formatFacts([
+    ['thread', paint.id(view.thread)],
+    ['status', paintStatus(paint, view.status) + reason],
+    ['workflow', `${paint.name(view.workflow)}  ${paint.quiet(view.workflowHash)}`],
+    ['task', oneLine(view.prompt)],
+    ['steps', String(view.steps)],
+    ['next', view.nextRole === null ? null : paint.name(view.nextRole)],
+    ['runs as', view.holder && `process ${view.holder.pid} on ${view.holder.host}`],
+    ['started', time(view.startedAt)],
+    ['ended', view.endedAt && time(view.endedAt)],
+    ['parent', view.parent && paint.id(view.parent)],
+    ['children', view.children.map((child) => paint.id(child)).join(', ')],
+    ['head', view.head],
+  ]);
+}
+
+function nextStep({ thread, status }: ThreadView): string | undefined {
+  switch (status) {
+    case 'idle':
+      return `'uwf thread run ${thread}' runs it on`;
+    case 'suspended':
+      return `'uwf thread resume ${thread} -p <answer>' lets it go on`;
+    case 'running':
+      return `'uwf thread join ${thread}' waits for it`;
+    default:
+      return `'uwf log ${thread}' tells its story`;
+  }
+}

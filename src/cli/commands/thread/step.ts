@@ -1,0 +1,70 @@
+import type { StepOutcome } from '../../../engine/step-thread.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { openEngine } from '../../engine-here.ts';
+import { EXIT, exitCodeOfRun, type ExitCode } from '../../exit-code.ts';
+import { runExitCodes, showOver } from '../../follow-run.ts';
+import { parseCount } from '../../input/parse-value.ts';
+import { openToWrite } from '../../open-repository.ts';
+import { createRunView } from '../../output/run-view.ts';
+import type { Output } from '../../output/output.ts';
+
+export const command: Command = defineCommand({
+  summary: 'do the next step of a thread',
+  description: `Decides who is next, runs that role's agent, stores the step, and decides again: if the workflow ends there, the thread
+is ended at once. Of two such commands at the same moment one works and the other says who does (exit code 5).`,
+  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+  options: {
+    count: { short: 'c', value: '<n>', summary: 'do so many steps, or fewer if the thread stops', parse: parseCount },
+    role: { value: '<role>', summary: 'let this role go, whatever the moderator says' },
+  },
+  json: {
+    shape: 'lines',
+    fields: {
+      thread: 'the thread',
+      status: 'how it stands after the step',
+      role: 'who took the step; null if nothing ran',
+      step: "the step's hash; null if nothing was stored",
+      head: 'the commit that the thread is at',
+      nextRole: 'who is next',
+      reason: 'what it waits for, or how it ended',
+      returnCode: 'of a thread that is over',
+    },
+  },
+  examples: [
+    { command: 'uwf thread step 01KAM4', comment: 'one step' },
+    { command: 'uwf thread step 01KAM4 -c 5 --json', comment: 'five steps, a line of JSON for each' },
+  ],
+  exitCodes: { ...runExitCodes, 0: 'the step is stored, or the thread has ended' },
+  async run({ args, options, cli, out }) {
+    const repository = await openToWrite(cli);
+    // Under --json each step is one line; the events of `run` would be in between.
+    const view = out.isJson ? undefined : createRunView(cli, out);
+    const engine = await openEngine(cli, repository, view);
+    let exitCode: ExitCode = EXIT.done;
+    try {
+      for (let count = options.count ?? 1; count > 0; count -= 1) {
+        const outcome = await engine.step(args.thread, options.role === undefined ? {} : { role: options.role });
+        await printStep(out, outcome);
+        if (outcome.over !== undefined) {
+          await view?.close();
+          if (!out.isJson) showOver({ cli, out }, outcome.over);
+          exitCode = exitCodeOfRun(outcome.over);
+          break;
+        }
+      }
+    } finally {
+      await view?.close();
+    }
+    return exitCode;
+  },
+});
+
+function printStep(out: Output, outcome: StepOutcome): Promise<void> {
+  const { thread, status, role, step, head, nextRole, over } = outcome;
+  const ran = step === null ? undefined : `${out.paint.id(step)}  ${out.paint.name(role ?? '')}`;
+  const next = nextRole === null ? '' : out.paint.quiet(`  next: ${nextRole}`);
+  return out.line(
+    { thread, status, role, step, head, nextRole, reason: over?.text ?? null, returnCode: over?.returnCode ?? null },
+    ran === undefined ? undefined : ran + next,
+  );
+}

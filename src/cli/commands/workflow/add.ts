@@ -1,0 +1,33 @@
+import { findWorkflow } from '../../../workflow/find-workflow.ts';
+import { registerWorkflow } from '../../../workflow/register-workflow.ts';
+import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { openToWrite } from '../../open-repository.ts';
+
+export const command: Command = defineCommand({
+  summary: 'register a workflow under its name',
+  description: `Stores a workflow at refs/workflows/<name>, as a commit on top of the version before. A registered workflow can be run from
+anywhere in the repository, bare ones included, and travels with push and fetch. Registering the newest version again changes
+nothing.`,
+  arguments: [{ name: 'workflow', summary: 'a file, or a name in .uwf/workflows/', candidates: 'file' }],
+  options: {},
+  json: {
+    shape: 'object',
+    fields: {
+      name: 'its name',
+      hash: "the definition's hash",
+      ref: 'where it is registered',
+      head: 'the commit of this version',
+    },
+  },
+  examples: [{ command: 'uwf workflow add .uwf/workflows/develop.yaml', comment: 'print the hash of the definition' }],
+  async run({ args, cli, out }) {
+    const repository = await openToWrite(cli);
+    const { definition } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
+    const hash = await registerWorkflow(repository, definition);
+    const registered = await findWorkflow(repository, definition.name);
+    const { name } = definition;
+    await out.result({ name, hash, ref: registered?.ref ?? null, head: registered?.commit ?? null }, () => hash);
+    out.hint(`'uwf run ${name} -p <prompt>' runs it`);
+  },
+});

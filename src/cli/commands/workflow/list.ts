@@ -1,0 +1,67 @@
+import { relative } from 'node:path';
+import { listWorkflows } from '../../../workflow/list-workflows.ts';
+import { loadWorkflowFile } from '../../../workflow/load-workflow-file.ts';
+import { listWorkflowFiles } from '../../../workflow/resolve-workflow.ts';
+import { encodeWorkflow } from '../../../workflow/encode-workflow.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { openToRead } from '../../open-repository.ts';
+import { formatTable } from '../../output/table.ts';
+
+type Row = { name: string; hash: string | null; description: string; origin: string; problem: string | null };
+
+export const command: Command = defineCommand({
+  summary: 'list the workflows of this repository',
+  description: `Lists the files in .uwf/workflows/ here and in the folders above, and the registered workflows. Where a name is both, the
+file is what 'uwf run <name>' takes.`,
+  arguments: [],
+  options: {},
+  json: {
+    shape: 'list',
+    fields: {
+      name: 'what to call it',
+      hash: "the definition's hash; null where it cannot be read",
+      description: 'what it is for',
+      origin: "the file, or 'registered'",
+      problem: 'why it cannot be read, or null',
+    },
+  },
+  examples: [{ command: 'uwf workflow list', comment: 'what there is to run' }],
+  async run({ cli, out }) {
+    const repository = await openToRead(cli);
+    const rows: Row[] = [];
+    const root = repository.location?.workTree;
+    for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) {
+      const origin = relative(cli.cwd, file);
+      const { definition, diagnostics } = await loadWorkflowFile(file, root === undefined ? {} : { root });
+      const problem = diagnostics.find(({ severity }) => severity === 'error')?.message ?? null;
+      const hash = definition ? encodeWorkflow(definition).hash : null;
+      rows.push({ name, hash, description: definition?.description ?? '', origin, problem });
+    }
+    const { workflows, unreadable } = await listWorkflows(repository);
+    for (const { name, hash, description } of workflows) {
+      rows.push({ name, hash, description, origin: 'registered', problem: null });
+    }
+    for (const { name, problem } of unreadable) {
+      rows.push({ name, hash: null, description: '', origin: 'registered', problem: problem.message });
+    }
+    await out.result(rows, () =>
+      formatTable<Row>(
+        rows,
+        [
+          { title: 'NAME', cell: ({ name }) => name, paint: out.paint.name },
+          { title: 'HASH', cell: ({ hash }) => hash ?? '', paint: out.paint.id },
+          { title: 'FROM', cell: ({ origin }) => origin, paint: out.paint.quiet },
+          {
+            title: 'DESCRIPTION',
+            cell: ({ description, problem }) => (problem === null ? description : `not valid: ${problem}`),
+            paint: (text, { problem }) => (problem === null ? text : out.paint.error(text)),
+          },
+        ],
+        out.paint,
+        cli.stdout,
+      ),
+    );
+    if (rows.length === 0)
+      out.hint("there is none yet; 'uwf init --with find-regression' brings one that works as it is");
+  },
+});

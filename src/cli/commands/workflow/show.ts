@@ -1,0 +1,70 @@
+import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
+import type { Rule, WorkflowDefinition } from '../../../workflow/definition.ts';
+import { defineCommand, type Command } from '../../command.ts';
+import { openToRead } from '../../open-repository.ts';
+import type { Output } from '../../output/output.ts';
+import { formatFacts } from '../../output/table.ts';
+import { oneLine } from '../../output/width.ts';
+
+export const command: Command = defineCommand({
+  summary: 'show the roles and rules of a workflow',
+  description: `Shows a workflow as uwf runs it: every notation is reduced to an ordered list of rules, of which the first that fits decides.`,
+  arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],
+  options: {},
+  json: {
+    shape: 'object',
+    fields: {
+      name: 'its name',
+      hash: "the definition's hash",
+      description: 'what it is for',
+      roles: 'role -> description, systemPrompt, extractPrompt, schema …',
+      moderator: 'the rules, in order: from, to, when, prompt …',
+      limits: 'its limits, or null',
+      origin: 'the file, ref or node it comes from',
+    },
+  },
+  examples: [
+    { command: 'uwf workflow show develop', comment: 'roles and rules' },
+    { command: 'uwf workflow show develop --json=moderator', comment: 'the reduced rules as data' },
+  ],
+  async run({ args, cli, out }) {
+    const repository = await openToRead(cli);
+    const { definition, hash, origin } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
+    const from = origin.kind === 'file' ? origin.file : origin.kind === 'registry' ? origin.ref : 'node';
+    const { name, description, roles, moderator, limits } = definition;
+    await out.result({ name, hash, description, roles, moderator, limits: limits ?? null, origin: from }, () =>
+      [
+        formatFacts([
+          ['workflow', `${out.paint.name(name)}  ${out.paint.id(hash)}`],
+          ['from', from],
+          ['about', oneLine(description)],
+          [
+            'limits',
+            limits &&
+              Object.entries(limits)
+                .map(([limit, value]) => `${limit} ${value}`)
+                .join(', '),
+          ],
+        ]),
+        formatRoles(definition, out),
+        formatRules(moderator, out),
+      ].join('\n\n'),
+    );
+  },
+});
+
+function formatRoles({ roles }: WorkflowDefinition, { paint }: Output): string {
+  const facts = Object.entries(roles).map(
+    ([role, { description }]) => [`  ${paint.name(role)}`, oneLine(description) || '-'] as const,
+  );
+  return `${paint.title('roles')}\n${formatFacts(facts)}`;
+}
+
+function formatRules(rules: readonly Rule[], { paint }: Output): string {
+  const lines = rules.map(({ from, to, when, returnCode }, index) => {
+    const condition = when === null ? '' : `  ${paint.quiet('when')} ${oneLine(when)}`;
+    const code = returnCode === undefined ? '' : `  ${paint.quiet(`return code ${returnCode}`)}`;
+    return `  ${String(index + 1).padStart(2)}  ${paint.name(from)} -> ${paint.name(to)}${condition}${code}`;
+  });
+  return `${paint.title('rules')}\n${lines.join('\n')}`;
+}

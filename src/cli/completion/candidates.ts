@@ -1,0 +1,46 @@
+import { listThreads } from '../../engine/describe.ts';
+import type { Candidates } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { readingContext } from '../engine-here.ts';
+import { openToRead } from '../open-repository.ts';
+import type { Candidate } from './complete.ts';
+
+const everyStatus = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
+/** More than that nobody chooses from. */
+const MOST = 50;
+
+/** What can be typed where something of a kind belongs; nothing for files, which the shell knows better. */
+export async function listCandidates(cli: CliContext, candidates: Candidates): Promise<Candidate[]> {
+  if (typeof candidates !== 'string') return candidates.map((word) => ({ word, about: '' }));
+  switch (candidates) {
+    case 'thread': {
+      const threads = await listThreads(readingContext(await openToRead(cli)), { statuses: everyStatus, limit: MOST });
+      return threads.map(({ thread, status, workflow, prompt }) => ({
+        word: thread,
+        about: `${status}  ${workflow}  ${prompt}`,
+      }));
+    }
+    case 'workflow':
+      return listWorkflowNames(cli);
+    case 'agent': {
+      const { loadConfig } = await import('../../engine/config.ts');
+      const { agents } = await loadConfig(await openToRead(cli));
+      return Object.values(agents).map((agent) => ({ word: agent.name, about: agent.package }));
+    }
+    default:
+      return [];
+  }
+}
+
+async function listWorkflowNames(cli: CliContext): Promise<Candidate[]> {
+  const [{ listWorkflowFiles }, { WORKFLOWS_PREFIX }] = await Promise.all([
+    import('../../workflow/resolve-workflow.ts'),
+    import('../../workflow/workflow-refs.ts'),
+  ]);
+  const repository = await openToRead(cli);
+  const names = new Map<string, string>();
+  for (const { name } of await repository.refs.list(WORKFLOWS_PREFIX))
+    names.set(name.slice(WORKFLOWS_PREFIX.length), 'registered');
+  for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) names.set(name, file);
+  return [...names].map(([word, about]) => ({ word, about }));
+}

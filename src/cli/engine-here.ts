@@ -1,0 +1,45 @@
+import { createContext, type EngineContext, type EngineOptions } from '../engine/context.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Repository } from '../git/repository.ts';
+import type { CliContext } from './context.ts';
+import { canAsk } from './input/can-ask.ts';
+import type { RunView } from './output/run-view.ts';
+
+/** How the parent of a background run names the lease that it took for it. */
+export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';
+
+/** What looking at threads needs: no agents, no configuration, and so none of the modules that run them. */
+export function readingContext(repository: Repository): EngineContext {
+  return createContext({ repository, config: { agents: {}, roles: {} } }, () =>
+    Promise.reject(new Error('a command that only looks runs no child thread')),
+  );
+}
+
+/**
+ * The engine of a command that works on threads: this machine's configuration, this person's terminal and signals.
+ *
+ * @param view is told what happens; absent where nothing runs
+ */
+export async function openEngine(cli: CliContext, repository: Repository, view?: RunView): Promise<Engine> {
+  const [{ createEngine }, { loadConfig }] = await Promise.all([
+    import('../engine/engine.ts'),
+    import('../engine/config.ts'),
+  ]);
+  const config = await loadConfig(repository);
+  const people = Object.entries(config.agents).filter(([, agent]) => agent.package === 'builtin:human');
+  view?.leaveTerminalTo(people.map(([name]) => name));
+  const options: EngineOptions = {
+    repository,
+    config,
+    env: { ...cli.env, [ADOPT_LEASE]: undefined },
+    signal: cli.signal,
+    ...(view && { onEvent: (event) => view.tell(event) }),
+    ...(canAsk(cli) && {
+      askPerson: async (question: string) => {
+        const { ask } = await import('./input/ask.ts');
+        return ask(cli, question);
+      },
+    }),
+  };
+  return createEngine(options);
+}

@@ -1,0 +1,81 @@
+import type { Engine } from '../engine/engine.ts';
+import type { ThreadOver } from '../engine/events.ts';
+import type { Repository } from '../git/repository.ts';
+import type { CliContext } from './context.ts';
+import { openEngine } from './engine-here.ts';
+import { exitCodeOfRun, type ExitCode } from './exit-code.ts';
+import type { Output } from './output/output.ts';
+import { createPalette, paintStatus } from './output/palette.ts';
+import { createRunView } from './output/run-view.ts';
+import { harmless } from './output/width.ts';
+
+/** The fields of the JSON lines of a run. */
+export const runFields: Readonly<Record<string, string>> = {
+  event:
+    'what happened: thread.started, step.started, step.finished, …; the last is thread.ended, .suspended, .failed or .cancelled',
+  thread: 'the thread; child threads tell under their own',
+  status: 'of the last line: how the thread stands',
+  returnCode: 'of the last line: 0 for completed, null while it is suspended',
+  head: 'the commit that the thread is at',
+  text: 'of the last line: the summary, or what the thread waits for; else what an agent says',
+  role: 'who works',
+  agent: 'the agent that does the role here',
+  number: "the step's number in its thread, from 1",
+  step: "the finished step's hash",
+  outcome: "the $status of the finished step's reply",
+  subject: 'the first line of the reply',
+  durationMs: 'how long the step took',
+  usage: 'tokens, turns and cost, where the agent tells them',
+  errors: 'why a reply was not accepted',
+  workflow: 'of thread.started: the name of its workflow',
+  parent: 'of thread.started: the thread that called it',
+};
+
+/** What the exit codes of commands that run a thread mean. */
+export const runExitCodes: Readonly<Record<number, string>> = {
+  0: 'the thread has ended',
+  3: 'the thread has failed: its workflow could not go on, or said so',
+  4: 'the thread is suspended and waits for you',
+  5: 'somebody else works on the thread, or was faster',
+  6: 'an agent is missing',
+  130: 'interrupted, or the thread was cancelled; what was stored stays',
+};
+
+/**
+ * Runs a thread and shows it: events as they happen, the summary on stdout, where to look next.
+ *
+ * @returns the exit code that tells how the thread stands
+ */
+export async function followRun(
+  { cli, out }: { cli: CliContext; out: Output },
+  repository: Repository,
+  work: (engine: Engine) => Promise<ThreadOver>,
+): Promise<ExitCode> {
+  const view = createRunView(cli, out);
+  let over: ThreadOver;
+  try {
+    over = await work(await openEngine(cli, repository, view));
+  } finally {
+    await view.close();
+  }
+  if (!out.isJson) showOver({ cli, out }, over);
+  return exitCodeOfRun(over);
+}
+
+/** Says how a run came out: its summary on stdout, everything about it on stderr. */
+export function showOver({ cli, out }: { cli: CliContext; out: Output }, over: ThreadOver): void {
+  const paint = createPalette(cli.stderr, cli.env);
+  const text = harmless(over.text).trimEnd();
+  const status = paintStatus(paint, over.status);
+  if (over.event === 'thread.suspended') {
+    out.note(`thread ${paint.id(over.thread)} is ${status}: ${text}`);
+    out.hint(
+      `answer with 'uwf thread resume ${over.thread} -p <answer>', or read it with 'uwf thread read ${over.thread}'`,
+    );
+    return;
+  }
+  if (text !== '') cli.stdout.write(`${text}\n`);
+  const code = over.event === 'thread.failed' ? ` with ${over.returnCode ?? 1}` : '';
+  out.note(`thread ${paint.id(over.thread)} ${over.status === 'ended' ? 'has' : 'is'} ${status}${code}`);
+  out.hint(`'uwf log ${over.thread}' tells its story`);
+}

@@ -1,0 +1,51 @@
+import { firstLine } from '../../thread/commit-message.ts';
+import { paintStatus, type Palette } from '../output/palette.ts';
+import { formatDuration, formatTime } from '../output/time.ts';
+import { harmless, oneLine } from '../output/width.ts';
+import type { LogEntry } from './log-entry.ts';
+
+/** One line for an entry: `3F2V04Y8ZNQWE coder approved: the first line of the reply`. */
+export function formatShort(entry: LogEntry, paint: Palette): string {
+  return `${paint.id(entry.hash)} ${heading(entry, paint)}${subject(entry)}`;
+}
+
+/**
+ * An entry as `git log` would write a commit.
+ *
+ * @param position what else its first line says: where a thread's head is
+ */
+export function formatLong(entry: LogEntry, paint: Palette, position: string): string {
+  const took = entry.durationMs === null ? '' : `, took ${formatDuration(entry.durationMs)}`;
+  const lines = [
+    `${paint.id(`${entry.kind} ${entry.hash}`)}${position}`,
+    ...(entry.role === null
+      ? []
+      : [`Role:   ${heading(entry, paint)}${entry.agent ? paint.quiet(`  by ${entry.agent}`) : ''}`]),
+    ...(entry.kind === 'end' ? [`Ended:  ${heading(entry, paint)}`] : []),
+    `Date:   ${formatTime(Date.parse(entry.at))}${took}`,
+    `Commit: ${entry.head}`,
+  ];
+  const text = harmless(entry.text).trim();
+  if (text !== '') lines.push('', ...text.split('\n').map((line) => (line === '' ? '' : `    ${line}`)));
+  return lines.join('\n');
+}
+
+function heading({ kind, role, status }: LogEntry, paint: Palette): string {
+  switch (kind) {
+    case 'start':
+      return paint.title('start');
+    case 'resume':
+      return paint.title('resumed');
+    case 'end':
+      return paintStatus(paint, status ?? '');
+    default: {
+      const outcome = status === null ? '' : ` ${kind === 'suspend' ? paintStatus(paint, status) : oneLine(status)}`;
+      return `${paint.name(role ?? '')}${outcome}`;
+    }
+  }
+}
+
+function subject({ text, status }: LogEntry): string {
+  const line = oneLine(firstLine(text));
+  return line === '' || line === status ? '' : `: ${line}`;
+}

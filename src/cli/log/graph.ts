@@ -1,0 +1,47 @@
+import type { ObjectId } from '../../git/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Palette } from '../output/palette.ts';
+import { formatShort } from './format-entry.ts';
+import { readLog, type LogEntry } from './log-entry.ts';
+
+/**
+ * Draws a thread with the threads that it called, newest first, as `git log --graph` draws merges: a child stands beside
+ * the line of its caller, between the step that called it and the step before.
+ *
+ * @param headsOf other threads that hang at a commit: children that have not ended yet
+ */
+export async function* drawGraph(
+  repository: Repository,
+  head: ObjectId,
+  paint: Palette,
+  headsOf: readonly ObjectId[] = [],
+): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
+  yield* draw(repository, head, paint, '', headsOf);
+}
+
+async function* draw(
+  repository: Repository,
+  head: ObjectId,
+  paint: Palette,
+  rail: string,
+  openChildren: readonly ObjectId[],
+): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
+  for (const child of openChildren) yield* branch(repository, child, paint, rail);
+  for await (const { entry, childEnds } of readLog(repository, head)) {
+    yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint)}`, entry };
+    for (const child of childEnds) {
+      yield { line: `${rail}|\\`, entry: undefined };
+      yield* branch(repository, child, paint, rail);
+    }
+  }
+}
+
+async function* branch(
+  repository: Repository,
+  head: ObjectId,
+  paint: Palette,
+  rail: string,
+): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
+  yield* draw(repository, head, paint, `${rail}| `, []);
+  yield { line: `${rail}|/`, entry: undefined };
+}

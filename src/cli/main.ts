@@ -1,0 +1,70 @@
+import { COMPLETE } from './completion/scripts.ts';
+import { contextIn, createContext, type CliContext } from './context.ts';
+import { EXIT, exitCodeOf } from './exit-code.ts';
+import { findCommand } from './find-command.ts';
+import { createOutput } from './output/output.ts';
+import { parseArguments } from './parse-arguments.ts';
+import { reportError } from './report-error.ts';
+
+/**
+ * Runs one command line.
+ *
+ * Never throws and never exits: everything that goes wrong is said on stderr and comes back as the exit code.
+ * @param argv the words after `uwf`
+ * @param given what to use in place of the process's own streams, environment, folder, clock and signals
+ * @returns the exit code; see `exit-code.ts`
+ */
+export async function main(argv: readonly string[], given?: Partial<CliContext>): Promise<number> {
+  const cli = createContext(given);
+  try {
+    return await runCommand(argv, cli);
+  } catch (error) {
+    if (isClosedPipe(error)) return EXIT.done;
+    await reportError(cli, error, { isJson: asksForJson(argv) });
+    return exitCodeOf(error);
+  }
+}
+
+async function runCommand(argv: readonly string[], cli: CliContext): Promise<number> {
+  if (argv[0] === COMPLETE) {
+    const { complete } = await import('./completion/complete.ts');
+    const found = await complete(cli, argv.slice(1)).catch(() => []);
+    cli.stdout.write(found.map(({ word, about }) => `${word}\t${about}\n`).join(''));
+    return EXIT.done;
+  }
+  const target = findCommand(argv);
+  if (target.kind === 'version') {
+    const { readVersion } = await import('./help/version.ts');
+    cli.stdout.write(`uwf ${readVersion()}\n`);
+    return EXIT.done;
+  }
+  if (target.kind === 'help') {
+    const { overview, nounHelp } = await import('./help/overview.ts');
+    cli.stdout.write(target.noun === undefined ? overview(cli) : nounHelp(cli, target.noun));
+    return EXIT.done;
+  }
+  const { command } = await target.entry.load();
+  const { args, options, globals } = parseArguments(target.name, command, target.argv);
+  if (globals.isHelp) {
+    const { commandHelp } = await import('./help/command-help.ts');
+    cli.stdout.write(commandHelp(cli, target.name, command));
+    return EXIT.done;
+  }
+  const here = contextIn(cli, { folder: globals.folder, mayPage: cli.mayPage && globals.mayPage });
+  const out = createOutput(here, globals);
+  // The parser read these by the command's own declaration.
+  const values = options as Parameters<typeof command.run>[0]['options'];
+  return (await command.run({ args: args as Record<string, string>, options: values, cli: here, out })) ?? EXIT.done;
+}
+
+/** Whether errors are to be told as JSON; looked for here since the command line itself may be what is wrong. */
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  const words = end === -1 ? argv : argv.slice(0, end);
+  return words.some((word) => word === '--json' || word.startsWith('--json='));
+}
+
+/** A reader that has seen enough closed the pipe: no error, just the end. */
+function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+}

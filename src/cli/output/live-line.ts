@@ -1,0 +1,75 @@
+import type { EngineEvent } from '../../engine/events.ts';
+import type { CliContext } from '../context.ts';
+import { createPalette } from './palette.ts';
+import { formatDuration } from './time.ts';
+import { fitTo, oneLine } from './width.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const REDRAW_MS = 100;
+/** How much of what an agent says is kept to find its last line in. */
+const TAIL = 2000;
+
+/** The line at the bottom of a terminal that shows who works, for how long, and the last that they said. */
+export class LiveLine {
+  readonly #cli: CliContext;
+  #work: { role: string; agent: string; thread: string; startedMs: number; said: string } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #frame = 0;
+
+  constructor(cli: CliContext) {
+    this.#cli = cli;
+  }
+
+  tell(event: EngineEvent): void {
+    switch (event.event) {
+      case 'step.started':
+        this.#work = { ...event, startedMs: performance.now(), said: '' };
+        this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS).unref();
+        break;
+      case 'agent.text':
+      case 'agent.thought':
+        this.#say(event.text);
+        break;
+      case 'agent.tool':
+        this.#say(`\n[${event.name}]\n`);
+        break;
+      case 'step.finished':
+      case 'thread.suspended':
+      case 'thread.ended':
+      case 'thread.failed':
+      case 'thread.cancelled':
+        this.clear();
+        break;
+      default:
+    }
+  }
+
+  /** Makes room for other output; the line comes back below it. */
+  erase(): void {
+    if (this.#timer !== undefined) this.#cli.stderr.write('\r\u001B[K');
+  }
+
+  /** Takes the line away, until the next step starts. */
+  clear(): void {
+    this.erase();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #say(text: string): void {
+    if (this.#work) this.#work.said = (this.#work.said + text).slice(-TAIL);
+  }
+
+  #draw(): void {
+    const work = this.#work;
+    if (!work) return;
+    const paint = createPalette(this.#cli.stderr, this.#cli.env);
+    this.#frame = (this.#frame + 1) % FRAMES.length;
+    const who = `${work.role} (${work.agent})`;
+    const elapsed = formatDuration(performance.now() - work.startedMs);
+    const last = oneLine(work.said.split('\n').findLast((line) => line.trim() !== '') ?? '');
+    const room = (this.#cli.stderr.columns ?? 80) - who.length - elapsed.length - 8;
+    const said = paint.quiet(fitTo(last, Math.max(room, 0)));
+    this.#cli.stderr.write(`\r\u001B[K${FRAMES[this.#frame] ?? ''} ${paint.name(who)} ${elapsed}  ${said}`);
+  }
+}

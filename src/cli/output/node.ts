@@ -1,0 +1,24 @@
+import type { StoredNode } from '../../cas/node-source.ts';
+import { isJsonObject } from '../../json.ts';
+import { builtIn, typeNameOf } from '../../schema/built-in.ts';
+import { firstLine } from '../../thread/commit-message.ts';
+
+/** The text of a content node; `undefined` for every other node. */
+export function textOf(node: Pick<StoredNode, 'type' | 'payload'>): string | undefined {
+  if (node.type !== builtIn.content || !isJsonObject(node.payload)) return undefined;
+  return typeof node.payload['text'] === 'string' ? node.payload['text'] : undefined;
+}
+
+/** The name of a node's type where it is one of uwf's own, else its hash. */
+export function nameOfType(node: Pick<StoredNode, 'type'>): string {
+  return typeNameOf(node.type) ?? node.type;
+}
+
+/** One line that tells what a node holds. */
+export function titleOf(node: Pick<StoredNode, 'type' | 'payload'>): string {
+  const text = textOf(node);
+  if (text !== undefined) return firstLine(text);
+  const { payload } = node;
+  const named = isJsonObject(payload) ? (payload['name'] ?? payload['title'] ?? payload['role']) : undefined;
+  return typeof named === 'string' ? named : JSON.stringify(payload).slice(0, 200);
+}

@@ -1,0 +1,75 @@
+import type { JsonValue } from '../../json.ts';
+import type { CliContext } from '../context.ts';
+import { createPalette, type Palette } from './palette.ts';
+
+/** A value that is printed under `--json`. `undefined` members are left out, as JSON does. */
+export type Printable = object | readonly object[];
+
+/** Where a command's results go: as text for people, or as the JSON that was asked for. */
+export interface Output {
+  readonly isJson: boolean;
+  /** Colours of stdout. */
+  readonly paint: Palette;
+  /**
+   * Prints the result of a command: under `--json` the value, with the fields that were asked for; else the text, which
+   * is made only then. On a terminal a text that does not fit is shown page by page.
+   */
+  result(value: Printable, text: () => string | Promise<string>): Promise<void>;
+  /** Prints one line of a stream of results: JSON lines, or the text if there is one. */
+  line(value: object, text?: string): Promise<void>;
+  /** Says something that is no result, on stderr. */
+  note(text: string): void;
+  /** Says what to try next, on stderr; not under `--json`. */
+  hint(text: string): void;
+}
+
+export type OutputOptions = { json: true | readonly string[] | undefined; query: string | undefined };
+
+export function createOutput(cli: CliContext, { json, query }: OutputOptions): Output {
+  const isJson = json !== undefined;
+  const isTerminal = cli.stdout.isTTY === true;
+  const errorPaint = createPalette(cli.stderr, cli.env);
+
+  const printJson = async (value: Printable, indent: number): Promise<void> => {
+    const picked = json === true || json === undefined ? value : pick(value, json);
+    const result = query === undefined ? picked : await evaluateQuery(query, picked);
+    // A query that finds nothing prints nothing.
+    if (result !== undefined) cli.stdout.write(`${JSON.stringify(result, null, indent)}\n`);
+  };
+
+  return {
+    isJson,
+    paint: createPalette(cli.stdout, cli.env),
+    async result(value, text) {
+      // One line in a pipe, where programs read; spread out where a person does.
+      if (isJson) return printJson(value, isTerminal ? 2 : 0);
+      const written = await text();
+      if (written === '') return;
+      const whole = written.endsWith('\n') ? written : `${written}\n`;
+      if (!isTerminal) cli.stdout.write(whole);
+      else await (await import('./pager.ts')).page(cli, whole);
+    },
+    async line(value, text) {
+      if (isJson) return printJson(value, 0);
+      if (text !== undefined) cli.stdout.write(`${text}\n`);
+    },
+    note(text) {
+      cli.stderr.write(`${text}\n`);
+    },
+    hint(text) {
+      if (!isJson) cli.stderr.write(`${errorPaint.hint('hint:')} ${text}\n`);
+    },
+  };
+}
+
+function pick(value: Printable, fields: readonly string[]): Printable {
+  if (Array.isArray(value)) return value.map((item: object) => pick(item, fields));
+  const members = new Map(Object.entries(value));
+  return Object.fromEntries(fields.filter((field) => members.has(field)).map((field) => [field, members.get(field)]));
+}
+
+async function evaluateQuery(query: string, value: Printable): Promise<unknown> {
+  const { runQuery } = await import('./query.ts');
+  // What a command prints is made for JSON.stringify, which leaves nothing but JSON.
+  return runQuery(query, JSON.parse(JSON.stringify(value)) as JsonValue);
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import type { CliContext } from '../context.ts';
+
+/**
+ * Writes a text to stdout; on a terminal that it does not fit on, through the person's pager.
+ *
+ * The pager is `UWF_PAGER`, else `PAGER`, else `less -FRX`; `cat` or the empty text is none. One that cannot be started
+ * costs nothing: the text is written as it is.
+ */
+export async function page(cli: CliContext, text: string): Promise<void> {
+  const command = pagerCommand(cli, text);
+  if (command === undefined || !(await runPager(cli, command, text))) cli.stdout.write(text);
+}
+
+function pagerCommand(cli: CliContext, text: string): string | undefined {
+  if (!cli.mayPage || cli.stdout.isTTY !== true || cli.stdout !== process.stdout || cli.env['TERM'] === 'dumb')
+    return undefined;
+  if (!isTaller(text, cli.stdout.rows ?? 24)) return undefined;
+  const command = cli.env['UWF_PAGER'] ?? cli.env['PAGER'] ?? 'less';
+  return command === '' || command === 'cat' ? undefined : command;
+}
+
+function isTaller(text: string, rows: number): boolean {
+  let place = -1;
+  for (let line = 0; line < rows; line += 1) {
+    place = text.indexOf('\n', place + 1);
+    if (place === -1) return false;
+  }
+  return true;
+}
+
+/** @returns false if the pager could not be started and has shown nothing */
+function runPager(cli: CliContext, command: string, text: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const pager = spawn(command, {
+      shell: true,
+      stdio: ['pipe', 'inherit', 'inherit'],
+      // less: quit if it fits on one screen, keep colours, leave the text on the screen.
+      env: { LESS: 'FRX', LV: '-c', ...cli.env },
+    });
+    // Ctrl-C is the pager's while it runs.
+    const ignore = (): void => {};
+    process.on('SIGINT', ignore);
+    const finish = (isShown: boolean): void => {
+      process.removeListener('SIGINT', ignore);
+      resolve(isShown);
+    };
+    pager.on('error', () => finish(false));
+    // 126 and 127: the shell found no such program.
+    pager.on('close', (code) => finish(code !== 126 && code !== 127));
+    // Who quits the pager before the end closes the pipe.
+    pager.stdin.on('error', ignore);
+    pager.stdin.end(text);
+  });
+}

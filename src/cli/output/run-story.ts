@@ -1,0 +1,55 @@
+import type { EngineEvent } from '../../engine/events.ts';
+import type { Palette } from './palette.ts';
+import { formatDuration } from './time.ts';
+import { oneLine } from './width.ts';
+
+/** Turns what the engine tells into lines for people; child threads are indented below the step that called them. */
+export class RunStory {
+  readonly #paint: Palette;
+  readonly #depths = new Map<string, number>();
+
+  constructor(paint: Palette) {
+    this.#paint = paint;
+  }
+
+  /** The line for an event; `undefined` for one that only the live line shows. */
+  lineFor(event: EngineEvent): string | undefined {
+    const paint = this.#paint;
+    const depth = this.#depthOf(event);
+    const indent = '    '.repeat(depth);
+    switch (event.event) {
+      case 'thread.started':
+        return `${indent}${depth > 0 ? 'child thread' : 'thread'} ${paint.id(event.thread)}  ${paint.name(event.workflow)}`;
+      case 'step.finished': {
+        const number = String(event.number).padStart(3);
+        const outcome = event.outcome === null ? '' : ` ${paint.title(oneLine(event.outcome))}`;
+        const took = paint.quiet(`(${formatDuration(event.durationMs)})`);
+        const subject = oneLine(event.subject);
+        const said = subject === '' || subject === event.outcome ? '' : `: ${subject}`;
+        return `${indent}${paint.quiet(number)}  ${paint.name(event.role)}${outcome}${said} ${took}`;
+      }
+      case 'reply.refused': {
+        const next = event.isLast ? 'no try is left' : 'asking again';
+        const errors = event.errors.map(oneLine).join('; ');
+        return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
+      }
+      case 'thread.ended':
+      case 'thread.failed':
+      case 'thread.cancelled':
+      case 'thread.suspended':
+        return depth === 0 ? undefined : `${indent}child thread ${event.status}: ${oneLine(event.text)}`;
+      default:
+        return undefined;
+    }
+  }
+
+  #depthOf(event: EngineEvent): number {
+    const known = this.#depths.get(event.thread);
+    if (known !== undefined) return known;
+    const parent = event.event === 'thread.started' ? event.parent : null;
+    // The first thread that is heard of is the one that was asked for; a child that is only continued tells no start.
+    const depth = parent === null ? (this.#depths.size === 0 ? 0 : 1) : (this.#depths.get(parent) ?? 0) + 1;
+    this.#depths.set(event.thread, depth);
+    return depth;
+  }
+}

@@ -1,0 +1,67 @@
+import type { EngineEvent } from '../../engine/events.ts';
+import type { CliContext } from '../context.ts';
+import { LiveLine } from './live-line.ts';
+import type { Output } from './output.ts';
+import { createPalette } from './palette.ts';
+import { RunStory } from './run-story.ts';
+
+/** Shows a run while it goes on. */
+export interface RunView {
+  tell(event: EngineEvent): void;
+  /** These agents use the terminal themselves: while one works nothing is drawn. */
+  leaveTerminalTo(agents: readonly string[]): void;
+  /** Resolves when everything told was shown. */
+  close(): Promise<void>;
+}
+
+/**
+ * The view that fits where the output goes: JSON lines on stdout under `--json`; else a line on stderr for every
+ * finished step, and on a terminal below them one that lives.
+ */
+export function createRunView(cli: CliContext, out: Output): RunView {
+  return out.isJson ? jsonView(out) : textView(cli);
+}
+
+function jsonView(out: Output): RunView {
+  let written: Promise<void> = Promise.resolve();
+  return {
+    tell(event) {
+      written = written.then(() => out.line(inPromisedOrder(event)));
+      // Whoever closes hears of it; an unhandled rejection would end the process in the middle of a turn.
+      written.catch(() => {});
+    },
+    leaveTerminalTo() {},
+    close: () => written,
+  };
+}
+
+/** The last line of a run has the fields that scripts rely on first. */
+function inPromisedOrder(event: EngineEvent): object {
+  if (!('returnCode' in event)) return event;
+  const { event: name, thread, status, returnCode, head, ...rest } = event;
+  return { event: name, thread, status, returnCode, head, ...rest };
+}
+
+function textView(cli: CliContext): RunView {
+  const story = new RunStory(createPalette(cli.stderr, cli.env));
+  const live = cli.stderr.isTTY === true && cli.env['TERM'] !== 'dumb' ? new LiveLine(cli) : undefined;
+  let silent: ReadonlySet<string> = new Set();
+  return {
+    tell(event) {
+      const line = story.lineFor(event);
+      if (line !== undefined) {
+        live?.erase();
+        cli.stderr.write(`${line}\n`);
+      }
+      if (event.event === 'step.started' && silent.has(event.agent)) live?.clear();
+      else live?.tell(event);
+    },
+    leaveTerminalTo(agents) {
+      silent = new Set(agents);
+    },
+    close() {
+      live?.clear();
+      return Promise.resolve();
+    },
+  };
+}

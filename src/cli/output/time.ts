@@ -1,0 +1,45 @@
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `0.3 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`: how long something took, in ms. */
+export function formatDuration(durationMs: number): string {
+  const ms = Math.max(durationMs, 0);
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return join([Math.floor(seconds / 60), 'min'], [seconds % 60, 's']);
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 24 * 60) return join([Math.floor(minutes / 60), 'h'], [minutes % 60, 'min']);
+  const hours = Math.round(minutes / 60);
+  return join([Math.floor(hours / 24), 'd'], [hours % 24, 'h']);
+}
+
+function join(large: [number, string], small: [number, string]): string {
+  return [large, ...(small[0] === 0 ? [] : [small])].map(([count, unit]) => `${count} ${unit}`).join(' ');
+}
+
+/** `just now`, `5 minutes ago`, `yesterday` …: when something was, seen from now, both in ms since 1970. */
+export function formatAgo(timeMs: number, nowMs: number): string {
+  const ms = nowMs - timeMs;
+  if (ms < MINUTE) return 'just now';
+  if (ms < HOUR) return plural(Math.floor(ms / MINUTE), 'minute');
+  if (ms < DAY) return plural(Math.floor(ms / HOUR), 'hour');
+  if (ms < 2 * DAY) return 'yesterday';
+  if (ms < 14 * DAY) return plural(Math.floor(ms / DAY), 'day');
+  return new Date(timeMs).toISOString().slice(0, 10);
+}
+
+function plural(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
+}
+
+/** `2026-11-21 12:00:00 UTC`: a moment, in ms since 1970. */
+export function formatTime(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** `12,345`. */
+export function formatCount(count: number): string {
+  return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+}

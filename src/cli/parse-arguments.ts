@@ -1,0 +1,172 @@
+import { parseArgs } from 'node:util';
+import { nearestName } from '../nearest-name.ts';
+import type { Command, OptionSpec } from './command.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The command line of one command, read by its declaration. */
+export type ParsedArguments = {
+  args: Record<string, string | undefined>;
+  options: Record<string, unknown>;
+  globals: GlobalOptions;
+};
+
+/** What every command understands. */
+export type GlobalOptions = {
+  isHelp: boolean;
+  /** `-C`; the last one wins. */
+  folder: string | undefined;
+  mayPage: boolean;
+  /** `--json`: every field, or those that are named; `undefined` where no JSON is asked for. */
+  json: true | readonly string[] | undefined;
+  /** `--query`, which asks for JSON too. */
+  query: string | undefined;
+};
+
+/** The options that every command has, for the parser, the help and completion. */
+export const globalOptions: Readonly<Record<string, OptionSpec>> = {
+  C: { short: 'C', value: '<folder>', summary: 'work in this folder instead of the current one', candidates: 'folder' },
+  'no-pager': { summary: 'do not show long output page by page' },
+  help: { short: 'h', summary: 'show this help' },
+};
+
+/** The options of commands that print data. */
+export const jsonOptions: Readonly<Record<string, OptionSpec>> = {
+  json: { summary: 'print JSON; with =<a>,<b> only these fields' },
+  query: { value: '<jsonata>', summary: 'print what this expression makes of the JSON' },
+};
+
+/** All options of a command, its own and the common ones. */
+export function optionsOf(command: Pick<Command, 'options' | 'json'>): Readonly<Record<string, OptionSpec>> {
+  return { ...command.options, ...(command.json && jsonOptions), ...globalOptions };
+}
+
+/**
+ * Reads the arguments of a command.
+ *
+ * Options may stand anywhere before `--`; `--json=a,b` takes its fields after an equals sign only, so that `--json` never
+ * swallows an argument.
+ * @param name what the person typed to name the command, for messages
+ * @throws {UsageError} for anything that is not declared, said with the nearest name that is
+ */
+export function parseArguments(name: string, command: Command, argv: readonly string[]): ParsedArguments {
+  const specs = optionsOf(command);
+  const { tokens } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(
+      Object.entries(specs).map(([long, spec]) => [
+        long,
+        {
+          type: spec.value === undefined ? 'boolean' : 'string',
+          ...(spec.short !== undefined && { short: spec.short }),
+        },
+      ]),
+    ),
+  });
+  const given = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
+    if (spec === undefined) throw unknownOption(name, token.rawName, specs);
+    given.set(token.name, [...(given.get(token.name) ?? []), valueOf(token, spec, specs)]);
+  }
+  const isHelp = given.has('help');
+  return {
+    globals: {
+      isHelp,
+      folder: given.get('C')?.at(-1),
+      mayPage: !given.has('no-pager'),
+      json: jsonFields(given.get('json'), given.has('query'), command),
+      query: given.get('query')?.at(-1),
+    },
+    args: isHelp ? {} : namedArguments(name, command, positionals),
+    options: optionValues(command, given),
+  };
+}
+
+type OptionToken = { name: string; rawName: string; value?: string | undefined; inlineValue?: boolean | undefined };
+
+function valueOf(token: OptionToken, spec: OptionSpec, specs: Readonly<Record<string, OptionSpec>>): string {
+  if (spec.value === undefined) {
+    if (token.value !== undefined && token.name !== 'json') throw new UsageError(`${token.rawName} takes no value`);
+    return token.value ?? '';
+  }
+  // An option in the place of a value is a value that was forgotten; one that really begins so can follow '='.
+  const isOption = !token.inlineValue && token.value?.startsWith('--') === true && token.value.slice(2) in specs;
+  if (token.value === undefined || isOption) throw new UsageError(`${token.rawName} needs a value: ${spec.value}`);
+  return token.value;
+}
+
+function unknownOption(name: string, rawName: string, specs: Readonly<Record<string, OptionSpec>>): UsageError {
+  const near = rawName.startsWith('--') ? nearestName(rawName.slice(2), Object.keys(specs)) : undefined;
+  return new UsageError(
+    `'uwf ${name}' has no option ${rawName}`,
+    near === undefined ? `run 'uwf ${name} --help' to see its options` : `did you mean --${near}?`,
+  );
+}
+
+function namedArguments(
+  name: string,
+  command: Command,
+  positionals: readonly string[],
+): Record<string, string | undefined> {
+  const missing = command.arguments.find((spec, place) => !spec.isOptional && positionals[place] === undefined);
+  const help = `run 'uwf ${name} --help' to see how it is used`;
+  if (missing !== undefined) throw new UsageError(`'uwf ${name}' needs a ${missing.name}: ${missing.summary}`, help);
+  const extra = positionals[command.arguments.length];
+  if (extra !== undefined) {
+    const quoted = /\s/.test(positionals.join('')) ? help : `${help}; a text of several words needs quotes`;
+    throw new UsageError(`'uwf ${name}' does not know what to do with '${extra}'`, quoted);
+  }
+  return Object.fromEntries(command.arguments.map((spec, place) => [spec.name, positionals[place]]));
+}
+
+function optionValues(command: Command, given: ReadonlyMap<string, readonly string[]>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(command.options)) {
+    const texts = given.get(name);
+    const read = (text: string): unknown => parseValue(name, spec, text);
+    if (spec.value === undefined) values[name] = texts !== undefined;
+    else if (spec.isRepeatable) values[name] = (texts ?? []).flatMap((text) => text.split(',')).map(read);
+    else values[name] = texts === undefined ? undefined : read(texts.at(-1) ?? '');
+  }
+  return values;
+}
+
+function parseValue(name: string, spec: OptionSpec, text: string): unknown {
+  if (Array.isArray(spec.candidates) && !spec.candidates.includes(text)) {
+    const choices: readonly string[] = spec.candidates;
+    const near = nearestName(text, choices);
+    throw new UsageError(
+      `--${name} cannot be '${text}'`,
+      `${near === undefined ? '' : `did you mean '${near}'? `}it is one of ${choices.join(', ')}`,
+    );
+  }
+  if (spec.parse === undefined) return text;
+  try {
+    return spec.parse(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw new UsageError(`--${name} ${error.message}`, error.hint);
+    throw error;
+  }
+}
+
+function jsonFields(
+  given: readonly string[] | undefined,
+  hasQuery: boolean,
+  command: Command,
+): true | readonly string[] | undefined {
+  if (given === undefined) return hasQuery ? true : undefined;
+  const names = given.flatMap((text) => text.split(',')).filter((field) => field !== '');
+  if (names.length === 0) return true;
+  const known = Object.keys(command.json?.fields ?? {});
+  const unknown = names.find((field) => !known.includes(field));
+  if (unknown !== undefined) {
+    throw new UsageError(`--json has no field '${unknown}' here`, `the fields are ${known.join(', ')}`);
+  }
+  return names;
+}

@@ -1,0 +1,50 @@
+import { UwfError } from '../errors.ts';
+import type { CliContext } from './context.ts';
+import { createPalette, type Palette } from './output/palette.ts';
+
+/**
+ * Says on stderr what went wrong: what happened, to which thing, and what to try.
+ *
+ * With `isJson` the same as one object, `{"error": {"code", "kind", "message", "hint", …facts}}`. An error that is none
+ * of uwf's own is a bug and said to be one; stacks are shown when `UWF_DEBUG` is set.
+ */
+export async function reportError(cli: CliContext, error: unknown, { isJson }: { isJson: boolean }): Promise<void> {
+  const stack = cli.env['UWF_DEBUG'] && error instanceof Error ? error.stack : undefined;
+  if (isJson) {
+    cli.stderr.write(`${JSON.stringify({ error: { ...describe(error), stack } })}\n`);
+    return;
+  }
+  const paint = createPalette(cli.stderr, cli.env);
+  const { message, hint } = describe(error);
+  const lines = [
+    ...(await diagnosticsOf(error, paint)),
+    `${paint.error('uwf:')} ${message}`,
+    ...(stack === undefined ? [] : [stack]),
+    ...(hint === null ? [] : [`${paint.hint('hint:')} ${hint}`]),
+  ];
+  cli.stderr.write(`${lines.join('\n')}\n`);
+}
+
+type Description = { code: string; kind: string; message: string; hint: string | null };
+
+function describe(error: unknown): Description & Record<string, unknown> {
+  if (error instanceof UwfError) {
+    const { code, kind, message, hint } = error;
+    const known = new Set(['name', 'code', 'kind', 'hint']);
+    const facts = Object.entries(error).filter(([name, value]) => !known.has(name) && !(value instanceof Map));
+    return { code, kind, message, hint: hint ?? null, ...Object.fromEntries(facts) };
+  }
+  const message = `this is a bug in uwf: ${error instanceof Error ? error.message : String(error)}`;
+  const hint = 'nothing that was stored is lost; repeat it with UWF_DEBUG=1 and report what that prints';
+  return { code: 'bug', kind: 'bug', message, hint };
+}
+
+/** Every mistake of a workflow, with its place. */
+async function diagnosticsOf(error: unknown, paint: Palette): Promise<string[]> {
+  if (!(error instanceof UwfError) || error.code !== 'invalid-workflow') return [];
+  const [{ InvalidWorkflow }, { formatDiagnostics }] = await Promise.all([
+    import('../workflow/diagnostic.ts'),
+    import('./output/diagnostics.ts'),
+  ]);
+  return error instanceof InvalidWorkflow ? [formatDiagnostics(error.diagnostics, error.sources, paint)] : [];
+}
