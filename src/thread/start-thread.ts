@@ -9,7 +9,7 @@ import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn, encodeBuiltIns } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
-import type { Limits } from '../workflow/definition.ts';
+import type { Limits } from '../schema/built-in/limits.ts';
 import { firstLine } from './commit-message.ts';
 import { readThread, type ThreadState } from './thread-state.ts';
 import { agentNode, contentNode, draftCommit } from './thread-draft.ts';
