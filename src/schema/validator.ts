@@ -46,21 +46,24 @@ export class SchemaViolation extends UwfError {
 const timeoutMs = 2000;
 const maxCached = 100;
 const compiled = new Map<string, Validator>();
+// Writing a large schema out, only to find it again, costs more than most checks do.
+const byIdentity = new WeakMap<object, Validator>();
 
 /**
- * Compiles a schema, once: the same schema again gives the same validator.
+ * Compiles a schema, once: an equal schema gives the same validator. A schema must not be changed after it was compiled.
  *
  * Keywords and formats that JSON Schema does not know say nothing; `cas_ref` is the form of a node hash. Nothing is ever
  * loaded from elsewhere. Checking stops after two seconds.
  * @throws {InvalidSchema} if it is no schema, refers to something outside itself, or gives a part of it an `$id`
  */
 export async function compileSchema(schema: JsonValue): Promise<Validator> {
-  const key = canonicalJson(schema);
-  const known = compiled.get(key);
+  const known = isJsonObject(schema) ? byIdentity.get(schema) : undefined;
   if (known !== undefined) return known;
-  const validator = compile(await loadAjv(), schema);
+  const key = canonicalJson(schema);
+  const validator = compiled.get(key) ?? compile(await loadAjv(), schema);
   if (compiled.size >= maxCached) compiled.clear();
   compiled.set(key, validator);
+  if (isJsonObject(schema)) byIdentity.set(schema, validator);
   return validator;
 }
 
