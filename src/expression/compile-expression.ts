@@ -79,6 +79,16 @@ export async function loadExpression(source: string, options: jsonata.JsonataOpt
 async function parse(source: string): Promise<SyntaxNode> {
   const tree: unknown = (await loadExpression(source, {})).ast();
   if (!isSyntaxNode(tree)) throw new ExpressionSyntaxError(source, 'it is empty');
+  for (const node of nodesOf(tree)) {
+    // JSONata copies the left side of ?: through JSON, which makes an object of a pattern; it would match nothing, silently.
+    if (node.type === 'regex' && !(node.value instanceof RegExp)) {
+      throw new ExpressionSyntaxError(
+        source,
+        'a regular expression on the left of ?: is lost; bind it to a variable',
+        offsetOf(node),
+      );
+    }
+  }
   return tree;
 }
 

@@ -42,6 +42,11 @@ describe('syntax errors', () => {
   });
 });
 
+test('a pattern that JSONata would lose is refused, and is kept where it is bound first', async () => {
+  expect((await syntaxErrorOf('$match(text, /a/) ?: []')).reason).toContain('bind it to a variable');
+  expect((await compileExpression('($found := $match(text, /a/); $found ?: [])')).reasonForChild).toBe('$match');
+});
+
 describe('refused functions', () => {
   const forms = (name: string): string[] => [
     `$${name}()`,
