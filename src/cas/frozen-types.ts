@@ -1,4 +1,4 @@
-import type { NodeHash } from './hash.ts';
+import type { NodeHash } from './node-hash.ts';
 
 /**
  * The meta-schema: the type of every schema node, its own included.

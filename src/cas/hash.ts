@@ -1,40 +1,15 @@
 import { encode, rfc8949EncodeOptions } from 'cborg';
 import createXxhash from 'xxhash-wasm';
 import type { XXHashAPI } from 'xxhash-wasm';
-import { UwfError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import { META_SCHEMA } from './frozen-types.ts';
+import { parseNodeHash } from './node-hash.ts';
+import type { NodeHash } from './node-hash.ts';
 
-/** The address of a node: 13 characters of Crockford Base32 that carry 64 bits. Made only by this folder. */
-export type NodeHash = string & { readonly __brand: 'NodeHash' };
-
-/** Raised for a string that has not the form of a node hash. */
-export class InvalidNodeHash extends UwfError {
-  readonly text: string;
-  constructor(text: string) {
-    super(`'${text}' is not a node hash`, {
-      code: 'invalid-node-hash',
-      kind: 'usage',
-      hint: 'a node hash has 13 characters out of 0-9 and A-Z without I, L, O and U, the first at most F',
-    });
-    this.text = text;
-  }
-}
+export { InvalidNodeHash, isNodeHash, parseNodeHash } from './node-hash.ts';
+export type { NodeHash } from './node-hash.ts';
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-// 13 characters hold 65 bits, a hash has 64: the first character is at most F.
-const form = /^[0-9A-F][0-9A-HJKMNP-TV-Z]{12}$/;
-
-/** Tells whether a value has the form of a node hash, exactly as hashes are stored (upper case). */
-export function isNodeHash(value: unknown): value is NodeHash {
-  return typeof value === 'string' && form.test(value);
-}
-
-/** @throws {InvalidNodeHash} if `text` has not the form of a node hash */
-export function parseNodeHash(text: string): NodeHash {
-  if (!isNodeHash(text)) throw new InvalidNodeHash(text);
-  return text;
-}
 
 let xxhash: XXHashAPI | undefined;
 let preparing: Promise<void> | undefined;

@@ -1,0 +1,31 @@
+import { UwfError } from '../errors.ts';
+
+/** The address of a node: 13 characters of Crockford Base32 that carry 64 bits. Made only by this folder. */
+export type NodeHash = string & { readonly __brand: 'NodeHash' };
+
+/** Raised for a string that has not the form of a node hash. */
+export class InvalidNodeHash extends UwfError {
+  readonly text: string;
+  constructor(text: string) {
+    super(`'${text}' is not a node hash`, {
+      code: 'invalid-node-hash',
+      kind: 'usage',
+      hint: 'a node hash has 13 characters out of 0-9 and A-Z without I, L, O and U, the first at most F',
+    });
+    this.text = text;
+  }
+}
+
+// 13 characters hold 65 bits, a hash has 64: the first character is at most F.
+const form = /^[0-9A-F][0-9A-HJKMNP-TV-Z]{12}$/;
+
+/** Tells whether a value has the form of a node hash, exactly as hashes are stored (upper case). */
+export function isNodeHash(value: unknown): value is NodeHash {
+  return typeof value === 'string' && form.test(value);
+}
+
+/** @throws {InvalidNodeHash} if `text` has not the form of a node hash */
+export function parseNodeHash(text: string): NodeHash {
+  if (!isNodeHash(text)) throw new InvalidNodeHash(text);
+  return text;
+}
