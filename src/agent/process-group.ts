@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { identityOf, ownIdentity } from '../git/process-identity.ts';
 import type { ProcessIdentity } from '../git/process-identity.ts';
+import { runningProcesses } from './process-table.ts';
 
 /** How long a group that got SIGKILL is waited for: only a process stuck in the kernel needs more than a moment. */
 const KILL_WAIT_MS = 10_000;
@@ -23,7 +23,7 @@ export function isGroupAlive(pgid: number): boolean {
     // macOS answers EPERM for a group of zombies, so there it cannot mean that somebody is alive.
     if (errorCode(error) !== 'EPERM' || process.platform === 'darwin') return false;
   }
-  return process.platform === 'linux' ? hasLivingMember(pgid) : true;
+  return runningProcesses()?.some(({ group }) => group === pgid) ?? true;
 }
 
 /**
@@ -75,32 +75,6 @@ function signalGroup(pgid: number, signal: NodeJS.Signals): void {
     process.kill(-pgid, signal);
   } catch {
     // Gone in between, or not ours: the wait that follows tells which.
-  }
-}
-
-function hasLivingMember(pgid: number): boolean {
-  let names: string[];
-  try {
-    names = readdirSync('/proc');
-  } catch {
-    return true;
-  }
-  for (const name of names) {
-    if (name < '0' || name > '9~') continue;
-    const fields = statFields(Number(name));
-    if (fields === undefined || Number(fields[2]) !== pgid) continue;
-    if (fields[0] !== 'Z' && fields[0] !== 'X') return true;
-  }
-  return false;
-}
-
-/** The fields of a process's stat from the third (state) on; its name, which may hold anything, is left out. */
-function statFields(pid: number): string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import type * as Yaml from 'yaml';
 import type { Document, LineCounter, Node, Pair } from 'yaml';
 
 import type { AgentBinding } from '../agent/agent-binding.ts';
@@ -42,13 +43,13 @@ export async function parseConfig(source: string, file: string): Promise<ParsedC
 type Fields = Record<string, (value: Node | null, name: string, key: Node) => void>;
 
 class ConfigParser {
-  readonly #yaml: typeof import('yaml');
+  readonly #yaml: typeof Yaml;
   readonly #document: Document;
   readonly #lines: LineCounter;
   readonly #file: string;
   readonly #parsed: ParsedConfig = { agents: {}, defaultAgent: undefined, roles: {}, limits: {}, mistakes: [] };
 
-  constructor(yaml: typeof import('yaml'), document: Document, lines: LineCounter, file: string) {
+  constructor(yaml: typeof Yaml, document: Document, lines: LineCounter, file: string) {
     this.#yaml = yaml;
     this.#document = document;
     this.#lines = lines;

@@ -145,6 +145,11 @@ describe('a mistake has its place and says what was meant', () => {
       ["3:11 roles.tester names the agent 'test', which is not configured; did you mean 'tests'?"],
     ],
     ['defaultAgent: claude', ["1:15 defaultAgent names the agent 'claude', which is not configured; there is none"]],
+    // The agent is missing only because of the mistake in it.
+    [
+      'agents: { a: { pakage: x, package: y } }\ndefaultAgent: b',
+      ["1:16 unknown key 'pakage' in agents.a; did you mean 'package'?"],
+    ],
     ['- agents', ['1:1 the configuration must be a map']],
     ['agents: {}\nagents: {}', ['2:1 Map keys must be unique']],
   ])('%j', async (source, mistakes) => {

@@ -1,3 +1,4 @@
+import type * as Yaml from 'yaml';
 import type { Alias, CST, Document, LineCounter, Node } from 'yaml';
 
 import { isJsonObject } from '../../json.ts';
@@ -11,8 +12,7 @@ const MAX_CHARACTERS = 262_144;
 const MAX_DEPTH = 64;
 const MAX_ERRORS = 10;
 
-type Yaml = typeof import('yaml');
-let loading: Promise<Yaml> | undefined;
+let loading: Promise<typeof Yaml> | undefined;
 
 /**
  * Reads the fields of a front matter: YAML 1.2, core schema, a mapping at the top.
@@ -67,7 +67,7 @@ function* faultsOf(document: Document, lines: LineCounter, firstLine: number): G
 }
 
 /** Values that YAML can write and a reply cannot carry; integers that a double holds are made numbers on the way. */
-function* unfitValues(yaml: Yaml, document: Document, lines: LineCounter, firstLine: number): Generator<string> {
+function* unfitValues(yaml: typeof Yaml, document: Document, lines: LineCounter, firstLine: number): Generator<string> {
   const nodes: Node[] = [];
   yaml.visit(document, { Node: (_, node) => void nodes.push(node) });
   for (const node of nodes) {
@@ -78,7 +78,7 @@ function* unfitValues(yaml: Yaml, document: Document, lines: LineCounter, firstL
   }
 }
 
-function faultOfNode(yaml: Yaml, node: Exclude<Node, Alias>): string | undefined {
+function faultOfNode(yaml: typeof Yaml, node: Exclude<Node, Alias>): string | undefined {
   if (node.anchor !== undefined) return `'&${node.anchor}' would be a YAML anchor; put the value in double quotes`;
   if (!yaml.isScalar(node)) {
     const isPlain = node.tag === undefined || /^tag:yaml\.org,2002:(?:map|seq)$/u.test(node.tag);

@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { descendantsOf, runningProcesses } from '../process-table.ts';
 
 /** From SIGTERM to SIGKILL for an editor when the turn is stopped. */
 const GRACE_MS = 2_000;
+const POLL_MS = 20;
 
 /**
  * Opens a file in a person's editor, at the terminal that this process has, and waits until it is closed.
  *
- * The editor is a shell command as in git's `core.editor`: `code --wait`. Only one that needs a shell gets one. It stays
- * in the terminal's foreground group.
+ * The editor is a shell command as git's `core.editor` is: `code --wait`. It stays in the terminal's foreground group, so
+ * when the signal is aborted it is ended process by process: what the shell started would outlive the shell.
  * Resolves with true when it ended well, with false when it did not or could not be started.
  * @throws the signal's reason when that is aborted
  */
@@ -18,31 +22,39 @@ export async function editFile(
 ): Promise<boolean> {
   const { cwd, env, signal } = options;
   signal.throwIfAborted();
-  const [program, ...args] = commandOf(editor, file);
-  const child = spawn(program, args, { cwd, env, stdio: 'inherit' });
-  let kill: NodeJS.Timeout | undefined;
+  const child = spawn('sh', ['-c', `${editor} "$@"`, editor, file], { cwd, env, stdio: 'inherit' });
+  const closed = new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+  let ending: Promise<void> | undefined;
   const stop = (): void => {
-    child.kill('SIGTERM');
-    kill = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
+    ending = child.pid === undefined ? undefined : endProcesses([child.pid, ...descendantsOf(child.pid)]);
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const isWell = await new Promise<boolean>((resolve) => {
-      child.once('error', () => resolve(false));
-      child.once('exit', (code) => resolve(code === 0));
-    });
+    const isWell = await closed;
+    await ending;
     signal.throwIfAborted();
     return isWell;
   } finally {
-    clearTimeout(kill);
     signal.removeEventListener('abort', stop);
   }
 }
 
-/** As in git, a shell is left out where nothing is left for it to do: a signal then reaches the editor itself. */
-function commandOf(editor: string, file: string): [program: string, ...args: string[]] {
-  const words = editor.trim().split(/\s+/u);
-  const [program] = words;
-  const needsShell = program === undefined || program === '' || /[|&;<>()$`\\"'*?[#~=%\n]/u.test(editor);
-  return needsShell ? ['sh', '-c', `${editor} "$@"`, editor, file] : [program, ...words.slice(1), file];
+async function endProcesses(pids: readonly number[]): Promise<void> {
+  for (const pid of pids) signalProcess(pid, 'SIGTERM');
+  for (const deadline = performance.now() + GRACE_MS; performance.now() < deadline; await sleep(POLL_MS)) {
+    const running = runningProcesses();
+    if (running === undefined || !running.some(({ pid }) => pids.includes(pid))) return;
+  }
+  for (const pid of pids) signalProcess(pid, 'SIGKILL');
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
 }

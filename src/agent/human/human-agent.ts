@@ -85,14 +85,14 @@ function suspension(request: AgentRequest, why = ''): AgentReply {
 }
 
 /** The question stays open when the turn is stopped; nobody waits for its answer then. */
-async function unlessAborted<T>(question: Promise<T>, signal: AbortSignal): Promise<T> {
+async function unlessAborted(question: Promise<string>, signal: AbortSignal): Promise<string> {
   let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
+  const aborted = new Promise<undefined>((resolve) => (stop = () => resolve(undefined)));
+  signal.addEventListener('abort', stop, { once: true });
   try {
-    return await Promise.race([question, aborted]);
+    const answer = await Promise.race([question, aborted]);
+    signal.throwIfAborted();
+    return answer ?? '';
   } finally {
     signal.removeEventListener('abort', stop);
   }

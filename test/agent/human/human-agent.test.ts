@@ -129,8 +129,13 @@ Do the work.
   });
 
   test('an editor that is not there suspends, and is named', async () => {
-    const request = atTerminal('', { env: { VISUAL: 'no-such-editor --wait' } });
-    expect(await ask(request)).toHaveProperty('reason', expect.stringContaining("'no-such-editor --wait' failed"));
+    const request = atTerminal('', {
+      env: { VISUAL: 'no-such-editor --wait 2> /dev/null', PATH: process.env['PATH'] ?? '' },
+    });
+    expect(await ask(request)).toHaveProperty(
+      'reason',
+      expect.stringContaining("'no-such-editor --wait 2> /dev/null' failed"),
+    );
   });
 
   test('an abort closes the editor and rejects with its reason', async () => {
@@ -140,7 +145,6 @@ Do the work.
 
   test('the configured editor goes before the environment', async () => {
     const request = atTerminal('exit 1');
-    // This one needs a shell.
     const agent = createAgent({ editor: 'printf "approved\\n" >' });
     expect(await agent.run(request)).toMatchObject({ meta: { $status: 'approved' } });
   });
