@@ -18,12 +18,6 @@ export type GraphFormat = 'text' | 'mermaid' | 'dot';
  */
 export function renderGraph(definition: WorkflowDefinition, format: GraphFormat): string {
   const edges = workflowEdges(definition);
-  switch (format) {
-    case 'text':
-      return renderText(definition, edges);
-    case 'mermaid':
-      return renderMermaid(edges);
-    case 'dot':
-      return renderDot(definition.name, edges);
-  }
+  if (format === 'mermaid') return renderMermaid(edges);
+  return format === 'dot' ? renderDot(definition.name, edges) : renderText(definition, edges);
 }

@@ -51,7 +51,7 @@ async function run(repository: TemporaryRepository, prompt: string, answer = '')
       output: reply.meta,
       text: reply.body,
       hash: '',
-      status: String(reply.meta['$status']),
+      status: typeof reply.meta['$status'] === 'string' ? reply.meta['$status'] : null,
       agent: 'command',
       usage: null,
       startedAtMs: 0,

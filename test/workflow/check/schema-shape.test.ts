@@ -28,6 +28,7 @@ describe('the statuses of a schema', () => {
       { allOf: [{ properties: { $status: { enum: ['a', 'b'] } } }, { properties: { $status: { enum: ['b', 'c'] } } }] },
       ['b'],
     ],
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
     ['if, then and else', { if: {}, then: status('a'), else: status('b') }, ['a', 'b']],
     ['none listed', { properties: { $status: { type: 'string' } } }, undefined],
     ['listed in one variant only', { oneOf: [status('a'), {}] }, undefined],
