@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { renderGraph } from '../../../src/workflow/render-graph.ts';
@@ -49,8 +48,5 @@ describe('renderGraph', () => {
   test('quotes what DOT would take for syntax', () => {
     const drawn = renderGraph(definition, 'dot');
     expect(drawn).toContain('"checker" -> "__end__" [label="$visits(\\"end\\") > 3, exit 2"];');
-    const { error, status } = spawnSync('dot', ['-Tplain'], { input: drawn });
-    // Graphviz is not everywhere; where it is, it has to take it.
-    if (error === undefined) expect(status).toBe(0);
   });
 });
