@@ -1,12 +1,15 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
+import { checkAgent } from '../../src/agent/load-agent.ts';
 import { bindingFor, getBinding, loadConfig } from '../../src/engine/config.ts';
 import type { Config } from '../../src/engine/config.ts';
 import { ConfigInvalid, ConfigUnreadable } from '../../src/engine/config-errors.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { temporaryFolder } from '../helpers/agent-request.ts';
+
+const fixtures = resolve(import.meta.dirname, '../../fixtures');
 
 /** A repository as far as configuration goes: its folders, with the two files as given. */
 function repositoryWith(files: { shared?: string; machine?: string; isBare?: boolean }): Repository & { top: string } {
@@ -115,6 +118,18 @@ describe("the machine's file", () => {
     const config = await loadConfig(repositoryWith({ shared, machine, isBare: true }));
     expect(Object.keys(config.agents)).toEqual(['me']);
   });
+});
+
+const shipped = readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).filter((path) =>
+  path.endsWith('/config.yaml'),
+);
+
+test.each(shipped)('the configuration %s is good, to its last agent', async (file) => {
+  const config = await load(readFileSync(join(fixtures, file), 'utf8'));
+  for (const binding of Object.values(config.agents)) {
+    await expect(checkAgent(binding, { resolveFrom: fixtures })).resolves.toHaveProperty('record.name', binding.name);
+  }
+  expect(Object.keys(config.agents)).not.toEqual([]);
 });
 
 describe('a mistake has its place and says what was meant', () => {
