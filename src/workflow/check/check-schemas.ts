@@ -9,7 +9,7 @@ import type { SchemaShape } from './schema-shape.ts';
 
 const schemaTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
-/** What templates always see and a field of the same name hides. */
+/** What templates always see, under names that a field should not have too. */
 const taken: Readonly<Record<string, string>> = {
   steps: 'the steps so far',
   start: "the thread's beginning",
@@ -40,8 +40,8 @@ export async function checkSchemas(
       report.warning(
         'reserved-field',
         role.schemaPath,
-        `the schema of role '${role.name}' has a field '${name}', which hides ${meaning} from the templates after it`,
-        { hint: 'call it something else if they need both', at: 'key' },
+        `the schema of role '${role.name}' has a field '${name}', which templates after it cannot tell from ${meaning}`,
+        { hint: 'call it something else', at: 'key' },
       );
     }
   }
