@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { licencesOf } from './licences.js';
+import { bundleSplitProgram } from './split-program.js';
 import { vendorPlugin, vendorSource } from './vendor-plugin.js';
 import { writeOutput } from './write-output.js';
 
@@ -8,7 +9,6 @@ const shared = {
   platform: 'node',
   target: 'node20.19',
   write: false,
-  charset: 'utf8',
   logLevel: 'silent',
   // The licences of what is bundled go into a file of their own.
   legalComments: 'none',
@@ -46,20 +46,16 @@ export async function bundlePrograms(root, outputFolder, programs) {
   };
 
   // A program that cannot be built does not hold up the others; what is wrong with it is said in the end.
+  const options = { ...shared, ...program, absWorkingDir: root };
   const settled = await Promise.allSettled(
-    programs.map((artefact) =>
-      build({
-        ...shared,
-        ...program,
-        absWorkingDir: root,
-        entryPoints: [artefact.entry],
-        plugins: [vendorPlugin(wanted)],
-      }),
-    ),
+    programs.map(async (artefact) => {
+      if (artefact.lateOutput !== undefined) return bundleSplitProgram(root, artefact, { build, options, wanted });
+      return [
+        [artefact.output, await build({ ...options, entryPoints: [artefact.entry], plugins: [vendorPlugin(wanted)] })],
+      ];
+    }),
   );
-  const bundles = settled.flatMap((outcome, index) =>
-    outcome.status === 'fulfilled' ? [{ artefact: programs[index], result: outcome.value }] : [],
-  );
+  const bundles = settled.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   const vendors = await Promise.all(
     [...wanted].map(async ([group, specifiers]) => [
       `vendor/${group}.cjs`,
@@ -75,11 +71,14 @@ export async function bundlePrograms(root, outputFolder, programs) {
   );
 
   // What is required comes before what requires it, for readers in the middle of a build.
-  for (const [name, result] of vendors) write(name, result);
-  for (const { artefact, result } of bundles) write(artefact.output, result);
+  const results = [...vendors, ...bundles];
+  for (const [name, result] of results) write(name, result);
 
-  const results = [...bundles.map(({ result }) => result), ...vendors.map(([, result]) => result)];
-  writeOutput(path.join(outputFolder, 'LICENCES.txt'), licencesOf(root, results));
+  const licences = licencesOf(
+    root,
+    results.map(([, result]) => result),
+  );
+  writeOutput(path.join(outputFolder, 'LICENCES.txt'), licences);
   const failure = settled.find((outcome) => outcome.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
   return [...written, 'LICENCES.txt'];

@@ -45,7 +45,7 @@ function filesLoadedBy(argv: readonly string[]): string[] {
 }
 
 test.each(['--version', '--help', 'thread list', 'thread show <id>', 'log <id>'])(
-  'uwf %s loads the bundle and no heavy package',
+  'uwf %s loads the first part of the bundle and nothing else',
   (command) => {
     const argv = command.split(' ').map((word) => (word === '<id>' ? repository.thread : word));
     expect(filesLoadedBy(argv)).toEqual(['cli.cjs']);
