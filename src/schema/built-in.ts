@@ -78,7 +78,7 @@ const hashes = {
   role: 'DDE1AKRBV3Z9S',
   workflow: 'EATY82B098WK0',
   'thread-start': 'BP68JED5FWRGF',
-  'thread-step': 'DRVJM38FZR3EM',
+  'thread-step': '8ZECRJZM62CDG',
   'thread-suspend': 'F4BF3CNZ6P0HX',
   'thread-resume': '9R2VW9K1G2ASC',
   'thread-end': '29BZWCABXP60Q',

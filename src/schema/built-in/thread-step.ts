@@ -34,6 +34,8 @@ export type ThreadStep = {
   start: NodeHash;
   /** The step before; null for the first. */
   previous: NodeHash | null;
+  /** The step that this one took the place of, its commit being a further parent; absent where it took none. */
+  replaces?: NodeHash;
   /** The steps before, newest first, at most {@link MAX_ANCESTORS}; the first is `previous`. */
   ancestors: NodeHash[];
   /** What stands for the steps before in what agents are told, a {@link Content}. Carried on from step to step. */
@@ -78,6 +80,7 @@ export const threadStepSchema: JsonObject = builtInObject(
     react: refOrNull('react-session'),
     start: ref('thread-start'),
     previous: refOrNull('thread-step'),
+    replaces: ref('thread-step'),
     ancestors: { ...refList('thread-step'), maxItems: MAX_ANCESTORS },
     compact: refOrNull('content'),
     childThreads: refList('thread-end'),
@@ -92,5 +95,5 @@ export const threadStepSchema: JsonObject = builtInObject(
     startedAtMs: timeMs,
     completedAtMs: timeMs,
   },
-  ['agentVersion', 'stopReason', 'workspace'],
+  ['replaces', 'agentVersion', 'stopReason', 'workspace'],
 );
