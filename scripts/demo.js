@@ -65,7 +65,7 @@ function demonstrate(folder) {
   const ref = git('for-each-ref', '--format=%(refname)', 'refs/history').trim();
   const thread = ref.split('/').at(-1);
   show(place, 'uwf', ['log', thread]);
-  show(place, 'git', ['log', '--graph', '--format=%h %an: %s', ref]);
+  show(place, 'git', ['log', '--graph', '--oneline', ref]);
 
   const found = foundCommit(git, ref);
   if (found !== repository.planted) throw new Error(`it found ${found}, but ${repository.planted} was planted`);
@@ -80,12 +80,16 @@ function foundCommit(git, ref) {
 }
 
 function sayWhereToLook(folder, { thread, ref }) {
-  const back = values.keep ? folder : 'a kept repository (npm run demo -- --keep)';
-  say(`\nWhere to look next, in ${back}:`);
-  say(`  uwf thread show ${thread}            what is known about the run`);
-  say(`  uwf thread read ${thread}            every word of it`);
-  say(`  git ls-tree -r --name-only ${ref}^   a step as files`);
-  say('  .uwf/workflows/find-regression.yaml               the workflow; README.md says how to write one');
+  const rows = [
+    [`uwf thread show ${thread}`, 'what is known about the run'],
+    [`uwf thread read ${thread}`, 'every word of it'],
+    [`git ls-tree -r --name-only ${ref}^`, 'its last step, as files'],
+    [`cat .uwf/workflows/${workflow}.yaml`, 'the workflow; README.md says how to write one'],
+  ];
+  const width = Math.max(...rows.map(([command]) => command.length));
+  say(values.keep ? '\nWhere to look next:' : "\nWhere to look next, after 'npm run demo -- --keep':");
+  if (values.keep) say(`  cd ${folder}; PATH=${path.join(root, 'bin')}:$PATH`);
+  for (const [command, what] of rows) say(`  ${command.padEnd(width)}  ${what}`);
 }
 
 if (await ensure()) {

@@ -15,7 +15,6 @@ export const artefacts = [
     output: 'cli.cjs',
     lateOutput: 'cli-late.cjs',
     early: [
-      'src/cli/commands/log.ts',
       'src/cli/commands/thread/list.ts',
       'src/cli/commands/thread/show.ts',
       'src/cli/help/overview.ts',

@@ -44,7 +44,7 @@ function filesLoadedBy(argv: readonly string[]): string[] {
   return files.map((file) => path.relative(path.dirname(bundle), file));
 }
 
-test.each(['--version', '--help', 'thread list', 'thread show <id>', 'log <id>'])(
+test.each(['--version', '--help', 'thread list', 'thread show <id>'])(
   'uwf %s loads the first part of the bundle and nothing else',
   (command) => {
     const argv = command.split(' ').map((word) => (word === '<id>' ? repository.thread : word));
