@@ -19,9 +19,10 @@ export function ruleScope(context: DecisionContext): Scope {
 /**
  * The variables of a rule's templates: the fields of the last step's meta, `_body` (its text), and `steps`, `start`, `threadId`.
  *
- * The last four win over fields of the same name. Before the first step there is neither meta nor `_body`.
+ * A field of meta wins over one of the last three of the same name: what the role reported is nearer than what uwf knows.
+ * Before the first step there is neither meta nor `_body`.
  */
 export function templateScope(context: DecisionContext): JsonObject {
   const last = context.steps.at(-1);
-  return { ...last?.meta, ...(last && { _body: last.text }), ...toStepBindings(context) };
+  return { ...toStepBindings(context), ...last?.meta, ...(last && { _body: last.text }) };
 }

@@ -112,11 +112,11 @@ describe('a rule’s templates', () => {
     expect(decision).toMatchObject({ prompt: 'why|the text|a|write a poem|01JABCDEFGHJKMNPQRSTVWXYZ0' });
   });
 
-  test('see the thread, where the meta has fields of the same names', async () => {
+  test('see what the role reported, where it has fields of the same names, and its text as _body', async () => {
     const meta = { _body: 'x', steps: 'x', start: 'x', threadId: 'x' };
-    const prompt = '{{ _body }}|{{ steps.size }}|{{ start.workflow }}';
+    const prompt = '{{ _body }}|{{ steps }}|{{ start }}|{{ threadId }}';
     expect(await decide([rule('a', 'b', null, { prompt })], after(step('a', meta)))).toMatchObject({
-      prompt: 'text of a|1|loop',
+      prompt: 'text of a|x|x|x',
     });
   });
 
