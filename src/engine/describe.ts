@@ -20,7 +20,7 @@ export type ThreadSummary = {
   /** The beginning of the user's prompt, one line. */
   prompt: string;
   steps: number;
-  /** Who is next, as the moderator says; null for a thread that waits or is over. */
+  /** Who is next, as the moderator says, or who waits for an answer; null for a thread that is over. */
   nextRole: string | null;
 };
 

@@ -18,7 +18,7 @@ export async function gatherFacts(context: EngineContext, pointer: ThreadPointer
 
 /**
  * Computes and remembers what a thread's state says.
- * @param nextRole who is next, where that has been decided already
+ * @param nextRole who is next, where that has been decided already; for a suspended thread it is who waits
  */
 export async function rememberFacts(
   context: EngineContext,
@@ -29,7 +29,7 @@ export async function rememberFacts(
   const over = await describeOver(context, state);
   const status = statusOfHead(state.head, false);
   const { node, hash } = state.start;
-  let next = nextRole ?? null;
+  let next = state.head.kind === 'suspend' ? state.head.node.role : (nextRole ?? null);
   if (nextRole === undefined && over === undefined) {
     const decision = await decideNext(context, state, definition);
     next = decision.kind === 'role' ? decision.role : null;

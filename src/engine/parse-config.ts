@@ -58,7 +58,9 @@ class ConfigParser {
 
   parse(): ParsedConfig {
     const parsed = this.#parsed;
-    for (const { message, pos } of [...this.#document.errors, ...this.#document.warnings]) {
+    const { errors, warnings } = this.#document;
+    // After its first error the parser has lost its bearings, and what it says of the rest helps nobody.
+    for (const { message, pos } of [...errors.slice(0, 1), ...warnings]) {
       parsed.mistakes.push({ ...this.#placeAt(pos[0]), message });
     }
     const { contents } = this.#document;
