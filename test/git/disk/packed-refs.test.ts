@@ -1,0 +1,127 @@
+import { readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PackedRefs } from '../../../src/git/disk/packed-refs.ts';
+import { parseObjectId } from '../../../src/git/object-id.ts';
+import type { ObjectId } from '../../../src/git/object-id.ts';
+import { ref } from '../../contracts/store-fixture.ts';
+import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+
+const idOf = (number: number): ObjectId => parseObjectId(number.toString(16).padStart(40, '0'));
+const sortedHeader = '# pack-refs with: peeled fully-peeled sorted \n';
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+const component = fc
+  .string({
+    unit: fc.constantFrom('a', 'b', 'B', '-', '.x', '0', 'é', '\u{1F9B4}', '\uFF21'),
+    minLength: 1,
+    maxLength: 6,
+  })
+  .map((text) => `x${text}x`.replaceAll('..', '.'));
+const names = fc.uniqueArray(
+  fc.array(component, { minLength: 1, maxLength: 3 }).map((components) => `refs/${components.join('/')}`),
+  { maxLength: 300 },
+);
+
+describe('packed refs', () => {
+  test.each([
+    ['sorted', sortedHeader],
+    ['not sorted', '# pack-refs with: peeled \n'],
+    ['without a header', ''],
+  ])('are found and listed, %s', (_what, header) => {
+    const path = join(createTemporaryFolder(), 'packed-refs');
+    fc.assert(
+      fc.property(names, (all) => {
+        const values = new Map(all.map((name, number) => [name, idOf(number)]));
+        const order = header === sortedHeader ? all.toSorted(byBytes) : all;
+        const lines = order.map((name, at) => `${values.get(name)} ${name}\n${at % 3 === 0 ? `^${idOf(at)}\n` : ''}`);
+        writeFileSync(`${path}.new`, header + lines.join(''));
+        renameSync(`${path}.new`, path);
+        const packed = new PackedRefs(path);
+        for (const [name, id] of values) expect(packed.find(ref(name.slice('refs/'.length)))).toBe(id);
+        expect(packed.find(ref('absent'))).toBeUndefined();
+        expect(packed.below('refs/').map(({ name }): string => name)).toEqual(all.toSorted(byBytes));
+        const prefix = `refs/${(all[0] ?? 'refs/x').split('/')[1]}/`;
+        expect(packed.below(prefix).map(({ name }): string => name)).toEqual(
+          all.filter((name) => name.startsWith(prefix)).toSorted(byBytes),
+        );
+        packed.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('without some of them are the same file but for their lines', () => {
+    const path = join(createTemporaryFolder(), 'packed-refs');
+    fc.assert(
+      fc.property(names, fc.nat(), (all, seed) => {
+        const sorted = all.toSorted(byBytes);
+        const isRemoved = (at: number): boolean => ((at + 1) * (seed % 97)) % 5 === 1;
+        const block = (name: string, at: number): string =>
+          `${idOf(at)} ${name}\n${at % 2 === 0 ? `^${idOf(at)}\n` : ''}`;
+        writeFileSync(path, sortedHeader + sorted.map(block).join(''));
+        const removed = new Set(sorted.filter((_name, at) => isRemoved(at)));
+        const packed = new PackedRefs(path);
+        const remaining = packed.without(removed)?.content.toString();
+        const expected = sortedHeader + sorted.map((name, at) => (isRemoved(at) ? '' : block(name, at))).join('');
+        expect(remaining).toBe(removed.size === 0 ? undefined : expected);
+        packed.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('are read anew when the file was replaced, though its size and time are the same', () => {
+    const path = join(createTemporaryFolder(), 'packed-refs');
+    const write = (id: ObjectId): void => {
+      writeFileSync(`${path}.new`, `${sortedHeader}${id} refs/threads/one\n`);
+      utimesSync(`${path}.new`, 1_795_262_400, 1_795_262_400);
+      renameSync(`${path}.new`, path);
+    };
+    const packed = new PackedRefs(path);
+    for (let number = 1; number <= 20; number++) {
+      write(idOf(number));
+      expect(packed.find(ref('threads/one'))).toBe(idOf(number));
+    }
+    packed.close();
+  });
+
+  test('by the ten thousand are found and listed as git does', () => {
+    const repository = createTemporaryRepository();
+    const commit = repository.git('commit-tree', '-m', 'x', repository.git('mktree'));
+    const path = join(repository.dir, '.git', 'packed-refs');
+    const all = Array.from({ length: 10_000 }, (_, number) => `refs/threads/${(number * 7919) % 100_003}`).toSorted(
+      byBytes,
+    );
+    writeFileSync(path, sortedHeader + all.map((name) => `${commit} ${name}\n`).join(''));
+    const packed = new PackedRefs(path);
+    for (let at = 0; at < all.length; at += 97) {
+      expect(packed.find(ref(all[at]!.slice('refs/'.length)))).toBe(commit);
+    }
+    expect(packed.find(ref('threads/absent'))).toBeUndefined();
+    expect(packed.below('refs/threads/5').map(({ name }) => name)).toEqual(
+      all.filter((name) => name.startsWith('refs/threads/5')),
+    );
+    const byGit = repository.git('for-each-ref', '--format=%(refname)', 'refs/threads/').split('\n');
+    expect(packed.below('refs/threads/').map(({ name }): string => name)).toEqual(byGit);
+    packed.close();
+  });
+
+  test('keep their permissions and what git wrote beside when one is deleted', async () => {
+    const repository = createTemporaryRepository();
+    const stores = await repository.open();
+    const commit = parseObjectId(repository.git('commit-tree', '-m', 'x', repository.git('mktree')));
+    for (const name of ['heads/main', 'threads/one', 'threads/two'])
+      repository.git('update-ref', `refs/${name}`, commit);
+    repository.git('tag', '-a', '-m', 'annotated', 'v1', commit);
+    repository.git('pack-refs', '--all', '--prune');
+    const path = join(repository.dir, '.git', 'packed-refs');
+    const before = readFileSync(path, 'utf8');
+    const { mode } = statSync(path);
+    await stores.refs.update([{ name: ref('threads/one'), expected: commit, value: null }]);
+    expect(readFileSync(path, 'utf8')).toBe(before.replace(/.* refs\/threads\/one\n/, ''));
+    expect(statSync(path).mode).toBe(mode);
+    await stores.close();
+  });
+});
