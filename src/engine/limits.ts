@@ -1,4 +1,6 @@
-import type { Limits } from '../workflow/definition.ts';
+import type { Limits } from '../schema/built-in/limits.ts';
+import type { ThreadStep } from '../schema/built-in/thread-step.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
 
 /** What holds where nobody says anything else. */
 export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
@@ -17,19 +19,42 @@ export function combineLimits(...sets: readonly (Limits | undefined)[]): Limits 
   return combined;
 }
 
+/** A step as limits count it. */
+export type CountedStep = Pick<ThreadStep, 'role' | 'usage'>;
+
 /**
  * Says which limit keeps a role from running, in words; `undefined` if none does.
  *
- * A person's resumption buys as many steps again: what counts is what has happened since.
+ * A person's resumption buys as much again: what counts are the steps since.
+ * @param ofThread what the configuration, the workflow and the thread allow; counts all steps
+ * @param ofRole what the role's definition allows; counts the role's own
  */
 export function findLimitReached(
-  limits: Limits,
+  ofThread: Limits,
+  ofRole: Limits,
   role: string,
-  rolesSinceResume: readonly string[],
+  stepsSinceResume: readonly CountedStep[],
 ): string | undefined {
-  const { maxSteps = DEFAULT_LIMITS.maxSteps, maxVisits } = limits;
-  if (rolesSinceResume.length >= maxSteps) return `the limit of ${maxSteps} steps is reached`;
-  const visits = rolesSinceResume.filter((name) => name === role).length;
-  if (maxVisits !== undefined && visits >= maxVisits) return `the limit of ${maxVisits} visits to ${role} is reached`;
+  const own = stepsSinceResume.filter((step) => step.role === role);
+  const maxVisits = Math.min(ofThread.maxVisits ?? Infinity, ofRole.maxVisits ?? Infinity);
+  if (own.length >= maxVisits) return `the limit of ${maxVisits} visits to ${role} is reached`;
+  return (
+    findSumReached({ ...DEFAULT_LIMITS, ...ofThread }, '', stepsSinceResume) ??
+    findSumReached(ofRole, ` of ${role}`, own)
+  );
+}
+
+function findSumReached(limits: Limits, whose: string, steps: readonly CountedStep[]): string | undefined {
+  const sum = (count: (usage: Usage) => number): number =>
+    steps.reduce((total, { usage }) => total + (usage ? count(usage) : 0), 0);
+  const sums: [limit: number | undefined, used: number, unit: string][] = [
+    [limits.maxSteps, steps.length, 'steps'],
+    [limits.maxTurns, sum((usage) => usage.turns), 'turns'],
+    [limits.maxTokens, sum((usage) => usage.inputTokens + usage.outputTokens), 'tokens'],
+    [limits.maxCostUsd, sum((usage) => usage.costUsd ?? 0), 'US dollars'],
+  ];
+  for (const [limit, used, unit] of sums) {
+    if (limit !== undefined && used >= limit) return `the limit of ${limit} ${unit}${whose} is reached`;
+  }
   return undefined;
 }

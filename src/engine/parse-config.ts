@@ -5,6 +5,7 @@ import type { AgentBinding } from '../agent/agent-binding.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
+import { faultOfLimit, limitNames } from '../schema/built-in/limits.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import type { Limits } from '../workflow/definition.ts';
 
@@ -26,8 +27,6 @@ export type ParsedConfig = {
 
 /** The name of an agent, with the place that names it: the agent may be declared in another file. */
 export type AgentReference = { agent: string; place: Omit<ConfigMistake, 'message'> };
-
-const LIMITS = ['maxSteps', 'maxVisits', 'timeoutMs', 'idleTimeoutMs', 'maxDepth', 'maxParallelThreads'] as const;
 
 /**
  * Reads a configuration file: YAML 1.2, or JSON. Lists every mistake in it with its place and throws for none.
@@ -104,16 +103,15 @@ class ConfigParser {
   }
 
   #limitFields(): Fields {
-    const limit = (value: Node | null, name: string, key: Node): void => {
-      const number = this.#plain(value);
-      if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
-        // Only the names below come here.
-        this.#parsed.limits[name as keyof ConfigLimits] = number;
-      } else {
-        this.#mistake(value ?? key, `limits.${name} must be a whole number from 1`);
-      }
+    const read = (name: keyof ConfigLimits, value: Node | null, key: Node): void => {
+      const limit = this.#plain(value);
+      // A number of threads is held to the rule for a number of steps.
+      const fault = faultOfLimit(name === 'maxParallelThreads' ? 'maxSteps' : name, limit);
+      if (fault === undefined) this.#parsed.limits[name] = Number(limit);
+      else this.#mistake(value ?? key, `limits.${name} ${fault}`);
     };
-    return Object.fromEntries(LIMITS.map((name) => [name, limit]));
+    const names: (keyof ConfigLimits)[] = [...limitNames, 'maxParallelThreads'];
+    return Object.fromEntries(names.map((name) => [name, (value, _name, key) => read(name, value, key)]));
   }
 
   #reference(value: Node | null, where: string): AgentReference | undefined {

@@ -61,12 +61,8 @@ export async function prepareTurn(
   const roleDefinition = definition.roles[role];
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
   const { agent, record } = await prepareAgent(context, definition.name, role, state);
-  const limits = combineLimits(
-    context.config.limits,
-    definition.limits,
-    state.start.node.limits,
-    roleDefinition.limits,
-  );
+  const limits = combineLimits(context.config.limits, definition.limits, state.start.node.limits);
+  const ofRole = roleDefinition.limits ?? {};
   const answer = await readAnswer(context, state);
   const prompt = assemblePrompt({
     role,
@@ -79,8 +75,8 @@ export async function prepareTurn(
   });
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
-  const clock = new TurnClock(role, limits, context.signal);
-  const roles = state.steps.map((step) => step.commit.node.role);
+  const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
+  const steps = state.steps.map((step) => step.commit.node);
   const turn: TurnRequest = {
     agent,
     clock,
@@ -95,7 +91,7 @@ export async function prepareTurn(
       edgePrompt: choice.prompt,
       cwd: workingFolder(context, roleDefinition, choice),
       outputSchema: roleDefinition.schema,
-      visit: roles.filter((name) => name === role).length,
+      visit: steps.filter((step) => step.role === role).length,
       session: readSession(context.repository, { threadId: state.id, role, agent: record.name }),
       answer,
       env: agentEnvironment(context, { threadId: state.id, role }),
@@ -104,7 +100,7 @@ export async function prepareTurn(
       askPerson: context.askPerson,
     },
   };
-  const limitReached = findLimitReached(limits, role, roles.slice(state.stepsAtLastResume));
+  const limitReached = findLimitReached(limits, ofRole, role, steps.slice(state.stepsAtLastResume));
   if (limitReached !== undefined) clock.stop();
   return { prompt, record, limitReached, turn, resolve };
 }

@@ -1,22 +1,8 @@
 import type { JsonObject } from '../json.ts';
+import type { Limits } from '../schema/built-in/limits.ts';
+import type { Rule } from '../schema/built-in/workflow.ts';
 
-/**
- * Stops for a role, a workflow or a whole configuration; an absent one does not limit.
- *
- * Where several name the same limit the smallest holds.
- */
-export type Limits = {
-  /** Steps of the thread, all roles together. Default of the engine: 10,000. */
-  maxSteps?: number;
-  /** Steps of one role. */
-  maxVisits?: number;
-  /** Wall time of one turn, in ms. */
-  timeoutMs?: number;
-  /** Time without a sign of life from the agent, in ms. */
-  idleTimeoutMs?: number;
-  /** Nesting of child threads. Default of the engine: 8. */
-  maxDepth?: number;
-};
+export type { Limits, Rule };
 
 /** What a schema cannot say of a reply: JSONata over `$meta`, `$steps`, `$start`; false makes the reply invalid. */
 export type RoleCheck = { expression: string; message: string };
@@ -35,22 +21,6 @@ export type RoleDefinition = {
   snapshot?: 'off' | 'on' | 'changed';
   /** Where the agent works, relative to the work tree's top. */
   cwd?: string;
-};
-
-/** One rule of the moderator. The first whose `from` is the last role and whose `when` holds decides. */
-export type Rule = {
-  /** A role, `__start__` or `__resume__`. */
-  from: string;
-  /** A role or `__end__`. */
-  to: string;
-  /** JSONata; null always holds. */
-  when: string | null;
-  /** Liquid; what the next role is told, or for `__end__` the summary. */
-  prompt?: string;
-  /** Liquid; a working directory for the next role (United Workforce). */
-  location?: string;
-  /** Only on rules to `__end__`; default 0, another means failed. */
-  returnCode?: number;
 };
 
 /** A workflow as uwf stores and runs it, whatever notation it was written in. */

@@ -40,14 +40,23 @@ describe('a role that is a workflow', () => {
     expect(view.children).toHaveLength(1);
     const [childId = ''] = view.children;
     const childView = await engine.describe(childId);
-    expect(childView).toMatchObject({ parent: thread, depth: 1, status: 'ended', workflow: 'child', prompt: 'Build it: A plan.' });
+    expect(childView).toMatchObject({
+      parent: thread,
+      depth: 1,
+      status: 'ended',
+      workflow: 'child',
+      prompt: 'Build it: A plan.',
+    });
 
     const show = (commit: string, file: string): Payload => JSON.parse(git('show', `${commit}:${file}`)) as Payload;
     const childStartCommit = git('log', '--format=%H', '--first-parent', childView.head).split('\n')[2] ?? '';
     const start = show(childStartCommit, 'start.json').payload;
     const plannerStep = git('rev-parse', `${over.head}^^`);
     const hashAt = (commit: string, path: string): string =>
-      git('show', `${commit}:index`).split('\n').find((line) => line.endsWith(` ${path}`))?.slice(0, 13) ?? '';
+      git('show', `${commit}:index`)
+        .split('\n')
+        .find((line) => line.endsWith(` ${path}`))
+        ?.slice(0, 13) ?? '';
     expect(start).toMatchObject({
       depth: 1,
       parentState: hashAt(plannerStep, 'step.json'),
@@ -66,7 +75,9 @@ describe('a role that is a workflow', () => {
     ]);
     // The child is drawn between the two steps.
     const graph = git('log', '--graph', '--format=%s', over.head);
-    expect(graph).toMatch(/\* {3}developer: Built\.[\s\S]*\| \* completed: Built\.[\s\S]*\| \* worker: Built\.[\s\S]*\| \* child: Build it: A plan\.[\s\S]*\* planner: A plan\./);
+    expect(graph).toMatch(
+      /\* {3}developer: Built\.[\s\S]*\| \* completed: Built\.[\s\S]*\| \* worker: Built\.[\s\S]*\| \* child: Build it: A plan\.[\s\S]*\* planner: A plan\./,
+    );
     expectCleanFsck(dir);
   });
 

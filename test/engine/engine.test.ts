@@ -170,6 +170,22 @@ describe('what stops a role', () => {
     expect((await engine.describe(thread)).steps).toBe(4);
   });
 
+  test.each([
+    [{ maxTokens: 25 }, '25 tokens'],
+    [{ maxTurns: 3 }, '3 turns'],
+    [{ maxCostUsd: 0.05 }, '0.05 US dollars'],
+    [{ maxVisits: 3 }, '3 visits to a'],
+  ])('so does %j, once its sum is reached', async (limits, said) => {
+    const usage = { inputTokens: 7, outputTokens: 3, turns: 1, costUsd: 0.02 };
+    const config = scripted({});
+    const replies = { a: [{ reply: reply('more'), usage }] };
+    config.agents['script'] = { name: 'script', package: 'builtin:scripted', config: { replies, repeat: true } };
+    const { engine } = await createFixture(config);
+    const { thread } = await engine.start({ definition: { ...definition, limits }, prompt: 'x' });
+    expect(await engine.run(thread)).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining(said) });
+    expect((await engine.describe(thread)).steps).toBe(3);
+  });
+
   test('the time of a turn suspends', async () => {
     const slow = { ...definition, limits: { timeoutMs: 100 } };
     const { engine } = await createFixture(scripted({ a: [{ reply: reply('more'), delayMs: 60_000 }] }));

@@ -1,7 +1,11 @@
 import type { JsonObject } from '../../json.ts';
 import { closedObject } from './schema-parts.ts';
 
-/** Stops for a role, a workflow or a thread; an absent one does not limit. */
+/**
+ * Stops for a role, a workflow or a thread; an absent one does not limit.
+ *
+ * A role's count its own steps, the others' the thread's. Where several name the same limit each holds.
+ */
 export type Limits = {
   /** Steps of the thread, all roles together. */
   maxSteps?: number;
@@ -11,19 +15,39 @@ export type Limits = {
   timeoutMs?: number;
   /** Time without a sign of life from the agent, in ms. */
   idleTimeoutMs?: number;
+  /** How often models are asked. */
+  maxTurns?: number;
+  /** Tokens in and out. */
+  maxTokens?: number;
+  /** In US dollars, as far as agents say what they cost. */
+  maxCostUsd?: number;
   /** Nesting of child threads; 0 allows none. */
   maxDepth?: number;
 };
 
 const positive: JsonObject = { type: 'integer', minimum: 1 };
 
-export const limitsSchema: JsonObject = closedObject(
-  {
-    maxSteps: positive,
-    maxVisits: positive,
-    timeoutMs: positive,
-    idleTimeoutMs: positive,
-    maxDepth: { type: 'integer', minimum: 0 },
-  },
-  ['maxSteps', 'maxVisits', 'timeoutMs', 'idleTimeoutMs', 'maxDepth'],
-);
+const properties: Record<keyof Limits, JsonObject> = {
+  maxSteps: positive,
+  maxVisits: positive,
+  timeoutMs: positive,
+  idleTimeoutMs: positive,
+  maxTurns: positive,
+  maxTokens: positive,
+  maxCostUsd: { type: 'number', exclusiveMinimum: 0 },
+  maxDepth: { type: 'integer', minimum: 0 },
+};
+
+/** The names of all limits. */
+// The keys of a record of exactly these.
+export const limitNames: readonly (keyof Limits)[] = Object.keys(properties) as (keyof Limits)[];
+
+export const limitsSchema: JsonObject = closedObject(properties, limitNames);
+
+/** Says what is wrong with the value of a limit, after its name; `undefined` if nothing is. */
+export function faultOfLimit(name: keyof Limits, value: unknown): string | undefined {
+  if (name === 'maxCostUsd') return typeof value === 'number' && value > 0 ? undefined : 'must be a number above 0';
+  const least = name === 'maxDepth' ? 0 : 1;
+  const isFine = typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
+  return isFine ? undefined : `must be a whole number from ${least}`;
+}
