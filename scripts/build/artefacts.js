@@ -19,7 +19,6 @@ export const artefacts = [
       'src/cli/commands/thread/show.ts',
       'src/cli/help/overview.ts',
       'src/cli/help/version.ts',
-      'src/thread/find-children.ts',
     ],
   },
   { name: 'evaluator', entry: 'src/expression/evaluator-main.ts', output: 'evaluator.cjs', kind: 'program' },

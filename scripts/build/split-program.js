@@ -1,3 +1,4 @@
+import { lazyBuiltinsPlugin } from './lazy-builtins-plugin.js';
 import { borrowingEarly, withoutLate } from './late-plugin.js';
 import { vendorPlugin } from './vendor-plugin.js';
 
@@ -27,7 +28,7 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
       plugins: [...plugins, vendorPlugin(wanted)],
     });
   const bundleEarly = (contents, isEarly, late) =>
-    bundle(contents, [withoutLate(root, { isEarly, late, lateFile: lateOutput })]);
+    bundle(contents, [withoutLate(root, { isEarly, late, lateFile: lateOutput }), lazyBuiltinsPlugin]);
 
   // Which files those are is known only after the bundler has followed the imports.
   const start = new Set([entry, ...early]);

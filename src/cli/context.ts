@@ -20,9 +20,9 @@ export type InputStream = AsyncIterable<string | Uint8Array> & { isTTY?: boolean
  * Tests hand in their own; the program gets the process's.
  */
 export type CliContext = {
-  stdin: InputStream;
-  stdout: OutputStream;
-  stderr: OutputStream;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
   env: Readonly<Record<string, string | undefined>>;
   /** Absolute; what `-C` is relative to. */
   cwd: string;
@@ -39,9 +39,16 @@ export type CliContext = {
 export function createContext(given: Partial<CliContext> = {}): CliContext {
   let signal = given.signal;
   return {
-    stdin: given.stdin ?? process.stdin,
-    stdout: given.stdout ?? process.stdout,
-    stderr: given.stderr ?? process.stderr,
+    // Node opens its streams when they are asked for, which takes a millisecond or two for each.
+    get stdin() {
+      return given.stdin ?? process.stdin;
+    },
+    get stdout() {
+      return given.stdout ?? process.stdout;
+    },
+    get stderr() {
+      return given.stderr ?? process.stderr;
+    },
     env: given.env ?? process.env,
     cwd: resolve(given.cwd ?? process.cwd()),
     isFolderGiven: given.isFolderGiven ?? false,

@@ -1,8 +1,7 @@
 import { committerFromGit } from '../git/identity.ts';
-import { openRepository, type OpenOptions } from '../git/open-repository.ts';
+import { openRepository } from '../git/open-repository.ts';
 import { RepositoryNotFound } from '../git/repository-not-found.ts';
 import type { Repository } from '../git/repository.ts';
-import { prepareHashing } from '../cas/hash.ts';
 import type { CliContext } from './context.ts';
 import { createPalette } from './output/palette.ts';
 
@@ -13,8 +12,18 @@ import { createPalette } from './output/palette.ts';
  * that an agent that works in another folder still finds its thread.
  * @throws {RepositoryNotFound} if there is none
  */
-export function openToRead(cli: CliContext): Promise<Repository> {
-  return open(cli, {});
+export async function openToRead(cli: CliContext): Promise<Repository> {
+  try {
+    return await openAt(cli, cli.cwd);
+  } catch (error) {
+    const other = cli.env['UWF_REPOSITORY'];
+    if (!(error instanceof RepositoryNotFound) || cli.isFolderGiven || !other) throw error;
+    return openAt(cli, other);
+  }
+}
+
+function openAt(cli: CliContext, folder: string): Promise<Repository> {
+  return openRepository(folder, { env: cli.env, now: cli.now });
 }
 
 /**
@@ -23,7 +32,7 @@ export function openToRead(cli: CliContext): Promise<Repository> {
  * Where git knows none the fallback is used, and said once.
  */
 export async function openToWrite(cli: CliContext): Promise<Repository> {
-  const repository = await open(cli, {});
+  const [repository] = await Promise.all([openToRead(cli), prepareHashing()]);
   const committer = repository.location && (await committerFromGit(repository.location, cli.env));
   if (committer !== undefined) return { ...repository, committer };
   const paint = createPalette(cli.stderr, cli.env);
@@ -35,18 +44,8 @@ export async function openToWrite(cli: CliContext): Promise<Repository> {
   return repository;
 }
 
-async function open(cli: CliContext, options: OpenOptions): Promise<Repository> {
-  const withWorld = { env: cli.env, now: cli.now, ...options };
-  const [repository] = await Promise.all([openHere(cli, withWorld), prepareHashing()]);
-  return repository;
-}
-
-async function openHere(cli: CliContext, options: OpenOptions): Promise<Repository> {
-  try {
-    return await openRepository(cli.cwd, options);
-  } catch (error) {
-    const other = cli.env['UWF_REPOSITORY'];
-    if (!(error instanceof RepositoryNotFound) || cli.isFolderGiven || !other) throw error;
-    return openRepository(other, options);
-  }
+/** Commands that only read and need no hash do not load what computes them. */
+async function prepareHashing(): Promise<void> {
+  const { prepareHashing: prepare } = await import('../cas/hash.ts');
+  await prepare();
 }

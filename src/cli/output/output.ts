@@ -28,7 +28,6 @@ export type OutputOptions = { json: true | readonly string[] | undefined; query:
 export function createOutput(cli: CliContext, { json, query }: OutputOptions): Output {
   const isJson = json !== undefined;
   const isTerminal = cli.stdout.isTTY === true;
-  const errorPaint = createPalette(cli.stderr, cli.env);
 
   const printJson = async (value: Printable, indent: number): Promise<void> => {
     const picked = json === true || json === undefined ? value : pick(value, json);
@@ -57,7 +56,7 @@ export function createOutput(cli: CliContext, { json, query }: OutputOptions): O
       cli.stderr.write(`${text}\n`);
     },
     hint(text) {
-      if (!isJson) cli.stderr.write(`${errorPaint.hint('hint:')} ${text}\n`);
+      if (!isJson) cli.stderr.write(`${createPalette(cli.stderr, cli.env).hint('hint:')} ${text}\n`);
     },
   };
 }

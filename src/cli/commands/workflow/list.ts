@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { prepareHashing } from '../../../cas/hash.ts';
 import { listWorkflows } from '../../../workflow/list-workflows.ts';
 import { loadWorkflowFile } from '../../../workflow/load-workflow-file.ts';
 import { listWorkflowFiles } from '../../../workflow/resolve-workflow.ts';
@@ -28,6 +29,7 @@ file is what 'uwf run <name>' takes.`,
   examples: [{ command: 'uwf workflow list', comment: 'what there is to run' }],
   async run({ cli, out }) {
     const repository = await openToRead(cli);
+    await prepareHashing();
     const rows: Row[] = [];
     const root = repository.location?.workTree;
     for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) {
