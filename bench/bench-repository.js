@@ -28,12 +28,19 @@ const config = `agents:
 defaultAgent: echo
 `;
 
+const identity = {
+  GIT_AUTHOR_NAME: 'Bench',
+  GIT_AUTHOR_EMAIL: 'bench@example.org',
+  GIT_COMMITTER_NAME: 'Bench',
+  GIT_COMMITTER_EMAIL: 'bench@example.org',
+};
+
 /** The environment of the machine without what would slow Node down or change what git does. */
 function quietEnvironment() {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(GIT_|UWF_|NODE_EXTRA_CA_CERTS$|NODE_OPTIONS$)/.test(name),
   );
-  return { ...Object.fromEntries(kept), GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  return { ...Object.fromEntries(kept), ...identity, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
 }
 
 function countFiles(folder) {
@@ -59,18 +66,7 @@ export function makeBenchRepository() {
     );
 
   run('git', 'init', '--quiet', '--initial-branch=main');
-  run(
-    'git',
-    '-c',
-    'user.name=Bench',
-    '-c',
-    'user.email=bench@example.org',
-    'commit',
-    '-q',
-    '--allow-empty',
-    '-m',
-    'one',
-  );
+  run('git', 'commit', '--quiet', '--allow-empty', '--message', 'one');
   mkdirSync(path.join(folder, '.uwf/workflows'), { recursive: true });
   writeFileSync(path.join(folder, '.uwf/workflows/bench.yaml'), workflow);
   writeFileSync(path.join(folder, '.uwf/config.yaml'), config);

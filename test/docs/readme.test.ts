@@ -29,6 +29,7 @@ beforeAll(() => {
     GIT_COMMITTER_NAME: 'Ada',
     GIT_COMMITTER_EMAIL: 'ada@example.org',
   };
+  execFileSync('git', ['init', '--quiet', '--initial-branch=main'], { cwd: folder });
   // As `npm install uwf` would have it.
   mkdirSync(path.join(folder, 'node_modules'));
   symlinkSync(root, path.join(folder, 'node_modules/uwf'));
