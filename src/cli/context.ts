@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { onSignals } from './signals.ts';
+import { guardedStderr, guardedStdout, onSignals } from './signals.ts';
 
 /** A stream that text is written to, and what is known of the terminal behind it. */
 export interface OutputStream {
@@ -44,10 +44,10 @@ export function createContext(given: Partial<CliContext> = {}): CliContext {
       return given.stdin ?? process.stdin;
     },
     get stdout() {
-      return given.stdout ?? process.stdout;
+      return given.stdout ?? guardedStdout();
     },
     get stderr() {
-      return given.stderr ?? process.stderr;
+      return given.stderr ?? guardedStderr();
     },
     env: given.env ?? process.env,
     cwd: resolve(given.cwd ?? process.cwd()),

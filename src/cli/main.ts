@@ -19,7 +19,6 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
   try {
     return await runCommand(argv, cli);
   } catch (error) {
-    if (isClosedPipe(error)) return EXIT.done;
     await reportError(cli, error, { isJson: asksForJson(argv) });
     return exitCodeOf(error);
   }
@@ -62,9 +61,4 @@ function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   const words = end === -1 ? argv : argv.slice(0, end);
   return words.some((word) => word === '--json' || word.startsWith('--json='));
-}
-
-/** A reader that has seen enough closed the pipe: no error, just the end. */
-function isClosedPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }

@@ -3,6 +3,8 @@ import { Interruption } from './interruption.ts';
 
 const stopping = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+let controller: AbortController | undefined;
+
 /**
  * Takes over the signals by which a person ends a command.
  *
@@ -10,16 +12,43 @@ const stopping = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * second ends the process at once.
  */
 export function onSignals(): AbortSignal {
-  const controller = new AbortController();
+  if (controller !== undefined) return controller.signal;
+  const own = new AbortController();
+  controller = own;
   for (const name of stopping) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(EXIT.interrupted);
-      controller.abort(new Interruption(name));
+      if (own.signal.aborted) process.exit(EXIT.interrupted);
+      own.abort(new Interruption(name));
     });
   }
-  // Whoever read what a command says is gone (`uwf run --json | head -1`): nobody wants the rest.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE' && !controller.signal.aborted) controller.abort(new Interruption('SIGPIPE'));
+  return own.signal;
+}
+
+let guarded: NodeJS.WriteStream | undefined;
+
+/**
+ * The process's stdout, for which a reader that has seen enough (`uwf log | head -1`) is no error: the command ends, and an
+ * agent at work is ended first.
+ */
+export function guardedStdout(): NodeJS.WriteStream {
+  if (guarded !== undefined) return guarded;
+  guarded = process.stdout;
+  guarded.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    if (controller === undefined) process.exit(EXIT.done);
+    controller.abort(new Interruption('SIGPIPE'));
   });
-  return controller.signal;
+  return guarded;
+}
+
+let guardedErrors: NodeJS.WriteStream | undefined;
+
+/** The process's stderr; where nobody reads it, what is said there is lost and nothing else. */
+export function guardedStderr(): NodeJS.WriteStream {
+  if (guardedErrors !== undefined) return guardedErrors;
+  guardedErrors = process.stderr;
+  guardedErrors.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  return guardedErrors;
 }
