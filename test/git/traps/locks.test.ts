@@ -1,4 +1,13 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDiskStores } from '../../../src/git/disk/open-disk-stores.ts';
@@ -87,12 +96,13 @@ describe('a lock that a dead uwf left', () => {
     const scene = await createScene();
     leaveLock(scene, `${thread}.lock`, dead);
     // Its owner was killed between moving the lock onto the ref and removing the record; then git took the lock.
-    unlinkSync(join(scene.gitDir, `${thread}.lock`));
+    renameSync(join(scene.gitDir, `${thread}.lock`), join(scene.gitDir, thread));
     writeFileSync(join(scene.gitDir, `${thread}.lock`), '');
-    await expect(scene.stores.refs.update([{ name: thread, expected: scene.a, value: scene.b }])).rejects.toThrow(
-      RefLocked,
-    );
+    const attempt = scene.stores.refs.update([{ name: thread, expected: scene.b, value: scene.a }]);
+    await expect(attempt).rejects.toThrow(RefLocked);
     expect(existsSync(join(scene.gitDir, `${thread}.lock`))).toBe(true);
+    expect(await scene.stores.refs.read(thread)).toBe(scene.b);
+    expect(readdirSync(scene.locks)).toEqual([]);
   });
 });
 

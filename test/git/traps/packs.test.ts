@@ -147,12 +147,16 @@ describe('a reader', () => {
     expect(reads).toBeGreaterThan(1000);
   });
 
-  test('finds what another process packed a moment ago, however little time has passed', async () => {
+  test('finds what another process packed a moment ago, though the time of the folder does not tell', async () => {
     const scene = createScene();
-    for (let number = 0; number < 50; number++) {
+    // File systems keep times in steps of up to two seconds.
+    const step = Math.floor(Date.now() / 1000);
+    for (let number = 0; number < 5; number++) {
       const object = blob(`late ${number}`);
+      utimesSync(scene.packFolder, step, step);
       expect(await scene.stores.objects.has(hashObject(object))).toBe(false);
       await (await scene.openStores().objects.write([object])).release();
+      utimesSync(scene.packFolder, step, step);
       expect(await scene.stores.objects.has(hashObject(object))).toBe(true);
     }
   });
