@@ -54,3 +54,14 @@ export class UnknownChild extends UwfError {
     super(`thread ${thread} has no child thread that ended as ${endHash}`, { code: 'unknown-child', kind: 'agent' });
   }
 }
+
+/** The process that took a thread's lease for another one has ended, or was stopped, before it handed it over. */
+export class HandOverFailed extends UwfError {
+  constructor(thread: string) {
+    super(`the work on thread ${thread} was not handed over: whoever wanted to start it has ended`, {
+      code: 'hand-over-failed',
+      kind: 'conflict',
+      hint: `run 'uwf thread run ${thread}'`,
+    });
+  }
+}

@@ -3,7 +3,7 @@ import { getThread } from '../thread/find-thread.ts';
 import type { EngineContext } from './context.ts';
 import { WaitTimeout } from './engine-errors.ts';
 import type { ThreadOver } from './events.ts';
-import { findLease } from './lease.ts';
+import { findLease } from './find-lease.ts';
 import { describeOver } from './over.ts';
 import { Interrupted } from './turn-clock.ts';
 import { readCurrent } from './with-thread.ts';

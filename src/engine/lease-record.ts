@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../json.ts';
 
 /** What a lease file says. Machine-local; never put in a synced object. */
 export type LeaseRecord = {
-  /** Unique for every taking of a lease. */
+  /** Unique for every taking of a lease; a lease that is handed over keeps it. */
   token: string;
   holder: ProcessIdentity;
   /** When it was taken, in ms since 1970. */
@@ -15,19 +15,23 @@ export type LeaseRecord = {
   processGroup: ProcessIdentity | null;
 };
 
-/** Reads a lease or claim file; `undefined` if there is none or it is not readable as one. */
-export function readLeaseRecord(path: string): LeaseRecord | undefined {
+/** A file that is there and is no lease: a power cut tore it, or somebody else wrote it. */
+export type UnreadableRecord = 'unreadable';
+
+/** Reads a lease or claim file; `undefined` if there is none. */
+export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    // NodeJS adds `code` to every error of a system call.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
   }
   try {
     const value: unknown = JSON.parse(text);
-    return isLeaseRecord(value) ? value : undefined;
+    return isLeaseRecord(value) ? value : 'unreadable';
   } catch {
-    return undefined;
+    return 'unreadable';
   }
 }
 

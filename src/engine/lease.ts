@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
-import { endGroupLedBy } from '../agent/process-group.ts';
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UwfError } from '../errors.ts';
-import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from '../git/process-identity.ts';
+import { identityOf, ownIdentity, type ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import { HandOverFailed } from './engine-errors.ts';
+import { inProcessLeases, leasePath } from './find-lease.ts';
+import { createRecordFile, prepareLeaseFolder, replaceRecordFile } from './lease-file.ts';
 import { isHolderAlive, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
+import { takeOverLease } from './take-over-lease.ts';
 
 /** Somebody else works on the thread. */
 export class LeaseHeld extends UwfError {
@@ -32,28 +35,20 @@ export class LeaseHeld extends UwfError {
 
 const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
-const GRACE_MS = 5_000;
 const HAND_OVER_POLL_MS = 20;
 
 /** The right to work on a thread, held by this process until it is released. */
 export interface Lease {
   readonly token: string;
-  /** Writes down which process group works, so that whoever comes after a crash can end it. */
+  /**
+   * Writes down which process group works, so that whoever comes after a crash can end it.
+   * @throws {StorageFull} / {StorageReadOnly} if it cannot: the group must not go on then. That none works any more
+   *   (null) is written as far as possible
+   */
   setProcessGroup(pgid: number | null): void;
   /** Hands the lease to another live process, which adopts it with the token; this one no longer holds it. */
   handOver(pid: number): void;
   release(): void;
-}
-
-function leasePath(stateDir: string, thread: ThreadId): string {
-  return join(stateDir, 'leases', `${thread}.json`);
-}
-
-/** Who works on a thread now, or `undefined`; a dead holder counts as nobody. */
-export function findLease(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
-  if (repository.stateDir === undefined) return inProcess.get(repository)?.get(thread);
-  const record = readLeaseRecord(leasePath(repository.stateDir, thread));
-  return record && isHolderAlive(record, repository.now()) ? record : undefined;
 }
 
 /**
@@ -61,97 +56,43 @@ export function findLease(repository: Repository, thread: ThreadId): LeaseRecord
  *
  * A holder that is alive on this host is never displaced. A dead one's lease is taken over once its agent's process
  * group is gone, which this sees to; of several that find it dead exactly one gets it.
- * @param adopt the token of a lease that another process took for this one
+ * @param adopt the token of a lease that another process took for this one; no other will do
  * @throws {LeaseHeld} if somebody alive has it
+ * @throws {HandOverFailed} if the process that took the lease for this one has ended before it handed it over
  */
 export async function takeLease(repository: Repository, thread: ThreadId, adopt?: string): Promise<Lease> {
   const { stateDir } = repository;
   if (stateDir === undefined) return takeInProcess(repository, thread);
   const path = leasePath(stateDir, thread);
-  const record = newRecord(repository.now(), adopt);
-  mkdirSync(dirname(path), { recursive: true });
+  if (adopt !== undefined) return adoptLease(repository, thread, path, adopt);
+  const record = newRecord(repository.now());
+  prepareLeaseFolder(dirname(path));
   for (;;) {
-    if (createExclusively(path, record)) return new FileLease(path, record, repository.now);
+    if (createRecordFile(path, record)) return new FileLease(path, record, repository.now);
     const found = readLeaseRecord(path);
-    if (found && found.token === adopt && found.holder.pid === process.pid) {
-      return new FileLease(path, found, repository.now);
-    }
-    if (found && found.token === adopt && isHolderAlive(found, repository.now())) {
-      // The process that took it for this one is about to hand it over.
-      await setTimeout(HAND_OVER_POLL_MS);
-      continue;
-    }
-    if (found && isHolderAlive(found, repository.now())) throw new LeaseHeld(thread, found);
-    if (await takeOver(repository, thread, path, found, record)) return new FileLease(path, record, repository.now);
+    // Released since: it is free for whoever creates it first, and for nobody who merely saw it gone.
+    if (found === undefined) continue;
+    if (found !== 'unreadable' && isHolderAlive(found, repository.now())) throw new LeaseHeld(thread, found);
+    const outcome = await takeOverLease(path, found, record, repository.now());
+    if (outcome.kind === 'held') throw new LeaseHeld(thread, outcome.by);
+    if (outcome.kind === 'taken') return new FileLease(path, record, repository.now);
   }
 }
 
-/**
- * Displaces the lease of a dead holder. The right to do so is a claim file named by the dead lease's token, which
- * exactly one process can create; a claimant that died in turn is displaced in the same way.
- */
-async function takeOver(
-  repository: Repository,
-  thread: ThreadId,
-  path: string,
-  dead: LeaseRecord | undefined,
-  record: LeaseRecord,
-): Promise<boolean> {
-  const claims: string[] = [];
-  for (let token = dead?.token ?? 'unreadable'; ;) {
-    const claim = `${path}.claim-${token}`;
-    if (createExclusively(claim, record)) {
-      claims.push(claim);
-      break;
-    }
-    const claimant = readLeaseRecord(claim);
-    // Gone again: its claimant has finished; look at the lease anew.
-    if (!claimant) return false;
-    if (isHolderAlive(claimant, repository.now())) throw new LeaseHeld(thread, claimant);
-    claims.push(claim);
-    token = claimant.token;
-  }
-  try {
-    // A claimant that died may have finished the exchange before it did.
-    if (readLeaseRecord(path)?.token !== dead?.token) return false;
-    const group = dead?.processGroup;
-    if (dead && group && !(await endGroupLedBy(group, GRACE_MS)) && isAlive(group) !== 'other-host') {
-      throw new LeaseHeld(thread, dead);
-    }
-    replace(path, record);
-    return true;
-  } finally {
-    for (const claim of claims) rmSync(claim, { force: true });
+async function adoptLease(repository: Repository, thread: ThreadId, path: string, token: string): Promise<Lease> {
+  for (;;) {
+    const found = readLeaseRecord(path);
+    if (found === undefined || found === 'unreadable' || found.token !== token) throw new HandOverFailed(thread);
+    if (found.holder.pid === process.pid) return new FileLease(path, found, repository.now);
+    if (!isHolderAlive(found, repository.now())) throw new HandOverFailed(thread);
+    // The process that took it for this one is about to hand it over.
+    await sleep(HAND_OVER_POLL_MS);
   }
 }
 
-function newRecord(nowMs: number, token: string = randomUUID()): LeaseRecord {
-  return { token, holder: ownIdentity(), sinceMs: nowMs, deadlineMs: nowMs + LEASE_MS, processGroup: null };
-}
-
-/** Creates a file that is complete from its first moment on; false if it exists. */
-function createExclusively(path: string, record: LeaseRecord): boolean {
-  const temporary = writeBeside(path, record);
-  try {
-    linkSync(temporary, path);
-    return true;
-  } catch (error) {
-    // NodeJS adds `code` to every error of a system call.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
-}
-
-function replace(path: string, record: LeaseRecord): void {
-  renameSync(writeBeside(path, record), path);
-}
-
-function writeBeside(path: string, record: LeaseRecord): string {
-  const temporary = `${path}.${process.pid}.${randomUUID()}.tmp`;
-  writeFileSync(temporary, `${JSON.stringify(record)}\n`);
-  return temporary;
+function newRecord(nowMs: number): LeaseRecord {
+  const deadlineMs = nowMs + LEASE_MS;
+  return { token: randomUUID(), holder: ownIdentity(), sinceMs: nowMs, deadlineMs, processGroup: null };
 }
 
 class FileLease implements Lease {
@@ -164,7 +105,7 @@ class FileLease implements Lease {
     this.#path = path;
     this.#record = record;
     this.#now = now;
-    this.#timer = setInterval(() => this.#write({}), RENEW_MS);
+    this.#timer = setInterval(() => this.#tryToWrite({}), RENEW_MS);
     this.#timer.unref();
   }
 
@@ -173,7 +114,8 @@ class FileLease implements Lease {
   }
 
   setProcessGroup(pgid: number | null): void {
-    this.#write({ processGroup: pgid === null ? null : identityOf(pgid) });
+    if (pgid === null) this.#tryToWrite({ processGroup: null });
+    else this.#write({ processGroup: identityOf(pgid) });
   }
 
   handOver(pid: number): void {
@@ -186,23 +128,30 @@ class FileLease implements Lease {
     if (this.#isMine()) rmSync(this.#path, { force: true });
   }
 
+  /** For what may stay unsaid: on this host it is the process that counts, and a group that is gone is not met again. */
+  #tryToWrite(change: Partial<LeaseRecord>): void {
+    try {
+      this.#write(change);
+    } catch {
+      // A full disk must not end a turn that goes well.
+    }
+  }
+
   #write(change: Partial<LeaseRecord>): void {
     this.#record = { ...this.#record, deadlineMs: this.#now() + LEASE_MS, ...change };
     // Somebody removed it by hand, and perhaps another took it since: then it is not ours to write.
-    if (this.#isMine()) replace(this.#path, this.#record);
+    if (this.#isMine()) replaceRecordFile(this.#path, this.#record);
   }
 
   #isMine(): boolean {
-    return readLeaseRecord(this.#path)?.token === this.#record.token;
+    const found = readLeaseRecord(this.#path);
+    return found !== undefined && found !== 'unreadable' && found.token === this.#record.token;
   }
 }
 
-/** Leases of repositories without a disk: one process, one map. */
-const inProcess = new WeakMap<Repository, Map<ThreadId, LeaseRecord>>();
-
+/** In a repository without a disk there is nobody else than this process, and no agent to be found again. */
 function takeInProcess(repository: Repository, thread: ThreadId): Lease {
-  const leases = inProcess.get(repository) ?? new Map<ThreadId, LeaseRecord>();
-  inProcess.set(repository, leases);
+  const leases = inProcessLeases(repository);
   const held = leases.get(thread);
   if (held) throw new LeaseHeld(thread, held);
   const record = newRecord(repository.now());

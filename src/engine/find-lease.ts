@@ -1,0 +1,60 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../git/object-errors.ts';
+import type { ProcessIdentity } from '../git/process-identity.ts';
+import type { Repository } from '../git/repository.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { isHolderAlive, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
+
+const suffix = '.json';
+
+/** The file that says who works on a thread. */
+export function leasePath(stateDir: string, thread: ThreadId): string {
+  return join(leaseFolder(stateDir), thread + suffix);
+}
+
+/** Who works on a thread now, or `undefined`; a dead holder counts as nobody. */
+export function findLease(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
+  const record = findLeaseRecord(repository, thread);
+  return record && isHolderAlive(record, repository.now()) ? record : undefined;
+}
+
+/** The lease of a thread whether its holder lives or not; `undefined` if there is none. */
+export function findLeaseRecord(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
+  if (repository.stateDir === undefined) return inProcessLeases(repository).get(thread);
+  const record = readLeaseRecord(leasePath(repository.stateDir, thread));
+  return record === 'unreadable' ? undefined : record;
+}
+
+/** All leases that a process took: that of the thread it works on, and those of the child threads below. */
+export function findLeasesOf(repository: Repository, holder: ProcessIdentity): LeaseRecord[] {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return [];
+  return namesIn(leaseFolder(stateDir)).flatMap((name) => {
+    const record = name.endsWith(suffix) ? readLeaseRecord(join(leaseFolder(stateDir), name)) : undefined;
+    if (record === undefined || record === 'unreadable') return [];
+    return record.holder.pid === holder.pid && record.holder.startTime === holder.startTime ? [record] : [];
+  });
+}
+
+function leaseFolder(stateDir: string): string {
+  return join(stateDir, 'leases');
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+const inProcess = new WeakMap<Repository, Map<ThreadId, LeaseRecord>>();
+
+/** The leases of a repository without a disk, which this process alone can see. */
+export function inProcessLeases(repository: Repository): Map<ThreadId, LeaseRecord> {
+  const leases = inProcess.get(repository) ?? new Map<ThreadId, LeaseRecord>();
+  inProcess.set(repository, leases);
+  return leases;
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/process-identity.ts';
+import type { LeaseRecord } from './lease-record.ts';
+
+const temporaryName = /^tmp_([^@]+)@[0-9a-f]+$/;
+
+/**
+ * Creates a lease or claim file that is complete from its first moment on; false if it exists.
+ *
+ * It is not synced: after a power cut its holder has ended and it says nothing any more.
+ * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
+ */
+export function createRecordFile(path: string, record: LeaseRecord): boolean {
+  return storing(path, () => {
+    const temporary = writeBeside(path, record);
+    try {
+      linkSync(temporary, path);
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  });
+}
+
+/**
+ * Puts a record in the place of the one that is there, in one step.
+ * @throws {StorageFull} / {StorageReadOnly}; the old record stays then
+ */
+export function replaceRecordFile(path: string, record: LeaseRecord): void {
+  storing(path, () => {
+    const temporary = writeBeside(path, record);
+    try {
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  });
+}
+
+/** Makes the folder of leases, and removes what processes that were killed while they wrote left there. */
+export function prepareLeaseFolder(folder: string): void {
+  storing(folder, () => mkdirSync(folder, { recursive: true }));
+  for (const name of readdirSync(folder)) {
+    const owner = parseIdentity(temporaryName.exec(name)?.[1] ?? '');
+    if (owner !== undefined && isAlive(owner) === false) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function writeBeside(path: string, record: LeaseRecord): string {
+  // It says whose it is, so that a writer that was killed is cleaned up after.
+  const name = `tmp_${formatIdentity(ownIdentity())}@${randomBytes(8).toString('hex')}`;
+  const temporary = join(dirname(path), name);
+  try {
+    writeFileSync(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx' });
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  return temporary;
+}
+
+function storing<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asStorageError(error, path);
+  }
+}
