@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endGroupLedBy } from '../agent/process-group.ts';
-import { isAlive } from '../git/process-identity.ts';
+import { endGroupLedBy, isGroupAlive } from '../agent/process-group.ts';
+import { isAlive, type ProcessIdentity } from '../git/process-identity.ts';
+import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find-thread.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import { CannotStop } from './engine-errors.ts';
-import { findLease } from './lease.ts';
+import { findLease, findLeaseRecord, findLeasesOf } from './find-lease.ts';
+import { takeLease } from './lease.ts';
 
 /** What a stop found: nobody at work, or somebody who is now gone; `isKilled` if it had to be forced. */
 export type StopOutcome = { wasRunning: boolean; isKilled: boolean };
@@ -16,7 +19,7 @@ const POLL_MS = 25;
  * Ends the work on a thread: asks the process at work to stop (it ends its agent's processes), and after the grace
  * time kills it together with its agent's process group.
  *
- * The thread stays where its last step left it.
+ * The thread stays where its last step left it. Where the process has died and left its agent, that is ended.
  * @throws {CannotStop} if the process is on another machine, or not ours to stop
  */
 export async function stopThread(
@@ -24,30 +27,61 @@ export async function stopThread(
   thread: string,
   options: { graceMs?: number } = {},
 ): Promise<StopOutcome> {
-  const { id } = await getThread(context.repository, thread);
-  const lease = findLease(context.repository, id);
-  if (!lease) return { wasRunning: false, isKilled: false };
-  if (isAlive(lease.holder) === 'other-host')
-    throw new CannotStop(id, `process ${lease.holder.pid} runs on ${lease.holder.host}`);
-  if (lease.holder.pid === process.pid) throw new CannotStop(id, "it is this very process; abort the engine's signal");
-  signal(id, lease.holder.pid, 'SIGTERM');
+  const { repository } = context;
+  const { id } = await getThread(repository, thread);
+  const token = findLease(repository, id)?.token;
+  if (token === undefined) return endOrphans(repository, id);
   const deadlineMs = performance.now() + (options.graceMs ?? DEFAULT_GRACE_MS);
-  while (performance.now() < deadlineMs) {
-    if (findLease(context.repository, id)?.token !== lease.token) return { wasRunning: true, isKilled: false };
+  let asked: ProcessIdentity | undefined;
+  for (;;) {
+    const lease = findLease(repository, id);
+    if (lease?.token !== token) return { wasRunning: true, isKilled: false };
+    const { holder } = lease;
+    if (performance.now() >= deadlineMs) {
+      await kill(repository, id, holder);
+      return { wasRunning: true, isKilled: true };
+    }
+    // A lease that is handed over to a process in the background changes its holder.
+    if (holder.pid !== asked?.pid) ask(id, holder);
+    asked = holder;
     await sleep(POLL_MS);
   }
-  const group = findLease(context.repository, id)?.processGroup;
-  signal(id, lease.holder.pid, 'SIGKILL');
-  if (group) await endGroupLedBy(group, 0);
-  while (isAlive(lease.holder) === true) await sleep(POLL_MS);
-  return { wasRunning: true, isKilled: true };
 }
 
-function signal(thread: string, pid: number, name: NodeJS.Signals): void {
+function ask(thread: ThreadId, holder: ProcessIdentity): void {
+  if (isAlive(holder) === 'other-host') throw new CannotStop(thread, `process ${holder.pid} runs on ${holder.host}`);
+  if (holder.pid === process.pid) throw new CannotStop(thread, "it is this very process; abort the engine's signal");
+  signal(thread, holder, 'SIGTERM');
+}
+
+async function kill(repository: Repository, thread: ThreadId, holder: ProcessIdentity): Promise<void> {
+  signal(thread, holder, 'SIGKILL');
+  while (isAlive(holder) === true) await sleep(POLL_MS);
+  // The agent may work for a child thread, whose lease names its group. Dead, the holder starts no other.
+  for (const { processGroup } of findLeasesOf(repository, holder)) {
+    if (processGroup) await endGroupLedBy(processGroup, 0);
+  }
+}
+
+/** Ends the agent that a process left behind when it died. */
+async function endOrphans(repository: Repository, thread: ThreadId): Promise<StopOutcome> {
+  const left = findLeaseRecord(repository, thread);
+  if (!left || isAlive(left.holder) !== false) return { wasRunning: false, isKilled: false };
+  const groups = findLeasesOf(repository, left.holder).flatMap(({ processGroup }) => processGroup ?? []);
+  const wasRunning = groups.some((group) => isGroupAlive(group.pid));
+  for (const group of groups) await endGroupLedBy(group, 0);
+  // To take a dead lease over is to clean up after it.
+  (await takeLease(repository, thread)).release();
+  return { wasRunning, isKilled: wasRunning };
+}
+
+function signal(thread: ThreadId, holder: ProcessIdentity, name: NodeJS.Signals): void {
+  // Its number may be another's by now.
+  if (isAlive(holder) === false) return;
   try {
-    process.kill(pid, name);
+    process.kill(holder.pid, name);
   } catch (error) {
     // NodeJS adds `code` to every error of a system call. ESRCH: it ended by itself.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw new CannotStop(thread, `process ${pid}`);
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw new CannotStop(thread, `process ${holder.pid}`);
   }
 }
