@@ -1,11 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject } from '../json.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/thread-status.ts';
+import { tryToWriteLocalFile } from './local-file.ts';
 
 /**
  * What lists and `show` say of a thread, computed at one head and true of that head for ever.
@@ -56,14 +57,8 @@ export function findFacts(repository: Repository, id: ThreadId, head: ObjectId):
 export function writeFacts(repository: Repository, id: ThreadId, facts: ThreadFacts): void {
   const path = pathOf(repository, id);
   if (path === undefined) return;
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-    const temporary = `${path}.${process.pid}.tmp`;
-    writeFileSync(temporary, `${JSON.stringify({ version: VERSION, ...facts })}\n`);
-    renameSync(temporary, path);
-  } catch {
-    // A full disk, or a repository that may only be read.
-  }
+  // A reader that finds half a file finds no JSON, and works the facts out again.
+  tryToWriteLocalFile(path, `${JSON.stringify({ version: VERSION, ...facts })}\n`);
 }
 
 function pathOf({ stateDir }: Repository, id: ThreadId): string | undefined {

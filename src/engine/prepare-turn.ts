@@ -3,7 +3,6 @@ import type { NodeHash } from '../cas/hash.ts';
 import { formatInstruction } from '../agent/extract/format-instruction.ts';
 import type { JsonObject } from '../json.ts';
 import { checkReply } from '../moderator/check-reply.ts';
-import { CheckFailed } from '../moderator/moderator-errors.ts';
 import type { DecisionContext } from '../moderator/decision.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { collectRefs } from '../schema/links.ts';
@@ -117,13 +116,7 @@ async function findFaults(
     (hash: NodeHash) =>
       `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
   );
-  try {
-    return [...dangling, ...(await checkReply(definition.check ?? [], { ...decisions, meta }))];
-  } catch (error) {
-    // A check that is itself broken refuses every reply; the attempts are kept, and the suspension names the check.
-    if (error instanceof CheckFailed) return [...dangling, error.message];
-    throw error;
-  }
+  return [...dangling, ...(await checkReply(definition.check ?? [], { ...decisions, meta }))];
 }
 
 async function readAnswer(context: EngineContext, state: ThreadState): Promise<string | undefined> {

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Repository } from '../git/repository.ts';
+import { tryToWriteLocalFile } from './local-file.ts';
 
 /** Whose session: a role of a thread, done by an agent. */
 export type SessionKey = { threadId: string; role: string; agent: string };
@@ -16,14 +17,13 @@ export function readSession(repository: Repository, key: SessionKey): string | u
   return typeof session === 'string' ? session : undefined;
 }
 
-/** Remembers a session; only the holder of the thread's lease writes. */
+/** Remembers a session as far as the disk takes it; only the holder of the thread's lease writes. */
 export function writeSession(repository: Repository, key: SessionKey, session: string): void {
   const path = pathOf(repository, key.threadId);
   if (path === undefined) return;
   const sessions = { ...readAll(repository, key.threadId), [nameOf(key)]: session };
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.tmp`, `${JSON.stringify(sessions)}\n`);
-  renameSync(`${path}.tmp`, path);
+  // The turn has been paid for: it is stored even where its session is lost.
+  tryToWriteLocalFile(path, `${JSON.stringify(sessions)}\n`);
 }
 
 function readAll(repository: Repository, threadId: string): JsonObject {

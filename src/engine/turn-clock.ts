@@ -58,6 +58,11 @@ export class TurnClock {
     this.#idle = this.#start(true, this.#idleMs);
   }
 
+  /** Ends the turn because of something that only ending it can put right; `failure` is that then. */
+  fail(failure: Error): void {
+    this.#controller.abort(failure);
+  }
+
   stop(): void {
     clearTimeout(this.#total);
     clearTimeout(this.#idle);
@@ -67,6 +72,12 @@ export class TurnClock {
   get timeout(): TurnTimeout | undefined {
     const reason: unknown = this.#controller.signal.reason;
     return reason instanceof TurnTimeout ? reason : undefined;
+  }
+
+  /** What ended the turn, if {@link fail} did. */
+  get failure(): Error | undefined {
+    const reason: unknown = this.#controller.signal.reason;
+    return reason instanceof Error && !(reason instanceof TurnTimeout) ? reason : undefined;
   }
 
   #start(isIdle: boolean, ms: number): NodeJS.Timeout {

@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from '../agent/contract.ts';
 import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
+import { CheckFailed } from '../moderator/moderator-errors.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../thread/thread-draft.ts';
 import { parseThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import { DepthExceeded } from './engine-errors.ts';
+import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { Interrupted, type TurnClock } from './turn-clock.ts';
 
 /** The role's word, accepted; or why there is none. */
@@ -36,7 +35,10 @@ export type TurnRequest = {
   clock: TurnClock;
   /** Tries after the first. */
   retries: number;
-  /** Says what is wrong with a reply that its schema accepts: checks, links. Empty: nothing. */
+  /**
+   * Says what is wrong with a reply that its schema accepts: checks, links. Empty: nothing.
+   * @throws {CheckFailed} if a check comes to no answer
+   */
   findFaults: (meta: JsonObject) => Promise<readonly string[]>;
   onProcessGroup: (pgid: number) => void;
 };
@@ -50,11 +52,12 @@ export type TurnRequest = {
 export async function takeTurn(context: EngineContext, turn: TurnRequest): Promise<TurnResult> {
   const { request, clock } = turn;
   const thread = parseThreadId(request.threadId);
-  const stepDir = makeStepDir(context, request.threadId);
   const attempts: AttemptDraft[] = [];
   let { prompt, session } = request;
   let usage: Usage | null = null;
+  let stepDir: string | undefined;
   try {
+    stepDir = makeStepFolder(context.repository, request.threadId);
     for (let attempt = 0; ; attempt += 1) {
       const reply = await runAgent(context, turn, { ...request, prompt, session, attempt, stepDir });
       usage = addUsage(usage, reply.usage);
@@ -74,7 +77,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
     }
   } finally {
     clock.stop();
-    rmSync(stepDir, { recursive: true, force: true });
+    if (stepDir !== undefined) removeStepFolder(stepDir);
   }
 }
 
@@ -92,7 +95,14 @@ async function runAgent(
   const emit = (event: AgentEvent): void => {
     clock.touch();
     if (event.kind === 'text') said.add(event.text);
-    if (event.kind === 'process-group') turn.onProcessGroup(event.pgid);
+    if (event.kind === 'process-group') {
+      try {
+        turn.onProcessGroup(event.pgid);
+      } catch (error) {
+        // Nobody would find these processes after a crash, so they are ended while somebody knows them.
+        clock.fail(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
     forward(context, request, event);
   };
   try {
@@ -104,7 +114,8 @@ async function runAgent(
     if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
     if (!clock.signal.aborted) return failedAttempt(error);
   }
-  const { timeout } = clock;
+  const { failure, timeout } = clock;
+  if (failure !== undefined) throw failure;
   if (timeout === undefined) throw new Interrupted(context.signal.reason);
   return { kind: 'suspend', cause: 'timeout', reason: timeout.message, text: said.text };
 }
@@ -131,7 +142,14 @@ async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
     return { kind: 'suspended', cause: 'agent', reason: extraction.reason, text: reply.text };
   }
   if (extraction.kind === 'invalid') return { kind: 'refused', errors: extraction.errors };
-  const faults = await turn.findFaults(extraction.meta);
+  let faults: readonly string[];
+  try {
+    faults = await turn.findFaults(extraction.meta);
+  } catch (error) {
+    if (!(error instanceof CheckFailed)) throw error;
+    // It is not the reply that is at fault: another one would be paid for in vain.
+    return { kind: 'suspended', cause: 'invalid-reply', reason: error.message, text: reply.text };
+  }
   if (faults.length > 0) return { kind: 'refused', errors: faults };
   return {
     kind: 'done',
@@ -187,16 +205,6 @@ function addUsage(sum: Usage | null, more: Usage | undefined): Usage | null {
     turns: sum.turns + more.turns,
     ...((sum.costUsd !== undefined || more.costUsd !== undefined) && { costUsd }),
   };
-}
-
-function makeStepDir({ repository }: EngineContext, threadId: string): string {
-  const parent = repository.stateDir === undefined ? tmpdir() : join(repository.stateDir, 'steps');
-  mkdirSync(parent, { recursive: true });
-  // Under the lease nobody else works on this thread: what lies here is a killed process's.
-  for (const name of readdirSync(parent)) {
-    if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });
-  }
-  return mkdtempSync(join(parent, `${threadId}-`));
 }
 
 /** What an agent has said in a turn, the newest of it, for the day the turn is cut off. */
