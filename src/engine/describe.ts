@@ -1,11 +1,12 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
 import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
-import { findLease } from './lease.ts';
+import { findLease, findLeaseRecord } from './find-lease.ts';
 
 /** A thread in a list. */
 export type ThreadSummary = {
@@ -74,7 +75,7 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
 export async function listThreads(context: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
   const { statuses, workflow, sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, limit, cursor } = options;
   const wantsHistory = statuses?.some(isOver) ?? false;
-  const pointers = await listPointers(context.repository, { active: true, history: wantsHistory });
+  const pointers = wantsHistory ? await listPointers(context.repository) : await listActive(context.repository);
   const found: ThreadSummary[] = [];
   for (const pointer of pointers.toReversed()) {
     const timeMs = threadTimeMs(pointer.id);
@@ -87,6 +88,20 @@ export async function listThreads(context: EngineContext, options: ListOptions =
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
   return [...waiting, ...others].slice(0, limit);
+}
+
+/**
+ * The threads under `refs/threads/` that have not ended.
+ *
+ * An ending that a crash cut in two has left the thread there as well. It happens under a lease, which is then left too:
+ * only where there is such a lease are the names of the history read.
+ */
+async function listActive(repository: Repository): Promise<ThreadPointer[]> {
+  const pointers = await listPointers(repository, { active: true });
+  const isCrashed = pointers.some(({ id }) => findLeaseRecord(repository, id) && !findLease(repository, id));
+  if (!isCrashed) return pointers;
+  const ended = new Set((await listPointers(repository, { history: true })).map(({ id }) => id));
+  return pointers.filter(({ id }) => !ended.has(id));
 }
 
 async function summaryOf(context: EngineContext, pointer: ThreadPointer): Promise<ThreadSummary> {

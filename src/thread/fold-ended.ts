@@ -1,3 +1,4 @@
+import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { readChain } from './chain.ts';
 import type { ThreadPointer } from './find-thread.ts';
@@ -16,7 +17,12 @@ export async function foldEnded(repository: Repository, ended: ThreadPointer): P
   const active = await repository.refs.read(ref);
   if (active === undefined) return;
   if (!(await isBehind(repository, active, ended.head))) await keepAsFork(repository, ended.id, active);
-  await repository.refs.update([{ name: ref, expected: active, value: null }]);
+  try {
+    await repository.refs.update([{ name: ref, expected: active, value: null }]);
+  } catch (error) {
+    // Somebody else folded it, or wrote to it: then the next command sees what there is to do.
+    if (!(error instanceof RefMoved)) throw error;
+  }
 }
 
 async function isBehind(repository: Repository, active: string, end: ThreadPointer['head']): Promise<boolean> {

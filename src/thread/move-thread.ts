@@ -42,8 +42,12 @@ export async function keepAsFork(repository: Repository, thread: ThreadId, tip: 
   const commit = await readCommit(repository.objects, tip);
   const fork = forkIdFor(thread, tip, commit.committer.atMs);
   const name = activeRef(fork);
-  if ((await repository.refs.read(name)) === undefined) {
+  if ((await repository.refs.read(name)) !== undefined) return fork;
+  try {
     await repository.refs.update([{ name, expected: null, value: tip }]);
+  } catch (error) {
+    // Of two that keep the same commit at once one is enough, and the fork may have gone on since.
+    if (!(error instanceof RefMoved)) throw error;
   }
   return fork;
 }
