@@ -19,12 +19,26 @@ export interface AgentPackage {
 /** Tokens and money of a turn; absent fields are unknown. */
 export type Usage = { inputTokens: number; outputTokens: number; turns: number; costUsd?: number };
 
-/** What an agent tells while it works. Feeds the live view, and the trace. */
+/**
+ * What an agent tells while it works, in order. Feeds the live view, and becomes the step's trace.
+ *
+ * Turns of the model: an agent that knows where they begin and end says so. For one that does not, a turn begins with the
+ * first event, and again with whatever is said or called after a tool's result.
+ */
 export type AgentEvent =
+  /** The model is asked; `input` is what it is told that it was not told before. */
+  | { kind: 'turn-start'; input: string }
+  | { kind: 'turn-end'; usage?: Usage }
+  /** A piece of the reply, as it arrives; pieces are joined as they are. */
   | { kind: 'text'; text: string }
   | { kind: 'thought'; text: string }
+  /** What the agent means to do, whole each time. */
+  | { kind: 'plan'; text: string }
   | { kind: 'tool-call'; id: string; name: string; arguments: JsonValue }
-  | { kind: 'tool-result'; id: string; result: string; durationMs: number }
+  | { kind: 'tool-result'; id: string; result: string; durationMs: number; isError?: boolean }
+  /** The agent was kept from something: a permission that was denied, a path outside its folder. */
+  | { kind: 'refusal'; text: string }
+  /** What the whole turn of the role has cost so far. */
   | { kind: 'usage'; usage: Usage }
   /** A process group the agent started (its leader's pid), so that a stop, or the next holder of the lease, can end it. */
   | { kind: 'process-group'; pgid: number };

@@ -59,7 +59,8 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
   try {
     stepDir = makeStepFolder(context.repository, request.threadId);
     for (let attempt = 0; ; attempt += 1) {
-      const reply = await runAgent(context, turn, { ...request, prompt, session, attempt, stepDir });
+      const env = { ...request.env, UWF_STEP_DIR: stepDir };
+      const reply = await runAgent(context, turn, { ...request, env, prompt, session, attempt, stepDir });
       usage = addUsage(usage, reply.usage);
       session = reply.session ?? session;
       const soFar = { attempts, usage, session };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';
+import { configOf, createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';
 
 const loop = workflow('loop', { writer: statuses('written'), checker: statuses('rejected', 'accepted') }, [
   { from: '__start__', to: 'writer', when: null },
@@ -222,6 +222,24 @@ describe('what stops a role', () => {
     });
     expect(git('for-each-ref').split('\n')).toHaveLength(1);
   });
+});
+
+test('an agent finds its thread, its role, a folder of its own and uwf itself in its environment', async () => {
+  const definition = workflow('w', { a: statuses('done') }, [
+    { from: '__start__', to: 'a', when: null },
+    { from: 'a', to: '__end__', when: null },
+  ]);
+  const script = `
+    const { existsSync } = require('node:fs');
+    const { UWF_THREAD, UWF_ROLE, UWF_STEP_DIR, PATH, MINE } = process.env;
+    const uwf = require('node:child_process').execFileSync('uwf', ['--version']).toString().trim();
+    console.log(['---', '$status: done', '---', UWF_THREAD, UWF_ROLE, existsSync(UWF_STEP_DIR), uwf, MINE].join('\\n'));
+  `;
+  const command = { package: 'builtin:command', config: { argv: [process.execPath, '-e', script], env: { MINE: 'x' } } };
+  const { engine } = await createFixture(configOf({ a: command }));
+  const { thread } = await engine.start({ definition, prompt: 'x' });
+  const over = await engine.run(thread);
+  expect(over.text.trim().split('\n')).toEqual([thread, 'a', 'true', expect.stringMatching(/^uwf \d/), 'x']);
 });
 
 describe('leases', () => {
