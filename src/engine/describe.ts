@@ -46,7 +46,7 @@ export type ListOptions = {
   sinceMs?: number;
   untilMs?: number;
   limit?: number;
-  /** Only threads older than this one. */
+  /** Only threads that stand behind this one in the list. */
   cursor?: ThreadId;
 };
 
@@ -79,15 +79,23 @@ export async function listThreads(context: EngineContext, options: ListOptions =
   const found: ThreadSummary[] = [];
   for (const pointer of pointers.toReversed()) {
     const timeMs = threadTimeMs(pointer.id);
-    if (timeMs < sinceMs || timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
+    if (timeMs < sinceMs || timeMs > untilMs) continue;
     const summary = await summaryOf(context, pointer);
     const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
     if (isWanted && (workflow === undefined || summary.workflow === workflow)) found.push(summary);
-    if (limit !== undefined && statuses?.length === 1 && found.length >= limit) break;
+    // Among threads of one status the newest come first: what follows cannot be among them.
+    if (limit !== undefined && cursor === undefined && statuses?.length === 1 && found.length >= limit) break;
   }
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
-  return [...waiting, ...others].slice(0, limit);
+  return after([...waiting, ...others], cursor).slice(0, limit);
+}
+
+/** What stands behind a thread in a list; behind its place by age, if it has changed so that it is listed no more. */
+function after(threads: readonly ThreadSummary[], cursor: ThreadId | undefined): readonly ThreadSummary[] {
+  if (cursor === undefined) return threads;
+  const place = threads.findIndex(({ thread }) => thread === cursor);
+  return place === -1 ? threads.filter(({ thread }) => thread < cursor) : threads.slice(place + 1);
 }
 
 /**

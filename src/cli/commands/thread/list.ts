@@ -40,7 +40,7 @@ export const command: Command = defineCommand({
       endedAt: 'when it ended, or null',
       prompt: 'the first line of its prompt',
       steps: 'how many steps it has',
-      nextRole: 'who is next; null while it waits or is over',
+      nextRole: 'who is next, or who waits; null when it is over',
     },
   },
   examples: [

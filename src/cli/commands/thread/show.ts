@@ -20,7 +20,7 @@ export const command: Command = defineCommand({
       workflow: "its workflow's name",
       head: 'the commit that it is at',
       steps: 'how many steps it has',
-      nextRole: 'who is next; null while it waits or is over',
+      nextRole: 'who is next, or who waits; null when it is over',
       parent: 'the thread that called it, or null',
       children: 'the threads that it called',
       startedAt: 'when it started',

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { createCliRepository, createLoopRepository, loopWorkflow } from '../../helpers/cli.ts';
+
+test('list shows files and registered workflows, and which of them cannot be read', async () => {
+  const { json, uwf, write } = createLoopRepository();
+  await uwf(['workflow', 'add', 'loop']);
+  write('.uwf/workflows/broken.yaml', 'name: broken\n');
+  const list = (await json(['workflow'])) as { hash: string }[];
+  expect(list).toMatchObject([
+    { name: 'broken', hash: null, origin: '.uwf/workflows/broken.yaml', problem: expect.any(String) },
+    {
+      name: 'loop',
+      origin: '.uwf/workflows/loop.yaml',
+      problem: null,
+      description: 'writes until the checker accepts',
+    },
+    { name: 'loop', origin: 'registered' },
+  ]);
+  expect(list[1]?.hash).toBe(list[2]?.hash);
+});
+
+test('add gives one hash for one definition, and registering again changes nothing', async () => {
+  const { json, uwf, git } = createLoopRepository();
+  const first = (await json(['workflow', 'add', 'loop'])) as { hash: string; head: string };
+  expect(first).toMatchObject({ name: 'loop', ref: 'refs/workflows/loop' });
+  expect(await json(['workflow', 'add', '.uwf/workflows/loop.yaml'])).toEqual(first);
+  expect(git('rev-parse', 'refs/workflows/loop')).toBe(first.head);
+  expect(await uwf(['run', first.hash, '-p', 'x'])).toMatchObject({ code: 0 });
+  expect(await json(['workflow', 'rm', 'loop'])).toEqual({ name: 'loop', head: first.head });
+  expect(await uwf(['workflow', 'rm', 'loop'])).toMatchObject({ code: 2 });
+});
+
+test('show prints roles and reduced rules', async () => {
+  const { uwf, json } = createLoopRepository();
+  const { stdout } = await uwf(['workflow', 'show', 'loop']);
+  expect(stdout).toContain("3  checker -> writer  when $steps[-1].meta.`$status` = 'rejected'");
+  expect(await json(['workflow', 'show', 'loop', '--json=moderator'].slice(0, 3))).toMatchObject({
+    name: 'loop',
+    roles: { writer: { systemPrompt: 'You write.' } },
+    moderator: expect.arrayContaining([{ from: '__start__', to: 'writer', when: null }]),
+    limits: null,
+  });
+});
+
+describe('validate', () => {
+  test('says that a good one is good', async () => {
+    const { uwf, json } = createLoopRepository();
+    expect(await uwf(['workflow', 'validate', 'loop'])).toMatchObject({
+      code: 0,
+      stdout: 'loop is valid: 2 roles, 4 rules\n',
+    });
+    expect(await json(['workflow', 'validate', 'loop'])).toEqual({ valid: true, diagnostics: [] });
+  });
+
+  test('reports every mistake on stdout with its place, and exits 1', async () => {
+    const { uwf, write } = createLoopRepository();
+    write(
+      '.uwf/workflows/loop.yaml',
+      loopWorkflow.replace('to: checker', 'to: chekcer').replace('from: __start__', 'from: __strat__'),
+    );
+    const { code, stdout } = await uwf(['workflow', 'validate', 'loop']);
+    expect(code).toBe(1);
+    expect(stdout.match(/loop\.yaml:\d+:\d+: error:/g)?.length).toBeGreaterThanOrEqual(2);
+    expect(stdout).toMatch(/not valid: \d+ errors/);
+    const { stdout: asJson } = await uwf(['workflow', 'validate', 'loop', '--json']);
+    expect(JSON.parse(asJson)).toMatchObject({
+      valid: false,
+      diagnostics: expect.arrayContaining([
+        expect.objectContaining({ line: 13, column: expect.any(Number), severity: 'error' }),
+      ]),
+    });
+  });
+
+  test('--strict lets warnings fail', async () => {
+    const { uwf, write } = createLoopRepository();
+    write(
+      '.uwf/workflows/loop.yaml',
+      loopWorkflow.replace(
+        "$steps[-1].meta.`$status` = 'rejected'",
+        "$steps[role='checker'].meta.`$status` = 'rejected'",
+      ),
+    );
+    expect(await uwf(['workflow', 'validate', 'loop'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('warning'),
+    });
+    expect(await uwf(['workflow', 'validate', 'loop', '--strict'])).toMatchObject({ code: 1 });
+  });
+});
+
+test.each(['text', 'mermaid', 'dot'])('graph draws every role as %s', async (format) => {
+  const { uwf } = createLoopRepository();
+  const { code, stdout } = await uwf(['workflow', 'graph', 'loop', '--format', format]);
+  expect(code).toBe(0);
+  for (const role of ['writer', 'checker']) expect(stdout).toContain(role);
+});
+
+test('agent list and show tell who does what and what it may be told', async () => {
+  const { json, uwf } = createLoopRepository();
+  expect(await json(['agent', 'list'])).toEqual([
+    { name: 'script', package: 'builtin:scripted', isDefault: true, roles: [] },
+  ]);
+  expect(await json(['agent', 'show', 'script'])).toMatchObject({
+    name: 'script',
+    package: 'builtin:scripted',
+    configSchema: expect.any(Object),
+  });
+  expect((await uwf(['agent', 'show', 'builtin:command'])).stdout).toContain('argv (needed)');
+  expect(await uwf(['agent', 'show', 'scirpt'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("did you mean 'script'?"),
+  });
+  expect(await uwf(['agent', 'show', 'builtin:comand'])).toMatchObject({ code: 6 });
+});
+
+test('where nothing is configured it is said how to begin', async () => {
+  const { uwf } = createCliRepository();
+  expect(await uwf(['agent', 'list'])).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining('uwf init'),
+  });
+  expect(await uwf(['workflow', 'list'])).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining('uwf init --with'),
+  });
+});

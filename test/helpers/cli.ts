@@ -1,0 +1,153 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CliContext } from '../../src/cli/context.ts';
+import { main } from '../../src/cli/main.ts';
+import { createTemporaryRepository, isolatedGitEnvironment, type TemporaryRepository } from './temporary-repository.ts';
+
+/** What a command printed, and how it ended. */
+export type CommandResult = {
+  code: number;
+  stdout: string;
+  stderr: string;
+  /** Everything in the order in which it was written. */
+  all: string;
+};
+
+/** A stream that remembers what is written to it. */
+export function recorder(
+  log: string[],
+  terminal: { isTTY?: boolean; columns?: number } = {},
+): CliContext['stdout'] & { text: string } {
+  return {
+    text: '',
+    ...terminal,
+    write(chunk: string | Uint8Array) {
+      const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
+      this.text += text;
+      log.push(text);
+      return true;
+    },
+  };
+}
+
+export type CommandOptions = {
+  cwd?: string;
+  env?: Record<string, string | undefined>;
+  /** What comes on stdin. */
+  input?: string | Uint8Array;
+  /** Whether stdout and stderr are a terminal. */
+  isTTY?: boolean;
+  signal?: AbortSignal;
+  now?: () => number;
+};
+
+/** Runs a command in this process. */
+export async function runCommand(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const log: string[] = [];
+  const terminal = options.isTTY ? { isTTY: true, columns: 100 } : {};
+  const stdout = recorder(log, terminal);
+  const stderr = recorder(log, terminal);
+  const code = await main(argv, {
+    stdout,
+    stderr,
+    stdin: inputOf(options.input ?? ''),
+    env: { ...isolatedGitEnvironment, ...options.env },
+    signal: options.signal ?? new AbortController().signal,
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.now && { now: options.now }),
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text, all: log.join('') };
+}
+
+async function* inputOf(input: string | Uint8Array): AsyncGenerator<string | Uint8Array> {
+  if (input.length > 0) yield input;
+}
+
+/** A repository, and uwf in it. */
+export type CliRepository = TemporaryRepository & {
+  /** Runs `uwf` in the repository. */
+  uwf(argv: readonly string[], options?: CommandOptions): Promise<CommandResult>;
+  /** Runs a command that has to succeed and gives the JSON that it prints. */
+  json(argv: readonly string[], options?: CommandOptions): Promise<unknown>;
+  /** The same for a command that prints JSON lines; any exit code will do. */
+  lines(argv: readonly string[], options?: CommandOptions): Promise<Record<string, unknown>[]>;
+  write(path: string, text: string): void;
+};
+
+export function createCliRepository(
+  files: Record<string, string> = {},
+  options: { bare?: boolean } = {},
+): CliRepository {
+  const repository = createTemporaryRepository(options);
+  const uwf = (argv: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
+    runCommand(argv, { cwd: repository.dir, ...more });
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(repository.dir, path)), { recursive: true });
+    writeFileSync(join(repository.dir, path), text);
+  };
+  for (const [path, text] of Object.entries(files)) write(path, text);
+  return {
+    ...repository,
+    uwf,
+    write,
+    async json(argv, more) {
+      const { code, stdout, stderr } = await uwf([...argv, '--json'], more);
+      if (code !== 0) throw new Error(`uwf ${argv.join(' ')} exited with ${code}: ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    async lines(argv, more) {
+      const { stdout } = await uwf([...argv, '--json'], more);
+      // Each line of a stream is an object.
+      return stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+  };
+}
+
+/** A workflow in which a checker sends a writer's text back until it accepts it. */
+export const loopWorkflow = `name: loop
+description: writes until the checker accepts
+roles:
+  writer:
+    description: writes
+    systemPrompt: You write.
+    schema: { type: object, properties: { $status: { const: written }, words: { type: integer } }, required: [$status, words] }
+  checker:
+    description: checks
+    systemPrompt: You check.
+    schema: { type: object, properties: { $status: { enum: [accepted, rejected] } }, required: [$status] }
+moderator:
+  - { from: __start__, to: writer, when: null }
+  - { from: writer, to: checker, when: null }
+  - { from: checker, to: writer, when: "$steps[-1].meta.\`$status\` = 'rejected'", prompt: "Again." }
+  - { from: checker, to: __end__, when: null, prompt: "The text was accepted after {{ steps.size }} steps." }
+`;
+
+/** A configuration in which a script says what every role replies. */
+export function scriptedConfig(replies: Record<string, unknown>, more: Record<string, unknown> = {}): string {
+  // JSON is YAML.
+  return JSON.stringify({
+    agents: { script: { package: 'builtin:scripted', config: { replies, repeat: true } } },
+    defaultAgent: 'script',
+    ...more,
+  });
+}
+
+/** What the roles of the loop say when the second text is accepted. */
+export const loopReplies = {
+  writer: [
+    '---\n$status: written\nwords: 2\n---\n# A first draft',
+    '---\n$status: written\nwords: 3\n---\nA second draft',
+  ],
+  checker: ['---\n$status: rejected\n---\nToo short', '---\n$status: accepted\n---\nGood'],
+};
+
+/** A repository in which `uwf run loop` runs four steps to the end. */
+export function createLoopRepository(replies: Record<string, unknown> = loopReplies): CliRepository {
+  return createCliRepository({
+    '.uwf/workflows/loop.yaml': loopWorkflow,
+    '.uwf/config.yaml': scriptedConfig(replies),
+  });
+}
