@@ -71,9 +71,12 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
  */
 export function isAlive(identity: ProcessIdentity): boolean | 'other-host' {
   const here = ownIdentity();
-  if (identity.host !== here.host) return 'other-host';
-  if (identity.bootId !== here.bootId) {
-    return identity.bootId === '' || here.bootId === '' ? 'other-host' : false;
+  // A boot's id is random: where it is the same it is the same machine, though its name may have changed since.
+  const isSameBoot = identity.bootId !== '' && identity.bootId === here.bootId;
+  if (!isSameBoot) {
+    if (identity.host !== here.host) return 'other-host';
+    if (identity.bootId !== '' && here.bootId !== '') return false;
+    if (identity.bootId !== here.bootId) return 'other-host';
   }
   if (identity.pidNamespace !== here.pidNamespace) return 'other-host';
   if (identity.startTime !== '' && here.startTime !== '') {

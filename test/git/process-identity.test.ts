@@ -39,9 +39,14 @@ describe('the identity of a process', () => {
     expect(isAlive({ ...ownIdentity(), startTime: '1' })).toBe(false);
   });
 
+  test('a machine that is called something else now is still the same', () => {
+    expect(isAlive({ ...ownIdentity(), host: 'as-it-was-called' })).toBe(true);
+    expect(isAlive({ ...ownIdentity(), host: 'as-it-was-called', startTime: '1' })).toBe(false);
+  });
+
   test('a process of an earlier boot is dead, one of another machine or container unknown', () => {
     expect(isAlive({ ...ownIdentity(), bootId: '0'.repeat(32) })).toBe(false);
-    expect(isAlive({ ...ownIdentity(), host: 'elsewhere' })).toBe('other-host');
+    expect(isAlive({ ...ownIdentity(), host: 'elsewhere', bootId: '0'.repeat(32) })).toBe('other-host');
     expect(isAlive({ ...ownIdentity(), pidNamespace: '1' })).toBe('other-host');
   });
 });

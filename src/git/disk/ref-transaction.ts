@@ -164,9 +164,12 @@ export class RefTransaction {
       syncFolders([dirname(reader.packed.path)]);
     }
     for (const { name, path } of deletions) {
-      removeFile(path);
+      const root = isOwnOfWorktree(name) ? location.gitDir : location.commonDir;
       // A reflog without its ref would keep what it names alive for ever.
-      removeFile(join(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, 'logs', name));
+      for (const file of [path, join(root, 'logs', name)]) {
+        // Of a ref that was only packed, git may have left empty folders where its file would be.
+        if (!isFolder(file)) removeFile(file);
+      }
     }
     syncFolders(deletions.map(({ path }) => dirname(path)));
   }

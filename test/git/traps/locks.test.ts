@@ -131,7 +131,11 @@ describe('a lock that is held', () => {
 
   test.each([
     ['by a living uwf', {}, `process ${process.pid} on this host`],
-    ['by one on another machine', { host: 'elsewhere', pid: 4711 }, 'process 4711 on elsewhere'],
+    [
+      'by one on another machine',
+      { host: 'elsewhere', bootId: 'ab'.repeat(16), pid: 4711 },
+      'process 4711 on elsewhere',
+    ],
   ])('%s is waited for, and the error says who it is', async (_what, owner, holder) => {
     const scene = await createScene();
     leaveLock(scene, `${thread}.lock`, owner);

@@ -80,7 +80,7 @@ describe('what keeps a pack from git', () => {
     const scene = createScene();
     const dead = `uwf ${formatIdentity({ ...ownIdentity(), startTime: '1' })}\n`;
     const alive = `uwf ${formatIdentity(ownIdentity())}\n`;
-    const elsewhere = `uwf ${formatIdentity({ ...ownIdentity(), host: 'elsewhere' })}\n`;
+    const elsewhere = `uwf ${formatIdentity({ ...ownIdentity(), host: 'elsewhere', bootId: 'ab'.repeat(16) })}\n`;
     const [complete, unfinished, alone, working, far, foreign] = [1, 2, 3, 4, 5, 6].map((digit) =>
       join(scene.packFolder, `pack-${String(digit).repeat(40)}`),
     );
