@@ -86,6 +86,5 @@ export function defineCommand<
   const A extends readonly ArgumentSpec[],
   const O extends Readonly<Record<string, OptionSpec>>,
 >(command: CommandSpec<A, O> & { run(invocation: Invocation<A, O>): Promise<ExitCode | void> }): Command {
-  // The parser makes the values from the very declaration that their types come from.
-  return command as unknown as Command;
+  return command;
 }

@@ -21,7 +21,7 @@ export type NodeScope = {
   cas: ThreadCas | undefined;
   nodes: NodeSource;
   /** The hash that a text means: a whole one, or its first characters. */
-  find(text: string): Promise<NodeHash>;
+  find: (text: string) => Promise<NodeHash>;
 };
 
 /**

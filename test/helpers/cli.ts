@@ -136,7 +136,7 @@ export function scriptedConfig(replies: Record<string, unknown>, more: Record<st
 }
 
 /** What the roles of the loop say when the second text is accepted. */
-export const loopReplies = {
+export const loopReplies: { writer: [string, string]; checker: [string, string] } = {
   writer: [
     '---\n$status: written\nwords: 2\n---\n# A first draft',
     '---\n$status: written\nwords: 3\n---\nA second draft',

@@ -3,7 +3,9 @@ import type { Candidates } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { readingContext } from '../engine-here.ts';
 import { openToRead } from '../open-repository.ts';
-import type { Candidate } from './complete.ts';
+
+/** Something that could be typed, and what it is. */
+export type Candidate = { word: string; about: string };
 
 const everyStatus = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
 /** More than that nobody chooses from. */

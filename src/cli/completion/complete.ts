@@ -2,10 +2,7 @@ import type { Candidates, Command, OptionSpec } from '../command.ts';
 import { commandTable } from '../command-table.ts';
 import type { CliContext } from '../context.ts';
 import { optionsOf } from '../parse-arguments.ts';
-import { listCandidates } from './candidates.ts';
-
-/** Something that could be typed, and what it is. */
-export type Candidate = { word: string; about: string };
+import { listCandidates, type Candidate } from './candidates.ts';
 
 /**
  * Finds what could stand in the place of the last of some words.

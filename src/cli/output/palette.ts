@@ -1,20 +1,20 @@
 import type { OutputStream } from '../context.ts';
 
 /** Colours by what a piece of text means. Where there is no colour each gives its text back. */
-export interface Palette {
+export type Palette = {
   readonly isColoured: boolean;
   /** Ids and hashes. */
-  id(text: string): string;
+  readonly id: (text: string) => string;
   /** Names of roles, workflows, agents. */
-  name(text: string): string;
-  title(text: string): string;
+  readonly name: (text: string) => string;
+  readonly title: (text: string) => string;
   /** What matters less. */
-  quiet(text: string): string;
-  good(text: string): string;
-  warning(text: string): string;
-  error(text: string): string;
-  hint(text: string): string;
-}
+  readonly quiet: (text: string) => string;
+  readonly good: (text: string) => string;
+  readonly warning: (text: string) => string;
+  readonly error: (text: string) => string;
+  readonly hint: (text: string) => string;
+};
 
 const codes: Record<Exclude<keyof Palette, 'isColoured'>, string> = {
   id: '33',

@@ -76,7 +76,7 @@ describe('uwf thread step', () => {
     });
     const thread = await start(repository);
     const both = await Promise.all([1, 2].map(() => repository.uwf(['thread', 'step', thread, '--json'])));
-    expect(both.map(({ code }) => code).toSorted()).toEqual([0, 5]);
+    expect(both.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([0, 5]);
     const loser = JSON.parse(both.find(({ code }) => code === 5)?.stderr ?? '') as { error: Record<string, unknown> };
     expect(loser.error).toMatchObject({ code: 'lease-held', kind: 'conflict', thread, holder: { pid: process.pid } });
     expect(repository.git('rev-list', '--count', '--first-parent', `refs/threads/${thread}`)).toBe('2');

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { Command } from '../../src/cli/command.ts';
+import { commandGroups, commandTable, nameOf } from '../../src/cli/command-table.ts';
+import { findCommand } from '../../src/cli/find-command.ts';
+import { commandHelp } from '../../src/cli/help/command-help.ts';
+import { overview } from '../../src/cli/help/overview.ts';
+import { optionsOf, parseArguments } from '../../src/cli/parse-arguments.ts';
+import { widthOf } from '../../src/cli/output/width.ts';
+import { runCommand } from '../helpers/cli.ts';
+
+const plain = { stdout: { write: () => true }, env: {} };
+const commands = await Promise.all(
+  commandTable.map(async (entry) => ({ entry, name: nameOf(entry), command: (await entry.load()).command })),
+);
+
+describe.each(commands)('uwf $name', ({ entry, name, command }) => {
+  test('says the same in the overview and in its own help', () => {
+    expect(command.summary).toBe(entry.summary);
+  });
+
+  test('has help that fits a terminal and shows an example', () => {
+    const help = commandHelp(plain, name, command);
+    expect(help.split('\n')[0]).toBe(`uwf ${name}: ${command.summary}`);
+    expect(command.examples.length).toBeGreaterThan(0);
+    const wide = help.split('\n').filter((line) => widthOf(line) > 80);
+    expect(wide).toEqual([]);
+  });
+
+  test('understands its own examples', () => {
+    for (const { command: line } of command.examples) {
+      for (const words of uwfCommandsIn(line)) expect(() => understand(words)).not.toThrow();
+    }
+  });
+
+  test('has no two options of one letter, and no letter of a common one', () => {
+    const letters = Object.values(optionsOf(command)).flatMap(({ short }) => short ?? []);
+    expect(letters).toEqual([...new Set(letters)]);
+  });
+});
+
+test('--help, help and -h say the same', async () => {
+  const { stdout } = await runCommand(['thread', 'step', '--help']);
+  expect((await runCommand(['help', 'thread', 'step'])).stdout).toBe(stdout);
+  expect((await runCommand(['thread', 'step', '-h'])).stdout).toBe(stdout);
+  expect((await runCommand(['--help'])).stdout).toBe((await runCommand([])).stdout);
+  expect((await runCommand(['step', '--help'])).stdout).toContain('step read');
+});
+
+test('help is coloured on a terminal and says the same there', async () => {
+  const { stdout } = await runCommand(['run', '--help'], { isTTY: true });
+  expect(stdout).toContain('\u001B[');
+  expect(stdout.replaceAll(/\u001B\[[\d;]*m/g, '')).toBe((await runCommand(['run', '--help'])).stdout);
+});
+
+test('--version says which one this is', async () => {
+  expect(await runCommand(['--version'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^uwf \d+\.\d+\.\d+\n$/),
+  });
+});
+
+// `npx vitest run test/cli/help.test.ts --update` writes it anew.
+test('docs/cli.md is what the help says', async () => {
+  await expect(reference()).toMatchFileSnapshot('../../docs/cli.md');
+});
+
+function reference(): string {
+  const sections = commandGroups.map(({ title, commands: entries }) => {
+    const parts = entries.map((entry) => {
+      const name = nameOf(entry);
+      const found = commands.find((candidate) => candidate.entry === entry);
+      return `### uwf ${name}\n\n\`\`\`text\n${commandHelp(plain, name, found?.command as Command)}\`\`\`\n`;
+    });
+    return `## ${title}\n\n${parts.join('\n')}`;
+  });
+  return `# The commands of uwf
+
+<!-- Written from the help by test/cli/help.test.ts; change the command, not this file. -->
+
+\`\`\`text
+${overview(plain)}\`\`\`
+
+Exit codes are the same everywhere: 0 done, 1 failed, 2 the command line cannot be meant, 3 a run ended as failed, 4 a run is
+suspended and waits for you, 5 somebody else was faster or works on the thread, 6 an agent is missing, 70 a bug in uwf, 124 it
+took too long, 130 interrupted or cancelled. Results are printed on stdout, everything else on stderr; with \`--json\` errors
+are objects there too: \`{"error": {"code", "kind", "message", "hint", …}}\`.
+
+${sections.join('\n')}`;
+}
+
+/** The calls of uwf in a shell line, as words; pipes and substitutions are looked into. */
+function uwfCommandsIn(line: string): string[][] {
+  return [...line.matchAll(/\buwf ((?:'[^']*'|"[^"]*"|\$\([^)]*\)|[^'"|)&>])*)/g)].map(([, words = '']) =>
+    [...words.trim().matchAll(/'([^']*)'|"([^"]*)"|\$\([^)]*\)|[^\s'"]+/g)].map(
+      (match) => match[1] ?? match[2] ?? match[0],
+    ),
+  );
+}
+
+function understand(words: readonly string[]): void {
+  const target = findCommand(words);
+  if (target.kind !== 'command') throw new Error(`${words.join(' ')} is no command`);
+  const found = commands.find(({ entry }) => entry === target.entry);
+  if (found) parseArguments(target.name, found.command, target.argv);
+}

@@ -1,0 +1,81 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/package-root.ts';
+import { createLoopRepository, loopReplies } from '../helpers/cli.ts';
+import { isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
+
+const program = join(packageRoot(), 'bin/uwf.js');
+
+test('the program that ships runs a workflow in a process of its own', () => {
+  const { dir } = createLoopRepository();
+  const result = spawnSync(process.execPath, [program, 'run', 'loop', '-p', '-', '--json'], {
+    cwd: dir,
+    env: isolatedGitEnvironment,
+    input: 'Write something',
+    encoding: 'utf8',
+  });
+  expect(result).toMatchObject({ status: 0, stderr: '' });
+  expect(JSON.parse(result.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+    event: 'thread.ended',
+    status: 'ended',
+  });
+});
+
+test('its exit code is that of the command', () => {
+  const { dir } = createLoopRepository();
+  const result = spawnSync(process.execPath, [program, 'thread', 'show', 'x'], {
+    cwd: dir,
+    env: isolatedGitEnvironment,
+    encoding: 'utf8',
+  });
+  expect(result).toMatchObject({ status: 2, stdout: '' });
+});
+
+test('a reader that has seen enough ends it without a word', () => {
+  const { dir } = createLoopRepository();
+  const shell = `"$0" "$1" run loop -p x >/dev/null 2>&1; for i in 1 2 3; do "$0" "$1" cas walk 0 | head -n 1; done; exit "\${PIPESTATUS[0]}"`;
+  const result = spawnSync('bash', ['-c', shell, process.execPath, program], {
+    cwd: dir,
+    env: isolatedGitEnvironment,
+    encoding: 'utf8',
+  });
+  expect(result).toMatchObject({ status: 0, stderr: '' });
+  expect(result.stdout.split('\n')).toHaveLength(4);
+});
+
+test('Ctrl-C ends a run and its agent, and keeps what was stored', async () => {
+  const { dir, json, write } = createLoopRepository();
+  write(
+    'agent.cjs',
+    "require('node:fs').writeFileSync('agent.pid', String(process.pid)); setTimeout(() => {}, 60_000);",
+  );
+  write(
+    '.uwf/config.yaml',
+    JSON.stringify({
+      agents: {
+        quick: { package: 'builtin:scripted', config: { replies: loopReplies } },
+        slow: { package: 'builtin:command', config: { argv: [process.execPath, 'agent.cjs'] } },
+      },
+      roles: { writer: 'quick', checker: 'slow' },
+    }),
+  );
+  const child = spawn(process.execPath, [program, 'run', 'loop', '-p', 'x'], {
+    cwd: dir,
+    env: isolatedGitEnvironment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = text(child.stderr);
+  const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+  const pidFile = join(dir, 'agent.pid');
+  await expect
+    .poll(() => spawnSync('cat', [pidFile], { encoding: 'utf8' }).stdout, { timeout: 20_000 })
+    .toMatch(/^\d+$/);
+  const agent = Number(spawnSync('cat', [pidFile], { encoding: 'utf8' }).stdout);
+  child.kill('SIGINT');
+  expect(await ended).toEqual({ code: 130, signal: null });
+  expect(await said).toContain("'uwf thread run");
+  expect(() => process.kill(agent, 0)).toThrow('ESRCH');
+  expect(await json(['thread', 'list'])).toMatchObject([{ status: 'idle', steps: 1, nextRole: 'checker' }]);
+});
