@@ -66,8 +66,13 @@ export type ChildOutcome =
 export type AgentRequest = {
   threadId: string;
   role: string;
-  /** All that the agent is told, assembled. On a retry: the validation errors, in the same session. */
+  /** All that the agent is told, assembled. On a retry in a live session: the errors alone. */
   prompt: string;
+  /**
+   * The same for an agent whose `session` turns out to be lost: with all that happened before, not only since its last
+   * turn. Equals `prompt` where there is no session.
+   */
+  promptWithoutSession: string;
   /** The user's own words: the task, for agents that do not read the whole prompt. */
   task: string;
   /** What the rule that chose the role says to it; undefined where it says nothing. */

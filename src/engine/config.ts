@@ -6,7 +6,7 @@ import type { Repository } from '../git/repository.ts';
 import { nearestName } from '../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
-import type { AgentReference, ConfigLimits, ParsedConfig } from './parse-config.ts';
+import type { AgentReference, ConfigContext, ConfigLimits, ParsedConfig } from './parse-config.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
 export type Config = {
@@ -17,6 +17,7 @@ export type Config = {
   /** By `workflow.role` or `role`; values are names of `agents`. */
   roles: Record<string, string>;
   limits?: ConfigLimits;
+  context?: ConfigContext;
 };
 
 /**
@@ -46,6 +47,7 @@ export async function loadConfig(repository: Repository): Promise<Config> {
     agents,
     roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
     limits: { ...shared?.limits, ...machine?.limits },
+    context: { ...shared?.context, ...machine?.context },
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
   };
 }

@@ -4,6 +4,7 @@ import { createContext, type EngineOptions } from './context.ts';
 import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
 import type { ThreadOver } from './events.ts';
 import { joinThread } from './join.ts';
+import { previewContext, type ContextPreview } from './preview-context.ts';
 import { resumeAndRun, type ResumeOptions } from './resume.ts';
 import { runThread, type RunOptions } from './run.ts';
 import { startNew, type StartOptions } from './start.ts';
@@ -44,6 +45,8 @@ export interface Engine {
   join(thread: string, options?: { timeoutMs?: number }): Promise<ThreadOver | undefined>;
   describe(thread: string): Promise<ThreadView>;
   list(options?: ListOptions): Promise<ThreadSummary[]>;
+  /** Writes what the next agent would be told, or that of another role; nothing is run or stored. */
+  context(thread: string, role?: string): Promise<ContextPreview>;
 }
 
 /** Makes an engine for a repository. */
@@ -59,5 +62,6 @@ export function createEngine(options: EngineOptions): Engine {
     join: (thread, joinOptions) => joinThread(context, thread, joinOptions),
     describe: (thread) => describeThread(context, thread),
     list: (listOptions) => listThreads(context, listOptions),
+    context: (thread, role) => previewContext(context, thread, role),
   };
 }

@@ -15,6 +15,12 @@ export type ConfigLimits = Limits & {
   maxParallelThreads?: number;
 };
 
+/** What agents are told. */
+export type ConfigContext = {
+  /** How many characters the replies of earlier steps may have together; default 60,000. */
+  maxCharacters?: number;
+};
+
 /** What one configuration file says. */
 export type ParsedConfig = {
   agents: Record<string, AgentBinding>;
@@ -22,6 +28,7 @@ export type ParsedConfig = {
   /** By `workflow.role` or `role`. */
   roles: Record<string, AgentReference>;
   limits: ConfigLimits;
+  context: ConfigContext;
   mistakes: ConfigMistake[];
 };
 
@@ -46,7 +53,14 @@ class ConfigParser {
   readonly #document: Document;
   readonly #lines: LineCounter;
   readonly #file: string;
-  readonly #parsed: ParsedConfig = { agents: {}, defaultAgent: undefined, roles: {}, limits: {}, mistakes: [] };
+  readonly #parsed: ParsedConfig = {
+    agents: {},
+    defaultAgent: undefined,
+    roles: {},
+    limits: {},
+    context: {},
+    mistakes: [],
+  };
 
   constructor(yaml: typeof Yaml, document: Document, lines: LineCounter, file: string) {
     this.#yaml = yaml;
@@ -76,6 +90,10 @@ class ConfigParser {
           if (reference !== undefined) define(parsed.roles, role, reference);
         }),
       limits: (value) => this.#fields(value, 'limits', this.#limitFields()),
+      context: (value) =>
+        this.#fields(value, 'context', {
+          maxCharacters: (number, name, key) => this.#context(number, name, key),
+        }),
     });
     return parsed;
   }
@@ -112,6 +130,13 @@ class ConfigParser {
     };
     const names: (keyof ConfigLimits)[] = [...limitNames, 'maxParallelThreads'];
     return Object.fromEntries(names.map((name) => [name, (value, _name, key) => read(name, value, key)]));
+  }
+
+  #context(value: Node | null, name: string, key: Node): void {
+    const number = this.#plain(value);
+    if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
+      this.#parsed.context = { maxCharacters: number };
+    } else this.#mistake(value ?? key, `context.${name} must be a whole number from 1`);
   }
 
   #reference(value: Node | null, where: string): AgentReference | undefined {

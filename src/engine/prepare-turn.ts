@@ -1,18 +1,17 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { NodeHash } from '../cas/hash.ts';
-import { formatInstruction } from '../agent/extract/format-instruction.ts';
 import type { JsonObject } from '../json.ts';
 import { checkReply } from '../moderator/check-reply.ts';
 import type { DecisionContext } from '../moderator/decision.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { collectRefs } from '../schema/links.ts';
 import { resolveLinks, type LinkResolution } from '../thread/resolve-links.ts';
-import { readTextAt } from '../thread/thread-commit.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../workflow/definition.ts';
 import { agentCas } from './agent-cas.ts';
 import { agentEnvironment } from './agent-environment.ts';
-import { assemblePrompt } from './assemble-prompt.ts';
+import { buildContext, readAnswer } from './build-context.ts';
+import type { RoleChoice } from './choose-role.ts';
 import type { EngineContext } from './context.ts';
 import { UnknownRole } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
@@ -21,14 +20,6 @@ import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
 import { TurnClock } from './turn-clock.ts';
 import type { TurnRequest } from './turn.ts';
-
-/** Who is to run, and what the rule that said so adds. `rule` is null where a person forced the role. */
-export type RoleChoice = {
-  role: string;
-  rule: number | null;
-  prompt: string | undefined;
-  location: string | undefined;
-};
 
 const DEFAULT_RETRIES = 2;
 
@@ -62,16 +53,12 @@ export async function prepareTurn(
   const { agent, record } = await prepareAgent(context, definition.name, role, state);
   const limits = combineLimits(context.config.limits, definition.limits, state.start.node.limits);
   const ofRole = roleDefinition.limits ?? {};
+  const session = readSession(context.repository, { threadId: state.id, role, agent: record.name });
+  const told = { role, definition: roleDefinition, edgePrompt: choice.prompt };
+  const prompt = await buildContext(context, state, decisions, { ...told, hasSession: session !== undefined });
+  const promptWithoutSession =
+    session === undefined ? prompt : await buildContext(context, state, decisions, { ...told, hasSession: false });
   const answer = await readAnswer(context, state);
-  const prompt = assemblePrompt({
-    role,
-    definition: roleDefinition,
-    instruction: await formatInstruction(roleDefinition.schema),
-    task: state.prompt,
-    edgePrompt: choice.prompt,
-    lastStep: decisions.steps.at(-1),
-    answer,
-  });
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
   const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
@@ -86,12 +73,13 @@ export async function prepareTurn(
       threadId: state.id,
       role,
       prompt,
+      promptWithoutSession,
       task: state.prompt,
       edgePrompt: choice.prompt,
       cwd: workingFolder(context, roleDefinition, choice),
       outputSchema: roleDefinition.schema,
       visit: steps.filter((step) => step.role === role).length,
-      session: readSession(context.repository, { threadId: state.id, role, agent: record.name }),
+      session,
       answer,
       env: agentEnvironment(context, { threadId: state.id, role }),
       cas: agentCas(context.repository, state.id),
@@ -117,12 +105,6 @@ async function findFaults(
       `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
   );
   return [...dangling, ...(await checkReply(definition.check ?? [], { ...decisions, meta }))];
-}
-
-async function readAnswer(context: EngineContext, state: ThreadState): Promise<string | undefined> {
-  const { head } = state;
-  if (head.kind !== 'resume' || head.node.answer === null) return undefined;
-  return readTextAt(context.repository, head, 'answer.md');
 }
 
 function workingFolder(context: EngineContext, definition: RoleDefinition, choice: RoleChoice): string {

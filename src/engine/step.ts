@@ -1,6 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
-import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import { appendStep, statusOf } from '../thread/append-step.ts';
 import { firstLine } from '../thread/commit-message.ts';
@@ -10,12 +9,13 @@ import { suspendThread } from '../thread/suspend-thread.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
+import { chooseRole, type RoleChoice } from './choose-role.ts';
 import { decideNext } from './decide-next.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { UnknownChild } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
-import { prepareTurn, type RoleChoice } from './prepare-turn.ts';
+import { prepareTurn } from './prepare-turn.ts';
 import { writeSession } from './sessions.ts';
 import { takeTurn } from './turn.ts';
 
@@ -58,22 +58,6 @@ export async function takeStep(
     next,
   );
   return { ...finished, stored };
-}
-
-/** The role to run, or the decision that ends the thread. */
-async function chooseRole(
-  definition: WorkflowDefinition,
-  decisions: DecisionContext,
-  state: ThreadState,
-  forcedRole: string | undefined,
-): Promise<RoleChoice | Exclude<Decision, { kind: 'role' }>> {
-  // A suspended turn that a person forced goes on with the role it had.
-  const paused = state.pauses.findLast((pause) => pause.kind === 'suspend');
-  const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
-  if (role !== undefined) return { role, rule: null, prompt: undefined, location: undefined };
-  const decision = await decide(definition.moderator, decisions);
-  if (decision.kind !== 'role') return decision;
-  return { role: decision.role, rule: decision.rule, prompt: decision.prompt, location: decision.location };
 }
 
 async function finish(

@@ -74,7 +74,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
       const refused = { thread, role: request.role, attempt, errors: verdict.errors, isLast };
       context.tell({ event: 'reply.refused', ...refused });
       if (isLast) return { kind: 'suspended', ...soFar, ...giveUp(request.role, reply, verdict.errors, attempt + 1) };
-      prompt = askAgain(request.prompt, verdict.errors, reply.session !== undefined);
+      prompt = askAgain(request.promptWithoutSession, verdict.errors, reply.session !== undefined);
     }
   } finally {
     clock.stop();

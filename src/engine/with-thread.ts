@@ -31,6 +31,7 @@ export async function withLease<T>(
   const pointer = await getThread(repository, idOrPrefix);
   const lease = await takeLease(repository, pointer.id, adopt);
   try {
+    await repository.refs.removeStaleLocks();
     return await work(await readCurrent(repository, pointer.id), lease);
   } finally {
     lease.release();

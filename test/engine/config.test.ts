@@ -48,14 +48,15 @@ defaultAgent: claude
 roles:
   develop.tester: tests
 limits: { maxSteps: 100, idleTimeoutMs: 600000, maxParallelThreads: 4 }
+context: { maxCharacters: 9000 }
 `;
 
 test('without any file nothing is configured', async () => {
-  expect(await loadConfig(repositoryWith({}))).toEqual({ agents: {}, roles: {}, limits: {} });
+  expect(await loadConfig(repositoryWith({}))).toEqual({ agents: {}, roles: {}, limits: {}, context: {} });
 });
 
 test.each(['', '# nothing yet\n', '---\n'])('a file that says nothing configures nothing: %j', async (source) => {
-  expect(await load(source)).toEqual({ agents: {}, roles: {}, limits: {} });
+  expect(await load(source)).toEqual({ agents: {}, roles: {}, limits: {}, context: {} });
 });
 
 test('a file says which agents there are, which roles they do, and limits', async () => {
@@ -80,6 +81,7 @@ test('a file says which agents there are, which roles they do, and limits', asyn
     defaultAgent: 'claude',
     roles: { 'develop.tester': 'tests' },
     limits: { maxSteps: 100, idleTimeoutMs: 600_000, maxParallelThreads: 4 },
+    context: { maxCharacters: 9000 },
   });
 });
 

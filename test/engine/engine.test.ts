@@ -235,7 +235,10 @@ test('an agent finds its thread, its role, a folder of its own and uwf itself in
     const uwf = require('node:child_process').execFileSync('uwf', ['--version']).toString().trim();
     console.log(['---', '$status: done', '---', UWF_THREAD, UWF_ROLE, existsSync(UWF_STEP_DIR), uwf, MINE].join('\\n'));
   `;
-  const command = { package: 'builtin:command', config: { argv: [process.execPath, '-e', script], env: { MINE: 'x' } } };
+  const command = {
+    package: 'builtin:command',
+    config: { argv: [process.execPath, '-e', script], env: { MINE: 'x' } },
+  };
   const { engine } = await createFixture(configOf({ a: command }));
   const { thread } = await engine.start({ definition, prompt: 'x' });
   const over = await engine.run(thread);

@@ -16,6 +16,7 @@ export function agentRequest(changes: Partial<AgentRequest> = {}): ObservedReque
     threadId: '01JD0000000000000000000000',
     role: 'worker',
     prompt: 'Do the work.\n',
+    promptWithoutSession: 'Do the work.\n',
     task: 'Do the work.',
     edgePrompt: undefined,
     cwd: folder,

@@ -1,0 +1,28 @@
+import { decide } from '../moderator/decide.ts';
+import type { Decision, DecisionContext } from '../moderator/decision.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+
+/** Who is to run, and what the rule that said so adds. `rule` is null where a person forced the role. */
+export type RoleChoice = {
+  role: string;
+  rule: number | null;
+  prompt: string | undefined;
+  location: string | undefined;
+};
+
+/** The role to run, or the decision that ends the thread. */
+export async function chooseRole(
+  definition: WorkflowDefinition,
+  decisions: DecisionContext,
+  state: ThreadState,
+  forcedRole: string | undefined,
+): Promise<RoleChoice | Exclude<Decision, { kind: 'role' }>> {
+  // A suspended turn that a person forced goes on with the role it had.
+  const paused = state.pauses.findLast((pause) => pause.kind === 'suspend');
+  const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
+  if (role !== undefined) return { role, rule: null, prompt: undefined, location: undefined };
+  const decision = await decide(definition.moderator, decisions);
+  if (decision.kind !== 'role') return decision;
+  return { role: decision.role, rule: decision.rule, prompt: decision.prompt, location: decision.location };
+}

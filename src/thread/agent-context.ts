@@ -1,0 +1,153 @@
+/** A step as the context tells it. */
+export type ContextStep = {
+  /** From 1. */
+  number: number;
+  role: string;
+  /** `meta.$status`, or null. */
+  status: string | null;
+  text: string;
+};
+
+/** Who called a child thread, and under which hashes an agent finds what the caller knew. */
+export type ContextParent = {
+  /** The caller's id. */
+  thread: string;
+  /** The role of the caller that this thread does the work of. */
+  role: string;
+  /** The caller's last step at the moment of the call, or its start. */
+  stateHash: string;
+  /** What the caller's user asked for. */
+  promptHash: string;
+};
+
+/** All that an agent's context is made of. Values: the same parts give the same text. */
+export type ContextParts = {
+  threadId: string;
+  role: { name: string; description: string; systemPrompt: string; extractPrompt: string };
+  /** How the reply has to look, generated from the role's schema. */
+  instruction: string;
+  /** The user's prompt. */
+  task: string;
+  /** Oldest first, all of them. */
+  steps: readonly ContextStep[];
+  /** What the rule that chose the role says. */
+  edgePrompt: string | undefined;
+  /** What a person answered, when the role goes on after a suspension. */
+  answer: string | undefined;
+  parent: ContextParent | undefined;
+  /** True if the agent remembers the role's earlier turns, so that only what happened since has to be told. */
+  hasSession: boolean;
+  /** How many characters the replies of earlier steps may have together; the newest is kept whole all the same. */
+  maxCharacters: number;
+};
+
+/** How many characters of earlier replies a context holds where nobody says otherwise. */
+export const DEFAULT_MAX_CHARACTERS = 60_000;
+
+/** The most steps that the list of who did what names. */
+const MAX_PROGRESS_LINES = 40;
+
+/**
+ * Writes what an agent is told: the output it owes, the task, how far the thread is, the role's own instructions, what
+ * happened since its last turn, and what to do now.
+ *
+ * A part without content is left out; a part that was cut says what was cut, and how to read it.
+ */
+export function assembleContext(parts: ContextParts): string {
+  const { role } = parts;
+  const visits = parts.steps.filter((step) => step.role === role.name).length;
+  const sections: [title: string, text: string | undefined][] = [
+    ['Your reply', paragraphs(role.extractPrompt, parts.instruction)],
+    ['The task', parts.task],
+    ['Where this task comes from', parts.parent && describeParent(parts.parent)],
+    ['What has been done', describeProgress(parts, visits)],
+    [`You are ${role.name}`, paragraphs(role.description, role.systemPrompt)],
+    [
+      visits > 0 && parts.hasSession ? 'What was said since your last turn' : 'What was said so far',
+      describeNews(parts),
+    ],
+    ['What to do now', parts.edgePrompt],
+    ['The answer to what you asked', parts.answer],
+  ];
+  return sections.flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : [])).join('\n');
+}
+
+function describeParent({ thread, role, stateHash, promptHash }: ContextParent): string {
+  return paragraphs(
+    `This thread does the work of role '${role}' of thread ${thread}. What was known there is at hand:`,
+    [
+      `- \`uwf cas get ${promptHash}\`: what its user asked for`,
+      `- \`uwf cas get ${stateHash}\`: where it stood when it called`,
+      `- \`uwf thread read ${thread}\`: all that was said there`,
+    ].join('\n'),
+  );
+}
+
+function describeProgress({ threadId, role, steps }: ContextParts, visits: number): string | undefined {
+  if (steps.length === 0) return undefined;
+  const lines = steps.map(
+    ({ number, role: name, status }) => `${number}. ${name}${status === null ? '' : `: ${status}`}`,
+  );
+  const surplus = lines.length - MAX_PROGRESS_LINES;
+  if (surplus > 0) {
+    const kept = MAX_PROGRESS_LINES / 2;
+    lines.splice(kept, surplus, `… ${surplus} steps left out; 'uwf step list ${threadId}' lists all`);
+  }
+  const next = `${steps.length + 1}. ${role.name}: now, for the ${ordinal(visits + 1)} time`;
+  return [...lines, next].join('\n');
+}
+
+/**
+ * The replies since the role's last turn, or all where the agent does not remember that, newest last: as many whole ones as the budget has room for,
+ * counted from the newest, which is never cut; of the first that does not fit the end, for it is nearest.
+ */
+function describeNews({ threadId, role, steps, hasSession, maxCharacters }: ContextParts): string | undefined {
+  const since = hasSession ? steps.findLastIndex((step) => step.role === role.name) + 1 : 0;
+  const news = steps.slice(since);
+  const told: string[] = [];
+  let room = maxCharacters;
+  for (const [age, step] of news.toReversed().entries()) {
+    const text = step.text.trim();
+    const isWhole = age === 0 || text.length <= room;
+    if (isWhole) told.unshift(entry(step, text));
+    else {
+      const left = news.length - age;
+      if (room > 0)
+        told.unshift(entry(step, `[the first ${text.length - room} characters are cut]\n\n${keepEnd(text, room)}`));
+      const unsaid = room > 0 ? left - 1 : left;
+      told.unshift(leftOut(news.slice(0, unsaid), threadId));
+      break;
+    }
+    room -= text.length;
+  }
+  return told.filter((text) => text !== '').join('\n\n');
+}
+
+function entry({ number, role, status }: ContextStep, text: string): string {
+  const title = `## ${number}. ${role}${status === null ? '' : ` (${status})`}`;
+  return text === '' ? title : `${title}\n\n${text}`;
+}
+
+/** The last characters of a text, without half of one at the cut. */
+function keepEnd(text: string, length: number): string {
+  return text.slice(-length).replace(/^[\uDC00-\uDFFF]/, '');
+}
+
+function leftOut(steps: readonly ContextStep[], threadId: string): string {
+  const [first] = steps;
+  const last = steps.at(-1);
+  if (!first || !last) return `[read all of it with 'uwf thread read ${threadId}']`;
+  const characters = steps.reduce((sum, step) => sum + step.text.length, 0);
+  const which = first === last ? `step ${first.number} is` : `steps ${first.number} to ${last.number} are`;
+  return `[${which} left out, ${characters} characters; read all with 'uwf thread read ${threadId}']`;
+}
+
+function ordinal(n: number): string {
+  const endings: Record<number, string> = { 1: 'st', 2: 'nd', 3: 'rd' };
+  const ending = Math.floor((n % 100) / 10) === 1 ? 'th' : (endings[n % 10] ?? 'th');
+  return `${n}${ending}`;
+}
+
+function paragraphs(...texts: readonly string[]): string {
+  return texts.filter((text) => text.trim() !== '').join('\n\n');
+}
