@@ -90,6 +90,12 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'context',
+        summary: 'print what the next agent would be told',
+        load: () => import('./commands/thread/context.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'start',
         summary: 'start a thread without running it',
         load: () => import('./commands/thread/start.ts'),
