@@ -27,9 +27,13 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
   ],
   exitCodes: runExitCodes,
   async run({ args, options, cli, out }) {
-    const prompt = await readPrompt(cli, options);
     const repository = await openToWrite(cli);
-    const request = { workflow: args.workflow, prompt, limits: limitsOf(options), requireAgents: true };
+    const request = {
+      workflow: args.workflow,
+      prompt: () => readPrompt(cli, options),
+      limits: limitsOf(options),
+      requireAgents: true,
+    };
     if (!options.background) {
       return followRun({ cli, out }, repository, async (engine) => {
         const { thread } = await startHere(cli, repository, engine, request);

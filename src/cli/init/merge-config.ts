@@ -25,7 +25,7 @@ export type MergedConfig = { text: string; added: string[]; kept: string[] };
  * @throws {UsageError} if `text` cannot be read
  */
 export async function mergeConfig(text: string, addition: string): Promise<MergedConfig> {
-  const { parse, parseDocument } = await import('yaml');
+  const { parseDocument } = await import('yaml');
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error) throw new UsageError(`.uwf/config.yaml cannot be read: ${error.message}`, 'mend it first');
@@ -33,14 +33,16 @@ export async function mergeConfig(text: string, addition: string): Promise<Merge
   if (!isJsonObject(present)) throw new UsageError('.uwf/config.yaml is no configuration', 'mend it first');
   const added: string[] = [];
   const kept: string[] = [];
-  const wanted: unknown = parse(addition);
+  const source = parseDocument(addition);
+  const wanted: unknown = source.toJS();
   for (const [section, entries] of Object.entries(isJsonObject(wanted) ? wanted : {})) {
     if (!isJsonObject(entries)) continue;
     const known: JsonObject = isJsonObject(present[section]) ? present[section] : {};
     for (const [name, value] of Object.entries(entries)) {
       const where = `${section}.${name}`;
       if (!Object.hasOwn(known, name)) {
-        document.setIn([section, name], document.createNode(value));
+        // The node and not its value, so that it is written as it was.
+        document.setIn([section, name], source.getIn([section, name], true));
         added.push(where);
       } else if (!isDeepStrictEqual(known[name], value)) kept.push(where);
     }

@@ -1,15 +1,18 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Palette } from './palette.ts';
 import { formatDuration } from './time.ts';
-import { oneLine } from './width.ts';
+import { fitTo, oneLine, widthOf } from './width.ts';
 
 /** Turns what the engine tells into lines for people; child threads are indented below the step that called them. */
 export class RunStory {
   readonly #paint: Palette;
+  readonly #columns: number;
   readonly #depths = new Map<string, number>();
 
-  constructor(paint: Palette) {
+  /** @param columns how wide a line may get; what does not fit of a reply is cut */
+  constructor(paint: Palette, columns: number = Infinity) {
     this.#paint = paint;
+    this.#columns = columns;
   }
 
   /** The line for an event; `undefined` for one that only the live line shows. */
@@ -25,8 +28,10 @@ export class RunStory {
         const outcome = event.outcome === null ? '' : ` ${paint.title(oneLine(event.outcome))}`;
         const took = paint.quiet(`(${formatDuration(event.durationMs)})`);
         const subject = oneLine(event.subject);
-        const said = subject === '' || subject === event.outcome ? '' : `: ${subject}`;
-        return `${indent}${paint.quiet(number)}  ${paint.name(event.role)}${outcome}${said} ${took}`;
+        const before = `${indent}${paint.quiet(number)}  ${paint.name(event.role)}${outcome}`;
+        const room = this.#columns - widthOf(before) - widthOf(took) - 3;
+        const said = subject === '' || subject === event.outcome ? '' : `: ${fitTo(subject, Math.max(room, 10))}`;
+        return `${before}${said} ${took}`;
       }
       case 'reply.refused': {
         const next = event.isLast ? 'no try is left' : 'asking again';

@@ -43,7 +43,8 @@ function inPromisedOrder(event: EngineEvent): object {
 }
 
 function textView(cli: CliContext): RunView {
-  const story = new RunStory(createPalette(cli.stderr, cli.env));
+  const columns = cli.stderr.isTTY === true ? cli.stderr.columns : undefined;
+  const story = new RunStory(createPalette(cli.stderr, cli.env), columns);
   const live = cli.stderr.isTTY === true && cli.env['TERM'] !== 'dumb' ? new LiveLine(cli) : undefined;
   let silent: ReadonlySet<string> = new Set();
   return {

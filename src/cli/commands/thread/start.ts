@@ -26,12 +26,11 @@ workflow file afterwards does not change this thread. No agent runs yet, and non
     { command: 'uwf thread step $(uwf thread start develop -F task.md)', comment: 'and do its first step' },
   ],
   async run({ args, options, cli, out }) {
-    const prompt = await readPrompt(cli, options);
     const repository = await openToWrite(cli);
     const engine = await openEngine(cli, repository);
     const started = await startHere(cli, repository, engine, {
       workflow: args.workflow,
-      prompt,
+      prompt: () => readPrompt(cli, options),
       limits: limitsOf(options),
       requireAgents: false,
     });
