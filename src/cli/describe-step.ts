@@ -1,6 +1,6 @@
 import { agentName } from '../engine/decision-context.ts';
 import type { Repository } from '../git/repository.ts';
-import { statusOf } from '../thread/append-step.ts';
+import { statusOf } from '../thread/meta-status.ts';
 import { firstLine } from '../thread/commit-message.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 

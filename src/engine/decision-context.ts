@@ -1,5 +1,5 @@
 import type { DecisionContext, StepView } from '../moderator/decision.ts';
-import { statusOf } from '../thread/append-step.ts';
+import { statusOf } from '../thread/meta-status.ts';
 import { findNodeAt } from '../thread/thread-commit.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';

@@ -1,7 +1,8 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
-import { appendStep, statusOf } from '../thread/append-step.ts';
+import { appendStep } from '../thread/append-step.ts';
+import { statusOf } from '../thread/meta-status.ts';
 import { firstLine } from '../thread/commit-message.ts';
 import { endThread } from '../thread/end-thread.ts';
 import { findChildEnd } from '../thread/find-children.ts';

@@ -13,6 +13,7 @@ import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
+import { statusOf } from './meta-status.ts';
 import { moveThread } from './move-thread.ts';
 import { readThreadCommit } from './thread-commit.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
@@ -153,11 +154,6 @@ function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
   const known = new Set(state.start.index.map((entry) => entry.path));
   const byPath = new Map(files.map((file) => [file.path, file]));
   return [...byPath.values()].filter((file) => !known.has(file.path));
-}
-
-/** The `$status` of a step's meta, where it has one. */
-export function statusOf(meta: JsonObject): string | null {
-  return typeof meta['$status'] === 'string' ? meta['$status'] : null;
 }
 
 function describeMeta(meta: JsonObject): string {

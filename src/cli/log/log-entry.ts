@@ -1,6 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
-import { statusOf } from '../../thread/append-step.ts';
+import { statusOf } from '../../thread/meta-status.ts';
 import { readChain } from '../../thread/chain.ts';
 import { readThreadCommit, readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 
