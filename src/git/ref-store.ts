@@ -59,4 +59,10 @@ export interface RefStore {
    * @throws {RefNameConflict} if `a` exists and `a/b` is created, or the other way round
    */
   update(edits: readonly RefEdit[]): Promise<void>;
+
+  /**
+   * Removes the locks of processes that were killed, which would keep git waiting. `update` does so too; this is for a
+   * command that may come to change nothing.
+   */
+  removeStaleLocks(): Promise<void>;
 }

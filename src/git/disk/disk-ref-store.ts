@@ -1,3 +1,4 @@
+import { asStorageError } from '../object-errors.ts';
 import type { ObjectId } from '../object-id.ts';
 import type { Ref, RefEdit, RefName, RefStore } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -42,6 +43,14 @@ export class DiskRefStore implements RefStore {
       lockTimeoutMs: this.#lockTimeoutMs,
     };
     await new RefTransaction(edits, context).run();
+  }
+
+  async removeStaleLocks(): Promise<void> {
+    try {
+      this.#records.sweep();
+    } catch (error) {
+      throw asStorageError(error, this.#location.commonDir);
+    }
   }
 
   /** Closes the packed refs; they are opened again when they are needed. */

@@ -55,6 +55,9 @@ export class PortableRefStore implements RefStore {
     await inTurn(this.#lockOwner, this.#gitdir, () => this.#updateInTurn(edits));
   }
 
+  /** Its locks are in memory and go with their process. */
+  async removeStaleLocks(): Promise<void> {}
+
   async #updateInTurn(edits: readonly RefEdit[]): Promise<void> {
     const packed = await this.#packed();
     const changes: RefEdit[] = [];
