@@ -32,6 +32,7 @@ export const artefacts = [
  */
 export const vendorGroups = {
   ajv: ['ajv', 'ajv-formats'],
+  commander: ['commander'],
   'isomorphic-git': ['isomorphic-git'],
   jsonata: ['jsonata'],
   liquidjs: ['liquidjs'],

@@ -6,6 +6,8 @@ export type CommandEntry = {
   noun?: string;
   verb: string;
   summary: string;
+  /** Starts without what takes long to load, commander included. */
+  isFast?: true;
   load: () => Promise<{ command: Command }>;
 };
 
@@ -74,12 +76,14 @@ export const commandGroups: readonly CommandGroup[] = [
         noun: 'thread',
         verb: 'list',
         summary: 'list threads, those that wait for you first',
+        isFast: true,
         load: () => import('./commands/thread/list.ts'),
       },
       {
         noun: 'thread',
         verb: 'show',
         summary: 'show where a thread stands',
+        isFast: true,
         load: () => import('./commands/thread/show.ts'),
       },
       {

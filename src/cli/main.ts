@@ -3,7 +3,8 @@ import { contextIn, createContext, type CliContext } from './context.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { findCommand } from './find-command.ts';
 import { createOutput } from './output/output.ts';
-import { parseArguments } from './parse-arguments.ts';
+import { parseArguments } from './arguments/parse-arguments.ts';
+import { readWordsFast } from './arguments/read-words-fast.ts';
 import { reportError } from './report-error.ts';
 
 /**
@@ -43,7 +44,8 @@ async function runCommand(argv: readonly string[], cli: CliContext): Promise<num
     return EXIT.done;
   }
   const { command } = await target.entry.load();
-  const { args, options, globals } = parseArguments(target.name, command, target.argv);
+  const read = target.entry.isFast ? readWordsFast : (await import('./arguments/read-words.ts')).readWords;
+  const { args, options, globals } = parseArguments(target.name, command, target.argv, read);
   if (globals.isHelp) {
     const { commandHelp } = await import('./help/command-help.ts');
     cli.stdout.write(commandHelp(cli, target.name, command));

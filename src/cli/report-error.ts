@@ -1,6 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { CliContext } from './context.ts';
 import { createPalette, type Palette } from './output/palette.ts';
+import { harmless } from './output/width.ts';
 
 /**
  * Says on stderr what went wrong: what happened, to which thing, and what to try.
@@ -18,9 +19,9 @@ export async function reportError(cli: CliContext, error: unknown, { isJson }: {
   const { message, hint } = describe(error);
   const lines = [
     ...(await diagnosticsOf(error, paint)),
-    `${paint.error('uwf:')} ${message}`,
+    `${paint.error('uwf:')} ${harmless(message)}`,
     ...(stack === undefined ? [] : [stack]),
-    ...(hint === null ? [] : [`${paint.hint('hint:')} ${hint}`]),
+    ...(hint === null ? [] : [`${paint.hint('hint:')} ${harmless(hint)}`]),
   ];
   cli.stderr.write(`${lines.join('\n')}\n`);
 }

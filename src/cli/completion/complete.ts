@@ -1,7 +1,7 @@
 import type { Candidates, Command, OptionSpec } from '../command.ts';
 import { commandTable } from '../command-table.ts';
 import type { CliContext } from '../context.ts';
-import { optionsOf } from '../parse-arguments.ts';
+import { optionsOf } from '../arguments/parse-arguments.ts';
 import { listCandidates, type Candidate } from './candidates.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Command, OptionSpec } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
 import { wrap, wrapRows } from '../output/wrap.ts';
-import { globalOptions, jsonOptions } from '../parse-arguments.ts';
+import { globalOptions, jsonOptions } from '../arguments/parse-arguments.ts';
 
 /** Help is laid out for this width, whatever the terminal's, so that it reads alike everywhere. */
 const COLUMNS = 80;

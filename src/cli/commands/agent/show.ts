@@ -1,4 +1,4 @@
-import { loadAgentPackage } from '../../../agent/load-agent.ts';
+import { loadAgentPackage } from '../../../agent/load-agent-package.ts';
 import { builtInAgents } from '../../../agent/built-in-agents.ts';
 import { loadConfig } from '../../../engine/config.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';

@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
-import { nearestName } from '../nearest-name.ts';
-import type { Command, OptionSpec } from './command.ts';
-import { UsageError } from './usage-error.ts';
+import { nearestName } from '../../nearest-name.ts';
+import type { Command, OptionSpec } from '../command.ts';
+import { UsageError } from '../usage-error.ts';
+import type { GivenOption, ReadWords } from './words.ts';
 
 /** The command line of one command, read by its declaration. */
 export type ParsedArguments = {
@@ -46,34 +46,25 @@ export function optionsOf(command: Pick<Command, 'options' | 'json'>): Readonly<
  * Options may stand anywhere before `--`; `--json=a,b` takes its fields after an equals sign only, so that `--json` never
  * swallows an argument.
  * @param name what the person typed to name the command, for messages
+ * @param read takes the words apart
  * @throws {UsageError} for anything that is not declared, said with the nearest name that is
  */
-export function parseArguments(name: string, command: Command, argv: readonly string[]): ParsedArguments {
+export function parseArguments(
+  name: string,
+  command: Command,
+  argv: readonly string[],
+  read: ReadWords,
+): ParsedArguments {
   const specs = optionsOf(command);
-  const { tokens } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-    options: Object.fromEntries(
-      Object.entries(specs).map(([long, spec]) => [
-        long,
-        {
-          type: spec.value === undefined ? 'boolean' : 'string',
-          ...(spec.short !== undefined && { short: spec.short }),
-        },
-      ]),
-    ),
-  });
+  const words = read(specs, argv);
+  if ('unknown' in words) throw unknownOption(name, words.unknown, specs);
   const given = new Map<string, string[]>();
-  const positionals: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value);
-    if (token.kind !== 'option') continue;
-    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
-    if (spec === undefined) throw unknownOption(name, token.rawName, specs);
-    given.set(token.name, [...(given.get(token.name) ?? []), valueOf(token, spec, specs)]);
+  for (const option of words.options) {
+    // A reader gives only options that the command has.
+    const spec = specs[option.name] as OptionSpec;
+    given.set(option.name, [...(given.get(option.name) ?? []), valueOf(option, spec, specs)]);
   }
+  const { positionals } = words;
   const isHelp = given.has('help');
   return {
     globals: {
@@ -88,17 +79,16 @@ export function parseArguments(name: string, command: Command, argv: readonly st
   };
 }
 
-type OptionToken = { name: string; rawName: string; value?: string | undefined; inlineValue?: boolean | undefined };
-
-function valueOf(token: OptionToken, spec: OptionSpec, specs: Readonly<Record<string, OptionSpec>>): string {
+function valueOf(option: GivenOption, spec: OptionSpec, specs: Readonly<Record<string, OptionSpec>>): string {
+  const typed = option.name.length === 1 ? `-${option.name}` : `--${option.name}`;
   if (spec.value === undefined) {
-    if (token.value !== undefined && token.name !== 'json') throw new UsageError(`${token.rawName} takes no value`);
-    return token.value ?? '';
+    if (option.value !== undefined && option.name !== 'json') throw new UsageError(`${typed} takes no value`);
+    return option.value ?? '';
   }
   // An option in the place of a value is a value that was forgotten; one that really begins so can follow '='.
-  const isOption = !token.inlineValue && token.value?.startsWith('--') === true && token.value.slice(2) in specs;
-  if (token.value === undefined || isOption) throw new UsageError(`${token.rawName} needs a value: ${spec.value}`);
-  return token.value;
+  const isOption = !option.isInline && option.value?.startsWith('--') === true && option.value.slice(2) in specs;
+  if (option.value === undefined || isOption) throw new UsageError(`${typed} needs a value: ${spec.value}`);
+  return option.value;
 }
 
 function unknownOption(name: string, rawName: string, specs: Readonly<Record<string, OptionSpec>>): UsageError {
