@@ -4,7 +4,8 @@ import { commandGroups, commandTable, nameOf } from '../../src/cli/command-table
 import { findCommand } from '../../src/cli/find-command.ts';
 import { commandHelp } from '../../src/cli/help/command-help.ts';
 import { overview } from '../../src/cli/help/overview.ts';
-import { optionsOf, parseArguments } from '../../src/cli/parse-arguments.ts';
+import { optionsOf, parseArguments } from '../../src/cli/arguments/parse-arguments.ts';
+import { readWords } from '../../src/cli/arguments/read-words.ts';
 import { widthOf } from '../../src/cli/output/width.ts';
 import { runCommand } from '../helpers/cli.ts';
 
@@ -101,5 +102,5 @@ function understand(words: readonly string[]): void {
   const target = findCommand(words);
   if (target.kind !== 'command') throw new Error(`${words.join(' ')} is no command`);
   const found = commands.find(({ entry }) => entry === target.entry);
-  if (found) parseArguments(target.name, found.command, target.argv);
+  if (found) parseArguments(target.name, found.command, target.argv, readWords);
 }

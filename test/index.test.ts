@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import * as uwf from '../src/index.ts';
+import { createLoopRepository } from './helpers/cli.ts';
+import { expectCleanFsck } from './helpers/temporary-repository.ts';
+
+test('the library offers what it promises', () => {
+  expect(uwf).toMatchObject(
+    Object.fromEntries(
+      [
+        'openRepository',
+        'hashNode',
+        'putSchema',
+        'validate',
+        'refs',
+        'walk',
+        'findCasRefs',
+        'collectRefs',
+        'findReachableHashes',
+        'threadCas',
+        'registerWorkflow',
+        'loadWorkflow',
+        'decide',
+        'createEngine',
+        'loadConfig',
+        'UwfError',
+      ].map((name) => [name, expect.any(Function)]),
+    ),
+  );
+});
+
+test('hashing needs no waiting', () => {
+  expect(uwf.hashNode(uwf.builtIn.content, { text: 'x' })).toBe(uwf.hashNode(uwf.builtIn.content, { text: 'x' }));
+  expect(uwf.isNodeHash(uwf.hashNode(uwf.builtIn.content, { text: '' }))).toBe(true);
+});
+
+describe('a program that embeds uwf', () => {
+  test('runs a workflow, and finds in its thread all that came of it', async () => {
+    const { dir } = createLoopRepository();
+    const repository = await uwf.openRepository(dir, { committer: { name: 'A', email: 'a@b' } });
+    const { definition } = await uwf.resolveWorkflow(repository, 'loop', { cwd: dir });
+    const events: string[] = [];
+    const engine = uwf.createEngine({
+      repository,
+      config: await uwf.loadConfig(repository),
+      onEvent: ({ event }) => events.push(event),
+    });
+    const { thread } = await engine.start({ definition, prompt: 'Write something' });
+    const hash = await uwf.threadCas(repository, thread).put('a note');
+    expect(await engine.run(thread)).toMatchObject({ event: 'thread.ended', returnCode: 0 });
+    expect(events.filter((event) => event === 'step.finished')).toHaveLength(4);
+
+    const types: (string | undefined)[] = [];
+    for await (const { typeName } of uwf.walk(repository, thread)) types.push(typeName);
+    expect(types[0]).toBe('thread-end');
+    expect(types.filter((type) => type === 'thread-step')).toHaveLength(4);
+    const reachable = await uwf.findReachableHashes(repository, [thread]);
+    expect(reachable.size).toBe(types.length);
+    expect(reachable).toContain(hash);
+    for (const node of reachable) expect(await uwf.validate(repository, node)).toEqual({ valid: true, errors: [] });
+    await repository.close();
+    expectCleanFsck(dir);
+  });
+
+  test('registers a definition and gets the equal one back', async () => {
+    const { dir } = createLoopRepository();
+    const repository = await uwf.openRepository(dir);
+    const { definition } = await uwf.resolveWorkflow(repository, 'loop', { cwd: dir });
+    const hash = await uwf.registerWorkflow(repository, definition);
+    expect(await uwf.registerWorkflow(repository, definition)).toBe(hash);
+    expect(await uwf.loadWorkflow(repository, hash)).toEqual(definition);
+    const names: unknown[] = [];
+    for await (const { typeName, payload } of uwf.walk(repository, hash)) {
+      if (typeName === 'role') names.push((payload as { name: string }).name);
+    }
+    expect(names.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual(['checker', 'writer']);
+    await expect(uwf.walk(repository, 'nothing').next()).rejects.toMatchObject({ code: 'thread-not-found' });
+    await repository.close();
+  });
+});
