@@ -36,6 +36,7 @@ export const vendorGroups = {
   'isomorphic-git': ['isomorphic-git'],
   jsonata: ['jsonata'],
   liquidjs: ['liquidjs'],
+  semver: ['semver'],
   yaml: ['yaml'],
 };
 

@@ -6,7 +6,7 @@ export type AgentBinding = {
   name: string;
   /** `builtin:<name>`, or the name of an npm package. */
   package: string;
-  /** The versions of an npm package that will do: `1.2.3`, `^1.2.3`, `~1.2.3`, `>=1.2.3`; absent: any. */
+  /** The versions that will do, a range as npm reads it: `1.2.3`, `^1.2.0`, `>=1.2 <3`; absent: any. */
   version?: string;
   config: JsonObject;
   /** Where it is declared, `file:line:column`, for messages; absent where no file declares it. */

@@ -129,6 +129,9 @@ export type AgentReply =
   /** The attempt failed (a non-zero exit, a crash): kept as an attempt and tried again. */
   | { kind: 'failed-attempt'; reason: string; text: string; usage?: Usage; session?: string };
 
+/** Takes one turn of a role: all tries of it, one after the other. Another turn gets an agent of its own. */
 export interface Agent {
   run(request: AgentRequest): Promise<AgentReply>;
+  /** Lets go of what outlives a try, such as a process that holds the session. Called once, when the turn is over. */
+  close?(): Promise<void>;
 }

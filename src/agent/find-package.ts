@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { isJsonObject } from '../json.ts';
@@ -8,9 +8,10 @@ import type { JsonObject, JsonValue } from '../json.ts';
 export type InstalledPackage = {
   /** Its folder, absolute. */
   folder: string;
+  /** As its manifest has it; `0.0.0` where that has none. */
   version: string;
-  /** The module that importing its name gives, absolute. */
-  entry: string;
+  /** The module that importing its name gives, absolute; `undefined` where its `exports` offer none. */
+  entry: string | undefined;
 };
 
 /**
@@ -26,7 +27,7 @@ export function findPackage(name: string, fromFolder: string): InstalledPackage 
     const manifest = readManifest(packageFolder);
     if (manifest !== undefined) {
       const version = typeof manifest['version'] === 'string' ? manifest['version'] : '0.0.0';
-      return { folder: packageFolder, version, entry: join(packageFolder, entryOf(manifest)) };
+      return { folder: packageFolder, version, entry: entryOf(packageFolder, manifest) };
     }
     if (folder === dirname(folder)) return undefined;
   }
@@ -42,10 +43,21 @@ function readManifest(folder: string): JsonObject | undefined {
   }
 }
 
-function entryOf({ exports, main }: JsonObject): string {
-  const fromExports =
-    exports === undefined ? undefined : target(isJsonObject(exports) && '.' in exports ? exports['.'] : exports);
-  return fromExports ?? (typeof main === 'string' ? main : 'index.js');
+function entryOf(folder: string, { exports, main }: JsonObject): string | undefined {
+  if (exports !== undefined && exports !== null) {
+    // Beside paths, which begin with a dot, `exports` may hold at once what '.' stands for.
+    const hasPaths = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith('.'));
+    const path = target(hasPaths ? exports['.'] : exports);
+    return path === undefined ? undefined : join(folder, path);
+  }
+  if (typeof main !== 'string') return join(folder, 'index.js');
+  // Before there were `exports`, endings could be left out.
+  const candidates = [main, `${main}.js`, join(main, 'index.js'), 'index.js'].map((path) => join(folder, path));
+  return candidates.find(isFile) ?? join(folder, main);
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 /** The first target whose conditions `import` in Node meets, in the order in which the manifest has them. */

@@ -1,38 +1,20 @@
-type Version = [major: number, minor: number, patch: number];
+/**
+ * Tells whether a text is a range of versions as npm reads them: `1.2.3`, `^1.2.0`, `~1.2`, `1.x`, `>=1.2 <3 || 4.0.1`,
+ * `*`. A tag such as `latest` is none.
+ * @see https://github.com/npm/node-semver#ranges
+ */
+export async function isVersionRange(text: string): Promise<boolean> {
+  const { default: validRange } = await import('semver/ranges/valid.js');
+  return validRange(text) !== null;
+}
 
 /**
- * Tells whether a version lies in a range: `1.2.3`, `^1.2.3`, `~1.2.3`, `>=1.2.3` or `*`, as npm reads them.
+ * Tells whether a version lies in a range; false also where either is none.
  *
- * Returns `undefined` where the range is none of these. A pre-release satisfies only a range that names it exactly.
- * @see https://semver.org, node-semver's ranges
+ * As for npm, a pre-release lies only in a range that names a pre-release of the same version.
+ * @see https://semver.org, https://github.com/npm/node-semver#prerelease-tags
  */
-export function satisfiesRange(version: string, range: string): boolean | undefined {
-  const wanted = range.trim();
-  if (wanted === '*' || wanted === version) return true;
-  const [, operator = '', base = ''] = /^(\^|~|>=)?\s*(\d+\.\d+\.\d+)$/u.exec(wanted) ?? [];
-  const least = parseVersion(base);
-  if (least === undefined) return undefined;
-  const actual = parseVersion(version);
-  if (actual === undefined || compare(actual, least) < 0) return false;
-  const [major, minor, patch] = least;
-  switch (operator) {
-    case '>=':
-      return true;
-    case '~':
-      return compare(actual, [major, minor + 1, 0]) < 0;
-    case '^':
-      if (major > 0) return compare(actual, [major + 1, 0, 0]) < 0;
-      return compare(actual, minor > 0 ? [0, minor + 1, 0] : [0, 0, patch + 1]) < 0;
-    default:
-      return compare(actual, least) === 0;
-  }
-}
-
-function parseVersion(text: string): Version | undefined {
-  const [, major, minor, patch] = /^(\d+)\.(\d+)\.(\d+)(?:\+.*)?$/u.exec(text) ?? [];
-  return patch === undefined ? undefined : [Number(major), Number(minor), Number(patch)];
-}
-
-function compare(left: Version, right: Version): number {
-  return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
+export async function satisfiesRange(version: string, range: string): Promise<boolean> {
+  const { default: satisfies } = await import('semver/functions/satisfies.js');
+  return satisfies(version, range);
 }

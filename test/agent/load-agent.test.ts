@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest';
 
 import { AgentBroken, AgentConfigInvalid, AgentMissing } from '../../src/agent/agent-errors.ts';
 import { builtInAgents } from '../../src/agent/built-in-agents.ts';
-import { checkAgent, createConfiguredAgent, loadAgentPackage, recordedConfig } from '../../src/agent/load-agent.ts';
+import { checkAgent, createConfiguredAgent, recordedConfig } from '../../src/agent/load-agent.ts';
+import { loadAgentPackage } from '../../src/agent/load-agent-package.ts';
+import { packageRoot } from '../../src/package-root.ts';
 import { assertSchema } from '../../src/schema/validator.ts';
 import { agentRequest, temporaryFolder } from '../helpers/agent-request.ts';
 
@@ -51,6 +53,11 @@ describe('a package', () => {
       { 'mine/package.json': '{"type": "module", "exports": {"import": "./a.js"}}', 'mine/a.js': esmSource },
     ],
     [
+      'with an entry whose ending is left out',
+      'mine',
+      { 'mine/package.json': '{"main": "./lib"}', 'mine/lib/index.js': source },
+    ],
+    [
       'with a scope, and conditions within conditions',
       '@me/mine',
       {
@@ -61,8 +68,32 @@ describe('a package', () => {
     ],
   ])('%s is taken from the repository', async (_, name, files) => {
     const resolveFrom = join(repositoryWith(files), 'sub', 'folder');
-    const { packageDescriptor } = await loadAgentPackage(name, { resolveFrom });
-    expect(packageDescriptor.version).toBe('1.4.2');
+    const { packageDescriptor, createAgent } = await loadAgentPackage(name, { resolveFrom });
+    expect(packageDescriptor.name).toBe('uwf-agent-mine');
+    const agent = await createAgent({ a: 1 });
+    expect(await agent.run(agentRequest())).toEqual({ kind: 'reply', text: 'mine: {"a":1}' });
+  });
+
+  test('is the one nearest to the repository, and has the version it was installed as', async () => {
+    const resolveFrom = repositoryWith({
+      'mine/package.json': '{"version": "1.5.0"}',
+      'mine/index.js': source,
+      '../sub/node_modules/mine/package.json': '{"version": "1.6.0-rc.1"}',
+      '../sub/node_modules/mine/index.js': source,
+    });
+    const versionFrom = async (folder: string): Promise<string> =>
+      (await loadAgentPackage('mine', { resolveFrom: join(resolveFrom, folder) })).packageDescriptor.version;
+    expect(await versionFrom('.')).toBe('1.5.0');
+    expect(await versionFrom('sub')).toBe('1.6.0-rc.1');
+  });
+
+  test('that the repository does not have is taken from where uwf is installed', async () => {
+    // What uwf is installed with makes no agents, but that it was found can be seen.
+    await expect(loadAgentPackage('ulid', { resolveFrom: temporaryFolder() })).rejects.toThrow(
+      `the package 'ulid' in ${join(packageRoot(), 'node_modules/ulid')} makes no agents`,
+    );
+    const resolveFrom = repositoryWith({ 'ulid/package.json': '{}', 'ulid/index.js': source });
+    await expect(loadAgentPackage('ulid', { resolveFrom })).resolves.toBeDefined();
   });
 
   test('that is not installed says how to install it', async () => {
@@ -76,9 +107,51 @@ describe('a package', () => {
     await expect(loadAgentPackage(name, { resolveFrom: '/' })).rejects.toThrow(/is not the name of an agent package/u);
   });
 
-  test('that makes no agents is not one', async () => {
-    const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': 'exports.createAgent = 1' });
-    await expect(loadAgentPackage('mine', { resolveFrom })).rejects.toThrow(/makes no agents/u);
+  const good = "{ name: 'mine', version: '1.0.0', capabilities: [], configSchema: {} }";
+
+  test.each([
+    ['exports.createAgent = 1', "its 'createAgent' is no function; its 'packageDescriptor' is no object"],
+    [`exports.packageDescriptor = ${good}`, "makes no agents: its 'createAgent' is no function"],
+    ['exports.createAgent = () => ({})', "makes no agents: its 'packageDescriptor' is no object"],
+    [
+      `exports.createAgent = () => ({}); exports.packageDescriptor = { ...${good}, version: 1, configSchema: true, capabilities: 'all' }`,
+      "its 'packageDescriptor.version' is no text; its 'packageDescriptor.capabilities' is no list of words; its 'packageDescriptor.configSchema' is no schema",
+    ],
+    ['module.exports = undefined', 'makes no agents'],
+  ])('that exports no agents says what is amiss: %s', async (main, words) => {
+    const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': main });
+    const error = await loadAgentPackage('mine', { resolveFrom }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(AgentBroken);
+    expect(error).toHaveProperty('message', expect.stringContaining(words));
+  });
+
+  test('that offers nothing to import is broken', async () => {
+    const resolveFrom = repositoryWith({
+      'mine/package.json': '{"exports": {"./other": "./index.js"}}',
+      'mine/index.js': source,
+    });
+    await expect(loadAgentPackage('mine', { resolveFrom })).rejects.toThrow(/offers nothing to import/u);
+  });
+
+  test.each([
+    ['throw new Error("no key")', 'could not make an agent: Error: no key'],
+    ['return Promise.reject(new Error("no key"))', 'could not make an agent: Error: no key'],
+    ['return {}', "what 'createAgent' of the agent package 'mine' makes cannot run"],
+  ])('whose createAgent does not make one is broken: %s', async (body, words) => {
+    const main = `exports.packageDescriptor = ${good}; exports.createAgent = () => { ${body} }`;
+    const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': main });
+    const error = await createConfiguredAgent({ name: 'me', package: 'mine', config: {} }, { resolveFrom }).catch(
+      (caught: unknown) => caught,
+    );
+    expect(error).toBeInstanceOf(AgentBroken);
+    expect(error).toHaveProperty('message', expect.stringContaining(words));
+  });
+
+  test('whose configSchema is none is broken, and not the configuration', async () => {
+    const main = `exports.packageDescriptor = { ...${good}, configSchema: { type: 'words' } }; exports.createAgent = () => ({})`;
+    const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': main });
+    const checking = checkAgent({ name: 'me', package: 'mine', config: {} }, { resolveFrom });
+    await expect(checking).rejects.toThrow(AgentBroken);
   });
 
   test('that fails while it is loaded is broken, not missing', async () => {
@@ -90,13 +163,33 @@ describe('a package', () => {
   test('of a version that will not do is missing', async () => {
     const resolveFrom = repositoryWith({ 'mine/package.json': '{"version": "1.4.2"}', 'mine/index.js': source });
     await expect(loadAgentPackage('mine', { resolveFrom, version: '^1.2.0' })).resolves.toBeDefined();
-    await expect(loadAgentPackage('mine', { resolveFrom, version: '^2.0.0' })).rejects.toThrow('1.4.2, and ^2.0.0');
-    await expect(loadAgentPackage('mine', { resolveFrom, version: 'newest' })).rejects.toThrow(/not understood/u);
+    await expect(loadAgentPackage('mine', { resolveFrom, version: '^2.0.0' })).rejects.toThrow(
+      `installed as 1.4.2 in ${join(resolveFrom, 'node_modules/mine')}, and ^2.0.0 is wanted`,
+    );
   });
+});
+
+test('a built-in agent has a version too', async () => {
+  await expect(loadAgentPackage('builtin:human', { resolveFrom: '/', version: '^1.0.0' })).resolves.toBeDefined();
+  await expect(loadAgentPackage('builtin:human', { resolveFrom: '/', version: '^9.0.0' })).rejects.toThrow(
+    AgentMissing,
+  );
 });
 
 describe('the configuration', () => {
   const resolveFrom = '/top';
+
+  test('whose version is no range names the key', async () => {
+    const binding = { name: 'me', package: 'builtin:human', version: 'latest', config: {} };
+    await expect(checkAgent(binding, { resolveFrom })).rejects.toThrow('agents.me.version must be a range');
+  });
+
+  test('is recorded with the version of the installed package', async () => {
+    const folder = repositoryWith({ 'mine/package.json': '{"version": "1.9.0"}', 'mine/index.js': source });
+    const binding = { name: 'me', package: 'mine', version: '1.x', config: {} };
+    const { record } = await checkAgent(binding, { resolveFrom: folder });
+    expect(record).toEqual({ name: 'me', package: 'mine', version: '1.9.0', config: {} });
+  });
 
   test('that is good makes an agent', async () => {
     const replies = { worker: ['hello'] };

@@ -28,7 +28,7 @@ const typesOnly = { rooms: ['moderator', 'agent'], of: ['workflow', 'thread'] };
 const definition = 'workflow/definition.ts';
 
 /** Packages that cost a cold start dearly. */
-const heavy = ['ajv', 'ajv-formats', 'isomorphic-git', 'jsonata', 'liquidjs', 'yaml'];
+const heavy = ['ajv', 'ajv-formats', 'isomorphic-git', 'jsonata', 'liquidjs', 'semver', 'yaml'];
 
 const files = readSourceFiles();
 const names = new Set(files.map((file) => file.name));
