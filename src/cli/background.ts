@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLease } from '../engine/lease.ts';
 import { UwfError } from '../errors.ts';
+import { makeFolders } from '../git/make-folders.ts';
+import { asStorageError } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import { packageRoot } from '../package-root.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -18,6 +20,7 @@ import { ADOPT_LEASE } from './engine-here.ts';
  * @param input what the process reads on stdin; nothing if absent
  * @returns the file that the process writes what it says to
  * @throws {LeaseHeld} if somebody works on the thread
+ * @throws {StorageFull} / {StorageReadOnly}; nothing runs then
  */
 export async function runInBackground(
   cli: CliContext,
@@ -28,10 +31,10 @@ export async function runInBackground(
 ): Promise<string> {
   if (repository.stateDir === undefined) throw new NoBackground();
   const folder = join(repository.stateDir, 'log');
-  mkdirSync(folder, { recursive: true });
   const log = join(folder, `${thread}.log`);
   const lease = await takeLease(repository, thread);
   try {
+    makeFolders(folder);
     const output = openSync(log, 'a');
     const stdin = openInput(folder, thread, input);
     const child = spawn(process.execPath, [join(packageRoot(), 'bin', 'uwf.js'), ...argv], {
@@ -52,7 +55,7 @@ export async function runInBackground(
     return log;
   } catch (error) {
     lease.release();
-    throw error;
+    throw asStorageError(error, folder);
   }
 }
 
@@ -60,11 +63,11 @@ export async function runInBackground(
 function openInput(folder: string, thread: ThreadId, input: string | undefined): number | undefined {
   if (input === undefined) return undefined;
   const path = join(folder, `${thread}.${process.pid}.input`);
-  writeFileSync(path, input);
   try {
+    writeFileSync(path, input);
     return openSync(path, 'r');
   } finally {
-    rmSync(path);
+    rmSync(path, { force: true });
   }
 }
 

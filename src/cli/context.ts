@@ -1,15 +1,7 @@
 import { resolve } from 'node:path';
-import { guardedStderr, guardedStdout, onSignals } from './signals.ts';
-
-/** A stream that text is written to, and what is known of the terminal behind it. */
-export interface OutputStream {
-  write(text: string | Uint8Array): unknown;
-  /** True for a terminal. */
-  isTTY?: boolean | undefined;
-  /** The terminal's width and height in characters. */
-  columns?: number | undefined;
-  rows?: number | undefined;
-}
+import type { OutputStream } from './output/output-stream.ts';
+import { processStderr, processStdout } from './process-streams.ts';
+import { onSignals } from './signals.ts';
 
 /** Where text is read from. */
 export type InputStream = AsyncIterable<string | Uint8Array> & { isTTY?: boolean | undefined };
@@ -44,10 +36,10 @@ export function createContext(given: Partial<CliContext> = {}): CliContext {
       return given.stdin ?? process.stdin;
     },
     get stdout() {
-      return given.stdout ?? guardedStdout();
+      return given.stdout ?? processStdout();
     },
     get stderr() {
-      return given.stderr ?? guardedStderr();
+      return given.stderr ?? processStderr();
     },
     env: given.env ?? process.env,
     cwd: resolve(given.cwd ?? process.cwd()),

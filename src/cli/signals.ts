@@ -24,31 +24,8 @@ export function onSignals(): AbortSignal {
   return own.signal;
 }
 
-let guarded: NodeJS.WriteStream | undefined;
-
-/**
- * The process's stdout, for which a reader that has seen enough (`uwf log | head -1`) is no error: the command ends, and an
- * agent at work is ended first.
- */
-export function guardedStdout(): NodeJS.WriteStream {
-  if (guarded !== undefined) return guarded;
-  guarded = process.stdout;
-  guarded.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    if (controller === undefined) process.exit(EXIT.done);
-    controller.abort(new Interruption('SIGPIPE'));
-  });
-  return guarded;
-}
-
-let guardedErrors: NodeJS.WriteStream | undefined;
-
-/** The process's stderr; where nobody reads it, what is said there is lost and nothing else. */
-export function guardedStderr(): NodeJS.WriteStream {
-  if (guardedErrors !== undefined) return guardedErrors;
-  guardedErrors = process.stderr;
-  guardedErrors.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-  return guardedErrors;
+/** Ends the command because nobody reads what it prints (`uwf log | head -1`): no error. An agent at work is ended first. */
+export function onClosedPipe(): void {
+  if (controller === undefined) process.exit(EXIT.done);
+  controller.abort(new Interruption('SIGPIPE'));
 }

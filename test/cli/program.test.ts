@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package-root.ts';
 import { createLoopRepository, loopReplies } from '../helpers/cli.ts';
@@ -43,6 +44,36 @@ test('a reader that has seen enough ends it without a word', () => {
   });
   expect(result).toMatchObject({ status: 0, stderr: '' });
   expect(result.stdout.split('\n')).toHaveLength(4);
+});
+
+test('what is long reaches a slow reader whole, whatever the pipe is', async () => {
+  const { dir, uwf } = createLoopRepository();
+  const long = 'a line of some length\n'.repeat(100_000);
+  const { stdout } = await uwf(['cas', 'put', '-'], { input: long });
+  const argv = [program, 'cas', 'get', stdout.trim()];
+  const child = spawn(process.execPath, argv, {
+    cwd: dir,
+    env: isolatedGitEnvironment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.stdout.pause();
+  await sleep(1000);
+  expect(await text(child.stdout)).toBe(long);
+  // A pipe that somebody else has made non-blocking.
+  const nonBlocking = `import os, subprocess, sys, time
+read, write = os.pipe()
+os.set_blocking(write, False)
+child = subprocess.Popen(sys.argv[1:], stdout=write)
+os.close(write)
+time.sleep(1)
+size = sum(len(chunk) for chunk in iter(lambda: os.read(read, 65536), b''))
+print(size, child.wait())`;
+  const python = spawnSync('python3', ['-c', nonBlocking, process.execPath, ...argv], {
+    cwd: dir,
+    env: isolatedGitEnvironment,
+    encoding: 'utf8',
+  });
+  if (python.error === undefined) expect(python.stdout).toBe(`${long.length} 0\n`);
 });
 
 test('Ctrl-C ends a run and its agent, and keeps what was stored', async () => {

@@ -1,4 +1,4 @@
-import type { OutputStream } from '../context.ts';
+import type { OutputStream } from './output-stream.ts';
 
 /** Colours by what a piece of text means. Where there is no colour each gives its text back. */
 export type Palette = {

@@ -1,4 +1,4 @@
-import type { OutputStream } from '../context.ts';
+import type { OutputStream } from './output-stream.ts';
 import type { Palette } from './palette.ts';
 import { fitTo, oneLine, widthOf } from './width.ts';
 

@@ -1,0 +1,67 @@
+import { fstatSync, writeSync } from 'node:fs';
+import type { OutputStream } from './output/output-stream.ts';
+import { onClosedPipe } from './signals.ts';
+
+let stdout: OutputStream | undefined;
+let stderr: OutputStream | undefined;
+
+/** The process's stdout. A reader that has seen enough ends the command. */
+export function processStdout(): OutputStream {
+  return (stdout ??= open(1, () => process.stdout, onClosedPipe));
+}
+
+/** The process's stderr. Where nobody reads it, what is said there is lost and nothing else. */
+export function processStderr(): OutputStream {
+  return (stderr ??= open(
+    2,
+    () => process.stderr,
+    () => {},
+  ));
+}
+
+/**
+ * Opens a stream for one of the process's file descriptors.
+ *
+ * Node's own streams bring `net` and `stream` along, which takes 5 ms: they are asked for where there may be a terminal, or
+ * where the descriptor does not take what is written at once. Into files and pipes both write synchronously.
+ */
+function open(descriptor: number, nodeStream: () => NodeJS.WriteStream, onClosed: () => void): OutputStream {
+  const guarded = (): NodeJS.WriteStream => {
+    const stream = nodeStream();
+    if (stream.listenerCount('error') === 0) {
+      stream.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EPIPE') throw error;
+        onClosed();
+      });
+    }
+    return stream;
+  };
+  if (mayBeTerminal(descriptor)) return guarded();
+  let isClosed = false;
+  return {
+    write(text) {
+      if (isClosed) return true;
+      let rest = typeof text === 'string' ? Buffer.from(text) : text;
+      try {
+        while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
+      } catch (error) {
+        // NodeJS adds `code` to every error of a system call. EAGAIN: somebody made the pipe non-blocking, and it is full.
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'EAGAIN') return guarded().write(rest);
+        if (code !== 'EPIPE') throw error;
+        isClosed = true;
+        onClosed();
+      }
+      return true;
+    },
+  };
+}
+
+function mayBeTerminal(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    // Closed: Node has an answer to that, too.
+    return true;
+  }
+}
