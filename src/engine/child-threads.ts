@@ -14,7 +14,7 @@ import { combineLimits, DEFAULT_LIMITS } from './limits.ts';
 import { pinnedSubWorkflow } from './prepare-agent.ts';
 import { runOn } from './run.ts';
 import { start } from './start.ts';
-import { readCurrent } from './with-thread.ts';
+import { readCurrent, underLease } from './with-thread.ts';
 
 /**
  * Runs the child thread that a role's turn asks for, to its end or its suspension.
@@ -73,14 +73,12 @@ async function startChild(context: EngineContext, parent: ThreadState, request: 
 
 async function runToOutcome(context: EngineContext, id: ThreadId, answer: string | undefined): Promise<ChildOutcome> {
   const lease = await takeLease(context.repository, id);
-  try {
+  return underLease(context, id, lease, async () => {
     let state = await readCurrent(context.repository, id);
     // Going on with the parent is going on with the child it waits for.
     if (state.head.kind === 'suspend') state = await resumeThread(context.repository, state, answer);
-    return await outcomeOf(context, await runOn(context, lease, state));
-  } finally {
-    lease.release();
-  }
+    return outcomeOf(context, await runOn(context, lease, state));
+  });
 }
 
 async function outcomeOf(context: EngineContext, over: ThreadOver): Promise<ChildOutcome> {

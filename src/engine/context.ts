@@ -1,10 +1,13 @@
 import type { ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { Config } from './config.ts';
 import type { EngineEvent } from './events.ts';
+import { Journal } from './journal.ts';
 
 /** What an engine is given. It finds nothing out by itself. */
 export type EngineOptions = {
@@ -50,7 +53,13 @@ export type EngineContext = {
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
   readonly runChild: RunChild;
+  readonly journal: Journal;
+  /** Tells what this engine did, and writes it down in the thread's journal. */
   tell(event: EngineEvent): void;
+  /** Tells what somebody else did, who has written it down. */
+  relay(event: EngineEvent): void;
+  /** Writes down what only somebody who looks for a fault wants to know. */
+  debug(thread: ThreadId, about: string, facts?: JsonObject): void;
 };
 
 /** How a verb that works on one thread is told to. */
@@ -64,6 +73,14 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
   const { repository, onEvent } = options;
   const { location } = repository;
   const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
+  const journal = new Journal(repository);
+  const relay = (event: EngineEvent): void => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // Somebody's listener is broken; the run is not.
+    }
+  };
   return {
     repository,
     config: options.config,
@@ -79,12 +96,14 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
       }),
     definitions: new Map(),
     runChild,
+    journal,
+    relay,
     tell(event) {
-      try {
-        onEvent?.(event);
-      } catch {
-        // Somebody's listener is broken; the run is not.
-      }
+      relay(event);
+      journal.write(event);
+    },
+    debug(thread, about, facts = {}) {
+      journal.write({ event: 'debug', thread, about, facts });
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
+import type { JsonValue } from '../json.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/thread-status.ts';
 
@@ -8,9 +9,7 @@ import type { ThreadStatus } from '../thread/thread-status.ts';
 export type EngineEvent =
   | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
   | { event: 'step.started'; thread: ThreadId; role: string; agent: string; number: number; visit: number }
-  | { event: 'agent.text'; thread: ThreadId; role: string; text: string }
-  | { event: 'agent.thought'; thread: ThreadId; role: string; text: string }
-  | { event: 'agent.tool'; thread: ThreadId; role: string; id: string; name: string }
+  | AgentTold
   /** A reply that was not accepted; the agent is asked again if tries are left. */
   | {
       event: 'reply.refused';
@@ -36,6 +35,22 @@ export type EngineEvent =
       usage: Usage | null;
     }
   | ThreadOver;
+
+/** What an agent reports while it works, as it comes. */
+export type AgentTold = { thread: ThreadId; role: string } &
+  /** The model is asked; `input` is what it was not told before. */
+  (
+    | { event: 'agent.turn'; input: string }
+    | { event: 'agent.turn-ended'; usage?: Usage }
+    | { event: 'agent.text'; text: string }
+    | { event: 'agent.thought'; text: string }
+    | { event: 'agent.plan'; text: string }
+    | { event: 'agent.tool'; id: string; name: string; arguments: JsonValue }
+    | { event: 'agent.result'; id: string; result: string; durationMs: number; isError?: boolean }
+    /** It was kept from something. */
+    | { event: 'agent.refusal'; text: string }
+    | { event: 'agent.usage'; usage: Usage }
+  );
 
 /** The last event of a run. */
 export type ThreadOver = {

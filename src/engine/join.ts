@@ -31,6 +31,6 @@ export async function joinThread(
     await sleep(POLL_MS);
   }
   const over = await describeOver(context, await readCurrent(context.repository, id));
-  if (over) context.tell(over);
+  if (over) context.relay(over);
   return over;
 }

@@ -13,6 +13,8 @@ export type LeaseRecord = {
   deadlineMs: number;
   /** The process group of the agent at work; null when none runs. */
   processGroup: ProcessIdentity | null;
+  /** Of a slot: the thread that works in it. */
+  thread?: string;
 };
 
 /** A file that is there and is no lease: a power cut tore it, or somebody else wrote it. */

@@ -65,17 +65,31 @@ export async function takeLease(repository: Repository, thread: ThreadId, adopt?
   if (stateDir === undefined) return takeInProcess(repository, thread);
   const path = leasePath(stateDir, thread);
   if (adopt !== undefined) return adoptLease(repository, thread, path, adopt);
-  const record = newRecord(repository.now());
+  const outcome = await takeLeaseFile(path, repository.now);
+  if (outcome.kind === 'held') throw new LeaseHeld(thread, outcome.by);
+  return outcome.lease;
+}
+
+/**
+ * Takes a lease file, whatever it stands for, or says who has it; {@link takeLease} tells by what rules.
+ * @param thread for whose work it is taken, where the file's name does not say
+ */
+export async function takeLeaseFile(
+  path: string,
+  now: () => number,
+  thread?: ThreadId,
+): Promise<{ kind: 'taken'; lease: Lease } | { kind: 'held'; by: LeaseRecord }> {
+  const record: LeaseRecord = { ...newRecord(now()), ...(thread !== undefined && { thread }) };
   prepareLeaseFolder(dirname(path));
   for (;;) {
-    if (createRecordFile(path, record)) return new FileLease(path, record, repository.now);
+    if (createRecordFile(path, record)) return { kind: 'taken', lease: new FileLease(path, record, now) };
     const found = readLeaseRecord(path);
     // Released since: it is free for whoever creates it first, and for nobody who merely saw it gone.
     if (found === undefined) continue;
-    if (found !== 'unreadable' && isHolderAlive(found, repository.now())) throw new LeaseHeld(thread, found);
-    const outcome = await takeOverLease(path, found, record, repository.now());
-    if (outcome.kind === 'held') throw new LeaseHeld(thread, outcome.by);
-    if (outcome.kind === 'taken') return new FileLease(path, record, repository.now);
+    if (found !== 'unreadable' && isHolderAlive(found, now())) return { kind: 'held', by: found };
+    const outcome = await takeOverLease(path, found, record, now());
+    if (outcome.kind === 'held') return outcome;
+    if (outcome.kind === 'taken') return { kind: 'taken', lease: new FileLease(path, record, now) };
   }
 }
 

@@ -58,12 +58,9 @@ export async function start(
     limits: options.limits,
     parent,
   });
-  context.tell({
-    event: 'thread.started',
-    thread: state.id,
-    workflow: definition.name,
-    head: state.head.id,
-    parent: parent?.id ?? null,
-  });
+  const started = { thread: state.id, workflow: definition.name, head: state.head.id, parent: parent?.id ?? null };
+  context.tell({ event: 'thread.started', ...started });
+  // Whoever follows the caller is to know where to look on.
+  if (parent) context.journal.write({ event: 'thread.started', ...started }, parent.id);
   return state;
 }

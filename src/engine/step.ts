@@ -1,5 +1,6 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { JsonObject } from '../json.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import { appendStep } from '../thread/append-step.ts';
 import { statusOf } from '../thread/meta-status.ts';
@@ -45,7 +46,9 @@ export async function takeStep(
   if (state.end || state.head.kind === 'suspend') return { state, stored: undefined, nextRole: null };
   const definition = await definitionOf(context, state);
   const decisions = await decisionContext(context.repository, state, definition.name);
+  const startedMs = performance.now();
   const choice = await chooseRole(definition, decisions, state, forcedRole);
+  context.debug(state.id, 'decision', { ...describeChoice(choice), ms: msSince(startedMs) });
   if ('kind' in choice) return finish(context, state, decisions, choice);
   const after = await runRole(context, lease, state, definition, decisions, choice);
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
@@ -108,13 +111,14 @@ async function runRole(
   if (result.session !== undefined) {
     writeSession(repository, { threadId: state.id, role, agent: prepared.record.name }, result.session);
   }
-  const { attempts, usage } = result;
+  const { attempts, usage, trace } = result;
   if (result.kind === 'suspended') {
     const { cause, reason, text } = result;
-    return suspendThread(repository, state, { ...common, cause, reason, text, usage, attempts });
+    return suspendThread(repository, state, { ...common, cause, reason, text, usage, attempts, trace });
   }
   const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
   const completedAtMs = repository.now();
+  const storingMs = performance.now();
   const after = await appendStep(repository, state, {
     ...common,
     meta: result.meta,
@@ -123,11 +127,13 @@ async function runRole(
     stopReason: result.stopReason,
     usage,
     attempts,
+    trace,
     childThreads,
     linked: await prepared.resolve(result.meta),
     startedAtMs,
     completedAtMs,
   });
+  context.debug(state.id, 'step stored', { head: after.head.id, ms: msSince(storingMs) });
   context.tell({
     event: 'step.finished',
     thread: state.id,
@@ -151,4 +157,13 @@ async function getChildEnd(
   const end = await findChildEnd(context.repository, state.start, hash);
   if (!end) throw new UnknownChild(state.id, hash);
   return end;
+}
+
+function describeChoice(choice: RoleChoice | Exclude<Decision, { kind: 'role' }>): JsonObject {
+  if (!('kind' in choice)) return { role: choice.role, rule: choice.rule };
+  return choice.kind === 'failed' ? { failed: choice.error.message } : { end: choice.returnCode, rule: choice.rule };
+}
+
+function msSince(startedMs: number): number {
+  return Math.round((performance.now() - startedMs) * 10) / 10;
 }

@@ -1,21 +1,25 @@
-import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from '../agent/contract.ts';
+import type { Agent, AgentReply, AgentRequest, Usage } from '../agent/contract.ts';
 import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { CheckFailed } from '../moderator/moderator-errors.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../thread/thread-draft.ts';
+import type { TraceDraft } from '../thread/trace-files.ts';
 import { parseThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import { DepthExceeded } from './engine-errors.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { Interrupted, type TurnClock } from './turn-clock.ts';
+import { TurnListener } from './turn-listener.ts';
 
 /** The role's word, accepted; or why there is none. */
 export type TurnResult = {
   attempts: readonly AttemptDraft[];
   usage: Usage | null;
   session: string | undefined;
+  /** How the agent came to it; `undefined` where it did not tell. */
+  trace: TraceDraft | undefined;
 } & (
   | {
       kind: 'done';
@@ -53,27 +57,36 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
   const { request, clock } = turn;
   const thread = parseThreadId(request.threadId);
   const attempts: AttemptDraft[] = [];
+  const { onProcessGroup } = turn;
+  const listener = new TurnListener(context, { thread, role: request.role, clock, onProcessGroup });
   let { prompt, session } = request;
   let usage: Usage | null = null;
   let stepDir: string | undefined;
+  const soFar = (): Pick<TurnResult, 'attempts' | 'usage' | 'session' | 'trace'> => {
+    return { attempts, usage, session, trace: listener.trace.finish() };
+  };
   try {
     stepDir = makeStepFolder(context.repository, request.threadId);
     for (let attempt = 0; ; attempt += 1) {
       const env = { ...request.env, UWF_STEP_DIR: stepDir };
-      const reply = await runAgent(context, turn, { ...request, env, prompt, session, attempt, stepDir });
-      usage = addUsage(usage, reply.usage);
+      listener.startTry(prompt);
+      context.debug(thread, 'try', { attempt, characters: prompt.length, isSession: session !== undefined });
+      const reply = await runAgent(context, turn, listener, { ...request, env, prompt, session, attempt, stepDir });
+      // One that was cut off may have told what it cost before.
+      const used = reply.usage ?? listener.trace.usage;
+      listener.trace.endTry(used);
+      usage = addUsage(usage, used);
       session = reply.session ?? session;
-      const soFar = { attempts, usage, session };
       if (reply.kind === 'suspend') {
-        return { kind: 'suspended', ...soFar, cause: reply.cause, reason: reply.reason, text: reply.text };
+        return { kind: 'suspended', ...soFar(), cause: reply.cause, reason: reply.reason, text: reply.text };
       }
       const verdict = await judge(turn, reply);
-      if (verdict.kind !== 'refused') return { ...soFar, ...verdict };
-      attempts.push({ text: reply.text, errors: verdict.errors, usage: reply.usage ?? null });
+      if (verdict.kind !== 'refused') return { ...soFar(), ...verdict };
+      attempts.push({ text: reply.text, errors: verdict.errors, usage: used ?? null });
       const isLast = attempt >= turn.retries;
       const refused = { thread, role: request.role, attempt, errors: verdict.errors, isLast };
       context.tell({ event: 'reply.refused', ...refused });
-      if (isLast) return { kind: 'suspended', ...soFar, ...giveUp(request.role, reply, verdict.errors, attempt + 1) };
+      if (isLast) return { kind: 'suspended', ...soFar(), ...giveUp(request.role, reply, verdict.errors, attempt + 1) };
       prompt = askAgain(request.promptWithoutSession, verdict.errors, reply.session !== undefined);
     }
   } finally {
@@ -89,28 +102,15 @@ type Suspension = Omit<Extract<AgentReply, { kind: 'suspend' }>, 'cause'> & { ca
 async function runAgent(
   context: EngineContext,
   turn: TurnRequest,
+  listener: TurnListener,
   request: Omit<AgentRequest, 'signal' | 'emit'>,
 ): Promise<Reply | Suspension> {
   const { clock } = turn;
-  const said = new SaidSoFar();
-  const emit = (event: AgentEvent): void => {
-    clock.touch();
-    if (event.kind === 'text') said.add(event.text);
-    if (event.kind === 'process-group') {
-      try {
-        turn.onProcessGroup(event.pgid);
-      } catch (error) {
-        // Nobody would find these processes after a crash, so they are ended while somebody knows them.
-        clock.fail(error instanceof Error ? error : new Error(String(error)));
-      }
-    }
-    forward(context, request, event);
-  };
   try {
-    const reply = await turn.agent.run({ ...request, signal: clock.signal, emit });
+    const reply = await turn.agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
     // An agent that was told to stop may still answer; a clock that ran out has decided all the same.
     if (!clock.signal.aborted) return reply;
-    if (reply.kind !== 'suspend') said.add(reply.text);
+    if (reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
   } catch (error) {
     if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
     if (!clock.signal.aborted) return failedAttempt(error);
@@ -118,7 +118,7 @@ async function runAgent(
   const { failure, timeout } = clock;
   if (failure !== undefined) throw failure;
   if (timeout === undefined) throw new Interrupted(context.signal.reason);
-  return { kind: 'suspend', cause: 'timeout', reason: timeout.message, text: said.text };
+  return { kind: 'suspend', cause: 'timeout', reason: timeout.message, text: listener.said };
 }
 
 /** What an agent throws is a failed try, unless another try cannot help. */
@@ -185,17 +185,6 @@ function askAgain(prompt: string, errors: readonly string[], isSameSession: bool
   return isSameSession ? correction : `${prompt}\n${correction}`;
 }
 
-function forward(
-  context: EngineContext,
-  { threadId, role }: { threadId: string; role: string },
-  event: AgentEvent,
-): void {
-  const thread = parseThreadId(threadId);
-  if (event.kind === 'text') context.tell({ event: 'agent.text', thread, role, text: event.text });
-  if (event.kind === 'thought') context.tell({ event: 'agent.thought', thread, role, text: event.text });
-  if (event.kind === 'tool-call') context.tell({ event: 'agent.tool', thread, role, id: event.id, name: event.name });
-}
-
 function addUsage(sum: Usage | null, more: Usage | undefined): Usage | null {
   if (!more) return sum;
   if (!sum) return more;
@@ -206,14 +195,4 @@ function addUsage(sum: Usage | null, more: Usage | undefined): Usage | null {
     turns: sum.turns + more.turns,
     ...((sum.costUsd !== undefined || more.costUsd !== undefined) && { costUsd }),
   };
-}
-
-/** What an agent has said in a turn, the newest of it, for the day the turn is cut off. */
-class SaidSoFar {
-  static readonly #maxCharacters = 256 * 1024;
-  text = '';
-
-  add(more: string): void {
-    this.text = (this.text + more).slice(-SaidSoFar.#maxCharacters);
-  }
 }

@@ -1,6 +1,7 @@
 import type { Repository } from '../git/repository.ts';
 import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
 import { foldEnded } from '../thread/fold-ended.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import { readThread, type ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext } from './context.ts';
 import { takeLease, type Lease } from './lease.ts';
@@ -30,10 +31,29 @@ export async function withLease<T>(
   const { repository } = context;
   const pointer = await getThread(repository, idOrPrefix);
   const lease = await takeLease(repository, pointer.id, adopt);
-  try {
+  return underLease(context, pointer.id, lease, async () => {
     await repository.refs.removeStaleLocks();
-    return await work(await readCurrent(repository, pointer.id), lease);
+    return work(await readCurrent(repository, pointer.id), lease);
+  });
+}
+
+/** Does work under a lease that was taken for it, and gives the lease back. */
+export async function underLease<T>(
+  context: EngineContext,
+  thread: ThreadId,
+  lease: Lease,
+  work: () => Promise<T>,
+): Promise<T> {
+  context.debug(thread, 'lease taken', { pid: process.pid });
+  try {
+    return await work();
+  } catch (error) {
+    context.debug(thread, 'stopped', { message: error instanceof Error ? error.message : String(error) });
+    throw error;
   } finally {
+    context.debug(thread, 'lease released');
+    // Whoever follows stops when the lease is gone, and has to find all there is by then.
+    context.journal.close(thread);
     lease.release();
   }
 }

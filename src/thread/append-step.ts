@@ -20,6 +20,7 @@ import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type A
 import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
 import { readScratch } from './thread-scratch.ts';
+import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** How many of the steps before it a step names. */
 const MAX_ANCESTORS = 11;
@@ -39,6 +40,8 @@ export type StepDraft = {
   rule: number | null;
   usage: Usage | null;
   attempts: readonly AttemptDraft[];
+  /** How the agent came to its reply; absent where it does not tell. */
+  trace?: TraceDraft | undefined;
   /** Ends of the child threads this turn ran, with their commits. */
   childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
   /** What `meta` links to and the thread does not have: nodes to copy in, commits of other threads. */
@@ -77,13 +80,14 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   const prompt = contentNode(draft.prompt);
   const agent = agentNode(draft.agent);
   const attempts = attemptFiles(draft.attempts);
+  const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
   const previous = state.steps.at(-1)?.commit;
   const payload: JsonObject = {
     number: state.steps.length + 1,
     role: draft.role,
     meta: draft.meta,
     content: content.hash,
-    react: null,
+    react: trace?.session ?? null,
     start: state.start.hash,
     previous: previous?.hash ?? null,
     ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
@@ -106,6 +110,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     { path: 'output.md', node: content },
     { path: 'prompt.md', node: prompt },
     ...attempts.files,
+    ...(trace?.files ?? []),
     ...takenIn(state, [...scratch.files, ...draft.linked.nodes.map(fileOf)]),
   ];
   if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });

@@ -13,6 +13,7 @@ import { readThreadCommit } from './thread-commit.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
+import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** A turn that did not end in a step, and why. */
 export type SuspensionDraft = {
@@ -26,6 +27,8 @@ export type SuspensionDraft = {
   rule: number | null;
   usage: Usage | null;
   attempts: readonly AttemptDraft[];
+  /** How far the agent had come; absent where it did not tell. */
+  trace?: TraceDraft | undefined;
 };
 
 /**
@@ -43,6 +46,7 @@ export async function suspendThread(
   const agent = agentNode(draft.agent);
   const content = draft.text ? contentNode(draft.text) : undefined;
   const attempts = attemptFiles(draft.attempts);
+  const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
   const payload: JsonObject = {
     role: draft.role,
     reason: draft.reason,
@@ -50,7 +54,7 @@ export async function suspendThread(
     start: state.start.hash,
     previous: state.steps.at(-1)?.commit.hash ?? null,
     content: content?.hash ?? null,
-    react: null,
+    react: trace?.session ?? null,
     attempts: attempts.hashes,
     agent: agent.hash,
     prompt: prompt.hash,
@@ -63,6 +67,7 @@ export async function suspendThread(
     { path: 'prompt.md', node: prompt },
     { path: 'agent.json', node: agent },
     ...attempts.files,
+    ...(trace?.files ?? []),
   ];
   if (content) files.push({ path: 'output.md', node: content });
   const batch = new ObjectBatch();

@@ -1,0 +1,280 @@
+import type { AgentEvent, Usage } from '../agent/contract.ts';
+import type { PartKind, ToolCallDraft, TraceDraft, TurnDraft } from '../thread/trace-files.ts';
+import { ByteBudget, KeptText, type KeptBytes } from './kept-text.ts';
+import { UsageShares, type Share } from './usage-shares.ts';
+
+/** How much of what an agent reports is kept. */
+export type TraceLimits = {
+  /** Of one text: what is said in a turn, a thought, a tool's result. */
+  text: KeptBytes;
+  /** Of all texts of a trace, with {@link TRACE_ITEM_BYTES} for each turn, part and call. */
+  totalBytes: number;
+};
+
+/** What a turn, a part or a call takes beside its texts: nodes, paths, lines of an index. */
+export const TRACE_ITEM_BYTES = 1024;
+
+const KIB = 1024;
+
+/** As much as a long session of a coding agent needs, and a fraction of what a process may. */
+export const TRACE_LIMITS: TraceLimits = { text: { head: 192 * KIB, tail: 64 * KIB }, totalBytes: 16 * KIB * KIB };
+
+type OpenCall = {
+  name: string;
+  arguments: KeptText;
+  result: KeptText;
+  isError: boolean;
+  /** `undefined` until there is a result. */
+  durationMs: number | undefined;
+};
+
+type OpenTurn = {
+  input: KeptText | string;
+  output: KeptText;
+  parts: { kind: PartKind; text: KeptText }[];
+  calls: OpenCall[];
+  used: Share;
+  startedAtMs: number;
+  /** When the model last said something, or when the agent says it ended. */
+  endedAtMs: number;
+  isEnded: boolean;
+};
+
+/**
+ * Makes a trace of what an agent reports while it takes its turn, over all tries.
+ *
+ * Turns begin where the agent says so. For one that says nothing of turns, one begins with the first event of a try, and
+ * again with whatever comes after a tool's result. Of what is reported no more is kept than the limits allow, and what
+ * is left out is said in its place; memory does not grow beyond that.
+ */
+export class TraceRecorder {
+  readonly #now: () => number;
+  readonly #limits: TraceLimits;
+  readonly #budget: ByteBudget;
+  readonly #startedAtMs: number;
+  readonly #turns: OpenTurn[] = [];
+  /** Calls that have no result yet, by the agent's ids. */
+  readonly #calls = new Map<string, OpenCall>();
+  readonly #leftOut = { turns: 0, parts: 0, calls: 0 };
+  #turn: OpenTurn | undefined;
+  /** What the next turn is told, where the agent does not say. */
+  #nextInput = '';
+  #nextStartMs: number;
+  #marksTurns = false;
+  #hasResult = false;
+  #isWorthKeeping = false;
+  #shares = new UsageShares();
+
+  constructor(now: () => number, limits: TraceLimits = TRACE_LIMITS) {
+    this.#now = now;
+    this.#limits = limits;
+    this.#budget = new ByteBudget(limits.totalBytes);
+    this.#startedAtMs = now();
+    this.#nextStartMs = this.#startedAtMs;
+  }
+
+  /** The agent is asked, or asked again. */
+  startTry(prompt: string): void {
+    this.#turn = undefined;
+    this.#nextInput = prompt;
+    this.#nextStartMs = this.#now();
+    this.#marksTurns = false;
+    this.#hasResult = false;
+    this.#shares = new UsageShares();
+    this.#calls.clear();
+  }
+
+  /** What the agent has told of the usage of this try, by the event or turn by turn; `undefined` if nothing. */
+  get usage(): Usage | undefined {
+    return this.#shares.told;
+  }
+
+  /** Gives what a try has used, and no turn has claimed yet, to its last turn. */
+  endTry(usage: Usage | undefined): void {
+    if (usage) this.#addShare(this.#shares.tell(usage));
+  }
+
+  record(event: AgentEvent): void {
+    switch (event.kind) {
+      case 'turn-start':
+        this.#isWorthKeeping = true;
+        this.#marksTurns = true;
+        // What the agent was asked is kept as it is: its file is the prompt's own.
+        this.#startTurn(event.input === this.#nextInput ? event.input : this.#kept(event.input));
+        return;
+      case 'turn-end':
+        this.#endTurn(event.usage);
+        return;
+      case 'text':
+        this.#speaking()?.output.add(event.text);
+        return;
+      case 'thought':
+      case 'plan':
+      case 'refusal':
+        this.#isWorthKeeping = true;
+        this.#addPart(event.kind, event.text);
+        return;
+      case 'tool-call':
+        this.#isWorthKeeping = true;
+        this.#addCall(event.id, event.name, event.arguments);
+        return;
+      case 'tool-result':
+        this.#isWorthKeeping = true;
+        this.#addResult(event);
+        return;
+      case 'usage':
+        this.#addShare(this.#shares.tell(event.usage));
+        return;
+      case 'process-group':
+    }
+  }
+
+  /** The trace so far; `undefined` where the agent reported nothing but its reply. */
+  finish(): TraceDraft | undefined {
+    if (!this.#isWorthKeeping) return undefined;
+    const turns = this.#turns.map(draftOfTurn);
+    const note = this.#noteOnLeftOut();
+    const last = turns.at(-1);
+    if (note !== undefined && last) turns[turns.length - 1] = { ...last, parts: [...last.parts, note] };
+    return { turns, durationMs: this.#now() - this.#startedAtMs };
+  }
+
+  #startTurn(input: KeptText | string): OpenTurn | undefined {
+    const startedAtMs = this.#marksTurns ? this.#now() : this.#nextStartMs;
+    this.#nextInput = '';
+    this.#hasResult = false;
+    this.#shares.startTurn();
+    // The first is always kept, so that there is one to say in what is missing.
+    if (this.#turns.length > 0 && !this.#budget.takeWhole(TRACE_ITEM_BYTES)) {
+      this.#leftOut.turns += 1;
+      // What is said from now on is added to the last one that is kept.
+      return (this.#turn ??= this.#turns.at(-1));
+    }
+    this.#turn = {
+      input,
+      output: this.#kept(''),
+      parts: [],
+      calls: [],
+      used: { input: 0, output: 0 },
+      startedAtMs,
+      endedAtMs: startedAtMs,
+      isEnded: false,
+    };
+    this.#turns.push(this.#turn);
+    return this.#turn;
+  }
+
+  #endTurn(usage: Usage | undefined): void {
+    if (!this.#turn) return;
+    this.#turn.endedAtMs = this.#now();
+    this.#turn.isEnded = true;
+    this.#addShare(this.#shares.endTurn(usage));
+  }
+
+  /** The turn in which the model says something now. */
+  #speaking(): OpenTurn | undefined {
+    const isNew = this.#turn === undefined || (!this.#marksTurns && this.#hasResult);
+    const turn = isNew ? this.#startTurn(this.#nextInput) : this.#turn;
+    if (turn && !turn.isEnded) turn.endedAtMs = this.#now();
+    return turn;
+  }
+
+  #addPart(kind: PartKind, text: string): void {
+    const turn = this.#speaking();
+    const last = turn?.parts.at(-1);
+    // A thought arrives in pieces; of a plan that is told whole each time the newest counts.
+    if (last?.kind === 'thought' && kind === 'thought') return last.text.add(text);
+    if (last?.kind === 'plan' && kind === 'plan') turn?.parts.pop();
+    else if (!this.#budget.takeWhole(TRACE_ITEM_BYTES)) {
+      this.#leftOut.parts += 1;
+      return;
+    }
+    turn?.parts.push({ kind, text: this.#kept(text) });
+  }
+
+  #addCall(id: string, name: string, args: unknown): void {
+    const open = this.#calls.get(id);
+    if (open) {
+      // Told again, now that more is known of it.
+      open.name = name;
+      open.arguments = this.#kept(textOf(args));
+      return;
+    }
+    const turn = this.#speaking();
+    if (!this.#budget.takeWhole(TRACE_ITEM_BYTES)) {
+      this.#leftOut.calls += 1;
+      return;
+    }
+    const [given, result] = [this.#kept(textOf(args)), this.#kept('')];
+    const call: OpenCall = { name, arguments: given, result, isError: false, durationMs: undefined };
+    turn?.calls.push(call);
+    this.#calls.set(id, call);
+  }
+
+  #addResult(event: Extract<AgentEvent, { kind: 'tool-result' }>): void {
+    const call = this.#calls.get(event.id);
+    this.#calls.delete(event.id);
+    this.#hasResult = true;
+    this.#nextStartMs = this.#now();
+    if (!call) return;
+    call.result.add(event.result);
+    call.isError = event.isError === true;
+    call.durationMs = whole(event.durationMs);
+  }
+
+  #addShare(share: Share | undefined): void {
+    const used = this.#turn?.used;
+    if (!used || !share) return;
+    used.input += share.input;
+    used.output += share.output;
+    if (share.costUsd !== undefined) used.costUsd = (used.costUsd ?? 0) + share.costUsd;
+  }
+
+  #kept(text: string): KeptText {
+    const kept = new KeptText(this.#limits.text, this.#budget);
+    if (text !== '') kept.add(text);
+    return kept;
+  }
+
+  #noteOnLeftOut(): { kind: 'note'; text: string } | undefined {
+    const { turns, parts, calls } = this.#leftOut;
+    if (turns + parts + calls === 0) return undefined;
+    const text = `uwf left out of this trace, which was full: ${turns} turns, ${calls} tool calls, ${parts} thoughts and the like\n`;
+    return { kind: 'note', text };
+  }
+}
+
+function draftOfTurn(turn: OpenTurn): TurnDraft {
+  const { startedAtMs, endedAtMs } = turn;
+  const { input, output, costUsd } = turn.used;
+  return {
+    input: turn.input.toString(),
+    output: turn.output.toString(),
+    parts: turn.parts.map(({ kind, text }) => ({ kind, text: text.toString() })),
+    toolCalls: turn.calls.map(draftOfCall),
+    tokens: { input: whole(input), output: whole(output) },
+    ...(costUsd !== undefined && { costUsd: Math.max(costUsd, 0) }),
+    startedAtMs,
+    latencyMs: Math.max(endedAtMs - startedAtMs, 0),
+  };
+}
+
+function draftOfCall(call: OpenCall): ToolCallDraft {
+  const isOver = call.durationMs !== undefined;
+  return {
+    name: Buffer.from(call.name).toString(),
+    arguments: call.arguments.toString(),
+    result: isOver ? call.result.toString() : '[uwf: no result was reported]\n',
+    isError: call.isError || !isOver,
+    durationMs: call.durationMs ?? 0,
+  };
+}
+
+function textOf(args: unknown): string {
+  return typeof args === 'string' ? args : JSON.stringify(args, null, 2);
+}
+
+/** A count as nodes hold it, whatever an agent has told. */
+function whole(count: number): number {
+  return Number.isFinite(count) ? Math.max(Math.round(count), 0) : 0;
+}

@@ -1,0 +1,82 @@
+import type { AgentEvent } from '../agent/contract.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { EngineContext } from './context.ts';
+import type { AgentTold } from './events.ts';
+import { KeptText } from './kept-text.ts';
+import { TraceRecorder } from './trace-recorder.ts';
+import type { TurnClock } from './turn-clock.ts';
+
+/** Whose turn is listened to. */
+export type ListenedTurn = {
+  thread: ThreadId;
+  role: string;
+  clock: TurnClock;
+  onProcessGroup: (pgid: number) => void;
+};
+
+/** How much of what an agent said is kept for the day its turn is cut off: the newest, in bytes. */
+const SAID_BYTES = 256 * 1024;
+
+/** Hears all that an agent reports in a turn: for the clocks, for those who watch, for the trace. */
+export class TurnListener {
+  readonly trace: TraceRecorder;
+  readonly #context: EngineContext;
+  readonly #turn: ListenedTurn;
+  #said: KeptText = emptyText();
+
+  constructor(context: EngineContext, turn: ListenedTurn) {
+    this.#context = context;
+    this.#turn = turn;
+    this.trace = new TraceRecorder(context.repository.now);
+  }
+
+  /** The newest of what the agent has said in this try. */
+  get said(): string {
+    return this.#said.toString();
+  }
+
+  startTry(prompt: string): void {
+    this.#said = emptyText();
+    this.trace.startTry(prompt);
+  }
+
+  hear(event: AgentEvent): void {
+    const { thread, role, clock } = this.#turn;
+    clock.touch();
+    if (event.kind === 'text') this.#said.add(event.text);
+    this.trace.record(event);
+    if (event.kind !== 'process-group') {
+      this.#context.tell({ thread, role, ...asTold(event) });
+      return;
+    }
+    try {
+      this.#turn.onProcessGroup(event.pgid);
+    } catch (error) {
+      // Nobody would find these processes after a crash, so they are ended while somebody knows them.
+      clock.fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}
+
+function emptyText(): KeptText {
+  return new KeptText({ head: 0, tail: SAID_BYTES });
+}
+
+type Told = AgentTold extends infer T ? (T extends AgentTold ? Omit<T, 'thread' | 'role'> : never) : never;
+
+const names: Readonly<Record<Exclude<AgentEvent['kind'], 'process-group'>, AgentTold['event']>> = {
+  'turn-start': 'agent.turn',
+  'turn-end': 'agent.turn-ended',
+  text: 'agent.text',
+  thought: 'agent.thought',
+  plan: 'agent.plan',
+  'tool-call': 'agent.tool',
+  'tool-result': 'agent.result',
+  refusal: 'agent.refusal',
+  usage: 'agent.usage',
+};
+
+function asTold({ kind, ...facts }: Exclude<AgentEvent, { kind: 'process-group' }>): Told {
+  // Each kind's facts are those of the event of its name.
+  return { event: names[kind], ...facts } as Told;
+}
