@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { Said, SaidOptions } from '../thread/read-said.ts';
 
 /** What a package says of the agents it makes. */
 export type PackageDescriptor = {
@@ -97,6 +98,8 @@ export type AgentRequest = {
   signal: AbortSignal;
   emit(event: AgentEvent): void;
   cas: AgentCas;
+  /** What was said in the thread so far: the task, and the replies of all roles, oldest first. */
+  readThread(options?: SaidOptions): Promise<Said[]>;
   /** Starts or continues the child thread of this turn and runs it to its end. */
   runChild(request: { workflow: string; prompt: string; signal: AbortSignal }): Promise<ChildOutcome>;
   /** Asks the person at the terminal; `undefined` where there is none. */

@@ -5,6 +5,7 @@ import { checkReply } from '../moderator/check-reply.ts';
 import type { DecisionContext } from '../moderator/decision.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { collectRefs } from '../schema/links.ts';
+import { readSaid } from '../thread/read-said.ts';
 import { resolveLinks, type LinkResolution } from '../thread/resolve-links.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../workflow/definition.ts';
@@ -83,6 +84,7 @@ export async function prepareTurn(
       answer,
       env: agentEnvironment(context, { threadId: state.id, role }),
       cas: agentCas(context.repository, state.id),
+      readThread: (options) => readSaid(context.repository, state.id, options),
       runChild: (request) => context.runChild(context, state, { ...request, role, answer }),
       askPerson: context.askPerson,
     },
