@@ -8,6 +8,8 @@ import type { ThreadStatus } from '../thread/thread-status.ts';
 /** What the engine tells while it works, in the order it happens. Child threads' events come under their own id. */
 export type EngineEvent =
   | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
+  /** As many threads work as may; it goes on when one of them is done. */
+  | { event: 'thread.waiting'; thread: ThreadId; limit: number; holders: readonly SlotHolder[] }
   | { event: 'step.started'; thread: ThreadId; role: string; agent: string; number: number; visit: number }
   | AgentTold
   /** A reply that was not accepted; the agent is asked again if tries are left. */
@@ -35,6 +37,9 @@ export type EngineEvent =
       usage: Usage | null;
     }
   | ThreadOver;
+
+/** Who keeps a thread waiting. */
+export type SlotHolder = { thread: string; pid: number; host: string };
 
 /** What an agent reports while it works, as it comes. */
 export type AgentTold = { thread: ThreadId; role: string } &

@@ -8,6 +8,7 @@ import type { EngineContext } from './context.ts';
 import { definitionOf } from './definition-of.ts';
 import type { ThreadOver } from './events.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
+import { inSlot } from './slots.ts';
 import { readCurrent, withLease } from './with-thread.ts';
 
 export type ResumeOptions = RunOptions & { answer?: string };
@@ -26,7 +27,7 @@ export async function resumeAndRun(
   if (current.end) return reopen(context, current, options.answer);
   const { over, state } = await withLease(context, current.id, options.adoptLease, async (before, lease) => {
     const resumed = await resumeThread(context.repository, before, options.answer);
-    return { state: resumed, over: await runOn(context, lease, resumed) };
+    return { state: resumed, over: await inSlot(context, resumed, () => runOn(context, lease, resumed)) };
   });
   if (over.event !== 'thread.suspended') await resumeParent(context, state);
   return over;

@@ -4,6 +4,7 @@ import type { ThreadOver } from './events.ts';
 import type { Lease } from './lease.ts';
 import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
+import { inSlot } from './slots.ts';
 import { takeStep } from './step.ts';
 import { Interrupted } from './turn-clock.ts';
 import { withLease } from './with-thread.ts';
@@ -12,7 +13,9 @@ export type RunOptions = LeaseOptions;
 
 /** Steps a thread until it is over or suspended; see `Engine.run`. */
 export async function runThread(context: EngineContext, thread: string, options: RunOptions = {}): Promise<ThreadOver> {
-  return withLease(context, thread, options.adoptLease, (state, lease) => runOn(context, lease, state));
+  return withLease(context, thread, options.adoptLease, (state, lease) =>
+    inSlot(context, state, () => runOn(context, lease, state)),
+  );
 }
 
 /** The same for a thread whose lease is held. */

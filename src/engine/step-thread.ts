@@ -6,6 +6,7 @@ import type { EngineContext, LeaseOptions } from './context.ts';
 import type { ThreadOver } from './events.ts';
 import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
+import { inSlot } from './slots.ts';
 import { takeStep } from './step.ts';
 import { withLease } from './with-thread.ts';
 
@@ -36,7 +37,9 @@ export async function stepThread(
   options: StepOptions = {},
 ): Promise<StepOutcome> {
   return withLease(context, thread, options.adoptLease, async (before, lease) => {
-    const { state, stored, nextRole } = await takeStep(context, lease, before, options.role);
+    const { state, stored, nextRole } = await inSlot(context, before, () =>
+      takeStep(context, lease, before, options.role),
+    );
     const over = await describeOver(context, state);
     if (state !== before) await rememberFacts(context, state, nextRole);
     if (over && state !== before) context.tell(over);

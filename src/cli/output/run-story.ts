@@ -23,6 +23,10 @@ export class RunStory {
     switch (event.event) {
       case 'thread.started':
         return `${indent}${depth > 0 ? 'child thread' : 'thread'} ${paint.id(event.thread)}  ${paint.name(event.workflow)}`;
+      case 'thread.waiting': {
+        const holders = event.holders.map(({ thread, pid }) => `${paint.id(thread)} (process ${pid})`).join(', ');
+        return `${indent}${paint.warning('waiting')} until fewer than ${event.limit} threads work: ${holders}`;
+      }
       case 'step.finished': {
         const number = String(event.number).padStart(3);
         const outcome = event.outcome === null ? '' : ` ${paint.title(oneLine(event.outcome))}`;
