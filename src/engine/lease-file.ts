@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError, errnoOf } from '../git/object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/process-identity.ts';
 import type { LeaseRecord } from './lease-record.ts';
@@ -46,7 +47,7 @@ export function replaceRecordFile(path: string, record: LeaseRecord): void {
 
 /** Makes the folder of leases, and removes what processes that were killed while they wrote left there. */
 export function prepareLeaseFolder(folder: string): void {
-  storing(folder, () => mkdirSync(folder, { recursive: true }));
+  storing(folder, () => makeFolders(folder));
   for (const name of readdirSync(folder)) {
     const owner = parseIdentity(temporaryName.exec(name)?.[1] ?? '');
     if (owner !== undefined && isAlive(owner) === false) rmSync(join(folder, name), { force: true });

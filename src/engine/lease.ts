@@ -139,7 +139,12 @@ class FileLease implements Lease {
 
   release(): void {
     clearInterval(this.#timer);
-    if (this.#isMine()) rmSync(this.#path, { force: true });
+    if (!this.#isMine()) return;
+    try {
+      rmSync(this.#path, { force: true });
+    } catch {
+      // The disk has become read-only: it is free when this process has ended.
+    }
   }
 
   /** For what may stay unsaid: on this host it is the process that counts, and a group that is gone is not met again. */

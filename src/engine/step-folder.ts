@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
 
@@ -11,7 +12,7 @@ import type { Repository } from '../git/repository.ts';
 export function makeStepFolder({ stateDir }: Repository, threadId: string): string {
   const parent = stateDir === undefined ? tmpdir() : join(stateDir, 'steps');
   try {
-    mkdirSync(parent, { recursive: true });
+    makeFolders(parent);
     // Under the lease nobody else works on this thread.
     for (const name of readdirSync(parent)) {
       if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });

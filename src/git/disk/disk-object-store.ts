@@ -10,6 +10,7 @@ import type { ObjectEnvironment } from './object-folders.ts';
 import { ObjectSearch } from './object-search.ts';
 import { OpenFiles } from './open-files.ts';
 import { removeStalePackKeeps } from './pack-keep.ts';
+import type { PackKeep } from './pack-keep.ts';
 import { readPackedObject } from './read-packed-object.ts';
 import { writePack } from './write-pack.ts';
 
@@ -61,7 +62,7 @@ export class DiskObjectStore implements ObjectStore {
     if (!this.#keepsAreSwept) removeStalePackKeeps(packFolder);
     this.#keepsAreSwept = true;
     const keep = writePack(packFolder, objects);
-    return { release: async () => keep.remove() };
+    return { release: async () => tryToRemove(keep) };
   }
 
   async close(): Promise<void> {
@@ -77,6 +78,14 @@ export class DiskObjectStore implements ObjectStore {
   #objectFolders(): readonly string[] {
     this.#folders ??= findObjectFolders(this.#commonDir, this.#env);
     return this.#folders;
+  }
+}
+
+function tryToRemove(keep: PackKeep): void {
+  try {
+    keep.remove();
+  } catch {
+    // The disk has become read-only since. What was written stands, and the keep is removed as that of a dead process.
   }
 }
 

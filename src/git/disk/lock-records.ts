@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { lstatSync, readdirSync, renameSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { join, relative } from 'node:path';
+import { makeFolders } from '../make-folders.ts';
 import { errnoOf } from '../object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
@@ -47,7 +48,7 @@ export class LockRecords {
       createDurableFile(path, [bytes], mode);
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error;
-      mkdirSync(this.#folder, { recursive: true });
+      makeFolders(this.#folder);
       createDurableFile(path, [bytes], mode);
     }
     return path;

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { readdirSync, rmdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolders } from '../make-folders.ts';
 import { errnoOf } from '../object-errors.ts';
 import { syncFolder } from './durable-file.ts';
 
@@ -17,7 +18,7 @@ const keptDepth = 2;
  */
 export function makeFoldersOf(path: string): string[] {
   const folder = dirname(path);
-  const firstMade = mkdirSync(folder, { recursive: true });
+  const firstMade = makeFolders(folder);
   const changed = [folder];
   if (firstMade === undefined) return changed;
   for (let made = folder; made.length >= firstMade.length; made = dirname(made)) {

@@ -50,6 +50,14 @@ export class RefTransaction {
   /** Makes the changes, or none; may be called once. Its errors are those of `RefStore.update`. */
   async run(): Promise<void> {
     try {
+      await this.#change();
+    } catch (error) {
+      throw asStorageError(error, this.#context.location.commonDir);
+    }
+  }
+
+  async #change(): Promise<void> {
+    try {
       this.#context.records.sweep();
       // What cannot succeed is refused before anything is written.
       this.#verify();
@@ -59,8 +67,6 @@ export class RefTransaction {
       this.#stagePackedRefs();
       this.#write();
       this.#delete();
-    } catch (error) {
-      throw asStorageError(error, this.#context.location.commonDir);
     } finally {
       this.#release();
     }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolders } from '../make-folders.ts';
 import { asStorageError } from '../object-errors.ts';
 import type { GitObject } from '../object-id.ts';
 import { createDurableFile, removeFile, syncFolder } from './durable-file.ts';
@@ -29,7 +30,7 @@ export function writePack(folder: string, objects: readonly GitObject[]): PackKe
   const temporaryIndex = join(folder, `tmp_idx_${unique}`);
   const made: string[] = [];
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
     const pack = writePackFile(temporaryPack, objects);
     made.push(temporaryPack);
     createDurableFile(temporaryIndex, [encodePackIndex(pack)], packMode);
