@@ -37,7 +37,9 @@ fs.openSync = (path, flags = 'r', ...rest) => {
   if (flags !== 'r') beforeCall('openSync', true);
   return openSync(path, flags, ...rest);
 };
-fs.writeSync = (descriptor, data, offset) => {
+fs.writeSync = (descriptor, data, offset, ...rest) => {
+  // What uwf says goes to whoever listens, not to the disk.
+  if (descriptor <= 2) return writeSync(descriptor, data, offset, ...rest);
   const whole = typeof data === 'string' ? Buffer.from(data) : data.subarray(offset ?? 0);
   const half = whole.length >> 1;
   beforeCall('writeSync', true);
