@@ -44,12 +44,12 @@ async function makePrograms() {
 }
 
 async function makeLibrary() {
-  const [{ bundleLibrary }, { writeDeclarations }] = await Promise.all([
+  const [{ bundleLibraries }, { writeDeclarations }] = await Promise.all([
     import('./build/bundle.js'),
     import('./build/declarations.js'),
   ]);
-  const library = artefacts.find((artefact) => artefact.kind === 'library');
-  return [...(await bundleLibrary(root, outputFolder, library)), ...writeDeclarations(root, outputFolder)];
+  const libraries = artefacts.filter((artefact) => artefact.kind === 'library');
+  return [...(await bundleLibraries(root, outputFolder, libraries)), ...writeDeclarations(root, outputFolder)];
 }
 
 /** Removes what earlier builds left: every file in dist/ that no artefact claims. */

@@ -5,7 +5,8 @@
  *   of node's own start, and every file that node must find costs again. `cli` comes in two parts, because every byte
  *   that V8 must look at costs too: `early` names the commands that must start fast, and what no such command needs goes
  *   into the second part.
- * - `library` is what programs import: one ES module whose packages stay packages, with declarations.
+ * - `library` is what programs import: one ES module whose packages stay packages, with declarations. `agent-contract` is
+ *   another, for the tests of who writes an agent.
  */
 export const artefacts = [
   {
@@ -23,6 +24,7 @@ export const artefacts = [
   },
   { name: 'evaluator', entry: 'src/expression/evaluator-main.ts', output: 'evaluator.cjs', kind: 'program' },
   { name: 'library', entry: 'src/index.ts', output: 'index.js', kind: 'library' },
+  { name: 'agent-contract', entry: 'src/agent/contract-suite/index.ts', output: 'agent-contract.js', kind: 'library' },
 ];
 
 /**
@@ -31,11 +33,13 @@ export const artefacts = [
  * code generator, whose classes must be the same ones.
  */
 export const vendorGroups = {
+  ai: ['ai', '@ai-sdk/openai-compatible'],
   ajv: ['ajv', 'ajv-formats'],
   commander: ['commander'],
   'isomorphic-git': ['isomorphic-git'],
   jsonata: ['jsonata'],
   liquidjs: ['liquidjs'],
+  mcp: ['@modelcontextprotocol/sdk'],
   semver: ['semver'],
   yaml: ['yaml'],
 };

@@ -84,16 +84,16 @@ export async function bundlePrograms(root, outputFolder, programs) {
   return [...written, 'LICENCES.txt'];
 }
 
-/** Bundles the library as one ES module; its packages stay imports. */
-export async function bundleLibrary(root, outputFolder, artefact) {
+/** Bundles each library as one ES module; its packages stay imports. */
+export async function bundleLibraries(root, outputFolder, libraries) {
   const { build } = await import('esbuild');
-  const result = await build({
-    ...shared,
-    format: 'esm',
-    packages: 'external',
-    absWorkingDir: root,
-    entryPoints: [artefact.entry],
+  const results = await Promise.all(
+    libraries.map(({ entry }) =>
+      build({ ...shared, format: 'esm', packages: 'external', absWorkingDir: root, entryPoints: [entry] }),
+    ),
+  );
+  return libraries.map(({ output }, index) => {
+    writeOutput(path.join(outputFolder, output), results[index].outputFiles[0].contents);
+    return output;
   });
-  writeOutput(path.join(outputFolder, artefact.output), result.outputFiles[0].contents);
-  return [artefact.output];
 }

@@ -8,7 +8,7 @@ import { agentRequest } from '../helpers/agent-request.ts';
 
 /** An agent as JavaScript lets one be written: nothing that it gives is checked by a compiler. */
 function careless(run: (request: Omit<AgentRequest, 'emit'> & { emit(event: unknown): void }) => unknown): Agent {
-  return holdToContract({ run: async (request) => (await run(request as never)) as AgentReply }, 'mine');
+  return holdToContract({ run: async (request) => (await run(request)) as AgentReply }, 'mine');
 }
 
 const done = { kind: 'reply', text: 'Done.' };

@@ -28,7 +28,7 @@ const typesOnly = { rooms: ['moderator', 'agent'], of: ['workflow', 'thread'] };
 const definition = 'workflow/definition.ts';
 
 /** Packages that cost a cold start dearly. */
-const heavy = ['ajv', 'ajv-formats', 'isomorphic-git', 'jsonata', 'liquidjs', 'semver', 'yaml'];
+const heavy = ['ai', '@ai-sdk/openai-compatible', '@modelcontextprotocol/sdk', 'ajv', 'ajv-formats', 'isomorphic-git', 'jsonata', 'liquidjs', 'semver', 'yaml'];
 
 const files = readSourceFiles();
 const names = new Set(files.map((file) => file.name));
@@ -113,6 +113,15 @@ describe('who may do what', () => {
     expect([...importing, ...starting].map((file) => file.name)).toEqual([]);
   });
 
+  test('only what authors of agents have in their tests needs a test runner', () => {
+    const isSuite = (name: string): boolean => name.startsWith('agent/contract-suite/');
+    const wrong = edges().filter(({ from, to }) => isSuite(to) && !isSuite(from.name));
+    const importing = files.filter(
+      (file) => !isSuite(file.name) && file.imports.some((found) => found.specifier === 'vitest'),
+    );
+    expect([...wrong.map(({ from }) => from.name), ...importing.map((file) => file.name)]).toEqual([]);
+  });
+
   test('heavy packages are imported when they are needed, not before', () => {
     const early = files.flatMap((file) =>
       file.imports
@@ -123,8 +132,9 @@ describe('who may do what', () => {
     expect(early).toEqual([]);
   });
 
-  /** Programs of their own that uwf starts: a process is all they have. */
-  const programs = ['expression/evaluator-main.ts'];
+  /** Programs of their own: a process is all they have. One that uwf starts, and what runs in somebody's tests. */
+  const programs = (name: string): boolean =>
+    name === 'expression/evaluator-main.ts' || name.startsWith('agent/contract-suite/');
 
   test.each([
     ['prints', /\bconsole\.|\bprocess\.(?:stdout|stderr|stdin)\b/],
@@ -132,7 +142,7 @@ describe('who may do what', () => {
     ['reads the environment', /\bprocess\.(?:env|argv|cwd\(|chdir\()/],
     ['looks for the home directory', /\bhomedir\b|\bos\.userInfo\b/],
   ])('the library never %s', (_, pattern) => {
-    const wrong = outside(['cli']).filter((file) => !programs.includes(file.name) && pattern.test(file.code));
+    const wrong = outside(['cli']).filter((file) => !programs(file.name) && pattern.test(file.code));
     expect(wrong.map((file) => file.name)).toEqual([]);
   });
 });

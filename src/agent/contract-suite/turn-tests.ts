@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+
+import { eventFaults, replyFaults } from '../contract-faults.ts';
+import type { AgentEvent, AgentReply, AgentRequest } from '../contract.ts';
+import { extractReply } from '../extract/extract-reply.ts';
+import { isGroupAlive } from '../process-group.ts';
+import { runningProcesses } from '../process-table.ts';
+import type { AgentContract } from './agent-contract.ts';
+import { watchHostProcess } from './host-process.ts';
+import { readyTurn, takeTurn } from './take-turn.ts';
+
+/** Long enough for a program to start and to be seen. */
+const RUNNING_MS = 200;
+/** For what comes too late to have come. */
+const LATE_MS = 50;
+const STOPPED_WITHIN_MS = 15_000;
+
+/** What every agent promises to the engine, whatever it does for its reply. */
+export function describeTurns(contract: AgentContract): void {
+  const { replies, hangs = replies } = contract;
+  const isHanging = contract.hangs !== undefined;
+
+  describe('a turn', () => {
+    test('ends with a reply that the role can be given', async () => {
+      const turn = await readyTurn(contract, replies);
+      const reply = await takeTurn(turn);
+      await expectReply(reply, turn.request);
+      if (replies.reply !== undefined) expect(reply).toMatchObject(replies.reply);
+    });
+
+    test('is tried again by the same agent where its reply was not accepted, or waits for a person', async () => {
+      const { agent, request, close } = await readyTurn(contract, replies);
+      const first = await agent.run(request);
+      const session = 'session' in first ? first.session : undefined;
+      const again = await agent.run({ ...request, attempt: 1, session });
+      await close();
+      if (again.kind === 'suspend') expect(replyFaults(again)).toEqual([]);
+      else await expectReply(again, request);
+    });
+
+    test('is taken beside others, each in its own folder', async () => {
+      const turns = await Promise.all([1, 2, 3].map(() => readyTurn(contract, replies)));
+      const done = await Promise.all(turns.map(async (turn) => ({ turn, reply: await takeTurn(turn) })));
+      for (const { turn, reply } of done) await expectReply(reply, turn.request);
+    });
+
+    test('tells events as the contract has them, and none after its reply', async () => {
+      const turn = await readyTurn(contract, replies);
+      await takeTurn(turn);
+      const { events } = turn.request;
+      const count = events.length;
+      await pause(LATE_MS);
+      expect(events.slice(count), 'events after the reply').toEqual([]);
+      expect(events.flatMap(eventFaults)).toEqual([]);
+      expect(resultsWithoutCall(events), 'results of tools that were not called').toEqual([]);
+    });
+
+    test('leaves no process behind, and is not moved by a signal that comes too late', async () => {
+      const controller = new AbortController();
+      const host = watchHostProcess();
+      const turn = await readyTurn(contract, replies, { signal: controller.signal });
+      await takeTurn(turn);
+      expect(host.startedSince(), 'processes that still run').toEqual([]);
+      expect(livingGroups(turn.request.events)).toEqual([]);
+      const count = turn.request.events.length;
+      controller.abort(new Error('too late'));
+      await pause(LATE_MS);
+      expect(turn.request.events.slice(count)).toEqual([]);
+    });
+
+    test('prints nothing, and leaves the environment and the working directory of uwf as they are', async () => {
+      const turn = await readyTurn(contract, replies);
+      const host = watchHostProcess();
+      await takeTurn(turn);
+      expect(host.printed(), 'what was printed').toEqual([]);
+      expect(host.changes(), 'what was changed').toEqual([]);
+    });
+
+    test('that was aborted before it began rejects with the reason and does nothing', async () => {
+      const reason = new Error('not now');
+      const { agent, request } = await readyTurn(contract, replies, { signal: AbortSignal.abort(reason) });
+      const host = watchHostProcess();
+      await expect(agent.run(request)).rejects.toBe(reason);
+      expect(request.events).toEqual([]);
+      expect(host.startedSince()).toEqual([]);
+    });
+
+    test('that is aborted rejects with the reason, and soon nothing of it runs', async () => {
+      const controller = new AbortController();
+      const { agent, request, close } = await readyTurn(contract, hangs, { signal: controller.signal });
+      const host = watchHostProcess();
+      const end = agent.run(request).then(
+        (reply) => ({ reply }),
+        (error: unknown) => ({ error }),
+      );
+      // A turn that does not hang is over soon, so that one is aborted at once.
+      const early = isHanging ? await Promise.race([end, pause(RUNNING_MS)]) : undefined;
+      expect(early, 'the end of a turn that was to hang').toBeUndefined();
+      const started = host.startedSince();
+      const reason = new Error('enough');
+      controller.abort(reason);
+      const late = pause(STOPPED_WITHIN_MS, { error: 'it still runs' }, { ref: false });
+      const ended = await Promise.race([end, late]);
+      await close();
+      if (isHanging || 'error' in ended) expect(ended).toEqual({ error: reason });
+      expect(livingGroups(request.events)).toEqual([]);
+      expect(stillRunning(started), 'processes that still run').toEqual([]);
+    });
+  });
+}
+
+async function expectReply(reply: AgentReply, { outputSchema }: AgentRequest): Promise<void> {
+  expect(replyFaults(reply)).toEqual([]);
+  expect(reply).toHaveProperty('kind', 'reply');
+  if (reply.kind !== 'reply') return;
+  const extraction = await extractReply(reply.text, outputSchema, reply.meta);
+  expect(extraction, 'its meta, held against the outputSchema').toHaveProperty('kind', 'ok');
+}
+
+function resultsWithoutCall(events: readonly AgentEvent[]): string[] {
+  const called = new Set<string>();
+  return events.flatMap((event) => {
+    if (event.kind === 'tool-call') called.add(event.id);
+    return event.kind === 'tool-result' && !called.has(event.id) ? [event.id] : [];
+  });
+}
+
+/** Groups that the agent started and that still run. That of uwf itself would be one: stopping it would end uwf. */
+function livingGroups(events: readonly AgentEvent[]): number[] {
+  return events.flatMap((event) => (event.kind === 'process-group' && isGroupAlive(event.pgid) ? [event.pgid] : []));
+}
+
+function stillRunning(started: readonly { pid: number }[]): number[] {
+  const running = new Set(runningProcesses()?.map(({ pid }) => pid));
+  return started.map(({ pid }) => pid).filter((pid) => running.has(pid));
+}
