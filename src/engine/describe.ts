@@ -7,6 +7,7 @@ import { isOver, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
 import { findLease, findLeaseRecord } from './find-lease.ts';
+import type { ThreadUsage } from './sum-usage.ts';
 
 /** A thread in a list. */
 export type ThreadSummary = {
@@ -37,7 +38,7 @@ export type ThreadView = ThreadSummary & {
   returnCode: number | null;
   /** Who works on it. */
   holder: { pid: number; host: string; since: string } | null;
-};
+} & ThreadUsage;
 
 export type ListOptions = {
   /** Which statuses; default: all that are not over. */
@@ -65,6 +66,8 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
     depth: facts.depth,
     reason: facts.reason,
     returnCode: facts.returnCode,
+    usage: facts.usage,
+    usageByRole: facts.usageByRole,
     holder: lease
       ? { pid: lease.holder.pid, host: lease.holder.host, since: new Date(lease.sinceMs).toISOString() }
       : null,

@@ -7,6 +7,7 @@ import { isJsonObject } from '../json.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/thread-status.ts';
 import { tryToWriteLocalFile } from './local-file.ts';
+import type { ThreadUsage } from './sum-usage.ts';
 
 /**
  * What lists and `show` say of a thread, computed at one head and true of that head for ever.
@@ -33,10 +34,10 @@ export type ThreadFacts = {
   children: ThreadId[];
   reason: string | null;
   returnCode: number | null;
-};
+} & ThreadUsage;
 
 /** Raised when a field is added or changes its meaning, so that older files are not believed. */
-const VERSION = 1;
+const VERSION = 2;
 
 /** The facts of a thread at a head, if this machine has them. */
 export function findFacts(repository: Repository, id: ThreadId, head: ObjectId): ThreadFacts | undefined {

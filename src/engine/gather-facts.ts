@@ -9,6 +9,7 @@ import { decideNext } from './decide-next.ts';
 import { definitionOf } from './definition-of.ts';
 import { writeFacts, type ThreadFacts } from './facts.ts';
 import { describeOver } from './over.ts';
+import { usageOf } from './sum-usage.ts';
 
 /** Reads a thread from its chain and remembers what it says. */
 export async function gatherFacts(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
@@ -50,6 +51,7 @@ export async function rememberFacts(
     children: isOver(status) ? await childrenOf(context, state) : [],
     reason: over?.text ?? null,
     returnCode: over?.returnCode ?? null,
+    ...usageOf(state),
   };
   writeFacts(context.repository, state.id, facts);
   return facts;

@@ -10,6 +10,7 @@ import { parseThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import { DepthExceeded } from './engine-errors.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
+import { addUsage } from './sum-usage.ts';
 import { Interrupted, type TurnClock } from './turn-clock.ts';
 import { TurnListener } from './turn-listener.ts';
 
@@ -91,7 +92,17 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
     }
   } finally {
     clock.stop();
+    await closeAgent(context, turn);
     if (stepDir !== undefined) removeStepFolder(stepDir);
+  }
+}
+
+/** What an agent kept running over the tries ends with the turn, which stands whatever becomes of that. */
+async function closeAgent(context: EngineContext, { agent, request }: TurnRequest): Promise<void> {
+  try {
+    await agent.close?.();
+  } catch (error) {
+    context.debug(parseThreadId(request.threadId), 'agent-not-closed', { reason: String(error) });
   }
 }
 
@@ -183,16 +194,4 @@ function askAgain(prompt: string, errors: readonly string[], isSameSession: bool
   const correction = `# Your last reply was not accepted\n\n${list}\n\nGive the whole reply again, corrected.\n`;
   // Without a session the agent has forgotten everything it was told.
   return isSameSession ? correction : `${prompt}\n${correction}`;
-}
-
-function addUsage(sum: Usage | null, more: Usage | undefined): Usage | null {
-  if (!more) return sum;
-  if (!sum) return more;
-  const costUsd = (sum.costUsd ?? 0) + (more.costUsd ?? 0);
-  return {
-    inputTokens: sum.inputTokens + more.inputTokens,
-    outputTokens: sum.outputTokens + more.outputTokens,
-    turns: sum.turns + more.turns,
-    ...((sum.costUsd !== undefined || more.costUsd !== undefined) && { costUsd }),
-  };
 }

@@ -1,6 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
 import { readChain } from './chain.ts';
 import { CorruptThread } from './thread-errors.ts';
 import { readTextAt, type ThreadCommit } from './thread-commit.ts';
@@ -25,6 +26,8 @@ export type ThreadState = {
   steps: readonly StepEntry[];
   /** The suspensions and resumptions after the last step, oldest first. */
   pauses: readonly CommitOf<'suspend' | 'resume'>[];
+  /** The turns that ended in a suspension and cost something, oldest first. */
+  suspendedTurns: readonly { role: string; usage: Usage }[];
   /** How many steps there were when a person last resumed the thread; limits count from there. */
   stepsAtLastResume: number;
   end: CommitOf<'end'> | undefined;
@@ -46,6 +49,7 @@ export async function readThread(repository: Repository, id: ThreadId, head: Obj
     prompt: await readTextAt(repository, first, 'prompt.md'),
     steps: [],
     pauses: [],
+    suspendedTurns: [],
     stepsAtLastResume: 0,
     end: undefined,
   };
@@ -69,8 +73,11 @@ function advance(state: ThreadState, commit: ThreadCommit): ThreadState {
       throw new CorruptThread(commit.id, 'a second start in one chain');
     case 'step':
       return { ...state, head: commit, pauses: [] };
-    case 'suspend':
-      return { ...state, head: commit, pauses: [...state.pauses, commit] };
+    case 'suspend': {
+      const { role, usage } = commit.node;
+      const suspendedTurns = usage ? [...state.suspendedTurns, { role, usage }] : state.suspendedTurns;
+      return { ...state, head: commit, pauses: [...state.pauses, commit], suspendedTurns };
+    }
     case 'resume':
       return {
         ...state,

@@ -6,6 +6,7 @@ import type { Output } from '../../output/output.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { formatFacts } from '../../output/table.ts';
 import { formatAgo, formatTime } from '../../output/time.ts';
+import { formatUsage } from '../../output/usage.ts';
 import { oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
@@ -31,6 +32,8 @@ export const command: Command = defineCommand({
       workflowHash: "the definition's node",
       depth: 'how many threads are above it',
       holder: 'who works on it: pid, host, since; or null',
+      usage: 'what its steps have cost together: inputTokens, outputTokens, turns, costUsd; or null',
+      usageByRole: 'the same for each role',
     },
   },
   examples: [
@@ -55,6 +58,7 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
   const reason = view.reason === null ? '' : `: ${oneLine(view.reason)}`;
   const time = (iso: string): string =>
     `${formatTime(Date.parse(iso))}  ${paint.quiet(formatAgo(Date.parse(iso), nowMs))}`;
+  const roles = Object.keys(view.usageByRole);
   return formatFacts([
     ['thread', paint.id(view.thread)],
     ['status', paintStatus(paint, view.status) + reason],
@@ -65,6 +69,10 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ['runs as', view.holder && `process ${view.holder.pid} on ${view.holder.host}`],
     ['started', time(view.startedAt)],
     ['ended', view.endedAt && time(view.endedAt)],
+    ['used', formatUsage(view.usage)],
+    ...Object.entries(roles.length > 1 ? view.usageByRole : {}).map(
+      ([role, usage]) => [`  ${oneLine(role)}`, formatUsage(usage)] as const,
+    ),
     ['parent', view.parent && paint.id(view.parent)],
     ['children', view.children.map((child) => paint.id(child)).join(', ')],
     ['head', view.head],

@@ -1,0 +1,35 @@
+import type { Usage } from '../schema/built-in/usage.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+
+/** Adds up two usages; the cost is absent only where neither has one. */
+export function addUsage(sum: Usage | null, more: Usage | null | undefined): Usage | null {
+  if (!more) return sum;
+  if (!sum) return more;
+  const costUsd = (sum.costUsd ?? 0) + (more.costUsd ?? 0);
+  return {
+    inputTokens: sum.inputTokens + more.inputTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    turns: sum.turns + more.turns,
+    ...((sum.costUsd !== undefined || more.costUsd !== undefined) && { costUsd }),
+  };
+}
+
+/** What a thread has cost, and each of its roles; turns that ended in a suspension are paid for, too. */
+export type ThreadUsage = {
+  /** null where no agent has told any. */
+  usage: Usage | null;
+  /** Roles whose agents told none are not there. */
+  usageByRole: Record<string, Usage>;
+};
+
+/** Sums up what the turns of a thread have cost; child threads have sums of their own. */
+export function usageOf(state: ThreadState): ThreadUsage {
+  const byRole = new Map<string, Usage>();
+  let usage: Usage | null = null;
+  for (const turn of [...state.steps.map(({ commit }) => commit.node), ...state.suspendedTurns]) {
+    usage = addUsage(usage, turn.usage);
+    const sum = addUsage(byRole.get(turn.role) ?? null, turn.usage);
+    if (sum) byRole.set(turn.role, sum);
+  }
+  return { usage, usageByRole: Object.fromEntries(byRole) };
+}
