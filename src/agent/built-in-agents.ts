@@ -4,6 +4,7 @@ import type { AgentPackage } from './contract.ts';
 export const builtInAgents: Readonly<Record<string, () => Promise<AgentPackage>>> = {
   command: () => import('./command/command-agent.ts'),
   human: () => import('./human/human-agent.ts'),
+  llm: () => import('./llm/llm-agent.ts'),
   scripted: () => import('./scripted/scripted-agent.ts'),
   workflow: () => import('./workflow/workflow-agent.ts'),
 };

@@ -1,7 +1,10 @@
+import { afterAll } from 'vitest';
+
 import { builtInAgents } from '../../src/agent/built-in-agents.ts';
 import type { ChildOutcome } from '../../src/agent/contract.ts';
 import type { AgentContract } from '../../src/agent/contract-suite/agent-contract.ts';
 import { fixtureAgent } from '../helpers/agent-request.ts';
+import { startModelServer } from '../helpers/model-server.ts';
 
 /** What a built-in agent is held to, but for its package: that is found by its name. */
 type BuiltInContract = Omit<AgentContract, 'package'>;
@@ -16,6 +19,9 @@ const childThatEnds: ChildOutcome = {
   outcome: 'completed',
   summary: 'Done.',
 };
+
+const modelServer = await startModelServer([{ text: done, thought: 'Hm.' }], afterAll);
+const silentServer = await startModelServer([{ silent: true }], afterAll);
 
 /** Every built-in agent, by its name: a new one adds itself here. */
 const contracts: Record<string, BuiltInContract> = {
@@ -33,6 +39,12 @@ const contracts: Record<string, BuiltInContract> = {
       config: { editor: 'sleep 60; : ' },
       request: { askPerson: () => Promise.reject(new Error('nobody is to be asked')) },
     },
+  },
+  llm: {
+    config: { baseUrl: modelServer.url, model: 'scripted' },
+    refusedConfigs: [{}, { baseUrl: 'ftp://x', model: 'm' }, { baseUrl: modelServer.url, model: 'm', maxCostUsd: 1 }],
+    replies: { request: { outputSchema }, reply: { text: done } },
+    hangs: { config: { baseUrl: silentServer.url, model: 'scripted' } },
   },
   scripted: {
     config: { replies: { worker: [done] } },

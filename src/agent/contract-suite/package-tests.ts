@@ -5,7 +5,8 @@ import { checkValue } from '../check-value.ts';
 import { propertiesOf } from '../extract/schema-variants.ts';
 import type { AgentContract } from './agent-contract.ts';
 
-const SECRET = /(?:key|token|secret|password|passphrase|credential)s?$/iu;
+/** Names of what could be a secret; `maxTokens` is a count. */
+const SECRET = /(?:token|(?:key|secret|password|passphrase|credential)s?)$/iu;
 
 /** What uwf sees of a package before an agent takes any turn. */
 export function describePackage({ package: agentPackage, config, refusedConfigs = [] }: AgentContract): void {

@@ -1,0 +1,160 @@
+import type { ModelMessage } from 'ai';
+
+import type { JsonObject } from '../../json.ts';
+import { splitFrontMatter } from '../extract/front-matter.ts';
+import type { AgentReply, AgentRequest } from '../contract.ts';
+import { askModel } from './ask-model.ts';
+import type { ModelAnswer } from './ask-model.ts';
+import type { Conversation } from './conversation.ts';
+import { fitMessages } from './fit-messages.ts';
+import type { LlmConfig } from './llm-config.ts';
+import { modelFailure, ModelUnavailable } from './model-failure.ts';
+import type { OpenModel } from './open-model.ts';
+import type { ToolBox } from './tool-box.ts';
+import type { UsageMeter } from './usage-meter.ts';
+import { withRetries } from './with-retries.ts';
+
+const DEFAULT_MAX_TURNS = 50;
+const DEFAULT_CONTEXT_CHARACTERS = 400_000;
+
+/** What a conversation is held with. */
+export type Talk = {
+  config: LlmConfig;
+  opened: OpenModel;
+  system: string;
+  conversation: Conversation;
+  box: ToolBox;
+  meter: UsageMeter;
+  /** Says of a turn that something arrived, where no other event does. */
+  onSign: () => void;
+  /** The result that the model reported, once it did. */
+  result: () => JsonObject | undefined;
+};
+
+/**
+ * Talks with the model until it calls no more tools: question, answer, results of tools, and again.
+ *
+ * - the limits of turns and of cost suspend, unless a result was reported by then
+ * - a server that stays unavailable suspends, so that a person can resume what was not the model's fault
+ * @throws {AgentBroken} where only another configuration helps; the signal's reason when the turn is aborted
+ */
+export async function converse(talk: Talk, input: string, request: AgentRequest): Promise<AgentReply> {
+  const { config, conversation, meter, result } = talk;
+  const { signal } = request;
+  const maxTurns = config.maxTurns ?? DEFAULT_MAX_TURNS;
+  conversation.messages.push({ role: 'user', content: input });
+  let told = input;
+  let text = '';
+  for (let turn = 1; ; turn += 1) {
+    let answer: ModelAnswer;
+    try {
+      answer = await ask(talk, told, request);
+    } catch (error) {
+      if (!(error instanceof ModelUnavailable)) throw error;
+      return { kind: 'suspend', cause: 'agent', reason: talk.opened.redact(error.message), text, usage: meter.total };
+    }
+    const usage = meter.add(answer.usage);
+    conversation.messages.push(...answer.messages);
+    if (answer.text.trim() !== '') text = answer.text;
+    const results = answer.calls.length === 0 ? undefined : await callTools(talk, answer, signal);
+    request.emit({ kind: 'turn-end', usage });
+    request.emit({ kind: 'usage', usage: meter.total });
+    const stopReason = answer.finishReason;
+    if (results === undefined) return replyOf({ text, result: result(), stopReason }, meter);
+    conversation.messages.push(results.message);
+    told = results.told;
+    const limit = limitReached(config, meter, turn >= maxTurns ? maxTurns : undefined);
+    if (limit === undefined) continue;
+    if (result() !== undefined) return replyOf({ text, result: result(), stopReason: 'max-turns' }, meter);
+    return { kind: 'suspend', cause: 'limit', reason: `${request.role}: ${limit}`, text, usage: meter.total };
+  }
+}
+
+/** Asks, and asks again while that may help; each answer that broke off is a turn of its own in the trace. */
+async function ask(talk: Talk, told: string, request: AgentRequest): Promise<ModelAnswer> {
+  const { config, opened, system, conversation, box, onSign } = talk;
+  const { signal } = request;
+  let isOpen = false;
+  const open = (input: string): void => {
+    if (!isOpen) request.emit({ kind: 'turn-start', input });
+    isOpen = true;
+  };
+  open(told);
+  let hasArrived = false;
+  const attempt = async (): Promise<ModelAnswer> => {
+    open('');
+    hasArrived = false;
+    const question = {
+      model: opened.model,
+      system,
+      messages: fitMessages(conversation.messages, config.maxContextCharacters ?? DEFAULT_CONTEXT_CHARACTERS),
+      tools: box.tools,
+      settings: config,
+    };
+    const arrived = (): void => void (hasArrived = true);
+    try {
+      return await askModel(
+        question,
+        {
+          onText: (text) => (arrived(), request.emit({ kind: 'text', text: opened.redact(text) })),
+          onThought: (text) => (arrived(), request.emit({ kind: 'thought', text: opened.redact(text) })),
+          onSign: () => (arrived(), onSign()),
+        },
+        signal,
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ModelUnavailable) throw error;
+      const where = { baseUrl: config.baseUrl, model: config.model, apiKeyEnv: config.apiKeyEnv };
+      throw modelFailure(error, where, opened.redact, Date.now());
+    }
+  };
+  return withRetries(attempt, config.retry ?? {}, signal, () => {
+    // A refusal is an answer: the server is there.
+    onSign();
+    if (hasArrived) request.emit({ kind: 'turn-end' });
+    isOpen = !hasArrived;
+  });
+}
+
+async function callTools(
+  { box }: Talk,
+  { calls }: ModelAnswer,
+  signal: AbortSignal,
+): Promise<{ message: ModelMessage; told: string }> {
+  const told: string[] = [];
+  const content: Extract<ModelMessage, { role: 'tool' }>['content'] = [];
+  for (const call of calls) {
+    const { text, isError } = await box.call(call, signal);
+    told.push(text);
+    const output = { type: isError ? ('error-text' as const) : ('text' as const), value: text };
+    content.push({ type: 'tool-result', toolCallId: call.id, toolName: call.name, output });
+  }
+  return { message: { role: 'tool', content }, told: told.join('\n\n') };
+}
+
+function limitReached(config: LlmConfig, meter: UsageMeter, maxTurns: number | undefined): string | undefined {
+  const { maxCostUsd } = config;
+  if (maxTurns !== undefined) return `the limit of ${maxTurns} turns of the model is reached`;
+  if (maxCostUsd === undefined || (meter.total.costUsd ?? 0) < maxCostUsd) return undefined;
+  return `the limit of ${maxCostUsd} US dollars for a turn is reached`;
+}
+
+function replyOf(
+  { text, result, stopReason }: { text: string; result: JsonObject | undefined; stopReason: string },
+  meter: UsageMeter,
+): AgentReply {
+  const usage = meter.total;
+  if (stopReason === 'content-filter') {
+    return { kind: 'suspend', cause: 'agent', reason: 'the model refused to answer (content filter)', text, usage };
+  }
+  if (stopReason === 'length' && result === undefined) {
+    const reason =
+      "the answer was cut off at the limit of output tokens; say it more briefly, or raise 'maxOutputTokens'";
+    return { kind: 'failed-attempt', reason, text, usage };
+  }
+  if (result === undefined) return { kind: 'reply', text, usage, stopReason };
+  // Who reported a result may have written front matter as well; the text is what comes after it.
+  const split = splitFrontMatter(text);
+  return { kind: 'reply', text: split.kind === 'missing' ? text : split.body, meta: result, usage, stopReason };
+}

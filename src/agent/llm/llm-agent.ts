@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../json.ts';
+import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
+import { RESULT_TOOL } from '../extract/result-tool.ts';
+import { Conversations } from './conversation.ts';
+import { converse } from './converse.ts';
+import { llmConfigSchema } from './llm-config.ts';
+import type { LlmConfig } from './llm-config.ts';
+import { openModel } from './open-model.ts';
+import { openToolBox } from './open-tool-box.ts';
+import { UsageMeter } from './usage-meter.ts';
+
+/** Signs of life without a word of their own are told no more often than this. */
+const SIGN_MS = 500;
+
+/** `builtin:llm`: a model behind an OpenAI-compatible server, which works with tools until it is done. */
+export const packageDescriptor: PackageDescriptor = {
+  name: 'builtin:llm',
+  version: '1.0.0',
+  capabilities: ['streaming', 'tools', 'mcp', 'usage', 'structured-result'],
+  configSchema: llmConfigSchema,
+};
+
+/**
+ * Makes an agent that talks with a model.
+ *
+ * It has no sessions that outlive it: a role that is visited again is told the whole context. The tries of one turn are one
+ * conversation.
+ * @param config has been checked against `packageDescriptor.configSchema`
+ */
+export function createAgent(config: JsonObject): Agent {
+  // The schema that config was checked against describes this very type.
+  const checked = config as LlmConfig;
+  const conversations = new Conversations();
+  return { run: (request) => runTurn(checked, conversations, request) };
+}
+
+async function runTurn(config: LlmConfig, conversations: Conversations, request: AgentRequest): Promise<AgentReply> {
+  request.signal.throwIfAborted();
+  const opened = await openModel(config, request.env);
+  const meter = new UsageMeter(config.price);
+  const onSign = throttled(() => request.emit({ kind: 'usage', usage: meter.total }));
+  let result: JsonObject | undefined;
+  const { box, close } = await openToolBox(config, request, {
+    redact: opened.redact,
+    onResult: (meta) => void (result = meta),
+    onSign,
+  });
+  try {
+    const { conversation, input } = conversations.open(request);
+    const talk = { config, opened, conversation, box, meter, onSign };
+    const system = instruction(box.tools.some(({ name }) => name === RESULT_TOOL));
+    return await converse({ ...talk, system, result: () => result }, input, request);
+  } finally {
+    await close();
+  }
+}
+
+function instruction(hasResultTool: boolean): string {
+  const work =
+    'You do your work by calling tools. Their paths start at the working folder, and nothing outside of it can be touched. ' +
+    'A tool that fails says why: correct the call, or go another way.';
+  const end = `When you are done, call ${RESULT_TOOL} with the fields that the instructions ask for as front matter, and then write your text without front matter. A reply that begins with the front matter itself will do as well.`;
+  return hasResultTool ? `${work}\n\n${end}` : work;
+}
+
+function throttled(tell: () => void): () => void {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs < SIGN_MS) return;
+    lastMs = nowMs;
+    tell();
+  };
+}

@@ -1,0 +1,98 @@
+import { AgentBroken } from '../agent-errors.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** The model could not be asked, or did not answer to the end; asking again may help. */
+export class ModelUnavailable extends Error {
+  /** How long the server asks to be left alone; `undefined` where it does not say. */
+  readonly retryAfterMs: number | undefined;
+  /** True where asking again within this turn cannot help, but another day can. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, facts: { retryAfterMs?: number | undefined; isFinal?: boolean; cause?: unknown }) {
+    super(message, { cause: facts.cause });
+    this.retryAfterMs = facts.retryAfterMs;
+    this.isFinal = facts.isFinal ?? false;
+  }
+}
+
+/** The server sends more than any answer has. Asking again would only cost as much again. */
+export class AnswerTooLarge extends Error {}
+
+/** What is known of an error of the AI SDK that came of a request (`APICallError`). */
+type CallError = {
+  message: string;
+  statusCode?: number;
+  responseHeaders?: Record<string, string>;
+  responseBody?: string;
+};
+
+/**
+ * Sorts what went wrong with a request: what may pass ({@link ModelUnavailable}), and what only a person can put right.
+ *
+ * @param redact takes the key out of a text: some servers quote it
+ * @param nowMs what dates in headers are counted from
+ */
+export function modelFailure(
+  cause: unknown,
+  where: { baseUrl: string; model: string; apiKeyEnv: string | undefined },
+  redact: (text: string) => string,
+  nowMs: number,
+): Error {
+  const { statusCode, responseHeaders = {}, responseBody = '', message } = asCallError(cause);
+  const detail = redact(message).trim().slice(0, 1000);
+  // An answer that began well and broke off has a status as well.
+  if (statusCode === undefined || statusCode < 400) {
+    const facts = { isFinal: isTooLarge(cause), cause: redacted(cause, redact) };
+    return new ModelUnavailable(`${where.baseUrl} gave no whole answer: ${detail}`, facts);
+  }
+  const said = `${where.baseUrl} answered ${statusCode}: ${detail}`;
+  if (statusCode === 401 || statusCode === 403) {
+    return new AgentBroken(`the key for '${where.model}' is not accepted: ${said}`, {
+      hint:
+        where.apiKeyEnv === undefined
+          ? "name the variable that holds the key as 'apiKeyEnv' of the agent in .uwf/config.yaml"
+          : `set ${where.apiKeyEnv} to a key that the server knows`,
+    });
+  }
+  const isOverQuota = statusCode === 429 && /insufficient_quota|billing/iu.test(responseBody);
+  if (statusCode === 408 || statusCode === 409 || statusCode === 429 || statusCode >= 500) {
+    return new ModelUnavailable(said, { retryAfterMs: retryAfterMs(responseHeaders, nowMs), isFinal: isOverQuota });
+  }
+  if (/context.?length|maximum context|too many tokens/iu.test(`${message} ${responseBody}`)) {
+    return new ModelUnavailable(`the conversation is too long for '${where.model}': ${detail}`, { isFinal: true });
+  }
+  return new AgentBroken(`the request to '${where.model}' was refused: ${said}`, {
+    hint: "look at 'baseUrl' and 'model' of the agent in .uwf/config.yaml",
+  });
+}
+
+function isTooLarge(error: unknown): boolean {
+  if (error instanceof AnswerTooLarge) return true;
+  return error instanceof Error && error.cause !== undefined && isTooLarge(error.cause);
+}
+
+function asCallError(error: unknown): CallError {
+  if (typeof error !== 'object' || error === null) return { message: String(error) };
+  const found: Partial<Record<keyof CallError, unknown>> = error;
+  const { message, statusCode, responseHeaders, responseBody } = found;
+  return {
+    message: describe(error, message),
+    ...(typeof statusCode === 'number' && { statusCode }),
+    // The SDK's own type, where the property is there at all.
+    ...(typeof responseHeaders === 'object' && { responseHeaders: responseHeaders as Record<string, string> }),
+    ...(typeof responseBody === 'string' && { responseBody }),
+  };
+}
+
+/** An error's message with those of its causes: `fetch failed` alone says nothing. */
+function describe(error: object, message: unknown): string {
+  const cause: unknown = 'cause' in error ? error.cause : undefined;
+  const own = typeof message === 'string' ? message : JSON.stringify(error);
+  const why = cause instanceof Error ? cause.message || ((cause as NodeJS.ErrnoException).code ?? '') : '';
+  return why === '' || own.includes(why) ? own : `${own} (${why})`;
+}
+
+/** An error as the cause of another: with its message only, since the SDK's carry the whole request. */
+function redacted(error: unknown, redact: (text: string) => string): Error {
+  return new Error(redact(error instanceof Error ? error.message : String(error)));
+}

@@ -1,0 +1,64 @@
+import type { LanguageModel } from 'ai';
+
+import { AgentBroken } from '../agent-errors.ts';
+import type { LlmConfig } from './llm-config.ts';
+import { AnswerTooLarge } from './model-failure.ts';
+
+/** Of one answer as it comes over the wire; a server that sends more is cut off. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+
+/** A model that can be asked, and what keeps its key to itself. */
+export type OpenModel = {
+  model: LanguageModel;
+  /** Takes the key out of a text. */
+  redact: (text: string) => string;
+};
+
+/**
+ * Opens the model that a configuration names. Nothing is sent yet.
+ * @param env where the key is looked for, under the name that the configuration gives
+ * @throws {AgentBroken} if there is no key under that name
+ */
+export async function openModel(config: LlmConfig, env: Readonly<Record<string, string>>): Promise<OpenModel> {
+  const { baseUrl, apiKeyEnv, apiKeyHeader, headers = {} } = config;
+  const key = apiKeyEnv === undefined ? undefined : env[apiKeyEnv];
+  if (apiKeyEnv !== undefined && !key) {
+    throw new AgentBroken(
+      `the environment variable ${apiKeyEnv}, which is to hold the key for ${baseUrl}, is not set`,
+      {
+        hint: `set it before uwf runs: export ${apiKeyEnv}=…`,
+      },
+    );
+  }
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  const provider = createOpenAICompatible({
+    name: 'llm',
+    baseURL: baseUrl,
+    includeUsage: true,
+    fetch: boundedFetch,
+    headers: { ...headers, ...(key && apiKeyHeader !== undefined && { [apiKeyHeader]: key }) },
+    ...(key && apiKeyHeader === undefined && { apiKey: key }),
+  });
+  return {
+    model: provider(config.model),
+    redact: (text) => (key ? text.replaceAll(key, '[key]') : text),
+  };
+}
+
+/** `fetch` that ends an answer which does not end by itself. */
+async function boundedFetch(input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (response.body === null) return response;
+  let bytes = 0;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.byteLength;
+        if (bytes <= MAX_RESPONSE_BYTES) controller.enqueue(chunk);
+        else controller.error(new AnswerTooLarge(`the answer has more than ${MAX_RESPONSE_BYTES} bytes`));
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(bounded, { status, statusText, headers });
+}

@@ -1,0 +1,70 @@
+import type { JsonObject } from '../../json.ts';
+import { AgentBroken } from '../agent-errors.ts';
+import { WorkingFolderMissing } from '../command/start-program.ts';
+import type { AgentRequest } from '../contract.ts';
+import type { LlmConfig } from './llm-config.ts';
+import { ToolBox } from './tool-box.ts';
+import { commandTool } from './tools/command-tool.ts';
+import { fileTools } from './tools/file-tools.ts';
+import { listTool } from './tools/list-tool.ts';
+import { resultTool } from './tools/result-tool.ts';
+import { searchTool } from './tools/search-tool.ts';
+import { threadTools } from './tools/thread-tools.ts';
+import type { McpTools } from './tools/mcp-tools.ts';
+import type { Tool } from './tools/tool.ts';
+import { WorkFolder } from './tools/work-folder.ts';
+
+const DEFAULT_RESULT_CHARACTERS = 30_000;
+
+/** What the tools of a turn are told, and tell. */
+export type ToolEvents = {
+  redact: (text: string) => string;
+  onResult: (meta: JsonObject) => void;
+  onSign: () => void;
+};
+
+/**
+ * Puts the tools of a turn together: those of uwf, and those of the MCP servers that the configuration names, which run
+ * until `close`.
+ * @throws {AgentBroken} if an MCP server does not answer, or `tools` names one that is not there
+ * @throws {WorkingFolderMissing} if there is no folder to work in
+ */
+export async function openToolBox(
+  config: LlmConfig,
+  request: AgentRequest,
+  { redact, onResult, onSign }: ToolEvents,
+): Promise<{ box: ToolBox; close: () => Promise<void> }> {
+  const folder = await WorkFolder.open(request.cwd).catch((error: unknown) => {
+    throw new WorkingFolderMissing(request.cwd, error);
+  });
+  const maxCharacters = config.maxToolResultCharacters ?? DEFAULT_RESULT_CHARACTERS;
+  const own: Tool[] = [
+    ...fileTools(folder),
+    listTool(folder),
+    searchTool(folder),
+    commandTool(folder, request, config.runCommand ?? {}, { onOutput: onSign, maxCharacters }),
+    ...threadTools(request),
+  ];
+  const servers = await connectServers(config, request);
+  const offered = [...own, ...servers.tools];
+  const unknown = config.tools?.find((name) => offered.every((tool) => tool.name !== name));
+  if (unknown !== undefined) {
+    await servers.close();
+    throw new AgentBroken(`'tools' names '${unknown}', which there is not`, {
+      hint: `there is ${offered.map(({ name }) => name).join(', ')}`,
+    });
+  }
+  const wanted = offered.filter(({ name }) => config.tools?.includes(name) ?? true);
+  // The result can always be reported: it touches nothing.
+  const tools = [...wanted, resultTool(request.outputSchema, onResult)];
+  return {
+    box: new ToolBox(tools, { emit: (event) => request.emit(event), redact, maxCharacters }),
+    close: servers.close,
+  };
+}
+
+async function connectServers({ mcpServers }: LlmConfig, request: AgentRequest): Promise<McpTools> {
+  if (mcpServers === undefined) return { tools: [], close: () => Promise.resolve() };
+  const { connectMcpServers } = await import('./tools/mcp-tools.ts');
+  return connectMcpServers(mcpServers, request);
+}

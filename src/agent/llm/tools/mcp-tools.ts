@@ -1,0 +1,149 @@
+import type { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+
+import { isJsonObject } from '../../../json.ts';
+import type { JsonObject } from '../../../json.ts';
+import { AgentBroken } from '../../agent-errors.ts';
+import { startProgram } from '../../command/start-program.ts';
+import type { AgentRequest } from '../../contract.ts';
+import { McpStreamTransport } from '../../mcp-stream-transport.ts';
+import { endProcessGroup } from '../../process-group.ts';
+import { scrubbedEnvironment } from '../../scrubbed-environment.ts';
+import type { McpServerConfig } from '../llm-config.ts';
+import { ToolFailure } from './tool.ts';
+import type { Tool } from './tool.ts';
+
+const CONNECT_MS = 30_000;
+const CALL_MS = 600_000;
+const GRACE_MS = 2000;
+
+/** The tools of the servers that a configuration names, and how to let go of those servers. */
+export type McpTools = { tools: Tool[]; close: () => Promise<void> };
+
+/**
+ * Connects to servers of the Model Context Protocol and offers their tools under `server__tool`.
+ * @throws {AgentBroken} if one does not answer
+ */
+export async function connectMcpServers(
+  servers: Readonly<Record<string, McpServerConfig>>,
+  request: Pick<AgentRequest, 'cwd' | 'env' | 'emit' | 'signal'>,
+): Promise<McpTools> {
+  const connections: Connection[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(connections.map((connection) => connection.close()));
+  };
+  try {
+    const tools: Tool[] = [];
+    for (const [name, config] of Object.entries(servers)) {
+      const connection = await connect(name, config, request);
+      connections.push(connection);
+      tools.push(...(await toolsOf(name, connection.client, request.signal)));
+    }
+    return { tools, close };
+  } catch (error) {
+    await close();
+    if (request.signal.aborted) throw request.signal.reason;
+    throw error;
+  }
+}
+
+type Connection = { client: McpClient; close: () => Promise<void> };
+
+async function connect(
+  name: string,
+  config: McpServerConfig,
+  request: Pick<AgentRequest, 'cwd' | 'env' | 'emit' | 'signal'>,
+): Promise<Connection> {
+  const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+  const client = new Client({ name: 'uwf', version: '1' });
+  const { transport, end } = await open(config, request);
+  const close = async (): Promise<void> => {
+    await client.close().catch(() => {});
+    await end();
+  };
+  try {
+    await client.connect(transport, { timeout: CONNECT_MS, signal: request.signal });
+  } catch (cause) {
+    await close();
+    request.signal.throwIfAborted();
+    throw new AgentBroken(`the MCP server '${name}' does not answer: ${messageOf(cause)}`, {
+      hint: `correct 'mcpServers.${name}' of the agent in .uwf/config.yaml`,
+      cause,
+    });
+  }
+  return { client, close };
+}
+
+async function open(
+  config: McpServerConfig,
+  { cwd, env, emit }: Pick<AgentRequest, 'cwd' | 'env' | 'emit'>,
+): Promise<{ transport: Transport; end: () => Promise<void> }> {
+  if ('url' in config) {
+    const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
+    const requestInit = { headers: config.headers ?? {} };
+    const transport = new StreamableHTTPClientTransport(new URL(config.url), { requestInit });
+    return { transport, end: () => Promise.resolve() };
+  }
+  const { deserializeMessage } = await import('@modelcontextprotocol/sdk/shared/stdio.js');
+  const { child, pgid } = await startProgram({
+    argv: [config.command, ...(config.args ?? [])],
+    cwd,
+    env: { ...scrubbedEnvironment(env), ...config.env },
+  });
+  emit({ kind: 'process-group', pgid });
+  child.stdin.on('error', () => {});
+  child.stderr.resume();
+  const write = (text: string): boolean => child.stdin.write(text);
+  const transport = new McpStreamTransport(
+    { incoming: child.stdout, write, close: () => child.stdin.end() },
+    deserializeMessage,
+  );
+  return {
+    transport,
+    async end() {
+      await endProcessGroup(pgid, GRACE_MS);
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+    },
+  };
+}
+
+async function toolsOf(server: string, client: McpClient, signal: AbortSignal): Promise<Tool[]> {
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: CONNECT_MS, signal });
+    for (const { name, description, inputSchema } of page.tools) {
+      tools.push({
+        name: `${server}__${name}`.slice(0, 64),
+        description: description ?? '',
+        // A schema that came as JSON is JSON.
+        inputSchema: inputSchema as JsonObject,
+        run: (input, signal) => callTool(client, name, input, signal),
+      });
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return tools;
+}
+
+async function callTool(client: McpClient, name: string, input: JsonObject, signal: AbortSignal): Promise<string> {
+  const result = await client.callTool({ name, arguments: input }, undefined, {
+    signal,
+    timeout: CALL_MS,
+    maxTotalTimeout: CALL_MS,
+  });
+  const parts = Array.isArray(result.content) ? result.content : [];
+  const text = parts.map(partText).join('\n');
+  if (result.isError === true) throw new ToolFailure(text);
+  return text === '' && result.structuredContent !== undefined ? JSON.stringify(result.structuredContent) : text;
+}
+
+function partText(part: unknown): string {
+  if (!isJsonObject(part)) return '';
+  if (typeof part['text'] === 'string') return part['text'];
+  return `[${JSON.stringify(part['type'])}, which is not shown here]`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

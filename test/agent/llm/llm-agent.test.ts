@@ -1,0 +1,307 @@
+import { describe, expect, test } from 'vitest';
+
+import type { AgentEvent, AgentReply } from '../../../src/agent/contract.ts';
+import { createAgent } from '../../../src/agent/llm/llm-agent.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { agentRequest } from '../../helpers/agent-request.ts';
+import type { ObservedRequest } from '../../helpers/agent-request.ts';
+import { startModelServer } from '../../helpers/model-server.ts';
+import type { ModelServer, ScriptedAnswer, ScriptedCall } from '../../helpers/model-server.ts';
+
+const schema: JsonObject = {
+  type: 'object',
+  properties: { $status: { const: 'done' }, count: { type: 'integer' } },
+  required: ['$status', 'count'],
+};
+const report: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done', count: 2 } } };
+const quick = { baseDelayMs: 1, maxDelayMs: 5 };
+
+type Turn = { reply: AgentReply; request: ObservedRequest; server: ModelServer };
+
+async function runTurn(
+  script: Parameters<typeof startModelServer>[0],
+  config: JsonObject = {},
+  changes: Parameters<typeof agentRequest>[0] = {},
+): Promise<Turn> {
+  const server = await startModelServer(script);
+  const agent = createAgent({ baseUrl: server.url, model: 'scripted', retry: quick, ...config });
+  const request = agentRequest({ outputSchema: schema, ...changes });
+  return { reply: await agent.run(request), request, server };
+}
+
+function kindsOf({ events }: ObservedRequest): AgentEvent['kind'][] {
+  return events.map(({ kind }) => kind).filter((kind, index, all) => kind !== all[index - 1]);
+}
+
+function resultsIn({ events }: ObservedRequest): (AgentEvent & { kind: 'tool-result' })[] {
+  return events.filter((event) => event.kind === 'tool-result');
+}
+
+/** Runs one call of a tool and gives what the model was told of it. */
+async function call(name: string, input: JsonObject | string, config: JsonObject = {}, changes = {}): Promise<string> {
+  const { request } = await runTurn([{ calls: [{ name, arguments: input }] }, { text: 'ok' }], config, changes);
+  return resultsIn(request)[0]!.result;
+}
+
+describe('a turn', () => {
+  test('a result reported by the tool is the meta, and the last text the reply', async () => {
+    const script: ScriptedAnswer[] = [{ thought: 'Let me see.', calls: [report] }, { text: 'Two of **them**.' }];
+    const { reply, request, server } = await runTurn(script);
+    expect(reply).toEqual({
+      kind: 'reply',
+      text: 'Two of **them**.',
+      meta: { $status: 'done', count: 2 },
+      usage: { inputTokens: 20, outputTokens: 10, turns: 2 },
+      stopReason: 'stop',
+    });
+    expect(kindsOf(request).join(' ')).toBe(
+      'turn-start thought usage tool-call tool-result turn-end usage turn-start text turn-end usage',
+    );
+    expect(server.requests[0]!.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    expect(server.requests[0]!.messages[1]!.content).toBe('Do the work.\n');
+    expect(server.requests[1]!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+  });
+
+  test('front matter is left for the engine where no result was reported', async () => {
+    const text = '---\n$status: done\ncount: 1\n---\nOne.';
+    expect((await runTurn([{ text }])).reply).toEqual({
+      kind: 'reply',
+      text,
+      usage: { inputTokens: 10, outputTokens: 5, turns: 1 },
+      stopReason: 'stop',
+    });
+  });
+
+  test('front matter beside a reported result does not get into the text', async () => {
+    const { reply } = await runTurn([{ calls: [report] }, { text: '---\n$status: done\ncount: 3\n---\nTwo.' }]);
+    expect(reply).toMatchObject({ text: 'Two.', meta: { count: 2 } });
+  });
+
+  test('the text arrives as it is streamed', async () => {
+    const { request } = await runTurn([{ text: 'Twenty characters!!!' }]);
+    const pieces = request.events.filter((event) => event.kind === 'text').map((event) => event.text);
+    expect(pieces).toEqual(['Twenty c', 'haracter', 's!!!']);
+  });
+
+  test('a result that its schema refuses is answered with the reasons', async () => {
+    const wrong: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done', count: 'two' } } };
+    const { reply, request } = await runTurn([{ calls: [wrong] }, { calls: [report] }, { text: 'Two.' }]);
+    expect(resultsIn(request)[0]).toMatchObject({ result: 'meta.count must be integer', isError: true });
+    expect(reply).toMatchObject({ meta: { count: 2 } });
+  });
+
+  test('a result without its wrapping is a result', async () => {
+    const bare: ScriptedCall = { name: 'report_result', arguments: { $status: 'done', count: 7 } };
+    expect((await runTurn([{ calls: [bare] }, { text: 'Seven.' }])).reply).toMatchObject({ meta: { count: 7 } });
+  });
+
+  test('a further try goes on in the same conversation, and is told the corrections alone', async () => {
+    const server = await startModelServer([{ text: 'What?' }, { calls: [report] }, { text: 'Two.' }]);
+    const agent = createAgent({ baseUrl: server.url, model: 'scripted' });
+    const first = agentRequest({ outputSchema: schema });
+    await agent.run(first);
+    await agent.run({ ...first, attempt: 1, prompt: `${first.prompt}\n# Not accepted\n` });
+    const roles = server.requests[1]!.messages.map(({ role, content }) => [role, content]).slice(1);
+    expect(roles).toEqual([
+      ['user', 'Do the work.\n'],
+      ['assistant', 'What?'],
+      ['user', '# Not accepted\n'],
+    ]);
+  });
+
+  test('settings, headers and the key reach the server, and the key nothing else', async () => {
+    const env = { PATH: process.env['PATH'] ?? '', LLM_KEY: 'sk-very-secret' };
+    const { reply, request, server } = await runTurn(
+      [
+        { calls: [{ name: 'write_file', arguments: { path: 'a', content: 'sk-very-secret' } }] },
+        { calls: [{ name: 'read_file', arguments: { path: 'a' } }] },
+        { text: 'It is sk-very-secret.' },
+      ],
+      { apiKeyEnv: 'LLM_KEY', temperature: 0.5, maxOutputTokens: 100, headers: { 'x-team': 'a' } },
+      { env },
+    );
+    const { headers, body, path } = server.requests[0]!;
+    expect(headers).toMatchObject({ authorization: 'Bearer sk-very-secret', 'x-team': 'a' });
+    expect(body).toMatchObject({ model: 'scripted', temperature: 0.5, max_tokens: 100, stream: true });
+    expect(path).toBe('/v1/chat/completions');
+    const told = JSON.stringify(resultsIn(request)) + JSON.stringify(server.requests[2]!.messages.at(-1));
+    expect(told).toContain('[key]');
+    expect(told).not.toContain('sk-very-secret');
+    expect(reply).toHaveProperty('kind', 'reply');
+  });
+
+  test('a missing key is said before anything is sent', async () => {
+    await expect(runTurn([{ text: 'x' }], { apiKeyEnv: 'LLM_KEY' })).rejects.toMatchObject({
+      code: 'agent-broken',
+      message: expect.stringContaining('LLM_KEY'),
+    });
+  });
+});
+
+describe('a server in trouble', () => {
+  test('a 429 is waited for as long as it asks, in seconds', async () => {
+    const script = [{ status: 429, headers: { 'retry-after': '1' } }, { text: 'Done.' }];
+    const { reply, server } = await runTurn(script);
+    expect(reply).toMatchObject({ kind: 'reply', text: 'Done.' });
+    expect(server.requests[1]!.atMs - server.requests[0]!.atMs).toBeGreaterThan(950);
+  });
+
+  test('a 503 is waited for until the date it names', async () => {
+    const date = new Date(Math.ceil(Date.now() / 1000) * 1000 + 1000).toUTCString();
+    const { server } = await runTurn([{ status: 503, headers: { 'retry-after': date } }, { text: 'Done.' }]);
+    expect(server.requests[1]!.atMs - server.requests[0]!.atMs).toBeGreaterThan(900);
+  });
+
+  test('a server that asks for more time than is waited for suspends, saying so', async () => {
+    const { reply, server } = await runTurn([{ status: 429, headers: { 'retry-after': '7200' } }]);
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining('429') });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([500, 502, 503, 529])(
+    'a %i is asked again, a bounded number of times, and then suspends',
+    async (status) => {
+      const { reply, server } = await runTurn([{ status }], { retry: { ...quick, maxRetries: 2 } });
+      expect(server.requests).toHaveLength(3);
+      expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining(String(status)) });
+    },
+  );
+
+  test('a stream that is cut in the middle is asked for again, in a turn of its own', async () => {
+    const { reply, request, server } = await runTurn([{ cutAfter: 'Half an ans' }, { text: 'A whole answer.' }]);
+    expect(reply).toMatchObject({ text: 'A whole answer.', usage: { turns: 1 } });
+    expect(kindsOf(request)).toEqual([
+      'turn-start',
+      'text',
+      'usage',
+      'turn-end',
+      'turn-start',
+      'text',
+      'turn-end',
+      'usage',
+    ]);
+    expect(server.requests[1]!.messages).toEqual(server.requests[0]!.messages);
+  });
+
+  test('a server that says nothing is asked again after requestTimeoutMs', async () => {
+    const { reply, server } = await runTurn([{ silent: true }, { text: 'Done.' }], { requestTimeoutMs: 100 });
+    expect(reply).toMatchObject({ text: 'Done.' });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('a pause before the next request ends when the turn is aborted', async () => {
+    const server = await startModelServer([{ status: 429, headers: { 'retry-after': '300' } }]);
+    const controller = new AbortController();
+    const agent = createAgent({ baseUrl: server.url, model: 'scripted' });
+    const turn = agent.run(agentRequest({ signal: controller.signal }));
+    const reason = new Error('enough');
+    setTimeout(() => controller.abort(reason), 200);
+    await expect(turn).rejects.toBe(reason);
+  });
+
+  test('nobody at the address suspends with the reason', async () => {
+    const agent = createAgent({ baseUrl: 'http://127.0.0.1:9/v1', model: 'm', retry: { maxRetries: 0 } });
+    expect(await agent.run(agentRequest())).toMatchObject({
+      kind: 'suspend',
+      reason: expect.stringMatching(/127\.0\.0\.1:9/),
+    });
+  });
+
+  test('a key that is not accepted is the agent’s fault, and is not quoted', async () => {
+    const body = JSON.stringify({ error: { message: 'Incorrect API key provided: sk-secret' } });
+    const turn = runTurn([{ status: 401, body }], { apiKeyEnv: 'K' }, { env: { K: 'sk-secret' } });
+    await expect(turn).rejects.toMatchObject({
+      code: 'agent-broken',
+      kind: 'agent',
+      message: expect.stringContaining('[key]'),
+    });
+    await expect(turn).rejects.not.toHaveProperty('cause');
+  });
+
+  test('a request that the server refuses is not sent again', async () => {
+    const server = await startModelServer([{ status: 404, body: '{"error":{"message":"no model m"}}' }]);
+    const agent = createAgent({ baseUrl: server.url, model: 'm' });
+    await expect(agent.run(agentRequest())).rejects.toMatchObject({
+      code: 'agent-broken',
+      message: expect.stringContaining('no model m'),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each(['events', 'line'] as const)('a flood of one %s after the other is cut off', async (floodWith) => {
+    const { reply, server } = await runTurn([{ floodWith }, { text: 'x' }]);
+    expect(reply).toMatchObject({ kind: 'suspend', reason: expect.stringContaining('67108864 bytes') });
+    expect(server.flooded()).toBeLessThan(200 * 1024 * 1024);
+  });
+});
+
+describe('calls that the model gets wrong', () => {
+  test('arguments that are no JSON are answered with what is wrong, and can be corrected', async () => {
+    const { reply, request, server } = await runTurn([
+      { calls: [{ name: 'report_result', arguments: '{"result": {"$status": "done", ' }] },
+      { calls: [report] },
+      { text: 'Two.' },
+    ]);
+    expect(resultsIn(request)[0]).toMatchObject({ isError: true, result: expect.stringContaining('cannot be read') });
+    expect(server.requests[1]!.messages.at(-1)).toMatchObject({ role: 'tool' });
+    expect(reply).toMatchObject({ kind: 'reply', meta: { count: 2 } });
+  });
+
+  test('a tool that there is not is answered with those that there are', async () => {
+    expect(await call('delete_everything', {})).toMatch(
+      /no tool 'delete_everything'; there is read_file, .*report_result/,
+    );
+  });
+
+  test('arguments that do not fit are answered with the reasons', async () => {
+    expect(await call('read_file', { file: 'a' })).toBe(
+      "arguments must have the property 'path'\narguments must not have the property 'file'",
+    );
+  });
+});
+
+describe('limits', () => {
+  const busy: ScriptedAnswer = { calls: [{ name: 'list', arguments: {} }], text: 'Looking.' };
+
+  test('at the limit of turns the thread suspends', async () => {
+    const { reply, server } = await runTurn([busy], { maxTurns: 3 });
+    expect(reply).toMatchObject({
+      kind: 'suspend',
+      cause: 'limit',
+      reason: expect.stringContaining('3 turns'),
+      text: 'Looking.',
+    });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('at the limit of cost the thread suspends', async () => {
+    const price = { inputPerMTok: 100_000, outputPerMTok: 0 };
+    const { reply, server } = await runTurn([busy], { maxCostUsd: 1.5, price });
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'limit', usage: { turns: 2, costUsd: 2 } });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('an answer that was cut off at its limit is no reply', async () => {
+    const { reply } = await runTurn([{ text: 'A long', finishReason: 'length' }]);
+    expect(reply).toMatchObject({ kind: 'failed-attempt', text: 'A long' });
+  });
+
+  test('a model that refuses suspends', async () => {
+    const { reply } = await runTurn([{ text: 'I cannot', finishReason: 'content_filter' }]);
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining('refused') });
+  });
+
+  test('a long result is told by its beginning and its end', async () => {
+    const content = `first\n${'x'.repeat(5000)}\nlast`;
+    const write: ScriptedAnswer = { calls: [{ name: 'write_file', arguments: { path: 'a', content } }] };
+    const read: ScriptedAnswer = { calls: [{ name: 'read_file', arguments: { path: 'a' } }] };
+    const { request } = await runTurn([write, read, { text: 'ok' }], { maxToolResultCharacters: 200 });
+    const told = resultsIn(request)[1]!.result;
+    expect(told).toMatch(/^first\nx{94}\n\[… 4811 characters were left out here …\]\nx{95}\nlast$/);
+  });
+
+  test('only the tools that the configuration names are offered, and the result', async () => {
+    const { server } = await runTurn([{ text: 'ok' }], { tools: ['list'] });
+    expect(server.requests[0]!.tools.map(({ name }) => name)).toEqual(['list', 'report_result']);
+  });
+});
