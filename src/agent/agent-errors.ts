@@ -11,6 +11,17 @@ export class AgentMissing extends UwfError {
   }
 }
 
+/** The agent is there, and does nothing before somebody has logged in with it. */
+export class AgentNotAuthorized extends UwfError {
+  /** The agent's program, or the server that it talks to. */
+  readonly subject: string;
+
+  constructor(message: string, facts: { subject: string; hint: string; cause?: unknown }) {
+    super(message, { code: 'agent-not-authorized', kind: 'agent', hint: facts.hint, cause: facts.cause });
+    this.subject = facts.subject;
+  }
+}
+
 /** An agent's `config` does not satisfy its package's `configSchema`. Raised before anything runs. */
 export class AgentConfigInvalid extends UwfError {
   /** The agent's name in the configuration. */

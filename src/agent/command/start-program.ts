@@ -15,6 +15,8 @@ export type ProgramStart = {
   argv: readonly [string, ...string[]];
   cwd: string;
   env: Readonly<Record<string, string>>;
+  /** What `argv` is called in the agent's configuration, where it has another name. */
+  argvKey?: string;
 };
 
 /** The folder that an agent is to work in is not there. */
@@ -55,7 +57,10 @@ export async function startProgram(start: ProgramStart): Promise<StartedProgram>
   }
 }
 
-async function startError(cause: unknown, { argv: [program], cwd, env }: ProgramStart): Promise<UwfError> {
+async function startError(
+  cause: unknown,
+  { argv: [program], cwd, env, argvKey = 'argv' }: ProgramStart,
+): Promise<UwfError> {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     // The system says the same of a program and of a folder that is not there.
@@ -67,19 +72,19 @@ async function startError(cause: unknown, { argv: [program], cwd, env }: Program
     const where = program.includes('/') ? `relative paths start at ${cwd}` : `PATH is ${env['PATH'] ?? 'not set'}`;
     return new AgentMissing(`the program '${program}' was not found`, {
       subject: program,
-      hint: `install it, or correct 'argv' of the agent in .uwf/config.yaml; ${where}`,
+      hint: `install it, or correct '${argvKey}' of the agent in .uwf/config.yaml; ${where}`,
       cause,
     });
   }
   if (code === 'EACCES' || code === 'ENOEXEC') {
     return new AgentMissing(`the program '${program}' may not be executed`, {
       subject: program,
-      hint: `make it executable (chmod +x), or correct 'argv' of the agent in .uwf/config.yaml`,
+      hint: `make it executable (chmod +x), or correct '${argvKey}' of the agent in .uwf/config.yaml`,
       cause,
     });
   }
   return new AgentBroken(`the program '${program}' could not be started: ${messageOf(cause)}`, {
-    hint: "correct 'argv' or 'env' of the agent in .uwf/config.yaml",
+    hint: `correct '${argvKey}' or 'env' of the agent in .uwf/config.yaml`,
     cause,
   });
 }

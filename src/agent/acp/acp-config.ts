@@ -1,0 +1,91 @@
+import type { JsonObject } from '../../json.ts';
+import { permissionsSchema } from './permission-policy.ts';
+import type { Permissions } from './permission-policy.ts';
+
+/** The configuration of `builtin:acp`, defaults not yet filled in. */
+export type AcpConfig = {
+  /** The agent's program and its arguments. No shell reads them. */
+  command: [string, ...string[]];
+  /** Added to the environment that the agent gets. */
+  env?: Record<string, string>;
+  /** Names of further variables of uwf's own environment that the agent gets. */
+  passEnv?: string[];
+  /** The id of the way to log in that is used before a session is opened; absent: only what the agent does by itself. */
+  authMethod?: string;
+  /** The model to ask for, where the agent lets its client choose. */
+  model?: string;
+  /** The mode to ask for, such as `plan`, where the agent has modes. */
+  mode?: string;
+  /** What the agent may do; see {@link Permissions}. */
+  permissions?: Permissions;
+  /** Whether the agent is given uwf's own MCP server; default true. */
+  mcp?: boolean;
+  /** How long the agent may take until its session is open, in ms; default 300,000, as it may have to be installed first. */
+  startTimeoutMs?: number;
+  /** From asking a turn to stop to SIGTERM, and from there to SIGKILL, in ms each; default 5,000. */
+  graceMs?: number;
+  /** Bytes of standard output that one try of a turn may write; default 64 MiB. */
+  maxOutputBytes?: number;
+};
+
+export const DEFAULT_START_TIMEOUT_MS = 300_000;
+export const DEFAULT_GRACE_MS = 5_000;
+export const DEFAULT_MAX_OUTPUT_BYTES: number = 64 * 1024 * 1024;
+
+const duration: JsonObject = { type: 'integer', minimum: 0, maximum: 3_600_000 };
+
+/**
+ * JSON Schema of {@link AcpConfig}.
+ *
+ * What may hold paths of this machine, or what should be secret, is not recorded with the thread.
+ */
+export const acpConfigSchema: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['command'],
+  properties: {
+    command: {
+      description: "the agent's program and its arguments; no shell reads them",
+      type: 'array',
+      minItems: 1,
+      items: { type: 'string' },
+    },
+    env: {
+      description: 'added to the environment that the agent gets',
+      type: 'object',
+      additionalProperties: { type: 'string' },
+    },
+    passEnv: {
+      description: 'names of variables that the agent gets beside PATH, HOME and the like: ANTHROPIC_API_KEY',
+      type: 'array',
+      items: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
+    },
+    authMethod: { description: "the id of the agent's way to log in", type: 'string', minLength: 1 },
+    model: {
+      description: 'the model to ask for, where the agent lets its client choose',
+      type: 'string',
+      minLength: 1,
+      'x-uwf-record': true,
+    },
+    mode: {
+      description: 'the mode to ask for, where the agent has modes',
+      type: 'string',
+      minLength: 1,
+      'x-uwf-record': true,
+    },
+    permissions: permissionsSchema,
+    mcp: { description: "whether the agent is given uwf's own MCP server (true)", type: 'boolean' },
+    startTimeoutMs: {
+      ...duration,
+      description: 'how long it may take until the session is open, in ms (300000)',
+      minimum: 1,
+    },
+    graceMs: { ...duration, description: 'from asking to stop to SIGTERM, and from there to SIGKILL, in ms (5000)' },
+    maxOutputBytes: {
+      description: 'bytes of standard output that one try of a turn may write (67108864)',
+      type: 'integer',
+      minimum: 1024,
+      maximum: 1_073_741_824,
+    },
+  },
+};

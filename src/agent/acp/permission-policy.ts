@@ -1,0 +1,120 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+
+import type { JsonObject } from '../../json.ts';
+import { matchesGlob } from './glob.ts';
+
+/** What becomes of something an agent wants to do. `ask`: a person decides. */
+export type PermissionAnswer = 'allow' | 'ask' | 'deny';
+
+/** One rule of a policy; the first that fits decides. */
+export type PermissionRule = {
+  /** The kinds of tools it is about, as the protocol names them; absent: all. */
+  kinds?: string[];
+  /**
+   * Globs of paths it is about, relative to the working folder or absolute; absent: anything that stays in the working
+   * folder, paths or none. Where several paths are named, a rule that allows must match all of them, another one any.
+   */
+  paths?: string[];
+  answer: PermissionAnswer;
+};
+
+/**
+ * What an agent may do: one word for everything; or rules that come before the usual ones, and what holds where none of
+ * either fits (`ask`).
+ */
+export type Permissions = PermissionAnswer | { rules?: PermissionRule[]; default?: PermissionAnswer };
+
+/** Something that an agent wants to do, as far as it says. */
+export type WantedAction = {
+  /** `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`, `switch_mode`, `other`. */
+  kind: string;
+  /** The files it names, absolute or relative to the working folder. */
+  paths: readonly string[];
+};
+
+/** The kinds of the protocol (`ToolKind`). */
+const KINDS = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'switch_mode', 'other'];
+
+/**
+ * The usual rules: to look, to think and to edit in the working folder is what a coding agent is
+ * called for; to run programs, to reach out and to delete, a person is asked. What decides over later runs, git's own
+ * folder and uwf's, is asked for as well.
+ */
+const DEFAULT_RULES: readonly PermissionRule[] = [
+  { kinds: ['read', 'search', 'think'], answer: 'allow' },
+  { kinds: ['edit', 'move'], paths: ['.git', '.git/**', '**/.git/**', '.uwf/**'], answer: 'ask' },
+  { kinds: ['edit'], answer: 'allow' },
+];
+
+const answer: JsonObject = { enum: ['allow', 'ask', 'deny'] };
+
+/** JSON Schema of {@link Permissions}. */
+export const permissionsSchema: JsonObject = {
+  description: "what the agent may do: 'ask', 'allow', 'deny', or rules by kind of tool and path",
+  anyOf: [
+    answer,
+    {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        rules: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['answer'],
+            properties: {
+              kinds: { type: 'array', minItems: 1, items: { enum: KINDS } },
+              paths: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 } },
+              answer,
+            },
+          },
+        },
+        default: answer,
+      },
+    },
+  ],
+};
+
+/**
+ * Decides by a policy. Pure: it looks at names, not at the disk.
+ *
+ * An action that names a path outside the working folder is denied, whatever the policy says in general; only a rule
+ * whose `paths` match it can say otherwise.
+ * @param cwd the working folder, absolute
+ */
+export function decidePermission(
+  permissions: Permissions | undefined,
+  action: WantedAction,
+  cwd: string,
+): PermissionAnswer {
+  const isWord = typeof permissions === 'string';
+  const rules = isWord ? [] : [...(permissions?.rules ?? []), ...DEFAULT_RULES];
+  const otherwise = isWord ? permissions : (permissions?.default ?? 'ask');
+  const paths = action.paths.map((path) => resolve(cwd, path));
+  const isInside = paths.every((path) => isWithin(path, cwd));
+  const rule = rules.find((candidate) => fits(candidate, action.kind, paths, cwd));
+  return rule?.answer ?? (isInside ? otherwise : 'deny');
+}
+
+function fits(rule: PermissionRule, kind: string, paths: readonly string[], cwd: string): boolean {
+  if (rule.kinds !== undefined && !rule.kinds.includes(kind)) return false;
+  const { paths: patterns, answer: said } = rule;
+  const outside = paths.filter((path) => !isWithin(path, cwd));
+  if (patterns === undefined) return outside.length === 0;
+  const isMeant = (path: string): boolean => patterns.some((pattern) => isMatch(path, pattern, cwd));
+  // What lets pass must be meant for every path; what holds back, for any.
+  if (said === 'allow') return paths.length > 0 && paths.every(isMeant);
+  return paths.some(isMeant) && (said === 'deny' || outside.every(isMeant));
+}
+
+function isMatch(path: string, pattern: string, cwd: string): boolean {
+  if (isAbsolute(pattern)) return matchesGlob(path, pattern);
+  return isWithin(path, cwd) && matchesGlob(relative(cwd, path).split(sep).join('/'), pattern);
+}
+
+/** Tells whether a path is a folder or lies in it, by name. */
+export function isWithin(path: string, folder: string): boolean {
+  const steps = relative(folder, path);
+  return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
+}

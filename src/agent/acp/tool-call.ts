@@ -1,0 +1,133 @@
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { cutText } from './cut-text.ts';
+import type { WantedAction } from './permission-policy.ts';
+
+/** What a tool's result may have in characters before it is cut. */
+const MAX_RESULT_CHARACTERS = 1024 * 1024;
+const MAX_NAME_CHARACTERS = 64;
+/** What agents call the file that a tool is about, in its input. */
+const PATH_KEYS = ['path', 'file_path', 'filePath', 'filepath', 'absolute_path', 'notebook_path', 'file', 'dir_path'];
+
+/** Where a tool call stands (`ToolCallStatus`). */
+export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
+
+/** A tool call as it is known so far: agents tell of it piece by piece, each field anew where it has changed. */
+export class ToolCall {
+  readonly id: string;
+  readonly startedAtMs: number;
+  #fields: JsonObject = {};
+
+  constructor(id: string, startedAtMs: number) {
+    this.id = id;
+    this.startedAtMs = startedAtMs;
+  }
+
+  /** Takes in a `ToolCall` or `ToolCallUpdate`; a field that is absent or null says nothing new. */
+  update(fields: JsonObject): void {
+    const news = Object.entries(fields).filter(([, value]) => value !== null);
+    this.#fields = { ...this.#fields, ...Object.fromEntries(news) };
+  }
+
+  get status(): ToolStatus {
+    const status = this.#fields['status'];
+    return status === 'in_progress' || status === 'completed' || status === 'failed' ? status : 'pending';
+  }
+
+  get isOver(): boolean {
+    return this.status === 'completed' || this.status === 'failed';
+  }
+
+  get title(): string {
+    return this.#text('title') || this.name;
+  }
+
+  /** `other` where the agent does not say. */
+  get kind(): string {
+    return this.#text('kind') || 'other';
+  }
+
+  /** The tool's own name where the agent tells it, else what comes nearest: a title of one word, or the kind. */
+  get name(): string {
+    const { _meta: meta } = this.#fields;
+    const claude = isJsonObject(meta) && isJsonObject(meta['claudeCode']) ? meta['claudeCode']['toolName'] : undefined;
+    const names = [this.#text('name'), typeof claude === 'string' ? claude : '', this.#text('title')];
+    const name = names.find((text) => /^[\w.:/-]+$/u.test(text) && text.length <= MAX_NAME_CHARACTERS);
+    return name ?? this.kind;
+  }
+
+  /** What the tool is called with; where the agent does not tell, what it says about the call. */
+  get arguments(): JsonValue {
+    if (this.hasInput) return this.#fields['rawInput'] ?? null;
+    return { title: this.title, ...(this.paths.length > 0 && { paths: [...this.paths] }) };
+  }
+
+  get hasInput(): boolean {
+    const input = this.#fields['rawInput'];
+    return isJsonObject(input) ? Object.keys(input).length > 0 : input !== undefined && input !== '';
+  }
+
+  /** The files it names: as locations, as differences, and in its input. */
+  get paths(): readonly string[] {
+    const { rawInput } = this.#fields;
+    const input = isJsonObject(rawInput) ? rawInput : {};
+    const named = [
+      ...this.#objects('locations').map(({ path }) => path),
+      ...this.#objects('content').map(({ type, path }) => (type === 'diff' ? path : undefined)),
+      ...PATH_KEYS.map((key) => (Object.hasOwn(input, key) ? input[key] : undefined)),
+    ];
+    return [...new Set(named.filter((path) => typeof path === 'string' && path !== ''))] as string[]; // filtered
+  }
+
+  get action(): WantedAction {
+    return { kind: this.kind, paths: this.paths };
+  }
+
+  /** @param terminalOutput gives what a terminal has written */
+  result(terminalOutput: (id: string) => string): string {
+    const parts = this.#objects('content').map((content) => textOfContent(content, terminalOutput));
+    const text = parts.filter((part) => part !== '').join('\n');
+    const { rawOutput } = this.#fields;
+    const said = text || (typeof rawOutput === 'string' ? rawOutput : outputOf(rawOutput));
+    if (said.length <= MAX_RESULT_CHARACTERS) return said;
+    const left = said.length - MAX_RESULT_CHARACTERS;
+    return `${cutText(said, MAX_RESULT_CHARACTERS)}\n… (${left} more characters were cut)`;
+  }
+
+  #text(key: string): string {
+    const value = this.#fields[key];
+    return typeof value === 'string' ? value.trim() : '';
+  }
+
+  #objects(key: string): JsonObject[] {
+    const value = this.#fields[key];
+    return Array.isArray(value) ? value.filter((item) => isJsonObject(item)) : [];
+  }
+}
+
+function textOfContent(item: JsonObject, terminalOutput: (id: string) => string): string {
+  const { type, content, terminalId } = item;
+  if (type === 'content' && isJsonObject(content)) return textOfBlock(content);
+  if (type === 'terminal' && typeof terminalId === 'string') return terminalOutput(terminalId);
+  if (type !== 'diff') return '';
+  const { path, oldText, newText } = item;
+  const sides = [['---', oldText] as const, ['+++', newText] as const];
+  return sides
+    .flatMap(([mark, text]) => (typeof text === 'string' ? [`${mark} ${String(path)}\n${text}`] : []))
+    .join('\n');
+}
+
+/** The text of a content block; of one without text, what it is. */
+export function textOfBlock(block: JsonObject): string {
+  const { type, text, resource, uri } = block;
+  if (type === 'text' && typeof text === 'string') return text;
+  if (isJsonObject(resource))
+    return typeof resource['text'] === 'string' ? resource['text'] : `[${String(resource['uri'])}]`;
+  return type === 'resource_link' ? String(uri) : `[${String(type)}]`;
+}
+
+function outputOf(rawOutput: JsonValue | undefined): string {
+  if (rawOutput === undefined) return '';
+  if (isJsonObject(rawOutput) && typeof rawOutput['output'] === 'string') return rawOutput['output'];
+  return JSON.stringify(rawOutput, undefined, 2);
+}

@@ -1,0 +1,132 @@
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+import type { AgentEvent } from '../contract.ts';
+import { OutputFlood } from './message-stream.ts';
+import { ToolCall, textOfBlock } from './tool-call.ts';
+
+/** What a reply may have in characters. */
+const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
+
+/** Where an update reader tells what it reads, and what it needs for that. */
+export type UpdateSink = {
+  emit(event: AgentEvent): void;
+  /** In ms; only differences matter. */
+  nowMs(): number;
+  /** What a terminal of this turn has written so far. */
+  terminalOutput(id: string): string;
+};
+
+/**
+ * Reads the updates of a session during one prompt: tells them as events, and keeps what the reply is made of.
+ *
+ * It takes what it understands and passes over the rest: updates of newer agents are no mistakes.
+ */
+export class UpdateReader {
+  /** The cost of the session so far in US dollars, where the agent reports it. */
+  sessionCostUsd: number | undefined;
+  /** How often the model was asked, as far as one can see from outside: once, and again after each tool's result. */
+  turns = 0;
+  readonly #sink: UpdateSink;
+  readonly #calls = new Map<string, ToolCall>();
+  readonly #told = new Set<string>();
+  /** What was said between tool calls, oldest first. */
+  readonly #segments: string[] = [''];
+  #characters = 0;
+  #isTurnOpen = false;
+  #messageId: string | undefined;
+
+  constructor(sink: UpdateSink) {
+    this.#sink = sink;
+  }
+
+  /** @throws {OutputFlood} when the reply gets longer than any reply may be */
+  read(update: JsonObject): void {
+    const { sessionUpdate: kind, content } = update;
+    if (kind === 'agent_message_chunk' && isJsonObject(content)) this.#readText(textOfBlock(content), update);
+    else if (kind === 'agent_thought_chunk' && isJsonObject(content))
+      this.#say({ kind: 'thought', text: textOfBlock(content) });
+    else if (kind === 'tool_call' || kind === 'tool_call_update') this.readToolCall(update);
+    else if (kind === 'plan') this.#readPlan(update);
+    else if (kind === 'usage_update') this.#readCost(update);
+  }
+
+  /** Takes in what is said of a tool call, in an update or in a request for a permission. */
+  readToolCall(fields: JsonObject): ToolCall {
+    const id = typeof fields['toolCallId'] === 'string' ? fields['toolCallId'] : '';
+    const known = this.#calls.get(id);
+    const wasOver = known?.isOver ?? false;
+    const call = known ?? new ToolCall(id, this.#sink.nowMs());
+    call.update(fields);
+    this.#calls.set(id, call);
+    if (wasOver) return call;
+    // A call is told when it is known what it is called with: many agents announce it before.
+    if (call.hasInput || call.status !== 'pending') this.#tell(call);
+    if (call.isOver) this.#tellResult(call);
+    return call;
+  }
+
+  /** What was said last, and each thing that was said before it; blank ones left out. */
+  get segments(): readonly string[] {
+    return this.#segments.filter((segment) => segment.trim() !== '');
+  }
+
+  /** Closes what was left open when the agent has finished: calls whose result it never told. */
+  finish(): void {
+    for (const call of this.#calls.values()) {
+      if (call.isOver) continue;
+      this.#tell(call);
+      this.#tellResult(call, 'the turn ended before a result was reported');
+    }
+  }
+
+  #tell(call: ToolCall): void {
+    if (this.#told.has(call.id)) return;
+    this.#told.add(call.id);
+    if (this.#segments.at(-1) !== '') this.#segments.push('');
+    this.#say({ kind: 'tool-call', id: call.id, name: call.name, arguments: call.arguments });
+  }
+
+  #tellResult(call: ToolCall, instead?: string): void {
+    const durationMs = Math.max(0, Math.round(this.#sink.nowMs() - call.startedAtMs));
+    const isError = instead !== undefined || call.status === 'failed';
+    const result = instead ?? call.result((id) => this.#sink.terminalOutput(id));
+    this.#sink.emit({ kind: 'tool-result', id: call.id, result, durationMs, ...(isError && { isError }) });
+    this.#isTurnOpen = false;
+  }
+
+  #readText(text: string, { messageId }: JsonObject): void {
+    this.#characters += text.length;
+    if (this.#characters > MAX_REPLY_CHARACTERS)
+      throw new OutputFlood(`a reply of more than ${MAX_REPLY_CHARACTERS} characters`);
+    if (typeof messageId === 'string') {
+      if (this.#messageId !== undefined && this.#messageId !== messageId) this.#segments.push('');
+      this.#messageId = messageId;
+    }
+    this.#segments.push(`${this.#segments.pop() ?? ''}${text}`);
+    this.#say({ kind: 'text', text });
+  }
+
+  #readPlan({ entries }: JsonObject): void {
+    if (!Array.isArray(entries)) return;
+    const lines = entries.flatMap((entry) => {
+      if (!isJsonObject(entry) || typeof entry['content'] !== 'string') return [];
+      const mark = entry['status'] === 'completed' ? 'x' : ' ';
+      return [`- [${mark}] ${entry['content']}${entry['status'] === 'in_progress' ? ' (now)' : ''}`];
+    });
+    this.#say({ kind: 'plan', text: lines.join('\n') });
+  }
+
+  #readCost({ cost }: JsonObject): void {
+    if (isJsonObject(cost) && cost['currency'] === 'USD' && typeof cost['amount'] === 'number') {
+      this.sessionCostUsd = cost['amount'];
+    }
+  }
+
+  #say(event: AgentEvent): void {
+    if (!this.#isTurnOpen) {
+      this.#isTurnOpen = true;
+      this.turns += 1;
+    }
+    this.#sink.emit(event);
+  }
+}

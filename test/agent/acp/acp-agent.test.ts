@@ -1,0 +1,330 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import { AgentBroken, AgentMissing, AgentNotAuthorized } from '../../../src/agent/agent-errors.ts';
+import { createAgent } from '../../../src/agent/acp/acp-agent.ts';
+import type { AgentEvent } from '../../../src/agent/contract.ts';
+import { WorkingFolderMissing } from '../../../src/agent/command/start-program.ts';
+import { isGroupAlive } from '../../../src/agent/process-group.ts';
+import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
+import { groupsOf, runScripted, scriptedAgent } from './acp-fixture.ts';
+
+describe('a turn', () => {
+  test('sends the prompt and gives what was said, with the session, the version and why it stopped', async () => {
+    const { reply, events } = await runScripted(['reply']);
+    expect(reply).toEqual({
+      kind: 'reply',
+      text: '---\n$status: done\n---\nDo the work.\n',
+      session: 'session-1',
+      agentVersion: 'Scripted 1.2.3',
+      stopReason: 'end_turn',
+    });
+    expect(events[0]).toHaveProperty('kind', 'process-group');
+    expect(events.slice(1).map((event) => event.kind)).toEqual(['text', 'text']);
+  });
+
+  test('tells thoughts, plans, tool calls with what they were given and gave, and usage', async () => {
+    const { reply, events } = await runScripted(['work', 'reply']);
+    expect(events.filter(({ kind }) => kind !== 'process-group' && kind !== 'text')).toEqual([
+      { kind: 'thought', text: 'Let me see.' },
+      { kind: 'plan', text: '- [x] look\n- [ ] do (now)' },
+      { kind: 'tool-call', id: 'call-1', name: 'read', arguments: { path: 'notes.md' } },
+      { kind: 'tool-result', id: 'call-1', result: 'the notes', durationMs: expect.any(Number) },
+      { kind: 'tool-call', id: 'call-2', name: 'execute', arguments: { title: 'Run the tests' } },
+      { kind: 'tool-result', id: 'call-2', result: '1 failed', durationMs: expect.any(Number), isError: true },
+      { kind: 'usage', usage: { inputTokens: 700, outputTokens: 200, turns: 3, costUsd: 0.25 } },
+    ]);
+    expect(reply).toMatchObject({ usage: { inputTokens: 700, costUsd: 0.25 } });
+  });
+
+  test('takes what was said after the last tool call for the reply', async () => {
+    const { text } = await runScripted(['work', 'reply']);
+    expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
+  });
+
+  test('that ends with a tool call replies with what was said before it', async () => {
+    const { text, events } = await runScripted(['reply', 'openCall']);
+    expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
+    const result = {
+      kind: 'tool-result',
+      id: 'call-1',
+      isError: true,
+      result: expect.stringContaining('ended before'),
+    };
+    expect(events).toContainEqual(expect.objectContaining(result));
+  });
+
+  test('takes the result that was reported by a tool for the meta', async () => {
+    const { reply } = await runScripted(['result', 'reply']);
+    expect(reply).toMatchObject({ meta: { $status: 'done', words: 3 } });
+  });
+
+  test('does not take an earlier try’s result for its own', async () => {
+    const agent = scriptedAgent(['reply']);
+    const request = agentRequest();
+    expect(await agent.run(request)).not.toHaveProperty('meta');
+    writeFileSync(join(request.stepDir, 'result.json'), '{"$status":"old"}');
+    expect(await agent.run({ ...request, attempt: 1, session: 'session-1' })).not.toHaveProperty('meta');
+  });
+
+  test('is not disturbed by what is no message of the protocol', async () => {
+    const { reply } = await runScripted(['--noisy', 'malformed', 'reply']);
+    expect(reply).toMatchObject({ kind: 'reply', text: '---\n$status: done\n---\nDo the work.\n' });
+  });
+});
+
+describe('the reason why an agent stopped', () => {
+  test.each([
+    ['maxTokens', { kind: 'suspend', cause: 'limit', reason: expect.stringContaining('tokens') }],
+    ['maxRequests', { kind: 'suspend', cause: 'limit', reason: expect.stringContaining('as often as it may') }],
+    ['refusal', { kind: 'suspend', cause: 'agent', reason: 'worker refused to do this: I will not do that.' }],
+    ['cancelled', { kind: 'failed-attempt', reason: 'the agent cancelled its turn by itself' }],
+  ])('%s is told apart from being done', async (scenario, expected) => {
+    const { reply } = await runScripted([scenario]);
+    expect(reply).toMatchObject({ ...expected, session: 'session-1' });
+  });
+});
+
+describe('sessions', () => {
+  test('one process serves the tries of a turn, in one session', async () => {
+    const agent = scriptedAgent(['session', 'reply']);
+    const request = agentRequest();
+    await agent.run(request);
+    const second = await agent.run({ ...request, prompt: 'Again.', attempt: 1, session: 'session-1' });
+    expect(groupsOf(request.events)).toHaveLength(1);
+    expect(second.text).toContain('"earlier":["Do the work.\\n"]');
+    await agent.close?.();
+    expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
+  });
+
+  test.each(['--load', '--resume'])('a later turn continues the session it is given, with %s', async (how) => {
+    const store = temporaryFolder();
+    const words = [`--store=${store}`, how, 'session', 'reply'];
+    await runScripted(words);
+    const later = await runScripted(words, {
+      prompt: 'Next.',
+      promptWithoutSession: 'All of it.',
+      session: 'session-1',
+    });
+    expect(later.text).toContain('Next.');
+    expect(later.text).not.toContain('All of it.');
+    // What a loaded session tells again belongs to another turn.
+    expect(later.events.filter(({ kind }) => kind === 'text').length).toBe(4);
+    expect(later.reply).toMatchObject({ session: 'session-1' });
+  });
+
+  test.each([
+    ['the agent cannot continue any', []],
+    ['the agent has lost it', ['--load']],
+  ])('a new one is opened with the whole prompt where %s', async (_, options) => {
+    const words = [...options, 'reply'];
+    const { text } = await runScripted(words, { prompt: 'Next.', promptWithoutSession: 'All of it.', session: 'gone' });
+    expect(text).toContain('All of it.');
+  });
+
+  test('model and mode are chosen where they are configured', async () => {
+    const { text } = await runScripted(['session'], { config: { model: 'large', mode: 'plan' } });
+    expect(text).toContain('"mode":"plan","model":"large"');
+  });
+
+  test('a model that is not offered is named, with those that are', async () => {
+    await expect(runScripted(['reply'], { config: { model: 'huge' } })).rejects.toMatchObject({
+      constructor: AgentBroken,
+      message: expect.stringContaining('huge'),
+      hint: 'it offers small, large',
+    });
+  });
+});
+
+describe('what the agent is given', () => {
+  test('is an environment without keys, but for those that are named or given', async () => {
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: '/home',
+      GITHUB_TOKEN: 'ghp_x',
+      NAMED: 'yes',
+      UWF_THREAD: 't',
+    };
+    const config = { passEnv: ['NAMED'], env: { GIVEN: 'too' } };
+    const { text, request } = await runScripted(['environment'], { env, config });
+    const got = JSON.parse(text) as { env: Record<string, string>; cwd: string };
+    expect(got.env).toMatchObject({ HOME: '/home', NAMED: 'yes', GIVEN: 'too', UWF_THREAD: 't' });
+    expect(got.env).not.toHaveProperty('GITHUB_TOKEN');
+    expect(got.cwd).toBe(request.cwd);
+  });
+
+  test('is uwf’s own MCP server, for this step', async () => {
+    const env = { PATH: process.env['PATH'] ?? '', UWF_REPOSITORY: '/repository/.git' };
+    const { text, request } = await runScripted(['session'], { config: { mcp: true }, env });
+    const { mcpServers } = JSON.parse(text) as { mcpServers: { args: string[]; env: object[] }[] };
+    expect(mcpServers).toHaveLength(1);
+    expect(mcpServers[0]).toMatchObject({ name: 'uwf', command: process.execPath });
+    expect(mcpServers[0]?.args.at(-1)).toBe('mcp');
+    expect(mcpServers[0]?.env).toEqual([
+      { name: 'UWF_THREAD', value: request.threadId },
+      { name: 'UWF_ROLE', value: 'worker' },
+      { name: 'UWF_STEP_DIR', value: request.stepDir },
+      { name: 'UWF_REPOSITORY', value: '/repository/.git' },
+    ]);
+  });
+});
+
+describe('logging in', () => {
+  test('is asked of the person where the agent wants it, and said how', async () => {
+    await expect(runScripted(['--needs-auth'])).rejects.toMatchObject({
+      constructor: AgentNotAuthorized,
+      kind: 'agent',
+      hint: expect.stringMatching(/passEnv.*authMethod: key.*put the key into SCRIPTED_KEY/u),
+    });
+  });
+
+  test('is done in the way that is configured', async () => {
+    const { reply } = await runScripted(['--needs-auth', 'reply'], { config: { authMethod: 'key' } });
+    expect(reply).toHaveProperty('kind', 'reply');
+  });
+
+  test('in a way that the agent has not got is refused, with those it has', async () => {
+    const turn = runScripted(['--needs-auth', 'reply'], { config: { authMethod: 'magic' } });
+    await expect(turn).rejects.toMatchObject({ hint: "'authMethod' may be key" });
+  });
+});
+
+describe('an agent that does not come to work', () => {
+  test('because its program is not there is missing', async () => {
+    const agent = createAgent({ command: ['no-such-agent-anywhere'] });
+    await expect(agent.run(agentRequest())).rejects.toMatchObject({
+      constructor: AgentMissing,
+      hint: expect.stringContaining("correct 'command'"),
+    });
+  });
+
+  test('because the working folder is not there does not blame the agent', async () => {
+    const agent = scriptedAgent(['reply']);
+    const cwd = join(temporaryFolder(), 'gone');
+    await expect(agent.run(agentRequest({ cwd }))).rejects.toThrow(WorkingFolderMissing);
+  });
+
+  test('because it ends at once is a failed try that says what it printed', async () => {
+    const request = agentRequest();
+    await expect(scriptedAgent(['--exit-at-once']).run(request)).rejects.toThrow(
+      /ended with exit code 3; it said: cannot find my configuration/u,
+    );
+  });
+
+  test('because it says nothing is ended after a while', async () => {
+    const request = agentRequest();
+    const turn = scriptedAgent(['--never-ready'], { startTimeoutMs: 300 }).run(request);
+    await expect(turn).rejects.toMatchObject({ constructor: AgentBroken, message: expect.stringContaining('0.3 s') });
+    expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
+  });
+
+  test('because it speaks another version of the protocol says which', async () => {
+    await expect(runScripted(['--other-version'])).rejects.toThrow(/speaks version 7/u);
+  });
+});
+
+describe('an agent that fails', () => {
+  test('with an error gives a failed try with its words', async () => {
+    const { reply } = await runScripted(['error']);
+    expect(reply).toMatchObject({
+      kind: 'failed-attempt',
+      reason: expect.stringContaining('the model is overloaded'),
+    });
+  });
+
+  test('by dying gives a failed try with what it had said and printed, and leaves nothing behind', async () => {
+    const { reply, events } = await runScripted(['fork', 'die'], { config: { graceMs: 100 } });
+    expect(reply).toMatchObject({
+      kind: 'failed-attempt',
+      reason: expect.stringMatching(/ended with exit code 9; it said: out of memory/u),
+      text: 'So far so good.',
+    });
+    expect(groupsOf(events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
+  });
+
+  test('by dying is started again for the next try', async () => {
+    const store = temporaryFolder();
+    const agent = scriptedAgent([`--store=${store}`, 'dieOnce', 'reply']);
+    const request = agentRequest();
+    expect(await agent.run(request)).toHaveProperty('kind', 'failed-attempt');
+    expect(await agent.run({ ...request, attempt: 1 })).toHaveProperty('kind', 'reply');
+    expect(groupsOf(request.events)).toHaveLength(2);
+  });
+
+  test.each(['flood', 'floodLine', 'floodGarbage'])('by %s of a GB is ended, in little memory', async (scenario) => {
+    const before = process.memoryUsage().rss;
+    let peak = before;
+    const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20);
+    const config = { maxOutputBytes: 200_000_000, graceMs: 0 };
+    const request = agentRequest();
+    // The engine keeps no more of what is told than it may; this test keeps nothing.
+    const emit = (event: AgentEvent): void => void (event.kind === 'process-group' && request.events.push(event));
+    const reply = await scriptedAgent([scenario], config).run({ ...request, emit });
+    clearInterval(watch);
+    expect(reply).toMatchObject({ kind: 'failed-attempt', reason: expect.stringContaining('wrote') });
+    expect(peak - before).toBeLessThan(200 * 1024 * 1024);
+    expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
+  });
+});
+
+describe('an abort', () => {
+  async function abortAtFirstText(
+    words: string[],
+    graceMs = 300,
+  ): Promise<{ error: unknown; alive: number[]; tookMs: number }> {
+    const controller = new AbortController();
+    const request = agentRequest({ signal: controller.signal });
+    const reason = new Error('stop, please');
+    let abortedAt = 0;
+    const emit = (event: AgentEvent): void => {
+      request.events.push(event);
+      if (event.kind === 'text') {
+        abortedAt = performance.now();
+        controller.abort(reason);
+      }
+    };
+    const error: unknown = await scriptedAgent(words, { graceMs })
+      .run({ ...request, emit })
+      .then(
+        () => undefined,
+        (caught: unknown) => caught,
+      );
+    const alive = groupsOf(request.events).filter((pgid) => isGroupAlive(pgid));
+    return { error, alive, tookMs: performance.now() - abortedAt };
+  }
+
+  test('is told to the agent, which may finish what it is at', async () => {
+    const store = temporaryFolder();
+    const { error, alive } = await abortAtFirstText([`--store=${store}`, 'untilCancel'], 5000);
+    expect(error).toMatchObject({ message: 'stop, please' });
+    expect(alive).toEqual([]);
+    expect(readFileSync(join(store, 'cancelled'), 'utf8')).toBe('x');
+  });
+
+  test.each([
+    ['lateAfterCancel'],
+    ['--ignore-sigterm', 'reply', 'hang'],
+    ['--ignore-sigterm', 'fork', 'reply', 'hang'],
+  ])('of %s ends the whole group after the grace time', async (...words) => {
+    const { error, alive } = await abortAtFirstText(words);
+    expect(error).toMatchObject({ message: 'stop, please' });
+    expect(alive).toEqual([]);
+  });
+
+  test('while the agent starts ends it', async () => {
+    const controller = new AbortController();
+    const request = agentRequest({ signal: controller.signal });
+    const turn = scriptedAgent(['--never-ready']).run(request);
+    setTimeout(() => controller.abort(new Error('never mind')), 150);
+    await expect(turn).rejects.toThrow('never mind');
+    expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
+  });
+});
+
+test('what a role’s session keeps is made where the role works', async () => {
+  const cwd = join(temporaryFolder(), 'here');
+  mkdirSync(cwd);
+  const { text } = await runScripted(['session'], { cwd });
+  expect(text).toContain(`"cwd":"${cwd}"`);
+});
