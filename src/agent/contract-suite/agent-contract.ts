@@ -29,4 +29,6 @@ export type AgentContract = {
    * it only the turn that replies is aborted, which tells little of an agent that waits for anything.
    */
   hangs?: AgentTurn;
+  /** How long the turns of one test may take together; 30,000 by default. */
+  timeoutMs?: number;
 };

@@ -14,14 +14,15 @@ import { readyTurn, takeTurn } from './take-turn.ts';
 const RUNNING_MS = 200;
 /** For what comes too late to have come. */
 const LATE_MS = 50;
-const STOPPED_WITHIN_MS = 15_000;
+const STOPPED_WITHIN_MS = 10_000;
+const TIMEOUT_MS = 30_000;
 
 /** What every agent promises to the engine, whatever it does for its reply. */
 export function describeTurns(contract: AgentContract): void {
   const { replies, hangs = replies } = contract;
   const isHanging = contract.hangs !== undefined;
 
-  describe('a turn', () => {
+  describe('a turn', { timeout: contract.timeoutMs ?? TIMEOUT_MS }, () => {
     test('ends with a reply that the role can be given', async () => {
       const turn = await readyTurn(contract, replies);
       const reply = await takeTurn(turn);
@@ -30,10 +31,10 @@ export function describeTurns(contract: AgentContract): void {
     });
 
     test('is tried again by the same agent where its reply was not accepted, or waits for a person', async () => {
-      const { agent, request, close } = await readyTurn(contract, replies);
-      const first = await agent.run(request);
+      const { run, request, close } = await readyTurn(contract, replies);
+      const first = await run(request);
       const session = 'session' in first ? first.session : undefined;
-      const again = await agent.run({ ...request, attempt: 1, session });
+      const again = await run({ ...request, attempt: 1, session });
       await close();
       if (again.kind === 'suspend') expect(replyFaults(again)).toEqual([]);
       else await expectReply(again, request);
@@ -41,8 +42,10 @@ export function describeTurns(contract: AgentContract): void {
 
     test('is taken beside others, each in its own folder', async () => {
       const turns = await Promise.all([1, 2, 3].map(() => readyTurn(contract, replies)));
-      const done = await Promise.all(turns.map(async (turn) => ({ turn, reply: await takeTurn(turn) })));
-      for (const { turn, reply } of done) await expectReply(reply, turn.request);
+      const taken = turns.map(async (turn) => ({ turn, reply: await takeTurn(turn) }));
+      // All are over before the first that failed fails the test: none is to go on beside the next test.
+      await Promise.allSettled(taken);
+      for (const { turn, reply } of await Promise.all(taken)) await expectReply(reply, turn.request);
     });
 
     test('tells events as the contract has them, and none after its reply', async () => {
@@ -79,18 +82,18 @@ export function describeTurns(contract: AgentContract): void {
 
     test('that was aborted before it began rejects with the reason and does nothing', async () => {
       const reason = new Error('not now');
-      const { agent, request } = await readyTurn(contract, replies, { signal: AbortSignal.abort(reason) });
+      const { run, request } = await readyTurn(contract, replies, { signal: AbortSignal.abort(reason) });
       const host = watchHostProcess();
-      await expect(agent.run(request)).rejects.toBe(reason);
+      await expect(run(request)).rejects.toBe(reason);
       expect(request.events).toEqual([]);
       expect(host.startedSince()).toEqual([]);
     });
 
     test('that is aborted rejects with the reason, and soon nothing of it runs', async () => {
       const controller = new AbortController();
-      const { agent, request, close } = await readyTurn(contract, hangs, { signal: controller.signal });
+      const { run, request, close } = await readyTurn(contract, hangs, { signal: controller.signal });
       const host = watchHostProcess();
-      const end = agent.run(request).then(
+      const end = run(request).then(
         (reply) => ({ reply }),
         (error: unknown) => ({ error }),
       );
