@@ -80,7 +80,7 @@ export type AgentRequest = {
   edgePrompt: string | undefined;
   /** Where to work; absolute. */
   cwd: string;
-  /** An empty folder of this step, removed afterwards; absolute. */
+  /** A folder of this step with the role's schema in it (`schema.json`), removed afterwards; absolute. */
   stepDir: string;
   /** JSON Schema of the reply's meta. */
   outputSchema: JsonObject;

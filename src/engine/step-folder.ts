@@ -1,15 +1,18 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
 
 /**
- * Makes the empty folder of a step, and removes what a killed process left of an earlier one of the thread.
+ * Makes the folder of a step, and removes what a killed process left of an earlier one of the thread.
+ *
+ * It holds the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and nothing else.
  * @throws {StorageFull} / {StorageReadOnly}
  */
-export function makeStepFolder({ stateDir }: Repository, threadId: string): string {
+export function makeStepFolder({ stateDir }: Repository, threadId: string, schema: JsonObject): string {
   const parent = stateDir === undefined ? tmpdir() : join(stateDir, 'steps');
   try {
     makeFolders(parent);
@@ -17,7 +20,9 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string): stri
     for (const name of readdirSync(parent)) {
       if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });
     }
-    return mkdtempSync(join(parent, `${threadId}-`));
+    const folder = mkdtempSync(join(parent, `${threadId}-`));
+    writeFileSync(join(folder, 'schema.json'), JSON.stringify(schema));
+    return folder;
   } catch (error) {
     throw asStorageError(error, parent);
   }

@@ -67,7 +67,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
     return { attempts, usage, session, trace: listener.trace.finish() };
   };
   try {
-    stepDir = makeStepFolder(context.repository, request.threadId);
+    stepDir = makeStepFolder(context.repository, request.threadId, request.outputSchema);
     for (let attempt = 0; ; attempt += 1) {
       const env = { ...request.env, UWF_STEP_DIR: stepDir };
       listener.startTry(prompt);
