@@ -34,6 +34,7 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
     )
     .onRequest('fs/read_text_file', ({ params }) =>
       answer(`read ${params.path}`, async (turn) => {
+        await turn.folder.resolveInside(params.path);
         await turn.gate.pass({ kind: 'read', paths: [params.path] }, `read ${params.path}`);
         const { line, limit } = params;
         return {
