@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errnoOf } from '../git/object-errors.ts';
 import type { ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
+import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { isHolderAlive, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
 
 const suffix = '.json';
@@ -35,6 +35,18 @@ export function findLeasesOf(repository: Repository, holder: ProcessIdentity): L
     if (record === undefined || record === 'unreadable') return [];
     return record.holder.pid === holder.pid && record.holder.startTime === holder.startTime ? [record] : [];
   });
+}
+
+/** The threads that somebody works on now, in order. */
+export function findRunning(repository: Repository): ThreadId[] {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return [...inProcessLeases(repository).keys()].sort();
+  return namesIn(leaseFolder(stateDir))
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => name.slice(0, -suffix.length))
+    .filter(isThreadId)
+    .filter((thread) => findLease(repository, thread) !== undefined)
+    .sort();
 }
 
 function leaseFolder(stateDir: string): string {

@@ -1,19 +1,26 @@
-import { listThreads, type ThreadSummary } from '../../../engine/describe.ts';
+import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe.ts';
+import type { ThreadChange } from '../../../engine/follow-threads.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import type { ThreadStatus } from '../../../thread/thread-status.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readingContext } from '../../engine-here.ts';
+import { EXIT } from '../../exit-code.ts';
 import { parseCount, parseMoment } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
+import type { Output } from '../../output/output.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { formatTable } from '../../output/table.ts';
 import { formatAgo } from '../../output/time.ts';
+import { oneLine } from '../../output/width.ts';
 
 const statuses = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
 
 export const command: Command = defineCommand({
   summary: 'list threads, those that wait for you first',
-  description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.`,
+  description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.
+
+With --follow it lists them, oldest first, and prints each one again when it changes, until it is interrupted; under --json
+as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.`,
   arguments: [],
   options: {
     all: { short: 'a', summary: 'list those that are over as well' },
@@ -27,6 +34,7 @@ export const command: Command = defineCommand({
     since: { value: '<when>', summary: 'only threads started since then: 2d, 2026-11-21', parse: parseMoment },
     until: { value: '<when>', summary: 'only threads started before then', parse: parseMoment },
     limit: { short: 'n', value: '<n>', summary: 'at most so many', parse: parseCount },
+    follow: { short: 'f', summary: 'go on: print each thread again when it changes' },
     cursor: { value: '<thread>', summary: 'go on after this thread, the last of the list before' },
   },
   json: {
@@ -46,20 +54,29 @@ export const command: Command = defineCommand({
   examples: [
     { command: 'uwf thread list', comment: 'what goes on, and what waits for you' },
     { command: 'uwf thread list --status failed --since 7d', comment: 'what went wrong this week' },
+    { command: 'uwf thread list --follow --json', comment: 'a stream of what changes' },
     { command: "uwf thread list --all --json --query '$count($)'", comment: 'how many there are' },
   ],
   async run({ options, cli, out }) {
     const repository = await openToRead(cli);
     const { since, until, workflow, limit, cursor } = options;
     const wanted = options.status.length > 0 ? asStatuses(options.status) : options.all ? statuses : undefined;
-    const threads = await listThreads(readingContext(repository), {
+    const which: ListOptions = {
       ...(wanted && { statuses: wanted }),
       ...(workflow !== undefined && { workflow }),
       ...(since && { sinceMs: since(cli.now()) }),
       ...(until && { untilMs: until(cli.now()) }),
       ...(limit !== undefined && { limit }),
       ...(cursor !== undefined && { cursor: (await getThread(repository, cursor)).id }),
-    });
+    };
+    if (options.follow) {
+      const { followThreads } = await import('../../../engine/follow-threads.ts');
+      for await (const change of followThreads(readingContext(repository), which, cli.signal)) {
+        await out.line(change, changeLine(change, out));
+      }
+      return EXIT.interrupted;
+    }
+    const threads = await listThreads(readingContext(repository), which);
     const nowMs = cli.now();
     await out.result(threads, () =>
       formatTable<ThreadSummary>(
@@ -89,8 +106,18 @@ export const command: Command = defineCommand({
           : "no thread is active; 'uwf thread list --all' lists those that are over",
       );
     }
+    return undefined;
   },
 });
+
+function changeLine(change: ThreadChange, { paint }: Output): string {
+  const padding = ' '.repeat(9 - change.status.length);
+  const known = `${paint.id(change.thread)}  ${paintStatus(paint, change.status)}${padding}`;
+  if (change.status === 'removed') return known.trimEnd();
+  const { workflow, steps, nextRole, prompt } = change;
+  const next = nextRole === null ? '' : `  next ${oneLine(nextRole)}`;
+  return `${known}  ${paint.name(oneLine(workflow))}  ${steps} ${steps === 1 ? 'step' : 'steps'}${next}  ${oneLine(prompt)}`;
+}
 
 function asStatuses(texts: readonly string[]): ThreadStatus[] {
   // The parser lets no other words through than the candidates, which are the statuses.

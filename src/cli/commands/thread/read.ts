@@ -2,6 +2,7 @@ import { getThread } from '../../../thread/find-thread.ts';
 import { readThread, type ThreadState } from '../../../thread/thread-state.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { findStepIn } from '../../find-step.ts';
+import { followDebug, followStory } from '../../follow-turn.ts';
 import { parseCount } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
 import { formatMeta } from '../../output/meta.ts';
@@ -12,11 +13,17 @@ import { harmless } from '../../output/width.ts';
 export const command: Command = defineCommand({
   summary: 'read what was said in a thread',
   description: `Prints the prompt and every reply, oldest first, as one Markdown text. Long threads are read in pieces: --limit takes
-the last steps, --before those in front of a step.`,
+the last steps, --before those in front of a step.
+
+With --follow it goes on with what is said from now on, texts and tools as they come, from whichever terminal the thread is
+run, and ends when nobody works on it any more. What was said in a turn that was cut off comes last. --debug prints what
+this machine's journal knows besides: decisions, leases, tries, times.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: {
     limit: { short: 'n', value: '<n>', summary: 'only the last so many steps', parse: parseCount },
     before: { value: '<step>', summary: 'only steps before this one: its hash or its number' },
+    follow: { short: 'f', summary: 'go on with what is said, until nobody works on the thread' },
+    debug: { summary: "print the engine's own lines instead" },
   },
   json: {
     shape: 'list',
@@ -27,24 +34,44 @@ the last steps, --before those in front of a step.`,
       number: "the step's number; 0 for the prompt",
       meta: "the reply's front matter",
       completedAt: 'when',
+      event: 'with --follow or --debug each line is an event, as of uwf run: what happened',
+      at: 'when it happened, in ms since 1970',
+      thread: 'the thread; of thread.started that of a child',
+      name: 'the tool that is called',
+      arguments: 'what it is given',
+      result: 'what it gave back',
+      id: 'which call it is',
+      about: 'of a debug line: what it is about',
+      facts: 'of a debug line: what it says',
     },
   },
   examples: [
     { command: 'uwf thread read 01KAM4', comment: 'everything' },
     { command: 'uwf thread read 01KAM4 -n 3 --before 10', comment: 'steps 7, 8 and 9' },
+    { command: 'uwf thread read 01KAM4 -n 1 --follow', comment: 'the last step, and then what goes on' },
+    { command: 'uwf thread read 01KAM4 --debug', comment: 'why it went as it did' },
   ],
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
     const { id, head } = await getThread(repository, args.thread);
+    if (options.debug) return followDebug({ cli, out }, repository, id, options.follow);
+    if (options.follow && out.isJson) return followStory({ cli, out }, repository, id, head);
     const state = await readThread(repository, id, head);
     const end = options.before === undefined ? undefined : findStepIn(state, options.before).commit.node.number - 1;
     const all = state.steps.slice(0, end);
     const steps = options.limit === undefined ? all : all.slice(-options.limit);
     const isWhole = steps.length === all.length;
     const said = [...(isWhole ? [promptOf(state)] : []), ...steps.map(saidIn)];
-    await out.result(said, () => said.map((entry) => format(entry, out)).join('\n\n'));
+    const text = (): string => said.map((entry) => format(entry, out)).join('\n\n');
+    if (options.follow) {
+      // No pager: it would wait for the end of what goes on.
+      cli.stdout.write(said.length === 0 ? '' : `${text()}\n\n`);
+      return followStory({ cli, out }, repository, id, head);
+    }
+    await out.result(said, text);
     const first = steps[0]?.commit.node.number;
     if (!isWhole && first !== undefined) out.hint(`what came before: --before ${first}`);
+    return undefined;
   },
 });
 

@@ -1,0 +1,105 @@
+import { followThread } from '../engine/follow-thread.ts';
+import type { JournalEntry } from '../engine/journal.ts';
+import { unfinishedTurn } from '../engine/read-journal.ts';
+import type { Repository } from '../git/repository.ts';
+import { getThread } from '../thread/find-thread.ts';
+import { readTextAt, readThreadCommit } from '../thread/thread-commit.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { CliContext } from './context.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { debugLine, JournalView } from './output/journal-view.ts';
+import type { Output } from './output/output.ts';
+import { harmless } from './output/width.ts';
+
+type World = { cli: CliContext; out: Output };
+
+/**
+ * Shows the turn that goes on in a thread, or the last one if that was cut off, in every detail, and ends with it.
+ */
+export async function followTurn({ cli, out }: World, repository: Repository, thread: string): Promise<ExitCode> {
+  const { id } = await getThread(repository, thread);
+  const view = new JournalView(out.paint, true);
+  let isShown = false;
+  for await (const batch of followThread(repository, id, cli.signal)) {
+    const entries = isShown ? batch : unfinishedTurn(batch);
+    for (const entry of entries) {
+      await show({ cli, out }, view, entry);
+      if (isShown && hasEnded(entry)) return EXIT.done;
+      isShown = true;
+    }
+  }
+  if (!isShown) out.hint(`no turn goes on in thread ${id}; 'uwf step turns --thread ${id}' shows the last one`);
+  return exitCodeOfFollowing(cli);
+}
+
+/**
+ * Shows what happens on a thread after some step of it, until nobody works on it any more.
+ * @param shown the head of the thread as it was shown already
+ */
+export async function followStory(
+  { cli, out }: World,
+  repository: Repository,
+  id: ThreadId,
+  shown: string,
+): Promise<ExitCode> {
+  const view = new JournalView(out.paint, false);
+  let isFirst = true;
+  let hasSpoken = false;
+  for await (const batch of followThread(repository, id, cli.signal)) {
+    for (const entry of isFirst ? notShown(batch, shown) : batch) {
+      if (entry.event === 'step.started') hasSpoken = false;
+      if (entry.event === 'agent.text') hasSpoken = true;
+      if (entry.event === 'step.finished' && !hasSpoken && !out.isJson) {
+        const text = await readTextAt(repository, await readThreadCommit(repository, entry.head), 'output.md');
+        cli.stdout.write(`${harmless(text).trim()}\n\n`);
+      }
+      await show({ cli, out }, view, entry);
+    }
+    isFirst = false;
+  }
+  return exitCodeOfFollowing(cli);
+}
+
+/** Shows the lines of a thread's journal that the engine wrote for those who look for a fault. */
+export async function followDebug(
+  { cli, out }: World,
+  repository: Repository,
+  id: ThreadId,
+  isFollowing: boolean,
+): Promise<ExitCode> {
+  const signal = isFollowing ? cli.signal : AbortSignal.abort();
+  for await (const batch of followThread(repository, id, signal)) {
+    for (const entry of batch) {
+      if (!entry.event.startsWith('agent.')) await out.line(entry, debugLine(entry, out.paint));
+    }
+  }
+  return isFollowing ? exitCodeOfFollowing(cli) : EXIT.done;
+}
+
+/** Who follows until a signal has seen no end. */
+export function exitCodeOfFollowing(cli: CliContext): ExitCode {
+  return cli.signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+async function show({ cli, out }: World, view: JournalView, entry: JournalEntry): Promise<void> {
+  if (out.isJson) {
+    if (entry.event !== 'debug') await out.line(entry);
+    return;
+  }
+  const text = view.write(entry);
+  if (text !== '') cli.stdout.write(text);
+}
+
+/** What came after the commit that was shown; where that is not in the journal, the turn that goes on. */
+function notShown(entries: readonly JournalEntry[], head: string): readonly JournalEntry[] {
+  const place = entries.findLastIndex((entry) => 'head' in entry && entry.head === head);
+  const since = place === -1 ? unfinishedTurn(entries) : entries.slice(place + 1);
+  // Turns that were cut off before the one that goes on are past.
+  const start = since.findLastIndex(({ event }) => event === 'step.started');
+  const before = since.slice(0, Math.max(start, 0));
+  return before.some(({ event }) => event === 'step.finished') ? since : since.slice(Math.max(start, 0));
+}
+
+function hasEnded({ event }: JournalEntry): boolean {
+  return event === 'step.finished' || event === 'thread.suspended';
+}
