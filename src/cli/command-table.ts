@@ -222,6 +222,11 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'show an agent and what it can be told',
         load: () => import('./commands/agent/show.ts'),
       },
+      {
+        verb: 'mcp',
+        summary: 'serve threads and nodes to agents over MCP',
+        load: () => import('./commands/mcp.ts'),
+      },
       { verb: 'reindex', summary: 'work the local lookup out again', load: () => import('./commands/reindex.ts') },
       {
         verb: 'completion',

@@ -14,8 +14,9 @@ const floors: Record<string, number> = {
   agent: 5,
   engine: 6,
   sync: 6,
-  cli: 7,
-  web: 7,
+  mcp: 7,
+  cli: 8,
+  web: 8,
 };
 
 /** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */

@@ -1,0 +1,30 @@
+import { serveMcp } from '../../mcp/serve-mcp.ts';
+import { defineCommand, type Command } from '../command.ts';
+import { readVersion } from '../help/version.ts';
+import { openToWrite } from '../open-repository.ts';
+
+export const command: Command = defineCommand({
+  summary: 'serve threads and nodes to agents over MCP',
+  description: `Speaks the Model Context Protocol on stdin and stdout until stdin ends: tools to list and read threads, steps and nodes,
+to put artifacts, and to learn of the calling thread. Under $UWF_THREAD they are about that thread; under $UWF_STEP_DIR an
+agent reports its structured result with the tool 'report_result', whose input is the role's schema.
+
+Agents that speak ACP are given this server by uwf itself.`,
+  arguments: [],
+  options: {},
+  examples: [
+    { command: 'uwf mcp', comment: 'what an MCP client starts' },
+    { command: 'claude mcp add uwf -- uwf mcp', comment: 'let an agent of yours look at the runs of a repository' },
+  ],
+  async run({ cli }) {
+    const repository = await openToWrite(cli);
+    const context = {
+      repository,
+      thread: cli.env['UWF_THREAD'] || undefined,
+      stepDir: cli.env['UWF_STEP_DIR'] || undefined,
+      version: readVersion(),
+    };
+    const streams = { incoming: cli.stdin, write: (text: string) => cli.stdout.write(text) };
+    await serveMcp(context, streams, cli.signal);
+  },
+});

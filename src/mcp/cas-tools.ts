@@ -1,0 +1,72 @@
+import { parseNodeHash } from '../cas/hash.ts';
+import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
+import { getNode } from '../cas/node-source.ts';
+import { builtIn, typeNameOf } from '../schema/built-in.ts';
+import type { Content } from '../schema/built-in/content.ts';
+import { threadCas } from '../thread/thread-cas.ts';
+import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
+import type { McpContext, McpTool } from './mcp-tool.ts';
+
+/** How much of a long text is given at once, in characters. */
+const PAGE = 100_000;
+
+/** The tools that read nodes, and put texts under a thread. */
+export function casTools(context: McpContext): McpTool[] {
+  return [getTool(context), putTool(context)];
+}
+
+function getTool(context: McpContext): McpTool {
+  return {
+    name: 'cas_get',
+    description: `Reads a node by its hash: a text, or JSON with its type. Long texts come in pieces of ${PAGE} characters.`,
+    isReadOnly: true,
+    inputSchema: inputOf(
+      {
+        hash: { type: 'string', description: '13 characters' },
+        thread: { ...threadArgument, description: 'look only into the store of this thread' },
+        offset: { type: 'integer', minimum: 0, description: 'where to go on in a long text' },
+      },
+      ['hash'],
+    ),
+    async run(input) {
+      const { hash, thread, offset = 0 } = input as { hash: string; thread?: string; offset?: number };
+      const { repository } = context;
+      const nodes = thread === undefined ? repositoryNodes(repository) : threadCas(repository, thread);
+      const { type, payload } = await findAnywhere(context, nodes, hash);
+      // Of content type: the schema gives it `text`.
+      const isText = type === builtIn.content;
+      const text = isText
+        ? (payload as Content).text
+        : JSON.stringify({ type: typeNameOf(type) ?? type, payload }, null, 2);
+      const end = offset + PAGE;
+      if (offset === 0 && end >= text.length) return text;
+      const rest = end < text.length ? `; go on with offset ${end}` : '';
+      const last = Math.min(end, text.length);
+      return `${text.slice(offset, end)}\n[characters ${offset} to ${last} of ${text.length}${rest}]`;
+    },
+  };
+}
+
+/** In the repository, and under the agent's own thread, where what was just put waits for its step. */
+async function findAnywhere(
+  context: McpContext,
+  nodes: Parameters<typeof getNode>[0],
+  text: string,
+): ReturnType<typeof getNode> {
+  const hash = parseNodeHash(text.toUpperCase());
+  const own = context.thread === undefined ? undefined : await threadCas(context.repository, context.thread).find(hash);
+  return own ?? getNode(nodes, hash);
+}
+
+function putTool(context: McpContext): McpTool {
+  return {
+    name: 'cas_put',
+    description: 'Stores a text with the run for good (an artifact) and gives its hash, to be named in a result.',
+    isReadOnly: false,
+    inputSchema: inputOf({ text: { type: 'string' }, thread: threadArgument }, ['text']),
+    run(input) {
+      const { text } = input as { text: string };
+      return threadCas(context.repository, threadOf(context, input)).put(text);
+    },
+  };
+}
