@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentEvent, AgentReply } from '../../src/agent/contract.ts';
+
+/** What the agent of a test does in its turn, one after the other. */
+export type ReportedAct =
+  | { emit: AgentEvent }
+  /** The same event so many times; `#` in its texts becomes the number of the time. */
+  | { emit: AgentEvent; times: number }
+  | { waitMs: number }
+  /** Goes on when the file is there. */
+  | { waitFor: string }
+  | { reply: AgentReply }
+  /** Ends the process of the engine at once, as a power cut would. */
+  | { kill: true };
+
+const source = `
+const { existsSync } = require('node:fs');
+exports.packageDescriptor = { name: 'reporting-agent', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } };
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+exports.createAgent = (config) => ({
+  async run(request) {
+    const acts = config.roles[request.role];
+    for (const act of acts[Math.min(request.visit + request.attempt, acts.length - 1)]) {
+      request.signal.throwIfAborted();
+      if (act.waitMs) await sleep(act.waitMs);
+      while (act.waitFor && !existsSync(act.waitFor)) { request.signal.throwIfAborted(); await sleep(5); }
+      if (act.kill) { await sleep(100); process.kill(process.pid, 'SIGKILL'); await sleep(10_000); }
+      if (act.reply) return act.reply;
+      if (act.emit && !act.times) request.emit(act.emit);
+      const text = JSON.stringify(act.emit);
+      for (let time = 1; time <= (act.times ?? 0); time += 1) {
+        request.emit(JSON.parse(text.replaceAll('#', String(time))));
+        if (time % 100 === 0) await sleep(0);
+      }
+    }
+    throw new Error('the agent of this test says nothing');
+  },
+});
+`;
+
+/** Installs the agent as an npm package of a repository, so that its roles report what a test says. */
+export function installReportingAgent(repositoryFolder: string): void {
+  const folder = join(repositoryFolder, 'node_modules', 'reporting-agent');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'reporting-agent', version: '1.0.0' }));
+  writeFileSync(join(folder, 'index.js'), source);
+}
+
+/** A configuration in which it does every role; per role the acts of each visit, or of each try. */
+export function reportingConfig<More extends object>(
+  roles: Record<string, ReportedAct[][]>,
+  more: More = {} as More,
+): {
+  agents: Record<string, { name: string; package: string; config: never }>;
+  defaultAgent: string;
+  roles: Record<string, string>;
+} & More {
+  // The configuration is JSON in the end.
+  const agent = { name: 'reporter', package: 'reporting-agent', config: { roles } as never };
+  return { agents: { reporter: agent }, defaultAgent: 'reporter', roles: {}, ...more };
+}
