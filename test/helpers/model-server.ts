@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
 import type { JsonObject, JsonValue } from '../../src/json.ts';
@@ -17,6 +18,8 @@ export type ScriptedAnswer =
       calls?: readonly ScriptedCall[];
       usage?: { prompt_tokens: number; completion_tokens: number };
       finishReason?: string;
+      /** Between two pieces of the text. */
+      pauseMs?: number;
     }
   /** Another answer than 200. */
   | { status: number; headers?: Record<string, string>; body?: string }
@@ -96,9 +99,12 @@ async function answer(
     setTimeout(() => response.destroy(), 20);
     return;
   }
-  const { text, thought, calls = [], usage, finishReason } = scripted;
+  const { text, thought, calls = [], usage, finishReason, pauseMs = 0 } = scripted;
   if (thought !== undefined) response.write(eventOf({ reasoning_content: thought }));
-  for (const piece of text?.match(/[^]{1,8}/gu) ?? []) response.write(eventOf({ content: piece }));
+  for (const piece of text?.match(/[^]{1,8}/gu) ?? []) {
+    if (pauseMs > 0) await pause(pauseMs);
+    response.write(eventOf({ content: piece }));
+  }
   for (const [index, call] of calls.entries()) {
     const id = call.id ?? `call_${index}`;
     const whole = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);

@@ -1,0 +1,204 @@
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import type { Config } from '../../../src/engine/config.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { readThread } from '../../../src/thread/thread-state.ts';
+import { findNodeAt } from '../../../src/thread/thread-commit.ts';
+import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
+import type { EngineFixture } from '../../engine/engine-fixture.ts';
+import { startModelServer } from '../../helpers/model-server.ts';
+import type { ModelServer, ScriptedAnswer, ScriptedCall } from '../../helpers/model-server.ts';
+
+const definition = workflow('solo', { worker: statuses('done') }, [
+  { from: '__start__', to: 'worker', when: null },
+  { from: 'worker', to: '__end__', when: null },
+]);
+const report: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done' } } };
+const ending: ScriptedAnswer[] = [{ calls: [report] }, { text: 'It is done.' }];
+
+type Run = EngineFixture & { server: ModelServer; thread: string };
+
+/** Starts a thread whose one role is done by a model that follows a script. */
+async function start(
+  script: Parameters<typeof startModelServer>[0],
+  options: { config?: JsonObject; limits?: Config['limits']; env?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Run> {
+  const server = await startModelServer(script);
+  const { env = {}, signal, limits } = options;
+  const llm = { baseUrl: server.url, model: 'scripted', retry: { baseDelayMs: 1 }, ...options.config };
+  const config = { ...configOf({ worker: { package: 'builtin:llm', config: llm } }), ...(limits && { limits }) };
+  const fixture = await createFixture(config, {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    ...(signal && { signal }),
+  });
+  const { thread } = await fixture.engine.start({ definition, prompt: 'Do it.' });
+  return { ...fixture, server, thread };
+}
+
+async function lastStep({
+  repository,
+  thread,
+}: Run): Promise<{ meta: JsonObject; text: string; usage: unknown; attempts: number }> {
+  const { id, head } = await getThread(repository, thread);
+  const { commit, text } = (await readThread(repository, id, head)).steps.at(-1)!;
+  return { meta: commit.node.meta, text, usage: commit.node.usage, attempts: commit.node.attempts.length };
+}
+
+describe('a thread whose role is done by a model', () => {
+  test('runs to its end, with the reported result, the text and what it cost', async () => {
+    const run = await start(ending, { config: { price: { inputPerMTok: 1, outputPerMTok: 2 } } });
+    expect(await run.engine.run(run.thread)).toMatchObject({ event: 'thread.ended', text: 'It is done.' });
+    expect(await lastStep(run)).toEqual({
+      meta: { $status: 'done' },
+      text: 'It is done.',
+      usage: { inputTokens: 20, outputTokens: 10, turns: 2, costUsd: 0.00004 },
+      attempts: 0,
+    });
+  });
+
+  test('its record says with which model, and neither where nor with which key', async () => {
+    const env = { LLM_KEY: 'sk-secret' };
+    const run = await start(ending, { config: { apiKeyEnv: 'LLM_KEY', temperature: 0 }, env });
+    await run.engine.run(run.thread);
+    const { id, head } = await getThread(run.repository, run.thread);
+    const state = await readThread(run.repository, id, head);
+    const record = await findNodeAt(run.repository, state.start, 'agents/worker.json');
+    expect(record?.payload).toEqual({
+      name: 'worker-agent',
+      package: 'builtin:llm',
+      version: '1.0.0',
+      config: { model: 'scripted', temperature: 0 },
+    });
+    const objects = run.git('cat-file', '--batch', '--batch-all-objects', '--buffer');
+    expect(objects).toContain('scripted');
+    expect(objects).not.toMatch(/sk-secret|LLM_KEY/u);
+  });
+
+  test('a 429 with Retry-After, a 503 and a cut stream are got over, in one try', async () => {
+    const trouble: ScriptedAnswer[] = [
+      { status: 429, headers: { 'retry-after': '1' } },
+      { status: 503 },
+      { cutAfter: 'Half' },
+      ...ending,
+    ];
+    const run = await start(trouble);
+    expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
+    expect(await lastStep(run)).toMatchObject({ text: 'It is done.', attempts: 0 });
+    expect(run.server.requests).toHaveLength(5);
+    expect(run.server.requests[1]!.atMs - run.server.requests[0]!.atMs).toBeGreaterThan(950);
+  });
+
+  test('a malformed call is corrected in the same try', async () => {
+    const broken: ScriptedAnswer = { calls: [{ name: 'report_result', arguments: '{"result": {' }] };
+    const run = await start([broken, ...ending]);
+    expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
+    expect(await lastStep(run)).toMatchObject({ meta: { $status: 'done' }, attempts: 0 });
+  });
+
+  test('a reply without a result is asked for again, in the same conversation', async () => {
+    const run = await start([{ text: 'I am ready.' }, ...ending]);
+    expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
+    expect(await lastStep(run)).toMatchObject({ attempts: 1 });
+    const roles = run.server.requests[1]!.messages.map(({ role }) => role);
+    expect(roles).toEqual(['system', 'user', 'assistant', 'user']);
+    expect(run.server.requests[1]!.messages.at(-1)!.content).toMatch(/^# Your last reply was not accepted/u);
+  });
+
+  test('a server that never answers meets the idle time-out; the thread suspends, and resumes', async () => {
+    const script = (_: unknown, index: number): ScriptedAnswer =>
+      index === 0 ? { silent: true } : ending[Math.min(index - 1, 1)]!;
+    const run = await start(script, { limits: { idleTimeoutMs: 500 } });
+    expect(await run.engine.run(run.thread)).toMatchObject({
+      event: 'thread.suspended',
+      text: expect.stringContaining('no sign of life'),
+    });
+    expect(await run.engine.resume(run.thread)).toHaveProperty('event', 'thread.ended');
+    expect(await lastStep(run)).toMatchObject({ text: 'It is done.' });
+  });
+
+  test('a model that says something now and then outlives the idle time-out', async () => {
+    const slow: ScriptedAnswer = { text: 'x'.repeat(80), pauseMs: 100 };
+    const run = await start([{ calls: [report] }, slow], { limits: { idleTimeoutMs: 500 } });
+    expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
+  });
+
+  test('a key that is not accepted ends the run, and stores nothing', async () => {
+    const run = await start([{ status: 401 }]);
+    await expect(run.engine.run(run.thread)).rejects.toMatchObject({ kind: 'agent', code: 'agent-broken' });
+    expect(await run.engine.describe(run.thread)).toMatchObject({ status: 'idle', steps: 0 });
+  });
+
+  test('a server in trouble for good suspends the thread, which runs on when it is well again', async () => {
+    let isWell = false;
+    let asked = 0;
+    const run = await start(() => (isWell ? ending[Math.min(asked++, 1)]! : { status: 503 }));
+    expect(await run.engine.run(run.thread)).toMatchObject({
+      event: 'thread.suspended',
+      text: expect.stringContaining('503'),
+    });
+    isWell = true;
+    expect(await run.engine.resume(run.thread)).toHaveProperty('event', 'thread.ended');
+  });
+
+  test('stopped in the middle of an answer, it runs on from where it was', async () => {
+    const controller = new AbortController();
+    const run = await start([{ silent: true }], { signal: controller.signal });
+    const running = run.engine.run(run.thread);
+    setTimeout(() => controller.abort(new Error('stop')), 300);
+    await expect(running).rejects.toMatchObject({ kind: 'interrupted' });
+    expect(await run.engine.describe(run.thread)).toMatchObject({ status: 'idle', steps: 0 });
+  });
+
+  test('a flood suspends the thread, and memory stays in bounds', async () => {
+    const run = await start([{ floodWith: 'events' }], {});
+    global.gc?.();
+    const before = process.memoryUsage().rss;
+    expect(await run.engine.run(run.thread)).toMatchObject({
+      event: 'thread.suspended',
+      text: expect.stringContaining('bytes'),
+    });
+    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
+    expect(run.server.flooded()).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  test('what it was kept from is in its trace', async () => {
+    const calls: ScriptedCall[] = [
+      { name: 'write_file', arguments: { path: '../outside', content: 'x' } },
+      { name: 'write_file', arguments: { path: 'link/outside', content: 'x' } },
+      { name: 'run_command', arguments: { command: 'echo x > ../outside; printenv LLM_KEY' } },
+      { name: 'run_command', arguments: { command: 'printenv LLM_KEY' } },
+    ];
+    const run = await start([{ calls }, ...ending], {
+      config: { apiKeyEnv: 'LLM_KEY' },
+      env: { LLM_KEY: 'sk-secret' },
+    });
+    symlinkSync('..', join(run.dir, 'link'));
+    mkdirSync(join(run.dir, 'inside'));
+    await run.engine.run(run.thread);
+    expect(existsSync(join(run.dir, '../outside'))).toBe(false);
+    expect(run.server.requests[1]!.messages.filter(({ role }) => role === 'tool')).toHaveLength(4);
+    const objects = run.git('cat-file', '--batch', '--batch-all-objects', '--buffer');
+    expect(objects).not.toContain('sk-secret');
+    expect(objects.match(/lies outside the working folder/gu)?.length).toBeGreaterThanOrEqual(2);
+    expect(objects).toContain('LLM_KEY is kept from commands');
+  });
+
+  test('it reads the thread, and what it puts is taken in by its step', async () => {
+    const calls: ScriptedCall[] = [
+      { name: 'thread_read', arguments: {} },
+      { name: 'cas_put', arguments: { text: 'An artifact.' } },
+    ];
+    const run = await start([{ calls }, ...ending]);
+    await run.engine.run(run.thread);
+    const [task, put] = run.server.requests[1]!.messages.filter(({ role }) => role === 'tool').map(
+      ({ content }) => content,
+    );
+    expect(task).toContain('"text": "Do it."');
+    const { id, head } = await getThread(run.repository, run.thread);
+    const { steps } = await readThread(run.repository, id, head);
+    expect(steps[0]!.commit.index.find(({ path }) => path.startsWith('artifacts/'))?.hash).toBe(put);
+  });
+});
