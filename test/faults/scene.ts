@@ -131,8 +131,8 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
   }
 }
 
-/** What uwf remembers of threads and nodes: complete whenever it is there, and done without whenever it is not. */
-const remembered = /^uwf\/(facts|lookup)\/.*\.(json|segment)$/;
+/** What uwf remembers of threads and nodes, and what it writes down of its work: complete whenever it is there, and done without whenever it is not. */
+const remembered = /^uwf\/(facts|lookup|journal)\/.*\.(json|jsonl|segment)$/;
 
 /**
  * The files of a repository's folder with their sizes, but for what uwf may remember at any time; to compare what was
