@@ -1,7 +1,7 @@
 import type { ChildOutcome } from '../agent/contract.ts';
 import { findChildren } from '../thread/find-children.ts';
 import { resumeThread } from '../thread/resume-thread.ts';
-import { stateHash, type ThreadState } from '../thread/thread-state.ts';
+import { stateHash, type CommitOf, type ThreadState } from '../thread/thread-state.ts';
 import { CorruptThread } from '../thread/thread-errors.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -31,7 +31,7 @@ export async function runChild(
   const child = await findChild(inner, parent, request.role);
   const id = child ?? (await startChild(inner, parent, request)).id;
   try {
-    return await runToOutcome(inner, id, child === undefined ? undefined : request.answer);
+    return await runToOutcome(inner, parent, id, request.answer);
   } catch (error) {
     if (!(error instanceof LeaseHeld)) throw error;
     // Somebody runs the child by itself. The parent goes on when that is over and somebody resumes it.
@@ -71,14 +71,46 @@ async function startChild(context: EngineContext, parent: ThreadState, request: 
   );
 }
 
-async function runToOutcome(context: EngineContext, id: ThreadId, answer: string | undefined): Promise<ChildOutcome> {
+async function runToOutcome(
+  context: EngineContext,
+  parent: ThreadState,
+  id: ThreadId,
+  answer: string | undefined,
+): Promise<ChildOutcome> {
   const lease = await takeLease(context.repository, id);
   return underLease(context, id, lease, async () => {
     let state = await readCurrent(context.repository, id);
-    // Going on with the parent is going on with the child it waits for.
-    if (state.head.kind === 'suspend') state = await resumeThread(context.repository, state, answer);
+    if (state.head.kind === 'suspend') {
+      const { reason } = state.head.node;
+      // A crash kept the parent from being suspended as well: it is, before anybody answers.
+      if (!isResumedFor(parent, state)) return { kind: 'suspended', threadId: id, reason };
+      // Going on with the parent is going on with the child it waits for.
+      state = await resumeThread(context.repository, state, answer);
+    }
     return outcomeOf(context, await runOn(context, lease, state));
   });
+}
+
+/** Tells whether a person let the parent go on for what its child waits for now, and not for something before that. */
+function isResumedFor(parent: ThreadState, child: ThreadState): boolean {
+  const { head } = parent;
+  if (head.kind !== 'resume') return false;
+  // What the child did last before it asked. Had it been passed the person's word already, that would be younger.
+  const before = child.pauses.at(-2) ?? child.steps.at(-1)?.commit ?? child.start;
+  return timeOf(before) <= head.node.resumedAtMs;
+}
+
+function timeOf(commit: CommitOf<'start' | 'step' | 'suspend' | 'resume'>): number {
+  switch (commit.kind) {
+    case 'start':
+      return commit.node.startedAtMs;
+    case 'step':
+      return commit.node.completedAtMs;
+    case 'suspend':
+      return commit.node.suspendedAtMs;
+    case 'resume':
+      return commit.node.resumedAtMs;
+  }
 }
 
 async function outcomeOf(context: EngineContext, over: ThreadOver): Promise<ChildOutcome> {

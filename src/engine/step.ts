@@ -7,6 +7,7 @@ import { statusOf } from '../thread/meta-status.ts';
 import { firstLine } from '../thread/commit-message.ts';
 import { endThread } from '../thread/end-thread.ts';
 import { findChildEnd } from '../thread/find-children.ts';
+import { LinkTakenBack } from '../thread/thread-errors.ts';
 import { suspendThread } from '../thread/suspend-thread.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
@@ -119,20 +120,25 @@ async function runRole(
   const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
   const completedAtMs = repository.now();
   const storingMs = performance.now();
-  const after = await appendStep(repository, state, {
-    ...common,
-    meta: result.meta,
-    text: result.text,
-    agentVersion: result.agentVersion,
-    stopReason: result.stopReason,
-    usage,
-    attempts,
-    trace,
-    childThreads,
-    linked: await prepared.resolve(result.meta),
-    startedAtMs,
-    completedAtMs,
-  });
+  const { meta, text, agentVersion, stopReason } = result;
+  let after: ThreadState;
+  try {
+    const linked = await prepared.resolve(meta);
+    const said = { meta, text, agentVersion, stopReason, usage, attempts, trace, childThreads, linked };
+    after = await appendStep(repository, state, { ...common, ...said, startedAtMs, completedAtMs });
+  } catch (error) {
+    if (!(error instanceof LinkTakenBack)) throw error;
+    const reason = error.message;
+    return suspendThread(repository, state, {
+      ...common,
+      cause: 'invalid-reply',
+      reason,
+      text,
+      usage,
+      attempts,
+      trace,
+    });
+  }
   context.debug(state.id, 'step stored', { head: after.head.id, ms: msSince(storingMs) });
   context.tell({
     event: 'step.finished',

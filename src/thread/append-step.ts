@@ -15,11 +15,13 @@ import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
 import { statusOf } from './meta-status.ts';
 import { moveThread } from './move-thread.ts';
+import type { LinkResolution } from './resolve-links.ts';
+import { LinkTakenBack } from './thread-errors.ts';
 import { readThreadCommit } from './thread-commit.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
-import { readScratch } from './thread-scratch.ts';
+import { readScratch, type Scratch } from './thread-scratch.ts';
 import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** How many of the steps before it a step names. */
@@ -44,8 +46,8 @@ export type StepDraft = {
   trace?: TraceDraft | undefined;
   /** Ends of the child threads this turn ran, with their commits. */
   childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
-  /** What `meta` links to and the thread does not have: nodes to copy in, commits of other threads. */
-  linked: { nodes: readonly EncodedNode[]; commits: readonly ObjectId[] };
+  /** What `meta` links to and the thread's history does not have. */
+  linked: LinkResolution;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -58,6 +60,7 @@ export type StepDraft = {
  * @returns the thread with the step
  * @throws {ThreadMoved} if another writer appended first
  * @throws {SchemaViolation} if the step does not match its type; nothing is written then
+ * @throws {LinkTakenBack} if what `meta` links to is not there, or not any more; nothing is written then
  */
 export async function appendStep(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
   for (;;) {
@@ -73,6 +76,7 @@ export async function appendStep(repository: Repository, state: ThreadState, dra
 
 async function tryAppend(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
   const scratch = await readScratch(repository, state.id);
+  assertLinked(draft, scratch);
   const content = contentNode(
     draft.text,
     scratch.files.filter(isArtifact).map(({ node }) => node.hash),
@@ -147,6 +151,12 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     { keep: true },
   );
   return advanceThread(state, await readThreadCommit(repository, tip), draft.text);
+}
+
+function assertLinked({ linked }: StepDraft, scratch: Scratch): void {
+  const put = new Set(scratch.files.map(({ node }) => node.hash));
+  const missing = linked.missing[0] ?? linked.waiting.find((hash) => !put.has(hash));
+  if (missing !== undefined) throw new LinkTakenBack(missing);
 }
 
 /** Where a node that is copied in lies. */

@@ -14,6 +14,8 @@ import type { ThreadState } from './thread-state.ts';
 
 /** What a step's links need: nodes of elsewhere to copy in, commits of other threads to stand on, and what is missing. */
 export type LinkResolution = {
+  /** Found among what was put under the thread, which can be taken back until the step has taken it in. */
+  waiting: readonly NodeHash[];
   nodes: readonly EncodedNode[];
   commits: readonly ObjectId[];
   missing: readonly NodeHash[];
@@ -38,8 +40,10 @@ export async function resolveLinks(
   state: ThreadState,
   hashes: readonly NodeHash[],
 ): Promise<LinkResolution> {
-  const own = combineSources(nodesBehind(repository, [state.head.id]), await scratchNodes(repository, state.id));
-  const everywhere = combineSources(own, repositoryNodes(repository));
+  const behind = nodesBehind(repository, [state.head.id]);
+  const scratch = await scratchNodes(repository, state.id);
+  const everywhere = combineSources(behind, scratch, repositoryNodes(repository));
+  const waiting: NodeHash[] = [];
   const nodes = new Map<NodeHash, EncodedNode>();
   const commits = new Set<ObjectId>();
   const missing = new Set<NodeHash>();
@@ -48,7 +52,11 @@ export async function resolveLinks(
   for (let hash = queue.pop(); hash !== undefined; hash = queue.pop()) {
     if (seen.has(hash)) continue;
     seen.add(hash);
-    if (await own.find(hash)) continue;
+    if (await behind.find(hash)) continue;
+    if (await scratch.find(hash)) {
+      waiting.push(hash);
+      continue;
+    }
     const node = await everywhere.find(hash);
     if (!node) {
       missing.add(hash);
@@ -61,7 +69,7 @@ export async function resolveLinks(
       queue.push(...(await linksOf(everywhere, node)));
     }
   }
-  return { nodes: [...nodes.values()], commits: [...commits], missing: [...missing] };
+  return { waiting, nodes: [...nodes.values()], commits: [...commits], missing: [...missing] };
 }
 
 /** What a copied node needs: its links, and the schema of its type. */

@@ -1,3 +1,4 @@
+import type { NodeHash } from '../cas/hash.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { ThreadId } from './thread-id.ts';
@@ -62,6 +63,19 @@ export class CorruptThread extends UwfError {
       cause,
     });
     this.commit = commit;
+  }
+}
+
+/** A reply links to a node that was taken back between the look at it and the storing of the step. */
+export class LinkTakenBack extends UwfError {
+  readonly hash: NodeHash;
+  constructor(hash: NodeHash) {
+    super(`the reply links to ${hash}, which was taken back before the step could take it in`, {
+      code: 'link-taken-back',
+      kind: 'conflict',
+      hint: "put it again with 'uwf cas put', then resume the thread",
+    });
+    this.hash = hash;
   }
 }
 

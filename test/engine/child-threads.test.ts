@@ -118,6 +118,51 @@ describe('a role that is a workflow', () => {
     expectCleanFsck(dir);
   });
 
+  test('what a child asks is not passed over after a crash, and an answer is given to one question only', async () => {
+    const curious = workflow('child', { worker: statuses('done'), measurer: statuses('done') }, [
+      { from: '__start__', to: 'worker', when: null },
+      { from: 'worker', to: 'measurer', when: null },
+      { from: 'measurer', to: '__end__', when: null },
+    ]);
+    const config = configWith([]);
+    const asks = (suspend: string): unknown => ({ suspend, reply: '---\n$status: done\n---\nWent {{ answer }}.' });
+    const replies = { planner: [reply('planned')], worker: [asks('Which way?')], measurer: [asks('How far?')] };
+    config.agents['script'] = { name: 'script', package: 'builtin:scripted', config: { replies } as never };
+    const { engine, git, dir, events } = await createFixture(config, {
+      resolveWorkflow: () => Promise.resolve(curious),
+    });
+    const { thread } = await engine.start({ definition: parent, prompt: 'x' });
+    const ref = `refs/threads/${thread}`;
+    const first = await engine.run(thread);
+    const [childId = ''] = (await engine.describe(thread)).children;
+
+    // As if the parent had been killed before its own suspension was stored.
+    git('update-ref', ref, `${first.head}^`);
+    const atFirstQuestion = git('rev-parse', `refs/threads/${childId}`);
+    expect(await engine.run(thread)).toMatchObject({
+      event: 'thread.suspended',
+      text: expect.stringContaining('Which way?'),
+    });
+    expect(git('rev-parse', `refs/threads/${childId}`)).toBe(atFirstQuestion);
+
+    const second = await engine.resume(thread, { answer: 'left' });
+    expect(second).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('How far?') });
+    git('update-ref', ref, `${second.head}^`);
+    const atSecondQuestion = git('rev-parse', `refs/threads/${childId}`);
+    expect(await engine.run(thread)).toMatchObject({
+      event: 'thread.suspended',
+      text: expect.stringContaining('How far?'),
+    });
+    expect(git('rev-parse', `refs/threads/${childId}`)).toBe(atSecondQuestion);
+
+    expect(await engine.resume(thread, { answer: 'a mile' })).toMatchObject({
+      event: 'thread.ended',
+      text: 'Went a mile.',
+    });
+    expect(events.filter((event) => event.event === 'thread.started')).toHaveLength(2);
+    expectCleanFsck(dir);
+  });
+
   test('cancelling the parent cancels the child', async () => {
     const { engine } = await createFixture(configWith([{ suspend: 'Wait.' }]), { resolveWorkflow });
     const { thread } = await engine.start({ definition: parent, prompt: 'x' });

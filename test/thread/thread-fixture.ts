@@ -53,7 +53,7 @@ export function stepDraft(draft: Partial<StepDraft> = {}): StepDraft {
     usage: null,
     attempts: [],
     childThreads: [],
-    linked: { nodes: [], commits: [] },
+    linked: { waiting: [], nodes: [], commits: [], missing: [] },
     startedAtMs: 1_795_262_400_000,
     completedAtMs: 1_795_262_401_500,
     ...draft,

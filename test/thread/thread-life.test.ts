@@ -7,6 +7,7 @@ import { endThread } from '../../src/thread/end-thread.ts';
 import { getThread, listPointers } from '../../src/thread/find-thread.ts';
 import { foldEnded } from '../../src/thread/fold-ended.ts';
 import { resumeThread, reopenThread } from '../../src/thread/resume-thread.ts';
+import { resolveLinks } from '../../src/thread/resolve-links.ts';
 import { suspendThread } from '../../src/thread/suspend-thread.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { ThreadMoved } from '../../src/thread/thread-errors.ts';
@@ -200,6 +201,22 @@ describe('what is put under a thread', () => {
     git('gc', '--prune=now', '--quiet');
     expect((await cas.get(second)).payload).toEqual({ text: 'phase two' });
     expectCleanFsck(dir);
+  });
+
+  test('and a reply links to is refused when it is taken back before the step is stored', async () => {
+    const { git, open } = createTemporaryRepository();
+    const repository = await open();
+    const state = await startLoop(repository);
+    const cas = threadCas(repository, state.id);
+    const link = await cas.put('A note.');
+    const linked = await resolveLinks(repository, state, [link]);
+    expect(linked).toEqual({ waiting: [link], nodes: [], commits: [], missing: [] });
+    await cas.delete(link);
+    const draft = stepDraft({ meta: { $status: 'done', link }, linked });
+    await expect(appendStep(repository, state, draft)).rejects.toMatchObject({ code: 'link-taken-back', hash: link });
+    expect(git('rev-parse', activeRef(state.id))).toBe(state.head.id);
+    await cas.put('A note.');
+    expect((await appendStep(repository, state, draft)).steps).toHaveLength(1);
   });
 
   test('can be taken back before a step has it', async () => {
