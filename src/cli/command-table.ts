@@ -124,6 +124,12 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'fork',
+        summary: 'give a thread a second future',
+        load: () => import('./commands/thread/fork.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'join',
         summary: 'wait for whoever runs a thread',
         load: () => import('./commands/thread/join.ts'),
@@ -163,6 +169,12 @@ export const commandGroups: readonly CommandGroup[] = [
         verb: 'read',
         summary: 'print what an agent said, or was told',
         load: () => import('./commands/step/read.ts'),
+      },
+      {
+        noun: 'step',
+        verb: 'turns',
+        summary: 'show how an agent came to its reply, turn by turn',
+        load: () => import('./commands/step/turns.ts'),
       },
     ],
   },

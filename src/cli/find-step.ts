@@ -71,7 +71,7 @@ export function findStepIn(state: ThreadState, text: string): StepEntry {
   );
 }
 
-/** A number of few digits is a number: nobody means a hash by so little. */
-function isStepNumber(text: string): boolean {
+/** Tells whether a step is named by its number: nobody means a hash by so few digits. */
+export function isStepNumber(text: string): boolean {
   return /^\d{1,6}$/.test(text);
 }

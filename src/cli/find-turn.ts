@@ -8,6 +8,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
 import type { CliContext } from './context.ts';
 import { findHash } from './find-hash.ts';
+import { isStepNumber } from './find-step.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The commit of a turn: of a step, or of the suspension that a turn ended in. */
@@ -25,7 +26,7 @@ export async function findTurn(
   text: string | undefined,
   thread: string | undefined,
 ): Promise<FoundTurn> {
-  const isNumber = text !== undefined && /^\d{1,6}$/.test(text);
+  const isNumber = text !== undefined && isStepNumber(text);
   const owner = thread ?? (text === undefined || isNumber ? cli.env['UWF_THREAD'] || undefined : undefined);
   if (owner !== undefined) return findIn(repository, owner, text);
   if (text === undefined || isNumber) {
@@ -51,7 +52,7 @@ async function findIn(repository: Repository, thread: string, text: string | und
     if (!isTurn(commit) || !isMeant(commit, wanted)) continue;
     matches.push({ thread: id, commit });
     // Only the beginning of a hash can mean several.
-    if (wanted === undefined || isNodeHash(wanted) || /^\d{1,6}$/.test(wanted)) break;
+    if (wanted === undefined || isNodeHash(wanted) || isStepNumber(wanted)) break;
   }
   const [first, second] = matches;
   if (second) throw new UsageError(`'${text}' could be any of ${matches.length} steps`, 'give more characters');
@@ -67,6 +68,7 @@ function isTurn(commit: { kind: string }): commit is CommitOf<'step' | 'suspend'
 }
 
 function isMeant(commit: CommitOf<'step' | 'suspend'>, wanted: string | undefined): boolean {
-  if (wanted === undefined || commit.hash.startsWith(wanted)) return true;
-  return commit.kind === 'step' && String(commit.node.number) === wanted;
+  if (wanted === undefined) return true;
+  if (isStepNumber(wanted)) return commit.kind === 'step' && commit.node.number === Number(wanted);
+  return wanted !== '' && commit.hash.startsWith(wanted);
 }
