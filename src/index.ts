@@ -101,6 +101,7 @@ export { decide, type DecideOptions } from './moderator/decide.ts';
 export type { Decision, DecisionContext, StartView, StepView } from './moderator/decision.ts';
 
 // Threads
+export { forkThread, type Fork } from './thread/fork-thread.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find-thread.ts';
 export { removeThread } from './thread/remove-thread.ts';
 export { NodeInUse, threadCas, type ThreadCas, type ThreadCasEntry } from './thread/thread-cas.ts';

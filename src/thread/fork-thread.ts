@@ -1,0 +1,49 @@
+import type { ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import { readChain } from './chain.ts';
+import type { ThreadPointer } from './find-thread.ts';
+import { WrongThreadState } from './thread-errors.ts';
+import { newThreadId, type ThreadId } from './thread-id.ts';
+import { activeRef } from './thread-refs.ts';
+
+/** A thread that shares the beginning of another. */
+export type Fork = {
+  thread: ThreadId;
+  /** The commit that both have, where the fork goes on. */
+  head: ObjectId;
+  forkedFrom: ThreadId;
+};
+
+/**
+ * Gives a commit of a thread a second ref, under a new id, so that it has another future. No object is written, and
+ * the thread is left as it is.
+ *
+ * The fork decides as the thread would: it has the same start, and the id in that. What was put under the thread and
+ * not taken in stays with the thread, as do the sessions of its agents.
+ * @param at a start, step, suspension or resumption of the thread; default: its head, or the last step of one that ended
+ * @throws {WrongThreadState} if `at` is the thread's end, or no commit of it
+ */
+export async function forkThread(repository: Repository, thread: ThreadPointer, at?: ObjectId): Promise<Fork> {
+  const head = await findForkPoint(repository, thread, at);
+  const id = newThreadId(repository.now());
+  await repository.refs.update([{ name: activeRef(id), expected: null, value: head }]);
+  return { thread: id, head, forkedFrom: thread.id };
+}
+
+async function findForkPoint(repository: Repository, thread: ThreadPointer, at?: ObjectId): Promise<ObjectId> {
+  let hasEnded = false;
+  for await (const { id, kind } of readChain(repository, thread.head)) {
+    if (kind === 'end') {
+      hasEnded = true;
+      if (id === at) break;
+    } else if (at !== undefined) {
+      if (id === at) return id;
+    } else if (!hasEnded || kind === 'step' || kind === 'start') return id;
+  }
+  throw new WrongThreadState(
+    thread.id,
+    hasEnded ? 'over' : 'somewhere else',
+    `a fork cannot go on from ${at ?? 'its end'}`,
+    `name one of its steps; 'uwf step list ${thread.id}' lists them`,
+  );
+}
