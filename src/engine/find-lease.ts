@@ -40,13 +40,13 @@ export function findLeasesOf(repository: Repository, holder: ProcessIdentity): L
 /** The threads that somebody works on now, in order. */
 export function findRunning(repository: Repository): ThreadId[] {
   const { stateDir } = repository;
-  if (stateDir === undefined) return [...inProcessLeases(repository).keys()].sort();
+  if (stateDir === undefined) return [...inProcessLeases(repository).keys()].toSorted();
   return namesIn(leaseFolder(stateDir))
     .filter((name) => name.endsWith(suffix))
     .map((name) => name.slice(0, -suffix.length))
     .filter(isThreadId)
     .filter((thread) => findLease(repository, thread) !== undefined)
-    .sort();
+    .toSorted();
 }
 
 function leaseFolder(stateDir: string): string {

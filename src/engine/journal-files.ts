@@ -33,7 +33,7 @@ export function pruneJournals(stateDir: string, isInUse: (thread: ThreadId) => b
       const stat = statSync(join(folder, name), { throwIfNoEntry: false });
       return stat ? [{ name, bytes: stat.size, modifiedMs: stat.mtimeMs }] : [];
     })
-    .sort((a, b) => b.modifiedMs - a.modifiedMs);
+    .toSorted((a, b) => b.modifiedMs - a.modifiedMs);
   let bytes = 0;
   for (const [place, file] of files.entries()) {
     bytes += file.bytes;

@@ -175,5 +175,5 @@ function describeMeta(meta: JsonObject): string {
   const status = statusOf(meta);
   if (status !== null) return status;
   const scalars = Object.entries(meta).filter(([, value]) => !isJsonObject(value) && !Array.isArray(value));
-  return scalars.map(([key, value]) => `${key} ${String(value)}`).join(', ') || 'done';
+  return scalars.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ') || 'done';
 }

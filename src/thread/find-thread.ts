@@ -25,7 +25,7 @@ export async function listPointers(
       if (thread) byId.set(thread.id, { ...thread, ref: name, head });
     }
   }
-  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /**

@@ -33,8 +33,8 @@ for (const [name, needsSpace] of Object.entries({ ...calling, ...removing })) {
 }
 
 const { openSync, writeSync, writeFileSync } = fs;
-fs.openSync = (path, flags = 'r', ...rest) => {
-  if (flags !== 'r') beforeCall('openSync', true);
+fs.openSync = (path, flags, ...rest) => {
+  if (flags !== undefined && flags !== 'r') beforeCall('openSync', true);
   return openSync(path, flags, ...rest);
 };
 fs.writeSync = (descriptor, data, offset, ...rest) => {

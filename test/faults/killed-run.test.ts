@@ -75,6 +75,10 @@ async function runLane(kills: readonly Kill[]): Promise<Killed[]> {
       const holding = scene.git('for-each-ref', '--format=%(refname)', '--contains', String(head));
       expect(holding).toContain(thread);
     }
+    if (refs.split('\n').filter((ref) => ref.endsWith(thread)).length === 2) {
+      // An ending cut in two has ended: nobody is told that the thread waits.
+      expect((await scene.uwf(['thread', 'list', '--json'])).json).toEqual([]);
+    }
     const second = await scene.uwf(['thread', 'run', thread, '--json']);
     expect(second, JSON.stringify({ kill, refs })).toMatchObject({ code: 0 });
     expect(second.json.at(-1)).toMatchObject({ event: 'thread.ended', thread });

@@ -77,7 +77,7 @@ describe('a repository in the middle of something', () => {
   test('without a commit yet, runs as ever; the branch stays unborn', async () => {
     const scene = createScene(files);
     expect((await run(scene)).code).toBe(0);
-    expect(() => scene.git('rev-parse', '--verify', '--quiet', 'HEAD')).toThrow();
+    expect(() => scene.git('rev-parse', '--verify', '--quiet', 'HEAD')).toThrow('rev-parse');
     expectCleanFsck(scene.dir);
   });
 
@@ -93,7 +93,7 @@ describe('a repository in the middle of something', () => {
     const theirs = commit('theirs');
     scene.git('checkout', '--quiet', '-b', 'topic', 'HEAD^');
     commit('ours');
-    expect(() => scene.git('rebase', '--quiet', theirs)).toThrow();
+    expect(() => scene.git('rebase', '--quiet', theirs)).toThrow('rebase');
     const status = scene.git('status', '--porcelain=v2', '--branch');
     const kept = filesBelow(scene.gitDir).filter((name) =>
       /^(rebase-merge|HEAD|ORIG_HEAD|REBASE_HEAD|index)/.test(name),

@@ -180,7 +180,8 @@ describe('a run in the background', () => {
     const shown = await scene.uwf(['thread', 'show', thread, '--json']);
     expect(shown.json[0]).toMatchObject({ status: 'running', holder: { pid: expect.any(Number) } });
     await until('the agent works', () => scene.lines('turns').length > 0);
-    return { thread, pid: (shown.json[0]?.['holder'] as { pid: number }).pid };
+    const holder = shown.json[0]?.['holder'] as { pid: number } | undefined;
+    return { thread, pid: holder?.pid ?? 0 };
   }
 
   test('is waited for by `thread join`, which exits as the run does', async () => {

@@ -129,17 +129,18 @@ describe('of two writers to one head', () => {
     ]);
     expect(results.map((result) => result.status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const lost = results.find((result) => result.status === 'rejected');
-    expect(lost?.reason).toBeInstanceOf(ThreadMoved);
+    const moved: unknown = lost?.reason;
+    if (!(moved instanceof ThreadMoved)) throw new Error('the loser was not told');
     const pointers = await listPointers(repository);
     expect(pointers).toHaveLength(2);
     const fork = pointers.find((pointer) => pointer.id !== started.id);
-    expect(fork?.id).toBe((lost?.reason as ThreadMoved).fork);
+    expect(fork?.id).toBe(moved.fork);
     if (!fork) throw new Error('no fork');
     expect(fork.id).toBe(forkIdFor(started.id, fork.head, 1_795_262_401_000));
     const texts = await Promise.all(
       pointers.map(async ({ id, head }) => (await readThread(repository, id, head)).steps[0]?.text),
     );
-    expect(texts.toSorted()).toEqual(['mine', 'yours']);
+    expect(new Set(texts)).toEqual(new Set(['mine', 'yours']));
     expectCleanFsck(dir);
   });
 
