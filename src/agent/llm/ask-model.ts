@@ -2,8 +2,12 @@ import type { LanguageModel, LanguageModelUsage, ModelMessage, ToolSet } from 'a
 
 import type { JsonValue } from '../../json.ts';
 import type { LlmConfig } from './llm-config.ts';
-import { ModelUnavailable } from './model-failure.ts';
+import { mergeDeltas } from './merge-deltas.ts';
+import { AnswerTooLarge, ModelUnavailable } from './model-failure.ts';
 import type { Tool } from './tools/tool.ts';
+
+/** Of an answer with its thoughts and the arguments of its calls: far more than any model says at once. */
+const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024;
 
 /** What the model is asked. */
 export type ModelQuestion = {
@@ -57,6 +61,20 @@ export async function askModel(
   );
   const silence = new Silence(settings.requestTimeoutMs, signal);
   try {
+    let text = '';
+    let characters = 0;
+    const onDelta = (kind: 'text-delta' | 'reasoning-delta' | 'tool-input-delta', piece: string): void => {
+      silence.touch();
+      characters += piece.length;
+      if (characters > MAX_ANSWER_CHARACTERS) {
+        throw new AnswerTooLarge(`the answer has more than ${MAX_ANSWER_CHARACTERS} characters`);
+      }
+      if (kind === 'text-delta') {
+        text += piece;
+        events.onText(piece);
+      } else if (kind === 'reasoning-delta') events.onThought(piece);
+      else events.onSign();
+    };
     const result = streamText({
       model,
       system,
@@ -66,25 +84,15 @@ export async function askModel(
       abortSignal: silence.signal,
       // Told by the stream; the SDK would print it.
       onError: () => {},
+      experimental_transform: () => mergeDeltas(onDelta),
       ...(settings.temperature !== undefined && { temperature: settings.temperature }),
       ...(settings.maxOutputTokens !== undefined && { maxOutputTokens: settings.maxOutputTokens }),
     });
-    let text = '';
     let end: { finishReason: string; usage: LanguageModelUsage } | undefined;
     const calls: RequestedCall[] = [];
     for await (const part of result.fullStream) {
       silence.touch();
       switch (part.type) {
-        case 'text-delta':
-          text += part.text;
-          events.onText(part.text);
-          break;
-        case 'reasoning-delta':
-          events.onThought(part.text);
-          break;
-        case 'tool-input-delta':
-          events.onSign();
-          break;
         case 'tool-call':
           calls.push({
             id: part.toolCallId,

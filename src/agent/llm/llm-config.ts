@@ -47,6 +47,7 @@ export type LlmConfig = {
   mcpServers?: Record<string, McpServerConfig>;
   retry?: RetryConfig;
   requestTimeoutMs?: number;
+  maxAnswerBytes?: number;
   maxToolResultCharacters?: number;
   maxContextCharacters?: number;
 };
@@ -159,6 +160,11 @@ export const llmConfigSchema: JsonObject = {
     requestTimeoutMs: {
       description: 'how long the server may say nothing before the request is sent again, in ms',
       ...milliseconds,
+    },
+    maxAnswerBytes: {
+      description: 'bytes of one answer as it comes over the wire; a server that sends more is cut off (16777216)',
+      type: 'integer',
+      minimum: 1024,
     },
     maxToolResultCharacters: {
       description: "characters of a tool's result that the model is told (30000)",

@@ -4,8 +4,8 @@ import { AgentBroken } from '../agent-errors.ts';
 import type { LlmConfig } from './llm-config.ts';
 import { AnswerTooLarge } from './model-failure.ts';
 
-/** Of one answer as it comes over the wire; a server that sends more is cut off. */
-const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** Of one answer as it comes over the wire, some 250 bytes for each token. */
+const DEFAULT_MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** A model that can be asked, and what keeps its key to itself. */
 export type OpenModel = {
@@ -35,7 +35,7 @@ export async function openModel(config: LlmConfig, env: Readonly<Record<string, 
     name: 'llm',
     baseURL: baseUrl,
     includeUsage: true,
-    fetch: boundedFetch,
+    fetch: boundedFetch(config.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES),
     headers: { ...headers, ...(key && apiKeyHeader !== undefined && { [apiKeyHeader]: key }) },
     ...(key && apiKeyHeader === undefined && { apiKey: key }),
   });
@@ -45,20 +45,22 @@ export async function openModel(config: LlmConfig, env: Readonly<Record<string, 
   };
 }
 
-/** `fetch` that ends an answer which does not end by itself. */
-async function boundedFetch(input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  if (response.body === null) return response;
-  let bytes = 0;
-  const bounded = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.byteLength;
-        if (bytes <= MAX_RESPONSE_BYTES) controller.enqueue(chunk);
-        else controller.error(new AnswerTooLarge(`the answer has more than ${MAX_RESPONSE_BYTES} bytes`));
-      },
-    }),
-  );
-  const { status, statusText, headers } = response;
-  return new Response(bounded, { status, statusText, headers });
+/** A `fetch` that ends an answer which does not end by itself. */
+function boundedFetch(maxBytes: number): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.body === null) return response;
+    let bytes = 0;
+    const bounded = response.body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          bytes += chunk.byteLength;
+          if (bytes <= maxBytes) controller.enqueue(chunk);
+          else controller.error(new AnswerTooLarge(`the answer has more than ${maxBytes} bytes`));
+        },
+      }),
+    );
+    const { status, statusText, headers } = response;
+    return new Response(bounded, { status, statusText, headers });
+  };
 }

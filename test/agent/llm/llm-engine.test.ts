@@ -158,7 +158,7 @@ describe('a thread whose role is done by a model', () => {
     const before = process.memoryUsage().rss;
     expect(await run.engine.run(run.thread)).toMatchObject({
       event: 'thread.suspended',
-      text: expect.stringContaining('bytes'),
+      text: expect.stringContaining('has more than'),
     });
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
     expect(run.server.flooded()).toBeLessThan(200 * 1024 * 1024);
