@@ -16,17 +16,17 @@ export class ObjectBatch {
 
   /** Adds a blob; a string is stored as UTF-8. */
   addBlob(data: Uint8Array | string): ObjectId {
-    return this.#add({ type: 'blob', data: typeof data === 'string' ? Buffer.from(data) : data });
+    return this.add({ type: 'blob', data: typeof data === 'string' ? Buffer.from(data) : data });
   }
 
   /** @throws {UnwritableObject} as `encodeTree` does */
   addTree(entries: readonly TreeEntry[]): ObjectId {
-    return this.#add({ type: 'tree', data: encodeTree(entries) });
+    return this.add({ type: 'tree', data: encodeTree(entries) });
   }
 
   /** @throws {UnwritableObject} as `encodeCommit` does */
   addCommit(commit: Commit): ObjectId {
-    return this.#add({ type: 'commit', data: encodeCommit(commit) });
+    return this.add({ type: 'commit', data: encodeCommit(commit) });
   }
 
   /** All that was added, in the order of adding: what is named comes before what names it. */
@@ -39,7 +39,8 @@ export class ObjectBatch {
     return this.#byId.get(id);
   }
 
-  #add(object: GitObject): ObjectId {
+  /** Adds an object that is encoded already. What git has written is not judged: a tree may hold names of any bytes. */
+  add(object: GitObject): ObjectId {
     const id = hashObject(object);
     if (!this.#byId.has(id)) this.#byId.set(id, object);
     return id;

@@ -1,0 +1,75 @@
+import type { GitEnvironment } from '../git-directory.ts';
+import { parseObjectId, type ObjectId } from '../object-id.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { runGit } from './run-git.ts';
+
+/** One file that two trees do not have in common. */
+export type FileChange = {
+  change: 'added' | 'deleted' | 'modified' | 'renamed' | 'type-changed';
+  /** From the top of the work tree; bytes that are no UTF-8 are replaced by U+FFFD. */
+  path: string;
+  /** What a renamed file was called. */
+  oldPath?: string;
+  /** As git writes modes: `100755`; `000000` where there is no file. */
+  oldMode: string;
+  newMode: string;
+  /** Lines; null for a file that is not text. */
+  added: number | null;
+  deleted: number | null;
+};
+
+/** The tree without files, which git knows without having it. */
+export const EMPTY_TREE: ObjectId = parseObjectId('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
+
+const changes: Readonly<Record<string, FileChange['change']>> = {
+  A: 'added',
+  D: 'deleted',
+  M: 'modified',
+  R: 'renamed',
+  T: 'type-changed',
+};
+
+/**
+ * Lists how the files of one tree differ from those of another, by path; renames are found.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-diff-tree(1), "Raw output format" and "OTHER DIFF FORMATS".
+ */
+export async function diffTrees(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<FileChange[]> {
+  if (from === to) return [];
+  const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', from, to];
+  const fields = (await runGit({ location, env, args })).toString('utf8').split('\0');
+  const found: FileChange[] = [];
+  let at = 0;
+  const next = (): string => fields[at++] ?? '';
+  while (fields[at]?.startsWith(':')) {
+    const [oldMode = '', newMode = '', , , letter = ''] = next().slice(1).split(' ');
+    const change = changes[letter.charAt(0)] ?? 'modified';
+    const first = next();
+    const paths = change === 'renamed' ? { oldPath: first, path: next() } : { path: first };
+    found.push({ change, ...paths, oldMode, newMode, added: null, deleted: null });
+  }
+  // The counts come after all of that, in the same order.
+  for (const file of found) {
+    const [added = '-', deleted = '-'] = next().split('\t');
+    if (file.change === 'renamed') at += 2;
+    if (added !== '-') Object.assign(file, { added: Number(added), deleted: Number(deleted) });
+  }
+  return found;
+}
+
+/** The same as a patch that `git apply` takes: binary files whole, names of any bytes quoted. */
+export async function patchOf(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<string> {
+  const args = ['diff-tree', '-r', '-M', '-p', '--binary', '--full-index', '--no-ext-diff', '--no-textconv', from, to];
+  return (await runGit({ location, env, args })).toString('utf8');
+}

@@ -1,0 +1,123 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { removeFile, syncFolder } from '../disk/durable-file.ts';
+import { readLooseObject } from '../disk/loose-objects.ts';
+import { PackKeep } from '../disk/pack-keep.ts';
+import type { GitEnvironment } from '../git-directory.ts';
+import { makeFolders } from '../make-folders.ts';
+import { asStorageError } from '../object-errors.ts';
+import { objectIdFromBytes, type GitObject } from '../object-id.ts';
+import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
+
+const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
+const packName = /^(pack-[0-9a-f]+)\.pack$/;
+
+/**
+ * A folder in which native git writes objects that are not the repository's yet: it sees those of the repository, and no
+ * `git gc` there sees its own.
+ *
+ * As `git receive-pack` does (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). The folder says which process it belongs
+ * to, so that what a killed one left is found again.
+ */
+export class Quarantine {
+  readonly path: string;
+  readonly #objects: string;
+  readonly #destination: string;
+
+  /**
+   * @param parent a folder on the file system of the repository's objects
+   * @param destination the repository's object folder
+   * @throws {StorageFull} / {StorageReadOnly}
+   */
+  constructor(parent: string, destination: string) {
+    try {
+      makeFolders(parent);
+      removeStaleQuarantines(parent);
+      this.path = mkdtempSync(join(parent, `${formatIdentity(ownIdentity())}@`));
+      this.#objects = join(this.path, 'objects');
+      mkdirSync(join(this.#objects, 'pack'), { recursive: true });
+    } catch (error) {
+      throw asStorageError(error, parent);
+    }
+    this.#destination = destination;
+  }
+
+  /** What a git needs that is to write here. */
+  variables(env: GitEnvironment): GitEnvironment {
+    const others = [quoted(this.#destination), env['GIT_ALTERNATE_OBJECT_DIRECTORIES']].filter(Boolean);
+    return {
+      GIT_OBJECT_DIRECTORY: this.#objects,
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: others.join(delimiter),
+    };
+  }
+
+  /** How many bytes of packs have been written so far. */
+  get packBytes(): number {
+    const folder = join(this.#objects, 'pack');
+    return readdirSync(folder).reduce(
+      (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+  }
+
+  /** Reads the objects that have a file of their own, which {@link takeOver} leaves here. */
+  looseObjects(): GitObject[] {
+    return readdirSync(this.#objects)
+      .filter((name) => /^[0-9a-f]{2}$/.test(name))
+      .flatMap((folder) =>
+        readdirSync(join(this.#objects, folder)).flatMap((rest) => {
+          const id = objectIdFromBytes(Buffer.from(folder + rest, 'hex'));
+          return readLooseObject(this.#objects, id, Number.POSITIVE_INFINITY) ?? [];
+        }),
+      );
+  }
+
+  /**
+   * Makes the packs the repository's, each with a keep that guards it until a ref leads to what is in it.
+   *
+   * git has synced them. A pack is given a name of its own, since another process may bring one of the same content.
+   */
+  takeOver(): PackKeep[] {
+    const from = join(this.#objects, 'pack');
+    const to = join(this.#destination, 'pack');
+    makeFolders(to);
+    const keeps: PackKeep[] = [];
+    try {
+      for (const name of readdirSync(from)) {
+        const base = packName.exec(name)?.[1];
+        if (base === undefined || !existsSync(join(from, `${base}.idx`))) continue;
+        const unique = randomBytes(16).toString('hex');
+        const path = join(to, `pack-${createHash('sha1').update(base).update(unique).digest('hex')}`);
+        keeps.push(new PackKeep(path, join(to, `tmp_keep_${unique}`)));
+        renameSync(join(from, `${base}.pack`), `${path}.pack`);
+        renameSync(join(from, `${base}.idx`), `${path}.idx`);
+      }
+      if (keeps.length > 0) syncFolder(to);
+      return keeps;
+    } catch (error) {
+      for (const keep of keeps) removeFile(keep.path);
+      throw asStorageError(error, to);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/** Removes what processes that were killed left below a folder of quarantines. @returns how many */
+export function removeStaleQuarantines(parent: string): number {
+  if (!existsSync(parent)) return 0;
+  const stale = readdirSync(parent).filter((name) => {
+    const owner = parseIdentity(folderName.exec(name)?.[1] ?? '');
+    return owner !== undefined && isAlive(owner) === false;
+  });
+  for (const name of stale) rmSync(join(parent, name), { recursive: true, force: true });
+  return stale.length;
+}
+
+/** A path as git reads it in a list of paths. Source: git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES. */
+function quoted(path: string): string {
+  return path.includes(delimiter) || path.startsWith('"') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path;
+}

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import type { GitEnvironment } from '../git-directory.ts';
+import { discoverRepository } from '../discover.ts';
+import type { ObjectId } from '../object-id.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { runGit } from './run-git.ts';
+
+/** A folder where a work tree was to be made has something in it. */
+export class FolderInUse extends UwfError {
+  readonly folder: string;
+  constructor(folder: string) {
+    super(`${folder} is there already and is not empty`, {
+      code: 'folder-in-use',
+      kind: 'usage',
+      hint: 'name a folder that does not exist yet',
+    });
+    this.folder = folder;
+  }
+}
+
+/** What a linked work tree is to hold. */
+export type WorkTreeContent = {
+  tree: ObjectId;
+  /** What is checked out there, as a detached `HEAD`. */
+  commit: ObjectId;
+  /** Leave `HEAD` on a branch of this name that has no commit yet. */
+  unbornBranch?: string;
+};
+
+/** What became of it. */
+export type RestoredWorkTree = {
+  /** Absolute. */
+  folder: string;
+  /** The folders of submodules, which are empty; as bytes read as UTF-8. */
+  submodules: string[];
+};
+
+/**
+ * Makes a linked work tree that holds exactly the files of a tree. What differs from its commit is in its index.
+ *
+ * Nothing of other work trees is touched: no index, no `HEAD`, no branch. Paths that lead out of the folder git refuses.
+ * A folder that could not be filled is taken back.
+ * @param folder absolute, or relative to the process; it must not exist, or be empty
+ * @throws {FolderInUse} if there is something in the folder
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function restoreWorkTree(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  content: WorkTreeContent,
+  folder: string,
+): Promise<RestoredWorkTree> {
+  const path = resolve(folder);
+  if (existsSync(path) && readdirSync(path).length > 0) throw new FolderInUse(path);
+  const { tree, commit, unbornBranch } = content;
+  await runGit({ location, env, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
+  try {
+    const there = discoverRepository(path, {});
+    const parallel = ['-c', 'checkout.workers=0'];
+    await runGit({ location: there, env, args: [...parallel, 'read-tree', '--reset', '-u', tree] });
+    if (unbornBranch !== undefined) {
+      await runGit({ location: there, env, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
+    }
+    const listed = await runGit({ location, env, args: ['ls-tree', '-r', '-z', tree] });
+    return { folder: path, submodules: submodulesIn(listed) };
+  } catch (error) {
+    await runGit({ location, env, args: ['worktree', 'remove', '--force', '--', path] }).catch(() => {
+      rmSync(join(path, '.git'), { force: true });
+    });
+    throw error;
+  }
+}
+
+function submodulesIn(listed: Buffer): string[] {
+  return listed
+    .toString('utf8')
+    .split('\0')
+    .filter((line) => line.startsWith('160000 '))
+    .map((line) => line.slice(line.indexOf('\t') + 1));
+}
