@@ -118,6 +118,7 @@ export type { EngineOptions } from './engine/context.ts';
 export type { ListOptions, ThreadSummary, ThreadView } from './engine/describe.ts';
 export type { EngineEvent, ThreadOver } from './engine/events.ts';
 export { LeaseHeld } from './engine/lease.ts';
+export type { PokeOptions } from './engine/poke.ts';
 export type { ResumeOptions } from './engine/resume.ts';
 export type { RunOptions } from './engine/run.ts';
 export type { StartOptions } from './engine/start.ts';

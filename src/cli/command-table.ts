@@ -130,6 +130,12 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'poke',
+        summary: 'have the last step done again, with more to say',
+        load: () => import('./commands/thread/poke.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'join',
         summary: 'wait for whoever runs a thread',
         load: () => import('./commands/thread/join.ts'),

@@ -1,10 +1,17 @@
 import { formatInstruction } from '../agent/extract/format-instruction.ts';
 import type { DecisionContext } from '../moderator/decision.ts';
-import { assembleContext, DEFAULT_MAX_CHARACTERS, type ContextParent } from '../thread/agent-context.ts';
+import {
+  assembleContext,
+  DEFAULT_MAX_CHARACTERS,
+  type ContextParent,
+  type ContextStep,
+} from '../thread/agent-context.ts';
 import { readStart } from '../thread/find-children.ts';
+import { statusOf } from '../thread/meta-status.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
-import type { ThreadState } from '../thread/thread-state.ts';
+import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition } from '../workflow/definition.ts';
+import type { RoleChoice } from './choose-role.ts';
 import type { EngineContext } from './context.ts';
 
 /** What is to be said to whom. */
@@ -15,6 +22,8 @@ export type ContextRequest = {
   edgePrompt: string | undefined;
   /** True if an agent on this machine remembers the role's earlier turns. */
   hasSession: boolean;
+  /** The step that is done again, and what a person says about it. */
+  again?: RoleChoice['again'];
 };
 
 /** Writes what the agent of a role is told, from the thread as it stands; see `assembleContext`. */
@@ -33,10 +42,18 @@ export async function buildContext(
     steps: decisions.steps.map(({ role, status, text }, i) => ({ number: i + 1, role, status, text })),
     edgePrompt: request.edgePrompt,
     answer: await readAnswer(context, state),
+    again: request.again && {
+      reply: contextStep(request.again.step),
+      word: request.again.word,
+    },
     parent: await findParent(context, state),
     hasSession: request.hasSession,
     maxCharacters: context.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS,
   });
+}
+
+function contextStep({ commit: { node }, text }: StepEntry): ContextStep {
+  return { number: node.number, role: node.role, status: statusOf(node.meta), text };
 }
 
 /** What a person answered, where the thread goes on from a suspension. */

@@ -1,5 +1,5 @@
 import type { ChildOutcome } from '../agent/contract.ts';
-import { findChildren } from '../thread/find-children.ts';
+import { findChildren, isTakenIn } from '../thread/find-children.ts';
 import { resumeThread } from '../thread/resume-thread.ts';
 import { stateHash, type CommitOf, type ThreadState } from '../thread/thread-state.ts';
 import { CorruptThread } from '../thread/thread-errors.ts';
@@ -43,8 +43,15 @@ async function findChild(context: EngineContext, parent: ThreadState, role: stri
   const { hash, node } = parent.start;
   const children = await findChildren(context.repository, hash, node.startedAtMs);
   const state = stateHash(parent);
-  return children.findLast(({ start: { node: child } }) => child.parentState === state && child.parentRole === role)
-    ?.pointer.id;
+  const called = children.filter(({ start: { node: child } }) => {
+    return child.parentState === state && child.parentRole === role;
+  });
+  for (const { pointer } of called.toReversed()) {
+    // What a fork called, or a step that is done again, has been taken in there and is no leftover of a crash.
+    const { kind, hash: end } = await readThreadCommit(context.repository, pointer.head);
+    if (kind !== 'end' || !(await isTakenIn(context.repository, parent.start, end))) return pointer.id;
+  }
+  return undefined;
 }
 
 async function startChild(context: EngineContext, parent: ThreadState, request: ChildRequest): Promise<ThreadState> {

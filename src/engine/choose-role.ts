@@ -1,6 +1,6 @@
 import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
-import type { ThreadState } from '../thread/thread-state.ts';
+import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 
 /** Who is to run, and what the rule that said so adds. `rule` is null where a person forced the role. */
@@ -9,6 +9,10 @@ export type RoleChoice = {
   rule: number | null;
   prompt: string | undefined;
   location: string | undefined;
+  /** The agent of this machine that a person wants for this turn; absent: the one that is configured. */
+  agent?: string | undefined;
+  /** The step that this turn does again, and what a person says about it. */
+  again?: { step: StepEntry; word: string };
 };
 
 /** The role to run, or the decision that ends the thread. */

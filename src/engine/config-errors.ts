@@ -1,5 +1,6 @@
 import { AgentMissing } from '../agent/agent-errors.ts';
 import { UwfError } from '../errors.ts';
+import { nearestName } from '../nearest-name.ts';
 
 /** One mistake in a configuration file. */
 export type ConfigMistake = {
@@ -35,6 +36,21 @@ export class ConfigUnreadable extends UwfError {
       cause,
     });
     this.file = file;
+  }
+}
+
+/** An agent was asked for by a name that nobody has on this machine. */
+export class UnknownAgent extends UwfError {
+  readonly agent: string;
+
+  constructor(agent: string, known: readonly string[]) {
+    const near = nearestName(agent, known);
+    super(`no agent is called '${agent}' on this machine`, {
+      code: 'unknown-agent',
+      kind: 'usage',
+      hint: near === undefined ? `there is ${known.join(', ') || 'none'}` : `did you mean '${near}'?`,
+    });
+    this.agent = agent;
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { AgentBinding } from '../agent/agent-binding.ts';
 import type { Repository } from '../git/repository.ts';
 import { nearestName } from '../nearest-name.ts';
-import { ConfigInvalid, ConfigUnreadable, noAgentFor } from './config-errors.ts';
+import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import type { AgentReference, ConfigContext, ConfigLimits, ParsedConfig } from './parse-config.ts';
 
@@ -76,6 +76,16 @@ export function getBinding(config: Config, workflow: string, role: string): Agen
 async function readConfig(folder: string | undefined, name: string): Promise<ParsedConfig | undefined> {
   if (folder === undefined) return undefined;
   const file = join(folder, name);
+/**
+ * Finds an agent by its name.
+ * @throws {UnknownAgent} where none is called so
+ */
+export function getAgent({ agents }: Config, name: string): AgentBinding {
+  const binding = Object.hasOwn(agents, name) ? agents[name] : undefined;
+  if (binding === undefined) throw new UnknownAgent(name, Object.keys(agents));
+  return binding;
+}
+
   let source: string;
   try {
     source = readFileSync(file, 'utf8');

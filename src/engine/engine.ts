@@ -4,6 +4,7 @@ import { createContext, type EngineOptions } from './context.ts';
 import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
 import type { ThreadOver } from './events.ts';
 import { joinThread } from './join.ts';
+import { pokeThread, type PokeOptions } from './poke.ts';
 import { previewContext, type ContextPreview } from './preview-context.ts';
 import { resumeAndRun, type ResumeOptions } from './resume.ts';
 import { runThread, type RunOptions } from './run.ts';
@@ -37,6 +38,13 @@ export interface Engine {
    * thread is taken up again as a new one.
    */
   resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
+  /**
+   * Has the newest step of a thread done again by its role, told what a person has to say about it. The new step takes
+   * the old one's place; the old one stays a parent of its commit. Should the role wait for something instead, the thread
+   * is left as it is, and a fork waits: `thread` of what is returned.
+   * @throws {WrongThreadState} if the thread does not stand at a step
+   */
+  poke(thread: string, word: string, options?: PokeOptions): Promise<StepOutcome>;
   /** Ends a thread for good, its children first; whoever works on it is stopped. */
   cancel(thread: string, options?: { reason?: string; graceMs?: number }): Promise<ThreadOver>;
   /** Ends the work on a thread, agent included, but not the thread. */
@@ -57,6 +65,7 @@ export function createEngine(options: EngineOptions): Engine {
     step: (thread, stepOptions) => stepThread(context, thread, stepOptions),
     run: (thread, runOptions) => runThread(context, thread, runOptions),
     resume: (thread, resumeOptions) => resumeAndRun(context, thread, resumeOptions),
+    poke: (thread, word, pokeOptions) => pokeThread(context, thread, word, pokeOptions),
     cancel: (thread, cancelOptions) => cancelThread(context, thread, cancelOptions),
     stop: (thread, stopOptions) => stopThread(context, thread, stopOptions),
     join: (thread, joinOptions) => joinThread(context, thread, joinOptions),

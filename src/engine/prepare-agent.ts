@@ -8,7 +8,7 @@ import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { CAS_KEY } from '../schema/links.ts';
 import { findNodeAt } from '../thread/thread-commit.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
-import { getBinding } from './config.ts';
+import { getAgent, getBinding } from './config.ts';
 import type { EngineContext } from './context.ts';
 
 /** The key under which the record of a role that runs a sub-workflow links to the definition pinned for it. */
@@ -16,7 +16,9 @@ const DEFINITION_KEY = 'definition';
 
 /**
  * Makes the agent that does a role on this machine, and the record of it that is stored with the step.
+ * @param wanted the name of an agent, instead of the configured one
  * @throws {AgentMissing} if none is bound, or its package is not installed
+ * @throws {UnknownAgent} if none is called as `wanted` says
  * @throws {AgentConfigInvalid} naming the key
  */
 export async function prepareAgent(
@@ -24,8 +26,10 @@ export async function prepareAgent(
   workflow: string,
   role: string,
   state: ThreadState,
+  wanted?: string,
 ): Promise<{ agent: Agent; record: AgentRecord }> {
-  const binding = getBinding(context.config, workflow, role);
+  const { config } = context;
+  const binding = wanted === undefined ? getBinding(config, workflow, role) : getAgent(config, wanted);
   const name = subWorkflowOf(binding);
   const pinned = name === undefined ? undefined : await pinnedSubWorkflow(context, state, role, name);
   const { agent, record } = await createConfiguredAgent(binding, packageFolder(context));

@@ -51,11 +51,11 @@ export async function prepareTurn(
   const { role } = choice;
   const roleDefinition = definition.roles[role];
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
-  const { agent, record } = await prepareAgent(context, definition.name, role, state);
+  const { agent, record } = await prepareAgent(context, definition.name, role, state, choice.agent);
   const limits = combineLimits(context.config.limits, definition.limits, state.start.node.limits);
   const ofRole = roleDefinition.limits ?? {};
   const session = readSession(context.repository, { threadId: state.id, role, agent: record.name });
-  const told = { role, definition: roleDefinition, edgePrompt: choice.prompt };
+  const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };
   const prompt = await buildContext(context, state, decisions, { ...told, hasSession: session !== undefined });
   const promptWithoutSession =
     session === undefined ? prompt : await buildContext(context, state, decisions, { ...told, hasSession: false });
@@ -89,7 +89,10 @@ export async function prepareTurn(
       askPerson: context.askPerson,
     },
   };
-  const limitReached = findLimitReached(limits, ofRole, role, steps.slice(state.stepsAtLastResume));
+  // Who has a step done again has been asked already whether the role may go.
+  const limitReached = choice.again
+    ? undefined
+    : findLimitReached(limits, ofRole, role, steps.slice(state.stepsAtLastResume));
   if (limitReached !== undefined) clock.stop();
   return { prompt, record, limitReached, turn, resolve };
 }

@@ -24,16 +24,22 @@ export async function resumeAndRun(
   options: ResumeOptions = {},
 ): Promise<ThreadOver> {
   const current = await readCurrent(context.repository, thread);
-  if (current.end) return reopen(context, current, options.answer);
+  const wish = options.agent === undefined ? {} : { agent: options.agent };
+  if (current.end) return reopen(context, current, options.answer, wish);
   const { over, state } = await withLease(context, current.id, options.adoptLease, async (before, lease) => {
     const resumed = await resumeThread(context.repository, before, options.answer);
-    return { state: resumed, over: await inSlot(context, resumed, () => runOn(context, lease, resumed)) };
+    return { state: resumed, over: await inSlot(context, resumed, () => runOn(context, lease, resumed, wish)) };
   });
   if (over.event !== 'thread.suspended') await resumeParent(context, state);
   return over;
 }
 
-async function reopen(context: EngineContext, ended: ThreadState, answer: string | undefined): Promise<ThreadOver> {
+async function reopen(
+  context: EngineContext,
+  ended: ThreadState,
+  answer: string | undefined,
+  wish: RunOptions,
+): Promise<ThreadOver> {
   const definition = await definitionOf(context, ended);
   if (!definition.moderator.some((rule) => rule.from === RESUME)) {
     throw new WrongThreadState(
@@ -44,7 +50,7 @@ async function reopen(context: EngineContext, ended: ThreadState, answer: string
     );
   }
   const reopened = await reopenThread(context.repository, ended, answer);
-  return runThread(context, reopened.id);
+  return runThread(context, reopened.id, wish);
 }
 
 /** Goes on with the thread that waits for a child, where there is one. */

@@ -5,22 +5,29 @@ import type { Lease } from './lease.ts';
 import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
 import { inSlot } from './slots.ts';
-import { takeStep } from './step.ts';
+import { takeStep, type TurnWish } from './step.ts';
 import { Interrupted } from './turn-clock.ts';
 import { withLease } from './with-thread.ts';
 
-export type RunOptions = LeaseOptions;
+/** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
+export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
 
 /** Steps a thread until it is over or suspended; see `Engine.run`. */
 export async function runThread(context: EngineContext, thread: string, options: RunOptions = {}): Promise<ThreadOver> {
   return withLease(context, thread, options.adoptLease, (state, lease) =>
-    inSlot(context, state, () => runOn(context, lease, state)),
+    inSlot(context, state, () => runOn(context, lease, state, options)),
   );
 }
 
 /** The same for a thread whose lease is held. */
-export async function runOn(context: EngineContext, lease: Lease, from: ThreadState): Promise<ThreadOver> {
+export async function runOn(
+  context: EngineContext,
+  lease: Lease,
+  from: ThreadState,
+  wish: TurnWish = {},
+): Promise<ThreadOver> {
   let state = from;
+  let next: TurnWish | undefined = wish;
   for (;;) {
     const over = await describeOver(context, state);
     if (over) {
@@ -28,7 +35,8 @@ export async function runOn(context: EngineContext, lease: Lease, from: ThreadSt
       return over;
     }
     if (context.signal.aborted) throw new Interrupted(context.signal.reason);
-    const result = await takeStep(context, lease, state);
+    const result = await takeStep(context, lease, state, next);
+    next = undefined;
     state = result.state;
     await rememberFacts(context, state, result.nextRole);
   }

@@ -7,13 +7,10 @@ import type { ThreadOver } from './events.ts';
 import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
 import { inSlot } from './slots.ts';
-import { takeStep } from './step.ts';
+import { takeStep, type StepResult, type TurnWish } from './step.ts';
 import { withLease } from './with-thread.ts';
 
-export type StepOptions = LeaseOptions & {
-  /** Run this role, whatever the moderator would say. */
-  role?: string;
-};
+export type StepOptions = LeaseOptions & TurnWish;
 
 /** What one step came to. */
 export type StepOutcome = {
@@ -37,20 +34,27 @@ export async function stepThread(
   options: StepOptions = {},
 ): Promise<StepOutcome> {
   return withLease(context, thread, options.adoptLease, async (before, lease) => {
-    const { state, stored, nextRole } = await inSlot(context, before, () =>
-      takeStep(context, lease, before, options.role),
-    );
-    const over = await describeOver(context, state);
-    if (state !== before) await rememberFacts(context, state, nextRole);
-    if (over && state !== before) context.tell(over);
-    return {
-      thread: state.id,
-      status: statusOfHead(state.head, false),
-      role: stored?.role ?? null,
-      step: stored?.step ?? null,
-      head: state.head.id,
-      nextRole,
-      over,
-    };
+    const result = await inSlot(context, before, () => takeStep(context, lease, before, options));
+    return outcomeOf(context, result, result.state !== before);
   });
+}
+
+/** Says what a step came to, and remembers it, if it changed anything. */
+export async function outcomeOf(
+  context: EngineContext,
+  { state, stored, nextRole }: StepResult,
+  isNew: boolean,
+): Promise<StepOutcome> {
+  const over = await describeOver(context, state);
+  if (isNew) await rememberFacts(context, state, nextRole);
+  if (over && isNew) context.tell(over);
+  return {
+    thread: state.id,
+    status: statusOfHead(state.head, false),
+    role: stored?.role ?? null,
+    step: stored?.step ?? null,
+    head: state.head.id,
+    nextRole,
+    over,
+  };
 }

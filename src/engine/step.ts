@@ -1,5 +1,6 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import { appendStep } from '../thread/append-step.ts';
@@ -8,7 +9,8 @@ import { firstLine } from '../thread/commit-message.ts';
 import { endThread } from '../thread/end-thread.ts';
 import { findChildEnd } from '../thread/find-children.ts';
 import { LinkTakenBack } from '../thread/thread-errors.ts';
-import { suspendThread } from '../thread/suspend-thread.ts';
+import { forkThread } from '../thread/fork-thread.ts';
+import { suspendThread, type SuspensionDraft } from '../thread/suspend-thread.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
@@ -32,26 +34,45 @@ export type StepResult = {
 };
 
 /**
+/** What a person wants of a thread's next turn. */
+export type TurnWish = {
+  /** Run this role, whatever the moderator would say. */
+  role?: string;
+  /** Let this agent of this machine do it, whatever is configured. */
+  agent?: string;
+};
+
  * Takes one step of a thread whose lease is held: decides, runs the role's agent, stores what it said, and decides
  * again, so that a thread that is over is ended at once.
  *
  * A thread that is over or suspended is left as it is.
- * @param forcedRole run this role, whatever the moderator would say
  */
 export async function takeStep(
   context: EngineContext,
   lease: Lease,
   state: ThreadState,
-  forcedRole?: string,
+  wish: TurnWish = {},
 ): Promise<StepResult> {
   if (state.end || state.head.kind === 'suspend') return { state, stored: undefined, nextRole: null };
   const definition = await definitionOf(context, state);
   const decisions = await decisionContext(context.repository, state, definition.name);
   const startedMs = performance.now();
-  const choice = await chooseRole(definition, decisions, state, forcedRole);
+  const choice = await chooseRole(definition, decisions, state, wish.role);
   context.debug(state.id, 'decision', { ...describeChoice(choice), ms: msSince(startedMs) });
   if ('kind' in choice) return finish(context, state, decisions, choice);
   const after = await runRole(context, lease, state, definition, decisions, choice);
+  return runChoice(context, lease, state, definition, decisions, { ...choice, agent: wish.agent });
+}
+
+/** Lets a role take its turn, and decides what comes after it. */
+export async function runChoice(
+  context: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  definition: WorkflowDefinition,
+  decisions: DecisionContext,
+  choice: RoleChoice,
+): Promise<StepResult> {
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
   const stored = { role: choice.role, step: after.head.hash };
   const next = await decideNext(context, after, definition);
@@ -92,10 +113,13 @@ async function runRole(
 ): Promise<ThreadState> {
   const { repository } = context;
   const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
+  // The thread keeps a step that is done again until there is another: what waits instead is a future of its own.
+  const waits = async (suspension: SuspensionDraft): Promise<ThreadState> =>
+    suspendThread(repository, choice.again ? await forkState(repository, state) : state, suspension);
   const common = { role: choice.role, rule: choice.rule, prompt: prepared.prompt, agent: prepared.record };
   if (prepared.limitReached !== undefined) {
     const reason = prepared.limitReached;
-    return suspendThread(repository, state, { ...common, cause: 'limit', reason, usage: null, attempts: [] });
+    return waits({ ...common, cause: 'limit', reason, usage: null, attempts: [] });
   }
   const startedAtMs = repository.now();
   const { role } = choice;
@@ -109,27 +133,32 @@ async function runRole(
   });
   const result = await takeTurn(context, prepared.turn);
   lease.setProcessGroup(null);
-  if (result.session !== undefined) {
-    writeSession(repository, { threadId: state.id, role, agent: prepared.record.name }, result.session);
-  }
-  const { attempts, usage, trace } = result;
+  const { attempts, usage, trace, session } = result;
+  const remember = ({ id }: ThreadState): void => {
+    const key = { threadId: id, role, agent: prepared.record.name };
+    if (session !== undefined) writeSession(repository, key, session);
+  };
   if (result.kind === 'suspended') {
     const { cause, reason, text } = result;
-    return suspendThread(repository, state, { ...common, cause, reason, text, usage, attempts, trace });
+    const waiting = await waits({ ...common, cause, reason, text, usage, attempts, trace });
+    remember(waiting);
+    return waiting;
   }
   const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
+  remember(state);
   const completedAtMs = repository.now();
   const storingMs = performance.now();
   const { meta, text, agentVersion, stopReason } = result;
   let after: ThreadState;
   try {
     const linked = await prepared.resolve(meta);
-    const said = { meta, text, agentVersion, stopReason, usage, attempts, trace, childThreads, linked };
+    const replaces = choice.again?.step.commit;
+    const said = { meta, text, agentVersion, stopReason, usage, attempts, trace, childThreads, linked, replaces };
     after = await appendStep(repository, state, { ...common, ...said, startedAtMs, completedAtMs });
   } catch (error) {
     if (!(error instanceof LinkTakenBack)) throw error;
     const reason = error.message;
-    return suspendThread(repository, state, {
+    return waits({
       ...common,
       cause: 'invalid-reply',
       reason,
@@ -156,6 +185,11 @@ async function runRole(
 }
 
 async function getChildEnd(
+async function forkState(repository: Repository, state: ThreadState): Promise<ThreadState> {
+  const { thread } = await forkThread(repository, { id: state.id, head: state.head.id });
+  return { ...state, id: thread };
+}
+
   context: EngineContext,
   state: ThreadState,
   hash: string,

@@ -34,6 +34,8 @@ export type ContextParts = {
   edgePrompt: string | undefined;
   /** What a person answered, when the role goes on after a suspension. */
   answer: string | undefined;
+  /** The role's reply that it is to give anew, and what a person says about it. */
+  again?: { reply: ContextStep; word: string } | undefined;
   parent: ContextParent | undefined;
   /** True if the agent remembers the role's earlier turns, so that only what happened since has to be told. */
   hasSession: boolean;
@@ -43,6 +45,11 @@ export type ContextParts = {
 
 /** How many characters of earlier replies a context holds where nobody says otherwise. */
 export const DEFAULT_MAX_CHARACTERS = 60_000;
+
+/** What is said to a role whose step is done again, before a person's own words. */
+const AGAIN =
+  'Somebody has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
+  'of the other one: give it whole.';
 
 /** The most steps that the list of who did what names. */
 const MAX_PROGRESS_LINES = 40;
@@ -68,6 +75,8 @@ export function assembleContext(parts: ContextParts): string {
     ],
     ['What to do now', parts.edgePrompt],
     ['The answer to what you asked', parts.answer],
+    ['What you replied to that', parts.again && entry(parts.again.reply, parts.again.reply.text.trim())],
+    ['Do it again', parts.again && `${AGAIN}\n\n${parts.again.word}`],
   ];
   return sections.flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : [])).join('\n');
 }
@@ -101,7 +110,9 @@ function describeProgress({ threadId, role, steps }: ContextParts, visits: numbe
  * The replies since the role's last turn, or all where the agent does not remember that, newest last: as many whole ones as the budget has room for,
  * counted from the newest, which is never cut; of the first that does not fit the end, for it is nearest.
  */
-function describeNews({ threadId, role, steps, hasSession, maxCharacters }: ContextParts): string | undefined {
+function describeNews({ threadId, role, steps, hasSession, maxCharacters, again }: ContextParts): string | undefined {
+  // Whoever remembers the turn remembers what was said before it.
+  if (again && hasSession) return undefined;
   const since = hasSession ? steps.findLastIndex((step) => step.role === role.name) + 1 : 0;
   const news = steps.slice(since);
   const told: string[] = [];

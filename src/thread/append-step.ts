@@ -20,11 +20,14 @@ import { LinkTakenBack } from './thread-errors.ts';
 import { readThreadCommit } from './thread-commit.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
-import { advanceThread, type ThreadState } from './thread-state.ts';
+import { advanceThread, type CommitOf, type ThreadState } from './thread-state.ts';
 import { readScratch, type Scratch } from './thread-scratch.ts';
 import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** How many of the steps before it a step names. */
+/** The folder of a step's tree that holds the files it left. */
+export const WORKSPACE_FOLDER = 'workspace';
+
 const MAX_ANCESTORS = 11;
 
 /** A finished turn, as the engine hands it over. */
@@ -55,7 +58,7 @@ export type StepDraft = {
 /**
  * Appends a step to a thread and moves its ref, or leaves the ref alone.
  *
- * The ref moves only if it still points at `state.head`: of two callers one wins, the other gets `ThreadMoved` with
+ * The ref moves only if it still points at `state.head`, or at the step that is replaced: of two callers one wins, the other gets `ThreadMoved` with
  * its step stored and kept as a fork. All that was put under the thread and not yet taken in becomes the step's.
  * @returns the thread with the step
  * @throws {ThreadMoved} if another writer appended first
@@ -99,6 +102,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     childThreads: draft.childThreads.map((child) => child.hash),
     agent: agent.hash,
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
+    ...(draft.replaces && { replaces: draft.replaces.hash }),
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
     prompt: prompt.hash,
     rule: draft.rule,
@@ -109,6 +113,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   };
   await assertValid(builtIn['thread-step'], payload);
   const node = encodeNode(builtIn['thread-step'], payload);
+    ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
 
   const files: NodeFile[] = [
     { path: 'output.md', node: content },
@@ -125,7 +130,15 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     node,
     typeName: 'thread-step',
     files,
-    parents: [state.head.id, ...draft.childThreads.map((child) => child.commit), ...draft.linked.commits],
+  for (const object of draft.workspace?.objects ?? []) batch.add(object);
+    subtrees: workspaceFolder(draft),
+    parents: [
+      state.head.id,
+      ...draft.childThreads.map((child) => child.commit),
+      ...(draft.replaces ? [draft.replaces.id] : []),
+      ...draft.linked.commits,
+      ...(draft.workspace?.commit ? [draft.workspace.commit] : []),
+    ],
     author: roleIdentity(draft.role, draft.agent.name),
     atMs: draft.completedAtMs,
     subject: `${draft.role}: ${firstLine(draft.text) || describeMeta(draft.meta)}`,
@@ -145,7 +158,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     batch,
     tip,
     [
-      { name: activeRef(state.id), expected: state.head.id, value: tip },
+      { name: activeRef(state.id), expected: (draft.replaces ?? state.head).id, value: tip },
       ...(scratch.commit === undefined ? [] : [{ name: scratchRef(state.id), expected: scratch.commit, value: null }]),
     ],
     { keep: true },

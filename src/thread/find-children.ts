@@ -65,3 +65,20 @@ export async function findThreadsAt(repository: Repository, start: NodeHash, sta
   }
   return found;
 }
+
+/** Tells whether a step of a thread that began with a start has taken in the end of a child thread. */
+export async function isTakenIn(
+  repository: Repository,
+  parentStart: CommitOf<'start'>,
+  childEnd: NodeHash,
+): Promise<boolean> {
+  for (const { id, head } of await listPointers(repository)) {
+    if (threadTimeMs(id) < parentStart.node.startedAtMs) continue;
+    const start = await readStart(repository, head);
+    if (start?.id !== parentStart.id) continue;
+    for await (const commit of readChain(repository, head)) {
+      if (commit.kind === 'step' && commit.node.childThreads.includes(childEnd)) return true;
+    }
+  }
+  return false;
+}

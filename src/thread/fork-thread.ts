@@ -6,6 +6,8 @@ import { WrongThreadState } from './thread-errors.ts';
 import { newThreadId, type ThreadId } from './thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 
+type Forkable = Pick<ThreadPointer, 'id' | 'head'>;
+
 /** A thread that shares the beginning of another. */
 export type Fork = {
   thread: ThreadId;
@@ -23,14 +25,14 @@ export type Fork = {
  * @param at a start, step, suspension or resumption of the thread; default: its head, or the last step of one that ended
  * @throws {WrongThreadState} if `at` is the thread's end, or no commit of it
  */
-export async function forkThread(repository: Repository, thread: ThreadPointer, at?: ObjectId): Promise<Fork> {
+export async function forkThread(repository: Repository, thread: Forkable, at?: ObjectId): Promise<Fork> {
   const head = await findForkPoint(repository, thread, at);
   const id = newThreadId(repository.now());
   await repository.refs.update([{ name: activeRef(id), expected: null, value: head }]);
   return { thread: id, head, forkedFrom: thread.id };
 }
 
-async function findForkPoint(repository: Repository, thread: ThreadPointer, at?: ObjectId): Promise<ObjectId> {
+async function findForkPoint(repository: Repository, thread: Forkable, at?: ObjectId): Promise<ObjectId> {
   let hasEnded = false;
   for await (const { id, kind } of readChain(repository, thread.head)) {
     if (kind === 'end') {

@@ -1,4 +1,5 @@
 import { runInBackground } from '../../background.ts';
+import { agentOption, wantedAgent } from '../../agent-option.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { ADOPT_LEASE } from '../../engine-here.ts';
 import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
@@ -15,6 +16,7 @@ __resume__ (or $START.resume) who is next.`,
   options: {
     prompt: { ...promptOptions.prompt, summary: "the answer; '-' reads it from stdin" },
     file: { ...promptOptions.file, summary: "read the answer from a file; '-' is stdin" },
+    agent: agentOption,
     background: { short: 'b', summary: 'run it in a process of its own and come back at once' },
   },
   json: { shape: 'lines', fields: runFields },
@@ -28,11 +30,19 @@ __resume__ (or $START.resume) who is next.`,
     const repository = await openToWrite(cli);
     if (!options.background) {
       const adoptLease = cli.env[ADOPT_LEASE];
-      const resumption = { ...(answer !== undefined && { answer }), ...(adoptLease && { adoptLease }) };
+      const resumption = {
+        ...(answer !== undefined && { answer }),
+        ...(adoptLease && { adoptLease }),
+        ...wantedAgent(options.agent),
+      };
       return followRun({ cli, out }, repository, (engine) => engine.resume(args.thread, resumption));
     }
     const { id: thread, head } = await getThread(repository, args.thread);
-    const argv = ['thread', 'resume', thread, ...(answer === undefined ? [] : ['--file', '-'])];
+    const argv = [
+      ...['thread', 'resume', thread],
+      ...(answer === undefined ? [] : ['--file', '-']),
+      ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
+    ];
     const log = await runInBackground(cli, repository, thread, argv, answer);
     await out.result({ thread, head, status: 'running', log }, () => thread);
     out.hint(`'uwf thread join ${thread}' waits for it; what it says is in ${log}`);

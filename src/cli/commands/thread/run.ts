@@ -1,4 +1,5 @@
 import { runInBackground } from '../../background.ts';
+import { agentOption, wantedAgent } from '../../agent-option.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { ADOPT_LEASE } from '../../engine-here.ts';
 import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
@@ -10,7 +11,10 @@ export const command: Command = defineCommand({
   description: `Goes on with a thread from wherever its last step left it, until it ends or is suspended. After a crash nothing has
 to be repaired: steps that were stored are never done again.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
-  options: { background: { short: 'b', summary: 'run it in a process of its own and come back at once' } },
+  options: {
+    agent: agentOption,
+    background: { short: 'b', summary: 'run it in a process of its own and come back at once' },
+  },
   json: { shape: 'lines', fields: runFields },
   examples: [
     { command: 'uwf thread run 01KAM4', comment: 'go on and watch' },
@@ -21,10 +25,14 @@ to be repaired: steps that were stored are never done again.`,
     const repository = await openToWrite(cli);
     if (!options.background) {
       const adoptLease = cli.env[ADOPT_LEASE];
-      return followRun({ cli, out }, repository, (engine) => engine.run(args.thread, adoptLease ? { adoptLease } : {}));
+      const wish = { ...(adoptLease && { adoptLease }), ...wantedAgent(options.agent) };
+      return followRun({ cli, out }, repository, (engine) => engine.run(args.thread, wish));
     }
     const { id: thread, head } = await getThread(repository, args.thread);
-    const log = await runInBackground(cli, repository, thread, ['thread', 'run', thread]);
+    const log = await runInBackground(cli, repository, thread, [
+      ...['thread', 'run', thread],
+      ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
+    ]);
     await out.result({ thread, head, status: 'running', log }, () => thread);
     out.hint(`'uwf thread join ${thread}' waits for it; what it says is in ${log}`);
     return undefined;

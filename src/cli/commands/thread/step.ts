@@ -1,12 +1,12 @@
-import type { StepOutcome } from '../../../engine/step-thread.ts';
+import { agentOption, wantedAgent } from '../../agent-option.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openEngine } from '../../engine-here.ts';
 import { EXIT, exitCodeOfRun, type ExitCode } from '../../exit-code.ts';
 import { runExitCodes, showOver } from '../../follow-run.ts';
 import { parseCount } from '../../input/parse-value.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { printStep, stepOutcomeFields } from '../../output/step-outcome.ts';
 import { createRunView } from '../../output/run-view.ts';
-import type { Output } from '../../output/output.ts';
 
 export const command: Command = defineCommand({
   summary: 'do the next step of a thread',
@@ -16,19 +16,11 @@ is ended at once. Of two such commands at the same moment one works and the othe
   options: {
     count: { short: 'c', value: '<n>', summary: 'do so many steps, or fewer if the thread stops', parse: parseCount },
     role: { value: '<role>', summary: 'let this role go, whatever the moderator says' },
+    agent: agentOption,
   },
   json: {
     shape: 'lines',
-    fields: {
-      thread: 'the thread',
-      status: 'how it stands after the step',
-      role: 'who took the step; null if nothing ran',
-      step: "the step's hash; null if nothing was stored",
-      head: 'the commit that the thread is at',
-      nextRole: 'who is next',
-      reason: 'what it waits for, or how it ended',
-      returnCode: 'of a thread that is over',
-    },
+    fields: stepOutcomeFields,
   },
   examples: [
     { command: 'uwf thread step 01KAM4', comment: 'one step' },
@@ -40,10 +32,15 @@ is ended at once. Of two such commands at the same moment one works and the othe
     // Under --json each step is one line; the events of `run` would be in between.
     const view = out.isJson ? undefined : createRunView(cli, out);
     const engine = await openEngine(cli, repository, view);
+    let wanted = wantedAgent(options.agent);
     let exitCode: ExitCode = EXIT.done;
     try {
       for (let count = options.count ?? 1; count > 0; count -= 1) {
-        const outcome = await engine.step(args.thread, options.role === undefined ? {} : { role: options.role });
+        const outcome = await engine.step(args.thread, {
+          ...(options.role !== undefined && { role: options.role }),
+          ...wanted,
+        });
+        wanted = {};
         await printStep(out, outcome);
         if (outcome.over !== undefined) {
           await view?.close();
@@ -58,13 +55,3 @@ is ended at once. Of two such commands at the same moment one works and the othe
     return exitCode;
   },
 });
-
-function printStep(out: Output, outcome: StepOutcome): Promise<void> {
-  const { thread, status, role, step, head, nextRole, over } = outcome;
-  const ran = step === null ? undefined : `${out.paint.id(step)}  ${out.paint.name(role ?? '')}`;
-  const next = nextRole === null ? '' : out.paint.quiet(`  next: ${nextRole}`);
-  return out.line(
-    { thread, status, role, step, head, nextRole, reason: over?.text ?? null, returnCode: over?.returnCode ?? null },
-    ran === undefined ? undefined : ran + next,
-  );
-}

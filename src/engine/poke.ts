@@ -1,0 +1,76 @@
+import { chooseRole, type RoleChoice } from './choose-role.ts';
+import { WrongThreadState } from '../thread/thread-errors.ts';
+import { statusOfHead } from '../thread/thread-status.ts';
+import { readThread, type StepEntry, type ThreadState } from '../thread/thread-state.ts';
+import type { EngineContext, LeaseOptions } from './context.ts';
+import { decisionContext } from './decision-context.ts';
+import { definitionOf } from './definition-of.ts';
+import { inSlot } from './slots.ts';
+import { runChoice, type StepResult, type TurnWish } from './step.ts';
+import { outcomeOf, type StepOutcome } from './step-thread.ts';
+import type { Lease } from './lease.ts';
+import { withLease } from './with-thread.ts';
+
+export type PokeOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
+
+/** Has the newest step of a thread done again, with more to say; see `Engine.poke`. */
+export async function pokeThread(
+  context: EngineContext,
+  thread: string,
+  word: string,
+  options: PokeOptions = {},
+): Promise<StepOutcome> {
+  return withLease(context, thread, options.adoptLease, async (current, lease) => {
+    const step = getNewestStep(current);
+    const result = await inSlot(context, current, () => redo(context, lease, current, step, word, options.agent));
+    return outcomeOf(context, result, true);
+  });
+}
+
+async function redo(
+  context: EngineContext,
+  lease: Lease,
+  current: ThreadState,
+  step: StepEntry,
+  word: string,
+  agent: string | undefined,
+): Promise<StepResult> {
+  const { repository } = context;
+  const [previous = current.start.id] = step.commit.commit.parents;
+  const before = await readThread(repository, current.id, previous);
+  const definition = await definitionOf(context, before);
+  const decisions = await decisionContext(repository, before, definition.name);
+  const { role, rule } = step.commit.node;
+  const decided = await chooseRole(definition, decisions, before, rule === null ? role : undefined);
+  // The rule that gave the turn gives it again, with all that it says.
+  const isSame = !('kind' in decided) && decided.role === role && decided.rule === rule;
+  const choice: RoleChoice = isSame ? decided : { role, rule, prompt: undefined, location: undefined };
+  return runChoice(context, lease, before, definition, decisions, { ...choice, agent, again: { step, word } });
+}
+
+/** @throws {WrongThreadState} if the thread does not stand at a step */
+function getNewestStep(state: ThreadState): StepEntry {
+  const step = state.steps.at(-1);
+  if (step !== undefined && step.commit.id === state.head.id) return step;
+  const status = statusOfHead(state.head, false);
+  const { id } = state;
+  if (state.end) {
+    throw new WrongThreadState(
+      id,
+      status,
+      'what has ended is not changed any more',
+      `fork it with 'uwf thread fork ${id}', and poke the fork`,
+    );
+  }
+  if (state.head.kind === 'suspend') {
+    const { role } = state.head.node;
+    throw new WrongThreadState(
+      id,
+      status,
+      `${role} waits for you`,
+      `answer with 'uwf thread resume ${id} -p <answer>'`,
+    );
+  }
+  const what = step === undefined ? 'no role has done anything yet' : 'its last turn is not done yet';
+  throw new WrongThreadState(id, status, what, `run 'uwf thread step ${id}'`);
+}
