@@ -241,6 +241,12 @@ export const commandGroups: readonly CommandGroup[] = [
         load: () => import('./commands/agent/show.ts'),
       },
       {
+        noun: 'agent',
+        verb: 'test',
+        summary: 'try an agent out with one turn',
+        load: () => import('./commands/agent/test.ts'),
+      },
+      {
         verb: 'mcp',
         summary: 'serve threads and nodes to agents over MCP',
         load: () => import('./commands/mcp.ts'),

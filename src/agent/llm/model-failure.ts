@@ -1,4 +1,4 @@
-import { AgentBroken } from '../agent-errors.ts';
+import { AgentBroken, AgentNotAuthorized } from '../agent-errors.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** The model could not be asked, or did not answer to the end; asking again may help. */
@@ -47,7 +47,8 @@ export function modelFailure(
   }
   const said = `${where.baseUrl} answered ${statusCode}: ${detail}`;
   if (statusCode === 401 || statusCode === 403) {
-    return new AgentBroken(`the key for '${where.model}' is not accepted: ${said}`, {
+    return new AgentNotAuthorized(`the key for '${where.model}' is not accepted: ${said}`, {
+      subject: where.baseUrl,
       hint:
         where.apiKeyEnv === undefined
           ? "name the variable that holds the key as 'apiKeyEnv' of the agent in .uwf/config.yaml"

@@ -1,6 +1,6 @@
 import type { LanguageModel } from 'ai';
 
-import { AgentBroken } from '../agent-errors.ts';
+import { AgentNotAuthorized } from '../agent-errors.ts';
 import type { LlmConfig } from './llm-config.ts';
 import { AnswerTooLarge } from './model-failure.ts';
 
@@ -17,15 +17,16 @@ export type OpenModel = {
 /**
  * Opens the model that a configuration names. Nothing is sent yet.
  * @param env where the key is looked for, under the name that the configuration gives
- * @throws {AgentBroken} if there is no key under that name
+ * @throws {AgentNotAuthorized} if there is no key under that name
  */
 export async function openModel(config: LlmConfig, env: Readonly<Record<string, string>>): Promise<OpenModel> {
   const { baseUrl, apiKeyEnv, apiKeyHeader, headers = {} } = config;
   const key = apiKeyEnv === undefined ? undefined : env[apiKeyEnv];
   if (apiKeyEnv !== undefined && !key) {
-    throw new AgentBroken(
+    throw new AgentNotAuthorized(
       `the environment variable ${apiKeyEnv}, which is to hold the key for ${baseUrl}, is not set`,
       {
+        subject: baseUrl,
         hint: `set it before uwf runs: export ${apiKeyEnv}=…`,
       },
     );

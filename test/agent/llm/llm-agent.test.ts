@@ -132,7 +132,7 @@ describe('a turn', () => {
 
   test('a missing key is said before anything is sent', async () => {
     await expect(runTurn([{ text: 'x' }], { apiKeyEnv: 'LLM_KEY' })).rejects.toMatchObject({
-      code: 'agent-broken',
+      code: 'agent-not-authorized',
       message: expect.stringContaining('LLM_KEY'),
     });
   });
@@ -211,7 +211,7 @@ describe('a server in trouble', () => {
     const body = JSON.stringify({ error: { message: 'Incorrect API key provided: sk-secret' } });
     const turn = runTurn([{ status: 401, body }], { apiKeyEnv: 'K' }, { env: { K: 'sk-secret' } });
     await expect(turn).rejects.toMatchObject({
-      code: 'agent-broken',
+      code: 'agent-not-authorized',
       kind: 'agent',
       message: expect.stringContaining('[key]'),
     });

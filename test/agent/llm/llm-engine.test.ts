@@ -127,7 +127,7 @@ describe('a thread whose role is done by a model', () => {
 
   test('a key that is not accepted ends the run, and stores nothing', async () => {
     const run = await start([{ status: 401 }]);
-    await expect(run.engine.run(run.thread)).rejects.toMatchObject({ kind: 'agent', code: 'agent-broken' });
+    await expect(run.engine.run(run.thread)).rejects.toMatchObject({ kind: 'agent', code: 'agent-not-authorized' });
     expect(await run.engine.describe(run.thread)).toMatchObject({ status: 'idle', steps: 0 });
   });
 

@@ -1,0 +1,195 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { UwfError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import type { AgentBinding } from './agent-binding.ts';
+import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
+import type { Agent, AgentReply, AgentRequest } from './contract.ts';
+import { extractReply } from './extract/extract-reply.ts';
+import { formatInstruction } from './extract/format-instruction.ts';
+import { createConfiguredAgent } from './load-agent.ts';
+
+/** What is looked at, in this order. */
+export const agentChecks = ['found', 'version', 'authenticated', 'structured output', 'session resume'] as const;
+
+/** How one thing about an agent stands. */
+export type AgentCheck = {
+  check: (typeof agentChecks)[number];
+  outcome: 'ok' | 'failed' | 'not applicable';
+  /** What was found, or why not. */
+  detail: string;
+  /** What to try, where it failed. */
+  hint?: string;
+};
+
+/** Where the handshake takes place. */
+export type HandshakeOptions = {
+  /** Where packages are looked for; absolute. */
+  resolveFrom: string;
+  /** Where the agent works; absolute. It is asked to change nothing. */
+  cwd: string;
+  /** The environment of the agent. */
+  env: Readonly<Record<string, string>>;
+  /** How long each of the two turns may take. */
+  timeoutMs: number;
+  signal: AbortSignal;
+};
+
+const schema: JsonObject = {
+  type: 'object',
+  properties: { $status: { type: 'string', minLength: 1 }, word: { type: 'string' } },
+  required: ['$status'],
+};
+
+/** Kinds that take no turn by themselves, and why. */
+const withoutTurn: Readonly<Record<string, string>> = {
+  'builtin:human': 'it is a person',
+  'builtin:scripted': 'it says what its script says',
+  'builtin:workflow': 'it is a workflow; its roles have agents of their own',
+};
+
+/**
+ * Shakes hands with a configured agent: loads it, has it take a turn in which it does nothing but reply, and, where it
+ * keeps a session, another one that needs to remember the first.
+ *
+ * Never throws what an agent does wrong: that is what it tells.
+ * @throws the signal's reason when it is aborted
+ */
+export async function testAgent(binding: AgentBinding, options: HandshakeOptions): Promise<AgentCheck[]> {
+  const checks = new Checks();
+  let agent: Agent;
+  try {
+    const made = await createConfiguredAgent(binding, options);
+    agent = made.agent;
+    checks.ok('found', binding.package);
+    checks.ok('version', made.record.version);
+  } catch (error) {
+    checks.failed('found', error);
+    return checks.all('it was not found');
+  }
+  const reason = withoutTurn[binding.package];
+  if (reason !== undefined) return checks.all(reason);
+  const stepDir = await mkdtemp(join(tmpdir(), 'uwf-handshake-'));
+  try {
+    await writeFile(join(stepDir, 'schema.json'), JSON.stringify(schema));
+    await shakeHands(agent, checks, { ...options, stepDir });
+    if (binding.package === 'builtin:command') checks.notApplicable('authenticated', 'it is a program of your own');
+  } finally {
+    await agent.close?.();
+    await rm(stepDir, { recursive: true, force: true });
+  }
+  return checks.all('it was not reached');
+}
+
+async function shakeHands(
+  agent: Agent,
+  checks: Checks,
+  options: HandshakeOptions & { stepDir: string },
+): Promise<void> {
+  // A word that no agent knows but from the first turn.
+  const word = `w${Math.random().toString(36).slice(2, 10)}`;
+  const instruction = await formatInstruction(schema);
+  const ask = (task: string, session?: string): Promise<AgentReply | undefined> =>
+    takeTurn(agent, checks, options, `${instruction}\n# Task\n\n${task} Use no tools and change nothing.\n`, session);
+
+  const first = await ask(`This is a test of the connection. Remember the word ${word}. Reply with the $status ready.`);
+  if (first === undefined) return;
+  if (first.kind !== 'reply') return checks.failed('structured output', first.reason);
+  checks.ok('authenticated', 'it takes turns');
+  if (first.agentVersion !== undefined) checks.ok('version', first.agentVersion);
+  const said = await extractReply(first.text, schema, first.meta);
+  if (said.kind === 'ok') checks.ok('structured output', first.meta === undefined ? 'front matter' : 'reported apart');
+  else checks.failed('structured output', said.kind === 'invalid' ? said.errors.join('; ') : said.reason);
+  if (first.session === undefined) return checks.notApplicable('session resume', 'it keeps no session');
+
+  const second = await ask(
+    'Which word were you to remember? Reply with it as word, and the $status ready.',
+    first.session,
+  );
+  if (second === undefined) return;
+  if (second.kind !== 'reply') return checks.failed('session resume', second.reason);
+  const remembers = `${second.text} ${JSON.stringify(second.meta ?? {})}`.includes(word);
+  if (remembers) checks.ok('session resume', 'it remembers');
+  else checks.failed('session resume', 'it does not remember the turn before; prompts carry the context instead');
+}
+
+/** Takes one turn; what it fails with is noted. */
+async function takeTurn(
+  agent: Agent,
+  checks: Checks,
+  options: HandshakeOptions & { stepDir: string },
+  prompt: string,
+  session: string | undefined,
+): Promise<AgentReply | undefined> {
+  const clock = new AbortController();
+  const timer = setTimeout(
+    () => clock.abort(new Error(`it did not answer within ${options.timeoutMs / 1000} s`)),
+    options.timeoutMs,
+  );
+  try {
+    const signal = AbortSignal.any([options.signal, clock.signal]);
+    return await agent.run(requestOf(options, { prompt, session, signal }));
+  } catch (error) {
+    options.signal.throwIfAborted();
+    const isResuming = session !== undefined;
+    if (error instanceof AgentMissing) checks.failed('found', error);
+    else if (error instanceof AgentNotAuthorized) checks.failed('authenticated', error);
+    else checks.failed(isResuming ? 'session resume' : 'structured output', error);
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function requestOf(
+  { cwd, env, stepDir }: HandshakeOptions & { stepDir: string },
+  turn: Pick<AgentRequest, 'prompt' | 'session' | 'signal'>,
+): AgentRequest {
+  const noThread = (): Promise<never> => Promise.reject(new Error('a test of an agent has no thread'));
+  return {
+    ...turn,
+    threadId: '00000000000000000000000000',
+    role: 'tested',
+    promptWithoutSession: turn.prompt,
+    task: turn.prompt,
+    edgePrompt: undefined,
+    cwd,
+    stepDir,
+    outputSchema: schema,
+    attempt: 0,
+    visit: turn.session === undefined ? 0 : 1,
+    answer: undefined,
+    env: { ...env, UWF_ROLE: 'tested', UWF_STEP_DIR: stepDir },
+    emit: () => {},
+    cas: { put: noThread, get: noThread, list: noThread },
+    readThread: noThread,
+    runChild: noThread,
+    askPerson: undefined,
+  };
+}
+
+/** What was found out so far; the last word about a thing counts. */
+class Checks {
+  readonly #known = new Map<AgentCheck['check'], AgentCheck>();
+
+  ok(check: AgentCheck['check'], detail: string): void {
+    this.#known.set(check, { check, outcome: 'ok', detail });
+  }
+
+  failed(check: AgentCheck['check'], error: unknown): void {
+    const hint = error instanceof UwfError ? error.hint : undefined;
+    const detail = error instanceof Error ? error.message : String(error);
+    this.#known.set(check, { check, outcome: 'failed', detail, ...(hint !== undefined && { hint }) });
+  }
+
+  notApplicable(check: AgentCheck['check'], detail: string): void {
+    this.#known.set(check, { check, outcome: 'not applicable', detail });
+  }
+
+  /** All checks in their order; `reason` is why the others were not made. */
+  all(reason: string): AgentCheck[] {
+    return agentChecks.map((check) => this.#known.get(check) ?? { check, outcome: 'not applicable', detail: reason });
+  }
+}

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+
+import type { JsonObject } from '../../../src/json.ts';
+import { createCliRepository } from '../../helpers/cli.ts';
+import { startModelServer } from '../../helpers/model-server.ts';
+import type { ModelRequest, ScriptedAnswer } from '../../helpers/model-server.ts';
+
+type Tested = {
+  code: number;
+  outcomes: Record<string, string>;
+  details: Record<string, string>;
+  hints: Record<string, string | null>;
+};
+
+/** Configures an agent and runs `uwf agent test` on it. */
+async function testAgent(
+  agent: { package: string; config: JsonObject },
+  options: { files?: Record<string, string>; env?: Record<string, string>; args?: string[] } = {},
+): Promise<Tested> {
+  const config = JSON.stringify({ agents: { tested: agent } });
+  const repository = createCliRepository({ '.uwf/config.yaml': config, ...options.files });
+  const env = { PATH: process.env['PATH'], ...options.env };
+  const { code, stdout } = await repository.uwf(['agent', 'test', 'tested', '--json', ...(options.args ?? [])], {
+    env,
+  });
+  const checks = JSON.parse(stdout) as { check: string; outcome: string; detail: string; hint: string | null }[];
+  return {
+    code,
+    hints: Object.fromEntries(checks.map(({ check, hint }) => [check, hint])),
+    outcomes: Object.fromEntries(checks.map(({ check, outcome }) => [check, outcome])),
+    details: Object.fromEntries(checks.map(({ check, detail }) => [check, detail])),
+  };
+}
+
+const na = 'not applicable';
+const ready: ScriptedAnswer = { text: '---\n$status: ready\n---\nI am.' };
+
+test('a model that replies as it has to', async () => {
+  const server = await startModelServer([ready]);
+  const { code, outcomes } = await testAgent({ package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } });
+  expect({ code, outcomes }).toEqual({
+    code: 0,
+    outcomes: { found: 'ok', version: 'ok', authenticated: 'ok', 'structured output': 'ok', 'session resume': na },
+  });
+  expect(JSON.stringify(server.requests[0]!.messages)).toContain('test of the connection');
+});
+
+test('a model that replies otherwise fails at that, with 6', async () => {
+  const server = await startModelServer([{ text: 'Hello!' }]);
+  const tested = await testAgent({ package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } });
+  expect(tested).toMatchObject({ code: 6, outcomes: { authenticated: 'ok', 'structured output': 'failed' } });
+});
+
+test('a key that is not accepted, or not there, fails at being authenticated', async () => {
+  const server = await startModelServer([{ status: 401 }]);
+  const agent = { package: 'builtin:llm', config: { baseUrl: server.url, model: 'm', apiKeyEnv: 'SOME_KEY' } };
+  for (const env of [{ SOME_KEY: 'x' }, {}]) {
+    const { code, outcomes, details, hints } = await testAgent(agent, { env });
+    expect(code).toBe(6);
+    expect(outcomes).toMatchObject({ found: 'ok', authenticated: 'failed', 'structured output': na });
+    expect(details['authenticated']).toMatch(/SOME_KEY|not accepted/u);
+    expect(hints['authenticated']).toContain('SOME_KEY');
+  }
+});
+
+test('one that does not answer in time', async () => {
+  const server = await startModelServer([{ silent: true }]);
+  const agent = { package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } };
+  const { code, details } = await testAgent(agent, { args: ['--timeout', '300ms'] });
+  expect(code).toBe(6);
+  expect(details['structured output']).toBe('it did not answer within 0.3 s');
+});
+
+test('a program of one’s own, there and not there', async () => {
+  const argv = ['node', '-e', 'console.log("fine")'];
+  const there = await testAgent({ package: 'builtin:command', config: { argv, statuses: { 0: 'passed' } } });
+  expect(there).toMatchObject({
+    code: 0,
+    outcomes: { authenticated: na, 'structured output': 'ok', 'session resume': na },
+  });
+  const missing = await testAgent({ package: 'builtin:command', config: { argv: ['no-such-program'] } });
+  expect(missing).toMatchObject({ code: 6, outcomes: { found: 'failed', version: 'ok', 'structured output': na } });
+});
+
+test.each(['builtin:human', 'builtin:scripted', 'builtin:workflow'])('%s is found, and takes no turn', async (name) => {
+  const config = { 'builtin:human': {}, 'builtin:scripted': { replies: {} }, 'builtin:workflow': { workflow: 'w' } }[
+    name
+  ]!;
+  const { code, outcomes } = await testAgent({ package: name, config });
+  expect({ code, outcomes }).toEqual({
+    code: 0,
+    outcomes: { found: 'ok', version: 'ok', authenticated: na, 'structured output': na, 'session resume': na },
+  });
+});
+
+test('a package that is not installed', async () => {
+  const { code, outcomes } = await testAgent({ package: 'uwf-agent-nowhere', config: {} });
+  expect(code).toBe(6);
+  expect(outcomes).toEqual({
+    found: 'failed',
+    version: na,
+    authenticated: na,
+    'structured output': na,
+    'session resume': na,
+  });
+});
+
+test.each([
+  ['keeps', 'ok', 0],
+  ['loses', 'failed', 6],
+])('an agent that %s its session', async (how, outcome, exitCode) => {
+  const files = {
+    'node_modules/uwf-agent-mine/package.json':
+      '{"name":"uwf-agent-mine","version":"3.2.1","type":"module","exports":"./index.js"}',
+    'node_modules/uwf-agent-mine/index.js': `
+      const words = new Map();
+      export const packageDescriptor = { name: 'uwf-agent-mine', version: '3.2.1', capabilities: ['sessions'], configSchema: { type: 'object' } };
+      export const createAgent = () => ({
+        async run({ prompt, session }) {
+          const word = /the word (w\\w+)/.exec(prompt)?.[1];
+          if (session === undefined) words.set('s', word);
+          const known = session !== undefined && ${JSON.stringify(how)} === 'keeps' ? words.get(session) : 'nothing';
+          return { kind: 'reply', text: known, meta: { $status: 'ready', word: known }, session: 's', agentVersion: '9.9.9' };
+        },
+      });`,
+  };
+  const tested = await testAgent({ package: 'uwf-agent-mine', config: {} }, { files });
+  expect(tested).toMatchObject({
+    code: exitCode,
+    outcomes: { found: 'ok', version: 'ok', 'structured output': 'ok', 'session resume': outcome },
+    details: { version: '9.9.9' },
+  });
+});
+
+test('a name that is not configured is a mistake of the command line', async () => {
+  const repository = createCliRepository({ '.uwf/config.yaml': '{"agents":{"me":{"package":"builtin:human"}}}' });
+  expect(await repository.uwf(['agent', 'test', 'mo'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("'me'"),
+  });
+});
+
+test('a person is told in lines, failed ones with what to try', async () => {
+  const server = await startModelServer((request: ModelRequest) =>
+    request.messages.length > 0 ? { status: 403 } : ready,
+  );
+  const config = JSON.stringify({
+    agents: { m: { package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } } },
+  });
+  const repository = createCliRepository({ '.uwf/config.yaml': config });
+  const { code, stdout, stderr } = await repository.uwf(['agent', 'test', 'm']);
+  expect(code).toBe(6);
+  expect(stdout).toMatch(/^found +ok +builtin:llm$/mu);
+  expect(stdout).toMatch(/^authenticated +failed +the key for 'm' is not accepted/mu);
+  expect(stderr).toContain('apiKeyEnv');
+});
