@@ -73,9 +73,6 @@ export function getBinding(config: Config, workflow: string, role: string): Agen
   return binding;
 }
 
-async function readConfig(folder: string | undefined, name: string): Promise<ParsedConfig | undefined> {
-  if (folder === undefined) return undefined;
-  const file = join(folder, name);
 /**
  * Finds an agent by its name.
  * @throws {UnknownAgent} where none is called so
@@ -86,6 +83,9 @@ export function getAgent({ agents }: Config, name: string): AgentBinding {
   return binding;
 }
 
+async function readConfig(folder: string | undefined, name: string): Promise<ParsedConfig | undefined> {
+  if (folder === undefined) return undefined;
+  const file = join(folder, name);
   let source: string;
   try {
     source = readFileSync(file, 'utf8');

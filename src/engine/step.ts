@@ -33,7 +33,6 @@ export type StepResult = {
   nextRole: string | null;
 };
 
-/**
 /** What a person wants of a thread's next turn. */
 export type TurnWish = {
   /** Run this role, whatever the moderator would say. */
@@ -42,6 +41,7 @@ export type TurnWish = {
   agent?: string;
 };
 
+/**
  * Takes one step of a thread whose lease is held: decides, runs the role's agent, stores what it said, and decides
  * again, so that a thread that is over is ended at once.
  *
@@ -60,7 +60,6 @@ export async function takeStep(
   const choice = await chooseRole(definition, decisions, state, wish.role);
   context.debug(state.id, 'decision', { ...describeChoice(choice), ms: msSince(startedMs) });
   if ('kind' in choice) return finish(context, state, decisions, choice);
-  const after = await runRole(context, lease, state, definition, decisions, choice);
   return runChoice(context, lease, state, definition, decisions, { ...choice, agent: wish.agent });
 }
 
@@ -73,6 +72,7 @@ export async function runChoice(
   decisions: DecisionContext,
   choice: RoleChoice,
 ): Promise<StepResult> {
+  const after = await runRole(context, lease, state, definition, decisions, choice);
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
   const stored = { role: choice.role, step: after.head.hash };
   const next = await decideNext(context, after, definition);
@@ -112,10 +112,10 @@ async function runRole(
   choice: RoleChoice,
 ): Promise<ThreadState> {
   const { repository } = context;
-  const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
   // The thread keeps a step that is done again until there is another: what waits instead is a future of its own.
   const waits = async (suspension: SuspensionDraft): Promise<ThreadState> =>
     suspendThread(repository, choice.again ? await forkState(repository, state) : state, suspension);
+  const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
   const common = { role: choice.role, rule: choice.rule, prompt: prepared.prompt, agent: prepared.record };
   if (prepared.limitReached !== undefined) {
     const reason = prepared.limitReached;
@@ -144,8 +144,8 @@ async function runRole(
     remember(waiting);
     return waiting;
   }
-  const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
   remember(state);
+  const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
   const completedAtMs = repository.now();
   const storingMs = performance.now();
   const { meta, text, agentVersion, stopReason } = result;
@@ -184,12 +184,12 @@ async function runRole(
   return after;
 }
 
-async function getChildEnd(
 async function forkState(repository: Repository, state: ThreadState): Promise<ThreadState> {
   const { thread } = await forkThread(repository, { id: state.id, head: state.head.id });
   return { ...state, id: thread };
 }
 
+async function getChildEnd(
   context: EngineContext,
   state: ThreadState,
   hash: string,

@@ -25,9 +25,6 @@ import { readScratch, type Scratch } from './thread-scratch.ts';
 import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** How many of the steps before it a step names. */
-/** The folder of a step's tree that holds the files it left. */
-export const WORKSPACE_FOLDER = 'workspace';
-
 const MAX_ANCESTORS = 11;
 
 /** A finished turn, as the engine hands it over. */
@@ -51,6 +48,8 @@ export type StepDraft = {
   childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
   /** What `meta` links to and the thread's history does not have. */
   linked: LinkResolution;
+  /** The step that this one takes the place of: the thread's newest, where `state` is the thread as it was before it. */
+  replaces?: CommitOf<'step'> | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -97,12 +96,12 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     react: trace?.session ?? null,
     start: state.start.hash,
     previous: previous?.hash ?? null,
+    ...(draft.replaces && { replaces: draft.replaces.hash }),
     ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
     compact: null,
     childThreads: draft.childThreads.map((child) => child.hash),
     agent: agent.hash,
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
-    ...(draft.replaces && { replaces: draft.replaces.hash }),
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
     prompt: prompt.hash,
     rule: draft.rule,
@@ -113,7 +112,6 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   };
   await assertValid(builtIn['thread-step'], payload);
   const node = encodeNode(builtIn['thread-step'], payload);
-    ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
 
   const files: NodeFile[] = [
     { path: 'output.md', node: content },
@@ -130,14 +128,11 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     node,
     typeName: 'thread-step',
     files,
-  for (const object of draft.workspace?.objects ?? []) batch.add(object);
-    subtrees: workspaceFolder(draft),
     parents: [
       state.head.id,
       ...draft.childThreads.map((child) => child.commit),
       ...(draft.replaces ? [draft.replaces.id] : []),
       ...draft.linked.commits,
-      ...(draft.workspace?.commit ? [draft.workspace.commit] : []),
     ],
     author: roleIdentity(draft.role, draft.agent.name),
     atMs: draft.completedAtMs,
