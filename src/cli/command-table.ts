@@ -154,6 +154,12 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'verify',
+        summary: 'prove that a thread is what it says it is',
+        load: () => import('./commands/thread/verify.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'rm',
         summary: 'remove threads from this repository',
         load: () => import('./commands/thread/rm.ts'),

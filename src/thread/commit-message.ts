@@ -58,7 +58,8 @@ function guard(text: string): string {
   return text.replaceAll(/^(?=\s*uwf-[\w-]*\s*:)/gim, '    ');
 }
 
-function trailerLines(trailers: Trailers): string[] {
+/** Writes the trailers, a line each, in their order. */
+export function trailerLines(trailers: Trailers): string[] {
   const oneLine = (value: string): string => clean(value).replaceAll(/\s+/g, ' ').trim();
   const lines = [`Uwf-Node: ${trailers.node}`, `Uwf-Type: ${trailers.type}`];
   if (trailers.role !== undefined) lines.push(`Uwf-Role: ${oneLine(trailers.role)}`);

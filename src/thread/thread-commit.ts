@@ -35,14 +35,21 @@ export type ThreadEvent =
 
 export type ThreadCommitKind = ThreadEvent['kind'];
 
-/** The file that tells a commit's kind, and the type its node must have. */
-const files: Record<string, { kind: ThreadCommitKind; type: NodeHash }> = {
-  'start.json': { kind: 'start', type: builtIn['thread-start'] },
-  'step.json': { kind: 'step', type: builtIn['thread-step'] },
-  'suspend.json': { kind: 'suspend', type: builtIn['thread-suspend'] },
-  'resume.json': { kind: 'resume', type: builtIn['thread-resume'] },
-  'end.json': { kind: 'end', type: builtIn['thread-end'] },
+/** The type that the node of a commit of each kind has; its file is named after the kind. */
+export const fileTypes: Readonly<Record<ThreadCommitKind, NodeHash>> = {
+  start: builtIn['thread-start'],
+  step: builtIn['thread-step'],
+  suspend: builtIn['thread-suspend'],
+  resume: builtIn['thread-resume'],
+  end: builtIn['thread-end'],
 };
+
+/** The kind of a commit that has a file at this path; `undefined` for every other file. */
+export function kindOfFile(path: string): ThreadCommitKind | undefined {
+  const kind = path.endsWith('.json') ? path.slice(0, -'.json'.length) : '';
+  // An own key of the record is one of the five.
+  return Object.hasOwn(fileTypes, kind) ? (kind as ThreadCommitKind) : undefined;
+}
 
 /**
  * Reads a commit as part of a thread, verifying the node it carries.
@@ -51,14 +58,14 @@ const files: Record<string, { kind: ThreadCommitKind; type: NodeHash }> = {
 export async function readThreadCommit(repository: Repository, id: ObjectId): Promise<ThreadCommit> {
   const commit = await readCommit(repository.objects, id);
   const index = await readCommitIndex(repository, id);
-  const entry = index.find((candidate) => candidate.path in files);
-  const file = entry && files[entry.path];
-  if (!entry || !file) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
+  const entry = index.find((candidate) => kindOfFile(candidate.path) !== undefined);
+  const kind = entry && kindOfFile(entry.path);
+  if (!entry || !kind) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
   const node = await readNodeAt(repository, entry);
-  if (node.type !== file.type) throw new CorruptThread(id, `${entry.path} has the type ${node.type}`);
+  if (node.type !== fileTypes[kind]) throw new CorruptThread(id, `${entry.path} has the type ${node.type}`);
   // The type was compared just now, and uwf writes no node that does not match its type's schema; what is
   // fetched is validated before a ref names it.
-  const event = { kind: file.kind, node: node.payload } as ThreadEvent;
+  const event = { kind, node: node.payload } as ThreadEvent;
   return { id, commit, index, hash: entry.hash, ...event };
 }
 

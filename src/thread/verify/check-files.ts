@@ -1,0 +1,51 @@
+import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
+import { getNode } from '../../cas/node-source.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
+import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
+import type { ThreadCommit } from '../thread-commit.ts';
+import type { CommitOf } from '../thread-state.ts';
+import { expectedFiles, isFree } from './expected-files.ts';
+import { attempt, type Report } from './finding.ts';
+import type { CommitFiles } from './read-files.ts';
+
+/** Checks that every node of a commit's tree lies where its node says, and that none is there or missing beyond that. */
+export async function checkFiles(
+  commit: ThreadCommit,
+  start: CommitOf<'start'>,
+  files: CommitFiles,
+  nodes: ReadonlyMap<string, StoredNode>,
+  source: NodeSource,
+  report: Report,
+): Promise<void> {
+  const expected = await attempt(report, null, () =>
+    expectedFiles(commit, start.node, (hash) => getNode(source, hash)),
+  );
+  if (expected === undefined) return;
+  const { paths, patterns } = expected;
+  const matched = new Set<object>();
+  const compact = commit.kind === 'step' ? commit.node.compact : null;
+  for (const entry of files.index) {
+    const pattern = patterns.find(({ path }) => path.test(entry.path));
+    if (pattern) matched.add(pattern);
+    const wanted = paths.get(entry.path) ?? pattern?.hash ?? (entry.path === 'compact.md' ? compact : undefined);
+    if (wanted === undefined || wanted === null) checkFree(entry, nodes.get(entry.path), report);
+    else if (wanted !== entry.hash) report(entry.path, `it is node ${entry.hash}, the commit's node says ${wanted}`);
+  }
+  const present = new Set(files.index.map(({ path }) => path));
+  for (const [path, hash] of paths) if (!present.has(path)) report(path, `it is missing; it has to be node ${hash}`);
+  for (const pattern of patterns) {
+    if (!matched.has(pattern)) report(null, `no file ${pattern.path.source} holds node ${pattern.hash}`);
+  }
+  checkWorkspace(commit.kind === 'step' ? commit.node : undefined, files, report);
+}
+
+function checkFree(entry: IndexEntry, node: StoredNode | undefined, report: Report): void {
+  // A node that could not be read has been reported as that.
+  if (node !== undefined && !isFree(entry, node)) report(entry.path, 'nothing accounts for a file of this name');
+}
+
+function checkWorkspace(step: ThreadStep | undefined, { workspace }: CommitFiles, report: Report): void {
+  const wanted = step?.workspace?.tree;
+  if (wanted === workspace) return;
+  report('workspace', `it is ${workspace ?? 'not there'}, the commit's node says ${wanted ?? 'that there is none'}`);
+}

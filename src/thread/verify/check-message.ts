@@ -1,0 +1,85 @@
+import { encodeCommit, parseCommit, type Signature } from '../../git/commit.ts';
+import { typeNameOf } from '../../schema/built-in.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { trailerLines, type Trailers } from '../commit-message.ts';
+import { statusOf } from '../meta-status.ts';
+import type { ThreadCommit } from '../thread-commit.ts';
+import { roleIdentity } from '../thread-draft.ts';
+import { fileTypes } from '../thread-commit.ts';
+import type { Report } from './finding.ts';
+
+/**
+ * Checks what a commit says of its node: the trailers of its message, its author and its dates.
+ *
+ * The rest of a message is for people and is not compared; nothing is decided from any of it.
+ * @param agent the agent that a step or a suspension names
+ */
+export function checkMessage(commit: ThreadCommit, agent: AgentRecord | undefined, report: Report): void {
+  const written = commit.commit.message.trimEnd().split('\n\n').at(-1)?.split('\n') ?? [];
+  const expected = trailerLines(trailersOf(commit, agent));
+  for (const [at, line] of expected.entries()) {
+    if (written[at] === line) continue;
+    report(null, `its message says ${quote(written[at])} where its node says ${quote(line)}`);
+    return;
+  }
+  if (written.length > expected.length) report(null, `its message has a trailer too many: ${quote(written.at(-1))}`);
+  checkSignatures(commit, agent, report);
+}
+
+function checkSignatures(commit: ThreadCommit, agent: AgentRecord | undefined, report: Report): void {
+  const atMs = Math.floor(timeOf(commit) / 1000) * 1000;
+  const { author, committer } = commit.commit;
+  for (const [who, { atMs: saidMs }] of Object.entries({ author, committer })) {
+    if (saidMs !== atMs) report(null, `its ${who} date is ${iso(saidMs)}, its node's time is ${iso(atMs)}`);
+  }
+  if (agent === undefined || !('role' in commit.node)) return;
+  const expected = asStored({ ...roleIdentity(commit.node.role, agent.name), atMs }, commit);
+  if (author.name !== expected.name || author.email !== expected.email) {
+    report(null, `its author is ${author.name} <${author.email}>, not ${expected.name} <${expected.email}>`);
+  }
+}
+
+/** A name as a commit gives it back, without what git does not allow in it. */
+function asStored(author: Signature, { commit }: ThreadCommit): Signature {
+  return parseCommit(encodeCommit({ ...commit, author })).author;
+}
+
+function trailersOf(commit: ThreadCommit, agent: AgentRecord | undefined): Trailers {
+  const trailers: Trailers = { node: commit.hash, type: typeNameOf(fileTypes[commit.kind]) ?? '' };
+  const by = agent && { agent: agent.name };
+  switch (commit.kind) {
+    case 'step': {
+      const { role, meta, usage, startedAtMs, completedAtMs } = commit.node;
+      const tokens = usage && { tokens: usage.inputTokens + usage.outputTokens };
+      const durationMs = completedAtMs - startedAtMs;
+      return { ...trailers, role, status: statusOf(meta), ...by, ...tokens, durationMs };
+    }
+    case 'suspend':
+      return { ...trailers, role: commit.node.role, status: 'suspended', ...by };
+    case 'end':
+      return { ...trailers, status: commit.node.outcome };
+    default:
+      return trailers;
+  }
+}
+
+function timeOf(commit: ThreadCommit): number {
+  switch (commit.kind) {
+    case 'start':
+      return commit.node.startedAtMs;
+    case 'suspend':
+      return commit.node.suspendedAtMs;
+    case 'resume':
+      return commit.node.resumedAtMs;
+    default:
+      return commit.node.completedAtMs;
+  }
+}
+
+function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function quote(line: string | undefined): string {
+  return line === undefined ? 'nothing' : `'${line}'`;
+}

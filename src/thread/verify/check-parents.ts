@@ -1,0 +1,78 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import { builtIn } from '../../schema/built-in.ts';
+import type { Artifact } from '../../schema/built-in/artifact.ts';
+import type { ThreadCommit } from '../thread-commit.ts';
+import { stateHash, type ThreadState } from '../thread-state.ts';
+import type { Report } from './finding.ts';
+import type { Standing } from './standing.ts';
+
+/**
+ * Checks the further parents of a commit: each is there because its node says so, and each that its node asks for is there.
+ *
+ * @param threads the further parents that are commits of threads
+ * @param linked all hashes that nodes of the commit's tree link to
+ */
+export function checkParents(
+  commit: ThreadCommit,
+  before: ThreadState,
+  threads: ReadonlyMap<ObjectId, Standing>,
+  linked: ReadonlySet<NodeHash>,
+  nodes: Iterable<StoredNode>,
+  report: Report,
+): void {
+  const code = codeCommits(commit, nodes);
+  const further = commit.commit.parents.slice(1);
+  const missing = new Set([...hashesAskedFor(commit, before), ...code]);
+  for (const id of further) {
+    const thread = threads.get(id);
+    if (missing.delete(id)) continue;
+    if (thread && (missing.delete(thread.head.hash) || linked.has(thread.head.hash))) {
+      checkThread(commit, before, thread, report);
+    } else report(null, `nothing accounts for its parent ${id}`);
+  }
+  for (const what of missing) report(null, `no parent of it is ${what}, which its node asks for`);
+}
+
+/** The nodes of other threads' commits that have to be further parents. */
+function hashesAskedFor(commit: ThreadCommit, before: ThreadState): NodeHash[] {
+  if (commit.kind === 'step') {
+    const { childThreads, replaces } = commit.node;
+    return replaces === undefined ? childThreads : [...childThreads, replaces];
+  }
+  return commit.kind === 'resume' && before.head.kind !== 'suspend' ? [commit.node.suspension] : [];
+}
+
+/** The commits of somebody's code that a step keeps. */
+function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
+  const checkedOut = commit.kind === 'step' ? commit.node.workspace?.commit : undefined;
+  const pinned = [...nodes]
+    .filter(({ type }) => type === builtIn.artifact)
+    // The type was compared just now, and the node has been validated.
+    .map(({ payload }) => payload as Artifact)
+    .filter(({ kind }) => kind === 'commit')
+    .map(({ oid }) => oid as ObjectId);
+  return checkedOut === undefined ? pinned : [checkedOut, ...pinned];
+}
+
+function checkThread(commit: ThreadCommit, before: ThreadState, thread: Standing, report: Report): void {
+  const { head, start, state } = thread;
+  if (commit.kind === 'resume' && head.kind === 'end') {
+    if (start.hash !== before.start.hash || state !== stateHash(before)) {
+      report(null, `the end ${head.hash} that it goes on from is not the end of this thread`);
+    }
+  }
+  if (commit.kind !== 'step') return;
+  const { childThreads, role, replaces, number } = commit.node;
+  if (childThreads.includes(head.hash)) {
+    const { parentThread, parentState, parentRole } = start.node;
+    if (parentThread !== before.start.hash || parentState !== stateHash(before) || parentRole !== role) {
+      report('step.json', `its child thread ${head.hash} was not called by ${role} from the state before it`);
+    }
+  }
+  if (replaces === head.hash) {
+    const isSamePlace = head.kind === 'step' && head.node.number === number && start.hash === before.start.hash;
+    if (!isSamePlace) report('step.json', `the step ${head.hash} that it replaces has another place`);
+  }
+}

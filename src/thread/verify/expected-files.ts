@@ -1,0 +1,139 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
+import type { Node } from '../../cas/node.ts';
+import { pathName } from '../../cas/path-name.ts';
+import { artifactPath, typePath } from '../../cas/scratch.ts';
+import { builtIn } from '../../schema/built-in.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { Attempt } from '../../schema/built-in/attempt.ts';
+import type { ReactSession, ReactToolCall, ReactTurn } from '../../schema/built-in/react.ts';
+import type { Role } from '../../schema/built-in/role.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { Workflow } from '../../schema/built-in/workflow.ts';
+import { findCasRefs } from '../../schema/links.ts';
+import type { ThreadEvent } from '../thread-commit.ts';
+import { TRACE_FOLDER, turnFolder } from '../trace-files.ts';
+
+/** The nodes of a tree by path; a pattern stands where a node does not say the whole name. */
+export type ExpectedFiles = { paths: Map<string, NodeHash>; patterns: { path: RegExp; hash: NodeHash }[] };
+
+/** Reads a node that a node links to. */
+export type ReadNode = (hash: NodeHash) => Promise<Node>;
+
+/**
+ * Says which node lies where in the tree of a thread's commit: all that the commit's node and those behind it name.
+ *
+ * What was put, and the types that came with it, is not among them: see {@link isFree}.
+ * @throws {NodeNotFound} if a node that has to be read is not there
+ */
+export async function expectedFiles(
+  event: ThreadEvent & { hash: NodeHash },
+  start: ThreadStart,
+  read: ReadNode,
+): Promise<ExpectedFiles> {
+  const files = new Expected(read);
+  files.add(`${event.kind}.json`, event.hash);
+  const { node } = event;
+  switch (event.kind) {
+    case 'start':
+      await files.addStart(event.node);
+      break;
+    case 'step':
+      files.add('output.md', event.node.content);
+      if (start.agents[event.node.role] !== event.node.agent) files.add('agent.json', event.node.agent);
+      break;
+    case 'suspend':
+      files.add('output.md', event.node.content);
+      files.add('agent.json', event.node.agent);
+      break;
+    case 'resume':
+      files.add('answer.md', event.node.answer);
+      break;
+    case 'end':
+      files.add('summary.md', event.node.summary);
+  }
+  if ('prompt' in node) files.add('prompt.md', node.prompt);
+  if ('attempts' in node) await files.addAttempts(node.attempts);
+  if ('react' in node && node.react !== null) await files.addTrace(node.react);
+  return files;
+}
+
+/** Tells whether a node may lie at a path without anything saying so: what was put, what that links to, and their types. */
+export function isFree({ path, hash }: IndexEntry, node: Node): boolean {
+  return [artifactPath({ ...node, hash }), typePath(hash), `linked/${hash}.json`].includes(path);
+}
+
+// The casts of this class are right because links of a built-in type lead to nodes of the type that their schema says,
+// which is checked before anything is expected of them.
+class Expected implements ExpectedFiles {
+  readonly paths = new Map<string, NodeHash>();
+  readonly patterns: { path: RegExp; hash: NodeHash }[] = [];
+  readonly #read: ReadNode;
+
+  constructor(read: ReadNode) {
+    this.#read = read;
+  }
+
+  add(path: string, hash: NodeHash | null): void {
+    if (hash !== null) this.paths.set(path, hash);
+  }
+
+  async addStart(start: ThreadStart): Promise<void> {
+    for (const type of Object.values(builtIn)) this.add(typePath(type), type);
+    await this.#addWorkflow('workflow', start.workflow);
+    for (const [role, hash] of Object.entries(start.agents)) {
+      this.add(`agents/${pathName(role)}.json`, hash);
+      const agent = (await this.#read(hash)).payload as AgentRecord;
+      for (const child of findCasRefs(agent.config)) await this.#addWorkflow(`children/${pathName(role)}`, child);
+    }
+  }
+
+  async #addWorkflow(folder: string, hash: NodeHash): Promise<void> {
+    const { type, payload } = await this.#read(hash);
+    if (type !== builtIn.workflow) return;
+    this.add(`${folder}/workflow.json`, hash);
+    for (const [name, role] of Object.entries((payload as Workflow).roles)) {
+      this.add(`${folder}/roles/${pathName(name)}.json`, role);
+      this.add(`${folder}/schemas/${pathName(name)}.json`, ((await this.#read(role)).payload as Role).schema);
+    }
+  }
+
+  async addAttempts(attempts: readonly NodeHash[]): Promise<void> {
+    for (const [place, hash] of attempts.entries()) {
+      const folder = `attempts/${String(place + 1).padStart(2, '0')}`;
+      this.add(`${folder}/attempt.json`, hash);
+      this.add(`${folder}/output.md`, ((await this.#read(hash)).payload as Attempt).content);
+    }
+  }
+
+  async addTrace(hash: NodeHash): Promise<void> {
+    this.add(`${TRACE_FOLDER}/session.json`, hash);
+    const session = (await this.#read(hash)).payload as ReactSession;
+    for (const [place, turn] of session.turns.entries()) await this.#addTurn(turnFolder(place + 1), turn);
+  }
+
+  async #addTurn(folder: string, hash: NodeHash): Promise<void> {
+    const turn = (await this.#read(hash)).payload as ReactTurn;
+    this.add(`${folder}/turn.json`, hash);
+    this.add(`${folder}/input.md`, turn.input);
+    this.add(`${folder}/output.md`, turn.output);
+    for (const [place, part] of (turn.parts ?? []).entries()) {
+      this.#match(`${folder}/parts/${place + 1}-`, '(?:thought|plan|refusal|note)', '.md', part);
+    }
+    for (const [place, call] of turn.toolCalls.entries()) {
+      const { name, arguments: told, result } = (await this.#read(call)).payload as ReactToolCall;
+      const path = `${folder}/calls/${place + 1}-${pathName(name)}`;
+      this.add(`${path}.json`, call);
+      this.add(`${path}.arguments.md`, told);
+      this.#match(`${path}.`, '(?:error|result)', '.md', result);
+    }
+  }
+
+  #match(before: string, choice: string, after: string, hash: NodeHash): void {
+    this.patterns.push({ path: new RegExp(`^${escape(before)}${choice}${escape(after)}$`), hash });
+  }
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

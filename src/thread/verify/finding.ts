@@ -1,0 +1,30 @@
+import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+
+/** Something about a commit of a thread that is not as it has to be. */
+export type Finding = {
+  commit: ObjectId;
+  /** The file of the commit's tree that it is about; null where it is the commit itself. */
+  path: string | null;
+  /** A sentence without its full stop. */
+  what: string;
+};
+
+/** Takes down what is found about one commit. */
+export type Report = (path: string | null, what: string) => void;
+
+/**
+ * Does a part of a check; damage that stops it is a finding like any other, and the rest of the check goes on.
+ *
+ * What is no damage (a disk that cannot be read, a mistake in uwf) is thrown on.
+ * @returns what the part gives, or `undefined` if it was stopped
+ */
+export async function attempt<T>(report: Report, path: string | null, part: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await part();
+  } catch (error) {
+    if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
+    report(path, error.message);
+    return undefined;
+  }
+}

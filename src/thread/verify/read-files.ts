@@ -1,0 +1,81 @@
+import { INDEX_NAME, parseIndex, type IndexEntry } from '../../cas/index-blob.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import { readBlob, readTree } from '../../git/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { TreeMode } from '../../git/tree.ts';
+import { attempt, type Report } from './finding.ts';
+
+/** What lies in the tree of a thread's commit. */
+export type CommitFiles = {
+  /** The nodes that the indexes list, with their paths from the root. */
+  index: IndexEntry[];
+  /** The work tree that a step recorded: somebody's files, not uwf's. */
+  workspace: ObjectId | undefined;
+};
+
+type TreeFile = { path: string; mode: TreeMode; id: ObjectId };
+
+/**
+ * Reads the tree of a thread's commit, every folder of it, and holds its indexes against it: each lists the nodes of its
+ * part of the tree, all of them, and nothing else.
+ */
+export async function readFiles(repository: Repository, tree: ObjectId, report: Report): Promise<CommitFiles> {
+  const files: TreeFile[] = [];
+  let workspace: ObjectId | undefined;
+  const visit = async (id: ObjectId, folder: string): Promise<void> => {
+    const entries = await attempt(report, folder || null, () => readTree(repository.objects, id));
+    for (const { name, mode, id: child } of entries ?? []) {
+      const path = folder + name;
+      if (path === 'workspace' && mode === '040000') workspace = child;
+      else if (mode === '040000') await visit(child, `${path}/`);
+      else files.push({ path, mode, id: child });
+    }
+  };
+  await visit(tree, '');
+  const index: IndexEntry[] = [];
+  const parts = new Map<string, TreeFile[]>([['', []]]);
+  for (const file of files) {
+    const folder = indexedFolder(file.path);
+    parts.set(folder, [...(parts.get(folder) ?? []), file]);
+  }
+  for (const [folder, part] of parts) index.push(...(await readIndex(repository, folder, part, report)));
+  return { index, workspace };
+}
+
+/** The folder whose index lists a file: `workflow/`, `children/<role>/`, or the root ''. */
+function indexedFolder(path: string): string {
+  return /^(?:workflow|children\/[^/]+)\//.exec(path)?.[0] ?? '';
+}
+
+async function readIndex(
+  repository: Repository,
+  folder: string,
+  files: readonly TreeFile[],
+  report: Report,
+): Promise<IndexEntry[]> {
+  const path = folder + INDEX_NAME;
+  const blob = files.find((file) => file.path === path);
+  if (blob === undefined) {
+    report(path, 'the tree has no index');
+    return [];
+  }
+  const lines = await attempt(report, path, async () =>
+    parseIndex(Buffer.from(await readBlob(repository.objects, blob.id)).toString('utf8')),
+  );
+  if (lines === undefined) return [];
+  const listed = new Map(lines.map((line) => [folder + line.path, line]));
+  for (const file of files) {
+    if (file.mode !== '100644') report(file.path, `it has the mode ${file.mode}, not 100644`);
+    if (file === blob) continue;
+    const line = listed.get(file.path);
+    if (line === undefined) report(file.path, 'the index does not list it');
+    else if (line.oid !== file.id) report(file.path, `the index says object ${line.oid}, the tree has ${file.id}`);
+  }
+  const present = new Set(files.map((file) => file.path));
+  const found: IndexEntry[] = [];
+  for (const [full, line] of listed) {
+    if (present.has(full)) found.push({ ...line, path: full });
+    else report(full, 'the index lists it, and the tree does not have it');
+  }
+  return found;
+}
