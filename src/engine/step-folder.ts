@@ -20,11 +20,19 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
     for (const name of readdirSync(parent)) {
       if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });
     }
-    const folder = mkdtempSync(join(parent, `${threadId}-`));
+    return fillFolder(mkdtempSync(join(parent, `${threadId}-`)), schema);
+  } catch (error) {
+    throw asStorageError(error, parent);
+  }
+}
+
+function fillFolder(folder: string, schema: JsonObject): string {
+  try {
     writeFileSync(join(folder, 'schema.json'), JSON.stringify(schema));
     return folder;
   } catch (error) {
-    throw asStorageError(error, parent);
+    removeStepFolder(folder);
+    throw error;
   }
 }
 

@@ -53,9 +53,9 @@ printf -- '---\\n$status: done\\n---\\nAll is put.\\n'
     const thread = await startThread(scene);
     const running = scene.start(['thread', 'run', thread, '--json']);
     const acknowledged: string[] = [];
-    let isOver = false;
+    const over = new AbortController();
     const lane = async (number: number): Promise<void> => {
-      for (let i = 0; !isOver; i += 1) {
+      for (let i = 0; !over.signal.aborted; i += 1) {
         const { code, json, stderr } = await scene.uwf(['cas', 'put', `${number} ${i}`, '--thread', thread, '--json']);
         if (code === 0) acknowledged.push(String(json[0]?.['hash']));
         else expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('wrong-thread-state') });
@@ -63,7 +63,7 @@ printf -- '---\\n$status: done\\n---\\nAll is put.\\n'
     };
     const lanes = [0, 1, 2].map(lane);
     const { code } = await running.outcome;
-    isOver = true;
+    over.abort();
     await Promise.all(lanes);
     expect(code).toBe(0);
     const put = new Map((await listPut(scene, thread)).map(({ hash, step }) => [hash, step]));

@@ -122,9 +122,9 @@ function tryToKill(pid: number): void {
   }
 }
 
-/** Waits until something holds; fails with `what` after ten seconds. */
+/** Waits until something holds; fails with `what` after half a minute. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
+  const deadlineMs = performance.now() + 30_000;
   while (!(await holds())) {
     if (performance.now() > deadlineMs) throw new Error(`waited in vain: ${what}`);
     await sleep(10);

@@ -12,7 +12,10 @@ import type { RunningUwf, Scene } from './scene.ts';
 const stubborn = `#!/bin/sh
 trap '' TERM INT HUP
 for other in $(cut -d' ' -f1 groups 2>/dev/null); do
-  if kill -0 "$other" 2>/dev/null && ! grep -q ') Z ' "/proc/$other/stat"; then beside="$beside beside $other"; fi
+  case "$(sed 's/.*) \\(.\\).*/\\1/' "/proc/$other/stat" 2>/dev/null)" in
+    '' | Z | X) ;;
+    *) beside="$beside beside $other" ;;
+  esac
 done
 while :; do sleep 1; done &
 echo "$$\${beside:- alone}" >> groups
