@@ -14,7 +14,7 @@ Agents that speak ACP are given this server by uwf itself.`,
   options: {},
   examples: [
     { command: 'uwf mcp', comment: 'what an MCP client starts' },
-    { command: 'claude mcp add uwf -- uwf mcp', comment: 'let an agent of yours look at the runs of a repository' },
+    { command: 'uwf -C ~/project mcp', comment: 'the same for the runs of another folder' },
   ],
   async run({ cli }) {
     const repository = await openToWrite(cli);
