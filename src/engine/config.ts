@@ -7,6 +7,7 @@ import { nearestName } from '../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import type { AgentReference, ConfigContext, ConfigLimits, ParsedConfig } from './parse-config.ts';
+import type { ConfigSnapshot } from './record-workspace.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
 export type Config = {
@@ -18,6 +19,7 @@ export type Config = {
   roles: Record<string, string>;
   limits?: ConfigLimits;
   context?: ConfigContext;
+  snapshot?: ConfigSnapshot;
 };
 
 /**
@@ -48,6 +50,7 @@ export async function loadConfig(repository: Repository): Promise<Config> {
     roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
     limits: { ...shared?.limits, ...machine?.limits },
     context: { ...shared?.context, ...machine?.context },
+    ...((shared?.snapshot ?? machine?.snapshot) && { snapshot: { ...shared?.snapshot, ...machine?.snapshot } }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
   };
 }

@@ -21,6 +21,8 @@ export type EngineEvent =
       errors: readonly string[];
       isLast: boolean;
     }
+  /** The files that a step left could not be recorded; the step names only the commit that was checked out. */
+  | { event: 'snapshot.shortened'; thread: ThreadId; role: string; reason: string }
   | {
       event: 'step.finished';
       thread: ThreadId;

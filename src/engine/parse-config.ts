@@ -7,6 +7,7 @@ import type { JsonObject } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
 import { faultOfLimit, limitNames } from '../schema/built-in/limits.ts';
 import type { ConfigMistake } from './config-errors.ts';
+import type { ConfigSnapshot } from './record-workspace.ts';
 import type { Limits } from '../workflow/definition.ts';
 
 /** Limits of a configuration; those of workflows and one for the machine. Positive whole numbers. */
@@ -29,6 +30,7 @@ export type ParsedConfig = {
   roles: Record<string, AgentReference>;
   limits: ConfigLimits;
   context: ConfigContext;
+  snapshot?: ConfigSnapshot;
   mistakes: ConfigMistake[];
 };
 
@@ -94,6 +96,12 @@ class ConfigParser {
         this.#fields(value, 'context', {
           maxCharacters: (number, name, key) => this.#context(number, name, key),
         }),
+      snapshot: (value) =>
+        this.#fields(value, 'snapshot', {
+          mode: (mode, _name, key) => this.#snapshotMode(mode, key),
+          maxBytes: (number, name, key) => this.#snapshotLimit('maxBytes', number, name, key),
+          timeoutMs: (number, name, key) => this.#snapshotLimit('timeoutMs', number, name, key),
+        }),
     });
     return parsed;
   }
@@ -137,6 +145,20 @@ class ConfigParser {
     if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
       this.#parsed.context = { maxCharacters: number };
     } else this.#mistake(value ?? key, `context.${name} must be a whole number from 1`);
+  }
+
+  #snapshotMode(value: Node | null, key: Node): void {
+    const mode = this.#plain(value);
+    if (mode === 'off' || mode === 'on' || mode === 'changed')
+      this.#parsed.snapshot = { ...this.#parsed.snapshot, mode };
+    else this.#mistake(value ?? key, "snapshot.mode must be 'off', 'on' or 'changed'");
+  }
+
+  #snapshotLimit(limit: 'maxBytes' | 'timeoutMs', value: Node | null, name: string, key: Node): void {
+    const number = this.#plain(value);
+    if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
+      this.#parsed.snapshot = { ...this.#parsed.snapshot, [limit]: number };
+    } else this.#mistake(value ?? key, `snapshot.${name} must be a whole number from 1`);
   }
 
   #reference(value: Node | null, where: string): AgentReference | undefined {

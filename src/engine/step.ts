@@ -21,6 +21,7 @@ import { definitionOf } from './definition-of.ts';
 import { UnknownChild } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
 import { prepareTurn } from './prepare-turn.ts';
+import { recordWorkspace } from './record-workspace.ts';
 import { writeSession } from './sessions.ts';
 import { takeTurn } from './turn.ts';
 
@@ -149,11 +150,25 @@ async function runRole(
   const completedAtMs = repository.now();
   const storingMs = performance.now();
   const { meta, text, agentVersion, stopReason } = result;
+  const { snapshot: mode } = definition.roles[role] ?? {};
+  const workspace = await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode });
   let after: ThreadState;
   try {
     const linked = await prepared.resolve(meta);
     const replaces = choice.again?.step.commit;
-    const said = { meta, text, agentVersion, stopReason, usage, attempts, trace, childThreads, linked, replaces };
+    const said = {
+      meta,
+      text,
+      agentVersion,
+      stopReason,
+      usage,
+      attempts,
+      trace,
+      childThreads,
+      linked,
+      replaces,
+      workspace,
+    };
     after = await appendStep(repository, state, { ...common, ...said, startedAtMs, completedAtMs });
   } catch (error) {
     if (!(error instanceof LinkTakenBack)) throw error;
@@ -167,6 +182,8 @@ async function runRole(
       attempts,
       trace,
     });
+  } finally {
+    workspace?.release();
   }
   context.debug(state.id, 'step stored', { head: after.head.id, ms: msSince(storingMs) });
   context.tell({

@@ -4,6 +4,7 @@ import type { NodeFile } from '../cas/node-tree.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { artifactPath, isArtifact, typePath } from '../cas/scratch.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
+import type { Snapshot } from '../git/native/snapshot.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
@@ -23,6 +24,9 @@ import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type CommitOf, type ThreadState } from './thread-state.ts';
 import { readScratch, type Scratch } from './thread-scratch.ts';
 import { traceFiles, type TraceDraft } from './trace-files.ts';
+
+/** The folder of a step's tree that holds the files it left. */
+export const WORKSPACE_FOLDER = 'workspace';
 
 /** How many of the steps before it a step names. */
 const MAX_ANCESTORS = 11;
@@ -50,6 +54,8 @@ export type StepDraft = {
   linked: LinkResolution;
   /** The step that this one takes the place of: the thread's newest, where `state` is the thread as it was before it. */
   replaces?: CommitOf<'step'> | undefined;
+  /** The files that the turn left; its objects are guarded by the caller until the step is stored. */
+  workspace?: Omit<Snapshot, 'release'> | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -107,6 +113,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     rule: draft.rule,
     attempts: attempts.hashes,
     usage: draft.usage,
+    ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };
@@ -123,16 +130,19 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
 
   const batch = new ObjectBatch();
+  for (const object of draft.workspace?.objects ?? []) batch.add(object);
   const tip = draftCommit(repository, batch, {
     file: 'step.json',
     node,
     typeName: 'thread-step',
     files,
+    subtrees: workspaceFolder(draft),
     parents: [
       state.head.id,
       ...draft.childThreads.map((child) => child.commit),
       ...(draft.replaces ? [draft.replaces.id] : []),
       ...draft.linked.commits,
+      ...(draft.workspace?.commit ? [draft.workspace.commit] : []),
     ],
     author: roleIdentity(draft.role, draft.agent.name),
     atMs: draft.completedAtMs,
@@ -165,6 +175,17 @@ function assertLinked({ linked }: StepDraft, scratch: Scratch): void {
   const put = new Set(scratch.files.map(({ node }) => node.hash));
   const missing = linked.missing[0] ?? linked.waiting.find((hash) => !put.has(hash));
   if (missing !== undefined) throw new LinkTakenBack(missing);
+}
+
+function workspaceOf({ tree, commit }: Pick<Snapshot, 'tree' | 'commit'>): JsonObject {
+  return commit === undefined ? { tree } : { tree, commit };
+}
+
+/** The files that the turn left. Where only the commit is known there is no folder: its tree is not what they were. */
+function workspaceFolder({ workspace }: StepDraft): { path: string; id: ObjectId }[] {
+  return workspace === undefined || workspace.shortfall !== undefined
+    ? []
+    : [{ path: WORKSPACE_FOLDER, id: workspace.tree }];
 }
 
 /** Where a node that is copied in lies. */

@@ -77,6 +77,8 @@ export class JournalView {
         return this.#result(entry);
       case 'reply.refused':
         return paint.warning(`not accepted: ${entry.errors.map(oneLine).join('; ')}`);
+      case 'snapshot.shortened':
+        return paint.warning(`its files were not recorded: ${oneLine(entry.reason)}`);
       case 'journal.skipped':
         return paint.quiet(`(${entry.lines} more came than can be shown)`);
       case 'thread.waiting':

@@ -42,6 +42,8 @@ export class RunStory {
         const errors = event.errors.map(oneLine).join('; ');
         return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
       }
+      case 'snapshot.shortened':
+        return `${indent}     ${paint.warning('not recorded')} what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
       case 'thread.ended':
       case 'thread.failed':
       case 'thread.cancelled':

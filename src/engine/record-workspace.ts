@@ -1,0 +1,76 @@
+import { discoverRepository } from '../git/discover.ts';
+import { takeSnapshot, type Snapshot, type SnapshotLimits } from '../git/native/snapshot.ts';
+import { readCommit } from '../git/read.ts';
+import type { RepositoryLocation } from '../git/repository.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { EngineContext } from './context.ts';
+
+/** How the files that a step left are kept: never, always, or when they are not those of the record before. */
+export type SnapshotMode = 'off' | 'on' | 'changed';
+
+/** What a configuration says of that. */
+export type ConfigSnapshot = Partial<SnapshotLimits> & {
+  /** For roles that do not say it themselves; default: `off`. */
+  mode?: SnapshotMode;
+};
+
+const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
+
+/**
+ * Records the files that a role's turn left in the work tree it worked in, as its definition or else the configuration
+ * wants it.
+ *
+ * What is too large or takes too long comes down to the commit that is checked out, and is told as
+ * `snapshot.shortened`: the turn has been paid for and is stored all the same.
+ * @param cwd where the agent worked
+ * @returns `undefined` where nothing is to be recorded, or the agent did not work in a work tree of the repository
+ */
+export async function recordWorkspace(
+  context: EngineContext,
+  state: ThreadState,
+  turn: { role: string; cwd: string; mode: SnapshotMode | undefined },
+): Promise<Snapshot | undefined> {
+  const { mode: configured = 'off', ...limits } = context.config.snapshot ?? {};
+  const mode = turn.mode ?? configured;
+  const location = mode === 'off' ? undefined : workTreeAt(context, turn.cwd);
+  if (location === undefined) return undefined;
+  const { repository, env } = context;
+  const startedMs = performance.now();
+  const snapshot = await takeSnapshot(repository, { location, env, limits: { ...DEFAULT_LIMITS, ...limits } });
+  const facts = { ms: Math.round(performance.now() - startedMs), tree: snapshot?.tree ?? null };
+  context.debug(state.id, 'snapshot', facts);
+  if (snapshot === undefined) return undefined;
+  if (snapshot.shortfall !== undefined) {
+    context.tell({ event: 'snapshot.shortened', thread: state.id, role: turn.role, reason: snapshot.shortfall });
+  } else if (mode === 'changed' && snapshot.tree === (await treeBefore(context, state, snapshot))) {
+    snapshot.release();
+    return undefined;
+  }
+  return snapshot;
+}
+
+/** The work tree that a folder lies in, if it is one of this repository. */
+function workTreeAt({ repository }: EngineContext, cwd: string): RepositoryLocation | undefined {
+  const own = repository.location;
+  // That one may have been named by variables, and not lie around the folder at all.
+  if (cwd === own?.workTree) return own;
+  try {
+    const found = discoverRepository(cwd, {});
+    return found.commonDir === own?.commonDir && found.workTree !== undefined ? found : undefined;
+  } catch {
+    // Not a folder of any repository, or none any more: the agent's business.
+    return undefined;
+  }
+}
+
+/** What was recorded last in the thread; before there is anything, what is checked out. */
+async function treeBefore(
+  { repository }: EngineContext,
+  state: ThreadState,
+  { commit }: Snapshot,
+): Promise<ObjectId | undefined> {
+  const recorded = state.steps.findLast((step) => step.commit.node.workspace !== undefined);
+  if (recorded !== undefined) return recorded.commit.node.workspace?.tree;
+  return commit === undefined ? undefined : (await readCommit(repository.objects, commit)).tree;
+}
