@@ -230,7 +230,10 @@ describe('a server in trouble', () => {
 
   test.each(['events', 'line'] as const)('a flood of one %s after the other is cut off', async (floodWith) => {
     const { reply, server } = await runTurn([{ floodWith }, { text: 'x' }]);
-    expect(reply).toMatchObject({ kind: 'suspend', reason: expect.stringMatching(/has more than (?:8388608 characters|16777216 bytes)/u) });
+    expect(reply).toMatchObject({
+      kind: 'suspend',
+      reason: expect.stringMatching(/has more than (?:8388608 characters|16777216 bytes)/u),
+    });
     expect(server.flooded()).toBeLessThan(200 * 1024 * 1024);
   });
 });
