@@ -26,4 +26,4 @@ test('80 `thread start`, 16 at a time, make 80 threads', async () => {
   expect(new Set(json.map(({ prompt }) => prompt)).size).toBe(80);
   expect(unfinishedBelow(scene.gitDir)).toEqual([]);
   expectCleanFsck(scene.dir);
-});
+}, 180_000);

@@ -204,7 +204,7 @@ describe('a thread that somebody works on', () => {
     }
     expect(codes).toContain(0);
     expectTidy(scene);
-  });
+  }, 180_000);
 });
 
 /** `<date>/<id>` of a thread that is over; fails if it is not over exactly once. */

@@ -227,5 +227,5 @@ describe('a run in the background', () => {
       // Nobody has gone on behind its back.
       expect(unfinishedBelow(scene.gitDir).filter((name) => name.startsWith('uwf/steps/'))).toEqual([]);
     }
-  });
+  }, 180_000);
 });
