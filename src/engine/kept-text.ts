@@ -1,9 +1,9 @@
-/** Bytes that several texts may keep together. */
-export class ByteBudget {
+/** What several may use together: bytes of texts, or a number of things. */
+export class Budget {
   #left: number;
 
-  constructor(bytes: number) {
-    this.#left = bytes;
+  constructor(amount: number) {
+    this.#left = amount;
   }
 
   /** Takes as much of what is wanted as is left, and says how much that is. */
@@ -12,15 +12,12 @@ export class ByteBudget {
     this.#left -= granted;
     return granted;
   }
-
-  /** Takes all that is wanted, or nothing. */
-  takeWhole(wanted: number): boolean {
-    return wanted <= this.#left && this.take(wanted) === wanted;
-  }
 }
 
 /** How much of a text is kept, in bytes of UTF-8: so much of its beginning, and of its end. */
 export type KeptBytes = { head: number; tail: number };
+
+const nothing = Buffer.alloc(0);
 
 /** Small pieces are joined when there are so many of them. */
 const MAX_PIECES = 256;
@@ -33,17 +30,17 @@ const MAX_PIECES = 256;
  */
 export class KeptText {
   readonly #limits: KeptBytes;
-  readonly #budget: ByteBudget | undefined;
+  readonly #budget: Budget | undefined;
   readonly #head = new Pieces();
-  #older: Buffer = Buffer.alloc(0);
-  readonly #newer = new Pieces();
+  #older: Buffer = nothing;
+  #newer: Pieces | undefined;
   #tailLimit: number | undefined;
   #totalBytes = 0;
   /** The first half of a character whose second half is in the next piece. */
   #half = '';
 
   /** @param budget what this text shares with others; absent: its own limits alone hold */
-  constructor(limits: KeptBytes, budget?: ByteBudget) {
+  constructor(limits: KeptBytes, budget?: Budget) {
     this.#limits = limits;
     this.#budget = budget;
   }
@@ -75,7 +72,7 @@ export class KeptText {
       this.#half = '';
     }
     const head = this.#head.join();
-    const tail = Buffer.concat([this.#older, this.#newer.join()]).subarray(-(this.#tailLimit || Infinity));
+    const tail = Buffer.concat([this.#older, this.#newer?.join() ?? nothing]).subarray(-(this.#tailLimit || Infinity));
     const omitted = this.#totalBytes - head.length - tail.length;
     if (omitted <= 0) return Buffer.concat([head, tail]).toString();
     const before = head.subarray(0, lengthOfWhole(head)).toString();
@@ -91,6 +88,7 @@ export class KeptText {
   #addToTail(bytes: Buffer): void {
     this.#tailLimit ??= this.#budget?.take(this.#limits.tail) ?? this.#limits.tail;
     if (this.#tailLimit === 0) return;
+    this.#newer ??= new Pieces();
     this.#newer.add(bytes.subarray(-this.#tailLimit));
     if (this.#newer.size < this.#tailLimit) return;
     this.#older = copyOf([this.#newer.join().subarray(-this.#tailLimit)]);

@@ -1,35 +1,32 @@
 import type { AgentEvent, Usage } from '../agent/contract.ts';
 import type { PartKind, ToolCallDraft, TraceDraft, TurnDraft } from '../thread/trace-files.ts';
-import { ByteBudget, KeptText, type KeptBytes } from './kept-text.ts';
+import { Budget, KeptText, type KeptBytes } from './kept-text.ts';
 import { UsageShares, type Share } from './usage-shares.ts';
 
 /** How much of what an agent reports is kept. */
 export type TraceLimits = {
   /** Of one text: what is said in a turn, a thought, a tool's result. */
   text: KeptBytes;
-  /** Of all texts of a trace, with {@link TRACE_ITEM_BYTES} for each turn, part and call. */
+  /** Of all texts of a trace. */
   totalBytes: number;
+  /** How many turns, calls, thoughts and the like, each of which becomes several nodes, files and lines of an index. */
+  maxItems: number;
 };
-
-/** What a turn, a part or a call takes beside its texts: nodes, paths, lines of an index. */
-export const TRACE_ITEM_BYTES = 1024;
 
 const KIB = 1024;
 
-/** As much as a long session of a coding agent needs, and a fraction of what a process may. */
-export const TRACE_LIMITS: TraceLimits = { text: { head: 192 * KIB, tail: 64 * KIB }, totalBytes: 16 * KIB * KIB };
-
-type OpenCall = {
-  name: string;
-  arguments: KeptText;
-  result: KeptText;
-  isError: boolean;
-  /** `undefined` until there is a result. */
-  durationMs: number | undefined;
+/** As much as a long session of a coding agent needs, and a fraction of what a process may use. */
+export const TRACE_LIMITS: TraceLimits = {
+  text: { head: 192 * KIB, tail: 64 * KIB },
+  totalBytes: 12 * KIB * KIB,
+  maxItems: 5_000,
 };
 
+const NO_RESULT = '[uwf: no result was reported]\n';
+
+/** The turn that goes on. Its calls may get their results when it is over. */
 type OpenTurn = {
-  input: KeptText | string;
+  input: string;
   output: KeptText;
   parts: { kind: PartKind; text: KeptText }[];
   calls: OpenCall[];
@@ -39,6 +36,8 @@ type OpenTurn = {
   endedAtMs: number;
   isEnded: boolean;
 };
+
+type OpenCall = { -readonly [Field in keyof ToolCallDraft]: ToolCallDraft[Field] };
 
 /**
  * Makes a trace of what an agent reports while it takes its turn, over all tries.
@@ -50,13 +49,15 @@ type OpenTurn = {
 export class TraceRecorder {
   readonly #now: () => number;
   readonly #limits: TraceLimits;
-  readonly #budget: ByteBudget;
+  readonly #bytes: Budget;
+  readonly #items: Budget;
   readonly #startedAtMs: number;
-  readonly #turns: OpenTurn[] = [];
+  readonly #turns: TurnDraft[] = [];
   /** Calls that have no result yet, by the agent's ids. */
   readonly #calls = new Map<string, OpenCall>();
   readonly #leftOut = { turns: 0, parts: 0, calls: 0 };
   #turn: OpenTurn | undefined;
+  #isNewTry = true;
   /** What the next turn is told, where the agent does not say. */
   #nextInput = '';
   #nextStartMs: number;
@@ -68,14 +69,15 @@ export class TraceRecorder {
   constructor(now: () => number, limits: TraceLimits = TRACE_LIMITS) {
     this.#now = now;
     this.#limits = limits;
-    this.#budget = new ByteBudget(limits.totalBytes);
+    this.#bytes = new Budget(limits.totalBytes);
+    this.#items = new Budget(limits.maxItems);
     this.#startedAtMs = now();
     this.#nextStartMs = this.#startedAtMs;
   }
 
   /** The agent is asked, or asked again. */
   startTry(prompt: string): void {
-    this.#turn = undefined;
+    this.#isNewTry = true;
     this.#nextInput = prompt;
     this.#nextStartMs = this.#now();
     this.#marksTurns = false;
@@ -99,8 +101,7 @@ export class TraceRecorder {
       case 'turn-start':
         this.#isWorthKeeping = true;
         this.#marksTurns = true;
-        // What the agent was asked is kept as it is: its file is the prompt's own.
-        this.#startTurn(event.input === this.#nextInput ? event.input : this.#kept(event.input));
+        this.#startTurn(event.input);
         return;
       case 'turn-end':
         this.#endTurn(event.usage);
@@ -132,26 +133,33 @@ export class TraceRecorder {
   /** The trace so far; `undefined` where the agent reported nothing but its reply. */
   finish(): TraceDraft | undefined {
     if (!this.#isWorthKeeping) return undefined;
-    const turns = this.#turns.map(draftOfTurn);
+    const turns = [...this.#turns];
     const note = this.#noteOnLeftOut();
-    const last = turns.at(-1);
-    if (note !== undefined && last) turns[turns.length - 1] = { ...last, parts: [...last.parts, note] };
+    if (this.#turn) {
+      const last = draftOf(this.#turn);
+      turns.push(note === undefined ? last : { ...last, parts: [...last.parts, note] });
+    }
     return { turns, durationMs: this.#now() - this.#startedAtMs };
   }
 
-  #startTurn(input: KeptText | string): OpenTurn | undefined {
+  #startTurn(input: string): void {
     const startedAtMs = this.#marksTurns ? this.#now() : this.#nextStartMs;
+    const isPrompt = this.#isNewTry && input === this.#nextInput;
+    this.#isNewTry = false;
     this.#nextInput = '';
     this.#hasResult = false;
     this.#shares.startTurn();
-    // The first is always kept, so that there is one to say in what is missing.
-    if (this.#turns.length > 0 && !this.#budget.takeWhole(TRACE_ITEM_BYTES)) {
-      this.#leftOut.turns += 1;
-      // What is said from now on is added to the last one that is kept.
-      return (this.#turn ??= this.#turns.at(-1));
+    if (this.#turn) {
+      if (this.#items.take(1) === 0) {
+        // What is said from now on is added to the last turn that is kept.
+        this.#leftOut.turns += 1;
+        return;
+      }
+      this.#turns.push(draftOf(this.#turn));
     }
     this.#turn = {
-      input,
+      // The prompt is there anyway, and is kept as it is: its file is the prompt's own.
+      input: isPrompt ? input : this.#kept(input).toString(),
       output: this.#kept(''),
       parts: [],
       calls: [],
@@ -160,8 +168,6 @@ export class TraceRecorder {
       endedAtMs: startedAtMs,
       isEnded: false,
     };
-    this.#turns.push(this.#turn);
-    return this.#turn;
   }
 
   #endTurn(usage: Usage | undefined): void {
@@ -173,10 +179,9 @@ export class TraceRecorder {
 
   /** The turn in which the model says something now. */
   #speaking(): OpenTurn | undefined {
-    const isNew = this.#turn === undefined || (!this.#marksTurns && this.#hasResult);
-    const turn = isNew ? this.#startTurn(this.#nextInput) : this.#turn;
-    if (turn && !turn.isEnded) turn.endedAtMs = this.#now();
-    return turn;
+    if (this.#isNewTry || (!this.#marksTurns && this.#hasResult)) this.#startTurn(this.#nextInput);
+    if (this.#turn && !this.#turn.isEnded) this.#turn.endedAtMs = this.#now();
+    return this.#turn;
   }
 
   #addPart(kind: PartKind, text: string): void {
@@ -185,7 +190,7 @@ export class TraceRecorder {
     // A thought arrives in pieces; of a plan that is told whole each time the newest counts.
     if (last?.kind === 'thought' && kind === 'thought') return last.text.add(text);
     if (last?.kind === 'plan' && kind === 'plan') turn?.parts.pop();
-    else if (!this.#budget.takeWhole(TRACE_ITEM_BYTES)) {
+    else if (this.#items.take(1) === 0) {
       this.#leftOut.parts += 1;
       return;
     }
@@ -196,17 +201,17 @@ export class TraceRecorder {
     const open = this.#calls.get(id);
     if (open) {
       // Told again, now that more is known of it.
-      open.name = name;
-      open.arguments = this.#kept(textOf(args));
+      open.name = wellFormed(name);
+      open.arguments = this.#kept(textOf(args)).toString();
       return;
     }
     const turn = this.#speaking();
-    if (!this.#budget.takeWhole(TRACE_ITEM_BYTES)) {
+    if (this.#items.take(1) === 0) {
       this.#leftOut.calls += 1;
       return;
     }
-    const [given, result] = [this.#kept(textOf(args)), this.#kept('')];
-    const call: OpenCall = { name, arguments: given, result, isError: false, durationMs: undefined };
+    const given = this.#kept(textOf(args)).toString();
+    const call = { name: wellFormed(name), arguments: given, result: NO_RESULT, isError: true, durationMs: 0 };
     turn?.calls.push(call);
     this.#calls.set(id, call);
   }
@@ -217,7 +222,7 @@ export class TraceRecorder {
     this.#hasResult = true;
     this.#nextStartMs = this.#now();
     if (!call) return;
-    call.result.add(event.result);
+    call.result = this.#kept(event.result).toString();
     call.isError = event.isError === true;
     call.durationMs = whole(event.durationMs);
   }
@@ -231,7 +236,7 @@ export class TraceRecorder {
   }
 
   #kept(text: string): KeptText {
-    const kept = new KeptText(this.#limits.text, this.#budget);
+    const kept = new KeptText(this.#limits.text, this.#bytes);
     if (text !== '') kept.add(text);
     return kept;
   }
@@ -244,30 +249,23 @@ export class TraceRecorder {
   }
 }
 
-function draftOfTurn(turn: OpenTurn): TurnDraft {
-  const { startedAtMs, endedAtMs } = turn;
-  const { input, output, costUsd } = turn.used;
+function draftOf(turn: OpenTurn): TurnDraft {
+  const { input, output, parts, calls, used, startedAtMs, endedAtMs } = turn;
   return {
-    input: turn.input.toString(),
-    output: turn.output.toString(),
-    parts: turn.parts.map(({ kind, text }) => ({ kind, text: text.toString() })),
-    toolCalls: turn.calls.map(draftOfCall),
-    tokens: { input: whole(input), output: whole(output) },
-    ...(costUsd !== undefined && { costUsd: Math.max(costUsd, 0) }),
+    input,
+    output: output.toString(),
+    parts: parts.map(({ kind, text }) => ({ kind, text: text.toString() })),
+    toolCalls: calls,
+    tokens: { input: whole(used.input), output: whole(used.output) },
+    ...(used.costUsd !== undefined && { costUsd: Math.max(used.costUsd, 0) }),
     startedAtMs,
     latencyMs: Math.max(endedAtMs - startedAtMs, 0),
   };
 }
 
-function draftOfCall(call: OpenCall): ToolCallDraft {
-  const isOver = call.durationMs !== undefined;
-  return {
-    name: Buffer.from(call.name).toString(),
-    arguments: call.arguments.toString(),
-    result: isOver ? call.result.toString() : '[uwf: no result was reported]\n',
-    isError: call.isError || !isOver,
-    durationMs: call.durationMs ?? 0,
-  };
+/** Half characters make no node. */
+function wellFormed(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 function textOf(args: unknown): string {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ByteBudget, KeptText } from '../../src/engine/kept-text.ts';
+import { Budget, KeptText } from '../../src/engine/kept-text.ts';
 
-function keep(pieces: readonly string[], limits: { head: number; tail: number }, budget?: ByteBudget): string {
+function keep(pieces: readonly string[], limits: { head: number; tail: number }, budget?: Budget): string {
   const text = new KeptText(limits, budget);
   for (const piece of pieces) text.add(piece);
   return text.toString();
@@ -52,7 +52,7 @@ test('half a character that has no other half is replaced', () => {
 });
 
 test('texts that share a budget keep no more than it together', () => {
-  const budget = new ByteBudget(10);
+  const budget = new Budget(10);
   expect(keep(['12345'], { head: 8, tail: 2 }, budget)).toBe('12345');
   expect(keep(['abcdefghij'], { head: 8, tail: 2 }, budget)).toBe('abcde\n[uwf left 5 bytes out here]\n');
   expect(keep(['xyz'], { head: 8, tail: 2 }, budget)).toBe('\n[uwf left 3 bytes out here]\n');

@@ -15,6 +15,10 @@ const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, 
  */
 const compressionLevel = 1;
 
+/** What zlib writes into at once, in bytes: as much as the object is large. */
+const minChunkSize = 256;
+const maxChunkSize = 64 * 1024;
+
 /**
  * Writes objects out as a pack without deltas, chunk by chunk; an object that is there twice is written once.
  *
@@ -54,5 +58,7 @@ function encodeEntry({ type, data }: GitObject): Buffer {
     rest = Math.floor(rest / 128);
   }
   head.push(byte);
-  return Buffer.concat([Buffer.from(head), deflateSync(data, { level: compressionLevel })]);
+  // Node's default makes 16 KiB of garbage for an object of 100 bytes.
+  const chunkSize = Math.min(Math.max(data.byteLength, minChunkSize), maxChunkSize);
+  return Buffer.concat([Buffer.from(head), deflateSync(data, { level: compressionLevel, chunkSize })]);
 }
