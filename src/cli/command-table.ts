@@ -188,6 +188,12 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'show how an agent came to its reply, turn by turn',
         load: () => import('./commands/step/turns.ts'),
       },
+      {
+        noun: 'step',
+        verb: 'restore',
+        summary: 'give back the files that a step left',
+        load: () => import('./commands/step/restore.ts'),
+      },
     ],
   },
   {

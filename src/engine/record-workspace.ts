@@ -31,22 +31,39 @@ export async function recordWorkspace(
   state: ThreadState,
   turn: { role: string; cwd: string; mode: SnapshotMode | undefined },
 ): Promise<Snapshot | undefined> {
-  const { mode: configured = 'off', ...limits } = context.config.snapshot ?? {};
-  const mode = turn.mode ?? configured;
+  const mode = turn.mode ?? context.config.snapshot?.mode ?? 'off';
   const location = mode === 'off' ? undefined : workTreeAt(context, turn.cwd);
   if (location === undefined) return undefined;
-  const { repository, env } = context;
-  const startedMs = performance.now();
-  const snapshot = await takeSnapshot(repository, { location, env, limits: { ...DEFAULT_LIMITS, ...limits } });
-  const facts = { ms: Math.round(performance.now() - startedMs), tree: snapshot?.tree ?? null };
-  context.debug(state.id, 'snapshot', facts);
-  if (snapshot === undefined) return undefined;
-  if (snapshot.shortfall !== undefined) {
-    context.tell({ event: 'snapshot.shortened', thread: state.id, role: turn.role, reason: snapshot.shortfall });
-  } else if (mode === 'changed' && snapshot.tree === (await treeBefore(context, state, snapshot))) {
+  try {
+    const snapshot = await record(context, state, location);
+    if (snapshot?.shortfall !== undefined) shortened(snapshot.shortfall);
+    const isWanted = mode === 'on' || snapshot?.shortfall !== undefined;
+    if (snapshot === undefined || isWanted || snapshot.tree !== (await treeBefore(context, state, snapshot))) {
+      return snapshot;
+    }
     snapshot.release();
-    return undefined;
+  } catch (error) {
+    // Not even the commit could be read, but the turn has been paid for.
+    shortened(error instanceof Error ? error.message : String(error));
   }
+  return undefined;
+
+  function shortened(reason: string): void {
+    context.tell({ event: 'snapshot.shortened', thread: state.id, role: turn.role, reason });
+  }
+}
+
+async function record(
+  context: EngineContext,
+  state: ThreadState,
+  location: RepositoryLocation,
+): Promise<Snapshot | undefined> {
+  const { repository, env, config } = context;
+  const limits = { ...DEFAULT_LIMITS, ...config.snapshot };
+  const startedMs = performance.now();
+  const snapshot = await takeSnapshot(repository, { location, env, limits });
+  const ms = Math.round(performance.now() - startedMs);
+  context.debug(state.id, 'snapshot', { ms, tree: snapshot?.tree ?? null });
   return snapshot;
 }
 

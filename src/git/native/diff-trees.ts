@@ -62,14 +62,3 @@ export async function diffTrees(
   }
   return found;
 }
-
-/** The same as a patch that `git apply` takes: binary files whole, names of any bytes quoted. */
-export async function patchOf(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  from: ObjectId,
-  to: ObjectId,
-): Promise<string> {
-  const args = ['diff-tree', '-r', '-M', '-p', '--binary', '--full-index', '--no-ext-diff', '--no-textconv', from, to];
-  return (await runGit({ location, env, args })).toString('utf8');
-}

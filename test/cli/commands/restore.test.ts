@@ -1,0 +1,79 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+
+const files = {
+  '.uwf/config.yaml': `agents:
+  work: { package: "builtin:command", config: { argv: [sh, work.sh] } }
+defaultAgent: work
+snapshot: { mode: on }
+`,
+  'work.sh': `echo $UWF_ROLE >> log.txt; echo '#!/bin/sh' > run.sh; chmod +x run.sh; printf '%s\\n' --- 'ok: true' --- done`,
+  '.uwf/workflows/two.yaml': `name: two
+description: two turns
+roles:
+  first: { description: f, systemPrompt: f, schema: { type: object } }
+  second: { description: s, systemPrompt: s, schema: { type: object } }
+moderator:
+  - { from: __start__, to: first }
+  - { from: first, to: second }
+  - { from: second, to: __end__ }
+`,
+};
+
+async function runTwo(): Promise<{ repository: CliRepository; thread: string }> {
+  const repository = createCliRepository(files);
+  repository.git('add', '-A');
+  repository.git('commit', '-qm', 'code');
+  const result = await repository.uwf(['run', 'two', '-p', 'go', '--json']);
+  expect(result.all).toContain('thread.ended');
+  const [thread] = (await repository.json(['thread', 'list', '--all'])) as { thread: string }[];
+  return { repository, thread: thread?.thread ?? '' };
+}
+
+describe('the files that a step left', () => {
+  test('come back in a linked work tree of their own, to look at or to fork from', async () => {
+    const { repository, thread } = await runTwo();
+    const { dir } = repository;
+    const before = [readFileSync(join(dir, '.git/index')), repository.git('status', '--porcelain')];
+    const at1 = join(dir, '..', `${thread}-1`);
+    const restored = await repository.json(['step', 'restore', '1', '-t', thread, '--worktree', at1]);
+    expect(restored).toMatchObject({ folder: at1, isWhole: true, submodules: [] });
+    expect(readFileSync(join(at1, 'log.txt'), 'utf8')).toBe('first\n');
+    expect(statSync(join(at1, 'run.sh')).mode & 0o111).not.toBe(0);
+
+    const fork = (await repository.json(['thread', 'fork', thread, '--at', '1', '--worktree', `${at1}-fork`])) as {
+      thread: string;
+      forkedFrom: string;
+    };
+    expect(fork.forkedFrom).toBe(thread);
+    const run = await repository.uwf(['-C', `${at1}-fork`, 'thread', 'run', fork.thread]);
+    expect(run.code).toBe(0);
+    expect(readFileSync(join(`${at1}-fork`, 'log.txt'), 'utf8')).toBe('first\nsecond\n');
+    expect([readFileSync(join(dir, '.git/index')), repository.git('status', '--porcelain')]).toEqual(before);
+    expectCleanFsck(dir);
+    for (const folder of [at1, `${at1}-fork`]) repository.git('worktree', 'remove', '--force', folder);
+  });
+
+  test('that were not recorded are refused with the reason, and a fork is then not made', async () => {
+    const { repository, thread } = await runTwo();
+    writeFileSync(join(repository.dir, '.uwf/config.yaml'), files['.uwf/config.yaml'].replace('mode: on', 'mode: off'));
+    const fork = (await repository.json(['thread', 'fork', thread, '--at', '1'])) as { thread: string };
+    await repository.uwf(['thread', 'step', fork.thread]);
+    const count = repository.git('for-each-ref', 'refs/threads', 'refs/history');
+    const folder = join(repository.dir, 'new');
+    const refused = await repository.uwf(['thread', 'fork', fork.thread, '--at', '2', '--worktree', folder]);
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toMatch(/step 2 .* did not record the files it left[^]*that of step 1/);
+    expect(repository.git('for-each-ref', 'refs/threads', 'refs/history')).toBe(count);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('are not put where something is', async () => {
+    const { repository, thread } = await runTwo();
+    const refused = await repository.uwf(['step', 'restore', '1', '-t', thread, '--worktree', '.']);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') });
+  });
+});
