@@ -51,6 +51,12 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'workflow',
+        verb: 'simulate',
+        summary: 'tell which threads a changed workflow would have led elsewhere',
+        load: () => import('./commands/workflow/simulate.ts'),
+      },
+      {
+        noun: 'workflow',
         verb: 'graph',
         summary: 'draw a workflow',
         load: () => import('./commands/workflow/graph.ts'),
