@@ -20,6 +20,11 @@ export type AcpConfig = {
   permissions?: Permissions;
   /** Whether the agent is given uwf's own MCP server; default true. */
   mcp?: boolean;
+  /**
+   * What of its file access the agent leaves to uwf, which keeps it in the working folder and asks for permission; both
+   * by default. The Gemini CLI needs `read: false`: it takes a file that is not there yet for one it cannot read.
+   */
+  fs?: { read?: boolean; write?: boolean };
   /** How long the agent may take until its session is open, in ms; default 300,000, as it may have to be installed first. */
   startTimeoutMs?: number;
   /** From asking a turn to stop to SIGTERM, and from there to SIGKILL, in ms each; default 5,000. */
@@ -75,6 +80,12 @@ export const acpConfigSchema: JsonObject = {
     },
     permissions: permissionsSchema,
     mcp: { description: "whether the agent is given uwf's own MCP server (true)", type: 'boolean' },
+    fs: {
+      description: 'whether the agent is to read and write files through uwf (both true)',
+      type: 'object',
+      additionalProperties: false,
+      properties: { read: { type: 'boolean' }, write: { type: 'boolean' } },
+    },
     startTimeoutMs: {
       ...duration,
       description: 'how long it may take until the session is open, in ms (300000)',

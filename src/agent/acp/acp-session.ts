@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientConnection, InitializeResponse } from '@agentclientprotocol/sdk/unstable';
 
 import type { JsonObject } from '../../json.ts';
@@ -23,6 +24,10 @@ import { WorkingFolder } from './working-folder.ts';
 
 /** How long the end of a process may be behind that of its output. */
 const EXIT_WAIT_MS = 500;
+/** A session's past is over when it was quiet for so long … */
+const QUIET_MS = 150;
+/** … or when it takes longer than this. */
+const MAX_REPLAY_MS = 10_000;
 
 /** A running agent with an open session, for the tries of one turn. */
 export class AcpSession {
@@ -34,6 +39,7 @@ export class AcpSession {
   #session: OpenSession | undefined;
   /** The prompt at hand. Updates and requests that come at another time are of no turn. */
   #turn: PromptTurn | undefined;
+  #updates = 0;
   /** What the session had cost before the prompt at hand; undefined where the agent has not said. */
   #costUsd: number | undefined;
 
@@ -63,6 +69,7 @@ export class AcpSession {
       cwd: folder.path,
       env: acpEnvironment(request.env, config.passEnv, config.env),
       graceMs: config.graceMs ?? DEFAULT_GRACE_MS,
+      stepDir: request.stepDir,
       maxOutputBytes: config.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
       onUpdate: (params) => onUpdate(params),
     });
@@ -153,9 +160,13 @@ export class AcpSession {
     const connection = app.connect(this.#process.stream);
     this.#connection = connection;
     const { agent } = connection;
+    const { fs = {} } = this.#config;
     const about = await agent.request('initialize', {
       protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: true },
+      clientCapabilities: {
+        fs: { readTextFile: fs.read ?? true, writeTextFile: fs.write ?? true },
+        terminal: true,
+      },
       clientInfo: { name: 'uwf', title: 'uwf', version: '1' },
     });
     if (about.protocolVersion !== PROTOCOL_VERSION) {
@@ -170,12 +181,23 @@ export class AcpSession {
       session: request.session,
       mcpServers: this.#config.mcp === false ? [] : [uwfMcpServer(request)],
     });
+    if (this.#session.isReplayed) await this.#untilQuiet();
   }
 
   #read(params: JsonObject): void {
+    this.#updates += 1;
     const { update } = params;
     // Before the prompt is sent, what comes is the session's past, told again.
     if (isJsonObject(update)) this.#turn?.reader.read(update);
+  }
+
+  /** Waits for the rest of a past that is told again: the Gemini CLI goes on with it after it has said to be ready. */
+  async #untilQuiet(): Promise<void> {
+    const deadline = performance.now() + MAX_REPLAY_MS;
+    for (let seen = -1; seen !== this.#updates && performance.now() < deadline;) {
+      seen = this.#updates;
+      await sleep(QUIET_MS);
+    }
   }
 
   async #cancel(): Promise<void> {

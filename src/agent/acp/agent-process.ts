@@ -7,6 +7,7 @@ import { OutputTail } from '../command/output-buffer.ts';
 import { startProgram } from '../command/start-program.ts';
 import type { ProgramStart, StartedProgram } from '../command/start-program.ts';
 import { endProcessGroup } from '../process-group.ts';
+import { endStrays, findStrays } from '../stray-processes.ts';
 import { messageStream, OutputFlood } from './message-stream.ts';
 
 /** What is kept for messages of what an agent prints beside the protocol. */
@@ -15,6 +16,8 @@ const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
 export type AgentProcessStart = ProgramStart & {
   graceMs: number;
+  /** The folder of the step, by which its processes are known. */
+  stepDir: string;
   /** Of standard output, until the next {@link AgentProcess.renewBudget}. */
   maxOutputBytes: number;
   onUpdate(params: JsonObject): void;
@@ -29,6 +32,7 @@ export class AgentProcess {
   readonly #child: StartedProgram['child'];
   readonly #exited: Promise<void>;
   readonly #graceMs: number;
+  readonly #stepDir: string;
   readonly #program: string;
   readonly #maxOutputBytes: number;
   readonly #tail = new OutputTail(TAIL_BYTES);
@@ -39,6 +43,7 @@ export class AgentProcess {
     this.pgid = pgid;
     this.#child = child;
     this.#graceMs = start.graceMs;
+    this.#stepDir = start.stepDir;
     [this.#program] = start.argv;
     this.#maxOutputBytes = start.maxOutputBytes;
     this.#bytesLeft = start.maxOutputBytes;
@@ -86,17 +91,26 @@ export class AgentProcess {
   }
 
   /**
-   * Ends its whole process group: SIGTERM, after the grace time SIGKILL. Asked again, it waits for the same end.
+   * Ends its whole process group, and what it has started outside of it: SIGTERM, after the grace time SIGKILL. Asked
+   * again, it waits for the same end.
    * @throws {AgentBroken} when something is still there after that
    */
   async end(): Promise<void> {
-    this.#ending ??= endProcessGroup(this.pgid, this.#graceMs);
+    this.#ending ??= this.#endAll();
     const isGone = await this.#ending;
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
     if (isGone) return;
     throw new AgentBroken(`the agent '${this.#program}' does not end, not even by SIGKILL`, {
       hint: `look at its processes: ps -o pid,stat,wchan:20,args -g ${this.pgid}`,
     });
+  }
+
+  async #endAll(): Promise<boolean> {
+    // Who its children are is known as long as it is there; whom it has orphaned, afterwards too.
+    const children = findStrays(this.pgid, this.#stepDir);
+    const isGone = await endProcessGroup(this.pgid, this.#graceMs);
+    await endStrays([...children, ...findStrays(this.pgid, this.#stepDir)], this.#graceMs);
+    return isGone;
   }
 
   #take(count: number): void {

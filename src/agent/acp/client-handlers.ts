@@ -29,6 +29,7 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
     .onRequest('session/request_permission', ({ params }) =>
       answer('request_permission', async ({ reader, gate }) => {
         const call = reader.readToolCall(asJson(params.toolCall));
+        reader.announce(call);
         return { outcome: await gate.answer(call, params.options) };
       }),
     )

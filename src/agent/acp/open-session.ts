@@ -16,6 +16,8 @@ export type OpenSession = {
   id: string;
   /** False where the one that was to be continued is lost: the agent knows nothing of what went before. */
   isContinued: boolean;
+  /** True where the agent tells the session's past again, be it before or after it says that the session is open. */
+  isReplayed: boolean;
 };
 
 /** What an agent says of a session it has opened. */
@@ -42,7 +44,8 @@ export async function openSession(
     const continued = wanted.session === undefined ? undefined : await goOn(agent, about, wanted, wanted.session);
     const info: SessionInfo = continued ?? (await agent.request('session/new', onlyPlace(wanted)));
     await choose(agent, info.sessionId, info, config);
-    return { id: info.sessionId, isContinued: continued !== undefined };
+    const isReplayed = continued !== undefined && resumeMethod(about) === 'session/load';
+    return { id: info.sessionId, isContinued: continued !== undefined, isReplayed };
   } catch (error) {
     if (isAuthRequired(error)) throw notAuthorized(about, config, error);
     throw error;
@@ -69,17 +72,12 @@ async function logIn(agent: ClientContext, about: InitializeResponse, methodId: 
 /** Continues a session; undefined where the agent cannot, or has it no more. */
 async function goOn(
   agent: ClientContext,
-  { agentCapabilities }: InitializeResponse,
+  about: InitializeResponse,
   wanted: { cwd: string; mcpServers: McpServer[] },
   sessionId: string,
 ): Promise<SessionInfo | undefined> {
   const { RequestError } = await loadSdk();
-  // Resuming tells nothing again of what was said; loading does.
-  const method = agentCapabilities?.sessionCapabilities?.resume
-    ? 'session/resume'
-    : agentCapabilities?.loadSession
-      ? 'session/load'
-      : undefined;
+  const method = resumeMethod(about);
   if (method === undefined) return undefined;
   try {
     const info = await agent.request(method, { ...onlyPlace(wanted), sessionId });
@@ -88,6 +86,12 @@ async function goOn(
     if (error instanceof RequestError && !isAuthRequired(error)) return undefined;
     throw error;
   }
+}
+
+/** Resuming tells nothing again of what was said; loading does. */
+function resumeMethod({ agentCapabilities }: InitializeResponse): 'session/resume' | 'session/load' | undefined {
+  if (agentCapabilities?.sessionCapabilities?.resume) return 'session/resume';
+  return agentCapabilities?.loadSession ? 'session/load' : undefined;
 }
 
 async function choose(agent: ClientContext, sessionId: string, info: SessionInfo, config: AcpConfig): Promise<void> {

@@ -28,7 +28,8 @@ export class UpdateReader {
   turns = 0;
   readonly #sink: UpdateSink;
   readonly #calls = new Map<string, ToolCall>();
-  readonly #told = new Set<string>();
+  /** The calls that were told of, with what they were said to be called with. */
+  readonly #told = new Map<string, string>();
   /** What was said between tool calls, oldest first. */
   readonly #segments: string[] = [''];
   #characters = 0;
@@ -60,7 +61,7 @@ export class UpdateReader {
     this.#calls.set(id, call);
     if (wasOver) return call;
     // A call is told when it is known what it is called with: many agents announce it before.
-    if (call.hasInput || call.status !== 'pending') this.#tell(call);
+    if (call.hasInput || call.status !== 'pending') this.announce(call);
     if (call.isOver) this.#tellResult(call);
     return call;
   }
@@ -74,15 +75,18 @@ export class UpdateReader {
   finish(): void {
     for (const call of this.#calls.values()) {
       if (call.isOver) continue;
-      this.#tell(call);
+      this.announce(call);
       this.#tellResult(call, 'the turn ended before a result was reported');
     }
   }
 
-  #tell(call: ToolCall): void {
-    if (this.#told.has(call.id)) return;
-    this.#told.add(call.id);
-    if (this.#segments.at(-1) !== '') this.#segments.push('');
+  /** Tells of a call, and again where more is known of it than before. */
+  announce(call: ToolCall): void {
+    const input = JSON.stringify(call.arguments);
+    const isNews = this.#told.get(call.id) !== input;
+    if (!isNews || (this.#told.has(call.id) && !call.hasInput)) return;
+    if (!this.#told.has(call.id) && this.#segments.at(-1) !== '') this.#segments.push('');
+    this.#told.set(call.id, input);
     this.#say({ kind: 'tool-call', id: call.id, name: call.name, arguments: call.arguments });
   }
 

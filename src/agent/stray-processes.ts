@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { identityOf } from '../git/process-identity.ts';
+import { descendantsOf, runningProcesses } from './process-table.ts';
+
+/** A process as it was found: its number may be another's later. */
+export type FoundProcess = { pid: number; startTime: string };
+
+const POLL_MS = 20;
+const KILL_WAIT_MS = 10_000;
+
+/**
+ * Finds the processes that belong to a turn but are out of its process group: what a program has started in a session of
+ * its own (setsid(2)), as agents do with the commands of their models.
+ *
+ * They are known by their ancestor, or where that has ended by the step's folder in their environment, which they have
+ * inherited. Empty where the system has no `/proc`.
+ * @param leader the program that the turn started
+ * @param stepDir the folder of the step (`UWF_STEP_DIR`), which no other step has
+ * @see proc(5), `/proc/<pid>/environ`
+ */
+export function findStrays(leader: number, stepDir: string): FoundProcess[] {
+  const descendants = new Set(descendantsOf(leader));
+  const strays = (runningProcesses() ?? []).filter(
+    ({ pid, group }) =>
+      pid !== process.pid && group !== leader && (descendants.has(pid) || hasVariable(pid, 'UWF_STEP_DIR', stepDir)),
+  );
+  return strays.map(({ pid }) => ({ pid, startTime: identityOf(pid).startTime }));
+}
+
+/**
+ * Ends processes one by one: SIGTERM, and SIGKILL for what is left after `graceMs`.
+ *
+ * Resolves once none of them runs, or none that can be ended.
+ */
+export async function endStrays(strays: readonly FoundProcess[], graceMs: number): Promise<void> {
+  if (strays.length === 0) return;
+  signalAll(strays, 'SIGTERM');
+  if (await areGoneWithin(strays, graceMs)) return;
+  signalAll(strays, 'SIGKILL');
+  await areGoneWithin(strays, KILL_WAIT_MS);
+}
+
+function signalAll(processes: readonly FoundProcess[], signal: NodeJS.Signals): void {
+  for (const { pid } of processes.filter(isThere)) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // Ended in between, or not ours.
+    }
+  }
+}
+
+async function areGoneWithin(processes: readonly FoundProcess[], waitMs: number): Promise<boolean> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const running = new Set(runningProcesses()?.map(({ pid }) => pid));
+    if (!processes.some((found) => running.has(found.pid) && isThere(found))) return true;
+    if (performance.now() >= deadline) return false;
+    await sleep(POLL_MS);
+  }
+}
+
+function isThere({ pid, startTime }: FoundProcess): boolean {
+  return identityOf(pid).startTime === startTime;
+}
+
+function hasVariable(pid: number, name: string, value: string): boolean {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+    return environment.split('\0').includes(`${name}=${value}`);
+  } catch {
+    return false; // ended since it was listed, or another user's
+  }
+}
