@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+
+import type { JsonObject } from '../../src/json.ts';
+
+/** A coding agent of others, as a person would configure it; but for the server of models, which is the test's own. */
+export type AgentUnderTest = {
+  /** As it calls itself. */
+  version: string;
+  /**
+   * Whether it finds a session again. The Gemini CLI overwrites one that it loads in the minute in which it began: its
+   * roles are then told what happened, as is anybody who has lost a session.
+   */
+  keepsSessions: boolean;
+  /** The config of `builtin:acp`. */
+  config: JsonObject;
+};
+
+const bin = join(import.meta.dirname, 'node_modules', '.bin');
+
+export const agentNames = ['opencode', 'gemini'] as const;
+
+/**
+ * An agent that is told to ask the server at `url` and nobody else.
+ * @param home a folder for what it keeps
+ */
+export function agentUnderTest(name: (typeof agentNames)[number], url: string, home: string): AgentUnderTest {
+  // Whatever else they would fetch, a newer version of themselves or a list of models, ends at a closed port.
+  const offline = {
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, 'config'),
+    XDG_DATA_HOME: join(home, 'data'),
+    XDG_CACHE_HOME: join(home, 'cache'),
+    XDG_STATE_HOME: join(home, 'state'),
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+    HTTP_PROXY: 'http://127.0.0.1:9',
+    NO_PROXY: '127.0.0.1,localhost',
+  };
+  return {
+    opencode: {
+      version: 'OpenCode 1.18.33',
+      keepsSessions: true,
+      config: {
+        command: [join(bin, 'opencode'), 'acp'],
+        env: {
+          ...offline,
+          OPENCODE_DISABLE_AUTOUPDATE: '1',
+          OPENCODE_DISABLE_MODELS_FETCH: '1',
+          OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+          OPENCODE_CONFIG_CONTENT: JSON.stringify(openCodeConfig(url)),
+        },
+      },
+    },
+    gemini: {
+      version: 'Gemini CLI 0.61.0',
+      keepsSessions: false,
+      config: {
+        command: [join(bin, 'gemini'), '--acp', '-m', 'gemini-2.5-flash'],
+        fs: { read: false },
+        env: {
+          ...offline,
+          GEMINI_API_KEY: 'dummy',
+          GOOGLE_GEMINI_BASE_URL: url,
+          GEMINI_CLI_TRUST_WORKSPACE: 'true',
+          GEMINI_TELEMETRY_ENABLED: 'false',
+        },
+      },
+    },
+  }[name];
+}
+
+function openCodeConfig(url: string): JsonObject {
+  return {
+    autoupdate: false,
+    share: 'disabled',
+    model: 'scripted/scripted',
+    small_model: 'scripted/scripted',
+    enabled_providers: ['scripted'],
+    provider: {
+      scripted: {
+        npm: '@ai-sdk/openai-compatible',
+        options: { baseURL: `${url}/v1`, apiKey: 'dummy' },
+        models: { scripted: { name: 'Scripted', tool_call: true, limit: { context: 100_000, output: 8_000 } } },
+      },
+    },
+    permission: { edit: 'ask', bash: 'ask' },
+  };
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+import type { ViteUserConfig } from 'vitest/config';
+
+/** What needs coding agents of others: too large to be installed for every test of uwf itself. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ['test/agents/*.agents.ts'],
+    globalSetup: ['test/global-setup.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+    // Each agent takes a processor of its own to start.
+    maxWorkers: 1,
+  },
+});
+
+export default config;
