@@ -83,6 +83,7 @@ describe('thread read --follow', () => {
     });
     const thread = await startThread(scene);
     expect((await scene.uwf(['thread', 'run', thread])).signal).toBe('SIGKILL');
+    expect((await scene.uwf(['thread', 'read', thread])).stderr).toContain('the last turn was cut off');
     const { stdout, code } = await scene.uwf(['thread', 'read', thread, '--follow']);
     expect(code).toBe(0);
     expect(stdout).toContain('# 1. one\n');

@@ -1,3 +1,6 @@
+import { findLease } from '../../../engine/find-lease.ts';
+import { readJournal, unfinishedTurn } from '../../../engine/read-journal.ts';
+import type { Repository } from '../../../git/repository.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { readThread, type ThreadState } from '../../../thread/thread-state.ts';
 import { defineCommand, type Command } from '../../command.ts';
@@ -71,9 +74,16 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     await out.result(said, text);
     const first = steps[0]?.commit.node.number;
     if (!isWhole && first !== undefined) out.hint(`what came before: --before ${first}`);
+    if (wasCutOff(repository, state)) out.hint(`the last turn was cut off; --follow shows what was said in it`);
     return undefined;
   },
 });
+
+/** Tells whether the turn after the last step began, and nobody is at work on it any more. */
+function wasCutOff(repository: Repository, { id, head }: ThreadState): boolean {
+  if (head.kind === 'end' || head.kind === 'suspend' || findLease(repository, id)) return false;
+  return unfinishedTurn(readJournal(repository, id)).length > 0;
+}
 
 type Said = {
   role: string | null;
