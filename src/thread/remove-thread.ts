@@ -1,18 +1,35 @@
+import type { RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadPointer } from './find-thread.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 
+/** Where a fetch keeps what it brought, a folder for each remote. */
+const REMOTES_PREFIX = 'refs/uwf/remotes/';
+
 /**
- * Removes a thread from this repository: its refs go, its objects are git's to collect.
+ * Removes a thread from this repository: its refs go, what was put under it, and what a fetch keeps of it; its objects
+ * are git's to collect.
  *
  * Other threads that share commits with it keep them.
  * @throws {RefMoved} if it was written to in the meantime; nothing is removed then
  */
 export async function removeThread(repository: Repository, thread: ThreadPointer): Promise<void> {
-  const edits = [{ name: thread.ref, expected: thread.head, value: null }];
-  for (const name of [activeRef(thread.id), scratchRef(thread.id)]) {
-    const value = name === thread.ref ? undefined : await repository.refs.read(name);
-    if (value !== undefined) edits.push({ name, expected: value, value: null });
+  await removeThreads(repository, [thread]);
+}
+
+/** Removes several threads in one change of refs, since each change of packed ones writes all of them anew. */
+export async function removeThreads(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
+  const fetched = await repository.refs.list(REMOTES_PREFIX);
+  const edits: RefEdit[] = [];
+  for (const { id, ref, head } of threads) {
+    edits.push({ name: ref, expected: head, value: null });
+    for (const name of [activeRef(id), scratchRef(id)]) {
+      const value = name === ref ? undefined : await repository.refs.read(name);
+      if (value !== undefined) edits.push({ name, expected: value, value: null });
+    }
+    for (const other of fetched) {
+      if (other.name.endsWith(`/${id}`)) edits.push({ name: other.name, expected: other.id, value: null });
+    }
   }
-  await repository.refs.update(edits);
+  if (edits.length > 0) await repository.refs.update(edits);
 }

@@ -1,0 +1,43 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../git/object-errors.ts';
+import type { Repository } from '../git/repository.ts';
+import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
+
+/** Something that this machine keeps of a thread beside its refs. */
+export type LocalTrace = { thread: ThreadId; path: string };
+
+/** The folders of sessions, journals and running steps, in which every name begins with the id of a thread. */
+const folders = ['sessions', 'journal', 'steps'];
+const idLength = 26;
+
+/** Removes what this machine keeps of a thread that is no more: facts, journal, sessions, folders of steps. */
+export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
+  if (stateDir === undefined) return;
+  const places = [join(stateDir, 'facts', thread.slice(-2)), ...folders.map((folder) => join(stateDir, folder))];
+  for (const trace of places.flatMap(tracesIn)) {
+    if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
+  }
+}
+
+/** Lists what this machine keeps of all threads, of those too that are no more. */
+export function listLocalTraces(stateDir: string): LocalTrace[] {
+  const facts = namesIn(join(stateDir, 'facts')).map((name) => join(stateDir, 'facts', name));
+  return [...facts, ...folders.map((folder) => join(stateDir, folder))].flatMap(tracesIn);
+}
+
+function tracesIn(folder: string): LocalTrace[] {
+  return namesIn(folder).flatMap((name) => {
+    const thread = name.slice(0, idLength);
+    return isThreadId(thread) ? [{ thread, path: join(folder, name) }] : [];
+  });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,93 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+
+const files = {
+  '.uwf/config.yaml': `agents:
+  work: { package: "builtin:command", config: { argv: [sh, work.sh] } }
+defaultAgent: work
+snapshot: { mode: on }
+`,
+  'work.sh': `echo $UWF_THREAD $UWF_ROLE >> log.txt; printf '%s\\n' --- 'ok: true' --- "done by $UWF_ROLE"`,
+  '.uwf/workflows/two.yaml': `name: two
+description: two turns
+roles:
+  first: { description: f, systemPrompt: f, schema: { type: object } }
+  second: { description: s, systemPrompt: s, schema: { type: object } }
+moderator:
+  - { from: __start__, to: first }
+  - { from: first, to: second }
+  - { from: second, to: __end__ }
+`,
+};
+
+function createRepository(): CliRepository {
+  const repository = createCliRepository(files);
+  repository.git('add', '-A');
+  repository.git('commit', '-qm', 'code');
+  return repository;
+}
+
+async function start(repository: CliRepository, prompt = 'go'): Promise<string> {
+  const { thread } = (await repository.json(['thread', 'start', 'two', '-p', prompt])) as { thread: string };
+  return thread;
+}
+
+/** All objects that git keeps after it has collected what nothing leads to. */
+function objectsKept({ git }: CliRepository): Set<string> {
+  git('gc', '--prune=now', '--quiet');
+  return new Set(git('cat-file', '--batch-all-objects', '--batch-check=%(objectname)').split('\n'));
+}
+
+/** The names of all files below the folder of this machine that have a thread's id in them. */
+function localFiles({ dir }: CliRepository, thread: string): string[] {
+  return readdirSync(join(dir, '.git/uwf'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.includes(thread),
+  );
+}
+
+describe('uwf thread rm', () => {
+  test('leaves nothing of a thread that no other thread uses', async () => {
+    const repository = createRepository();
+    const { git, uwf } = repository;
+    const before = objectsKept(repository);
+    const thread = await start(repository, 'a task of its own');
+    await uwf(['thread', 'step', thread]);
+    await uwf(['cas', 'put', 'put and not taken in', '--thread', thread]);
+    git('update-ref', `refs/uwf/remotes/origin/threads/${thread}`, `refs/threads/${thread}`);
+    const fork = (await repository.json(['thread', 'fork', thread, '--at', '1'])) as { thread: string };
+    await uwf(['thread', 'run', thread]);
+    const withAll = objectsKept(repository);
+    expect(withAll.size).toBeGreaterThan(before.size + 20);
+    expect(localFiles(repository, thread)).not.toEqual([]);
+
+    expect(await uwf(['thread', 'rm', thread])).toMatchObject({ code: 0 });
+    expect(localFiles(repository, thread)).toEqual([]);
+    const withFork = objectsKept(repository);
+    expect(withFork.size).toBeLessThan(withAll.size);
+    expect((await uwf(['thread', 'run', fork.thread])).code).toBe(0);
+    expectCleanFsck(repository.dir);
+
+    await uwf(['thread', 'rm', fork.thread]);
+    expect(objectsKept(repository)).toEqual(before);
+    expect(git('for-each-ref', 'refs/threads', 'refs/history', 'refs/uwf')).toBe('');
+  });
+
+  test('removes all that were over by a time, and only those', async () => {
+    const repository = createRepository();
+    const old = [await start(repository), await start(repository)];
+    for (const thread of old) await repository.uwf(['thread', 'run', thread]);
+    const active = await start(repository);
+    const later = (days: number): { now: () => number } => ({ now: () => Date.now() + days * 86_400_000 });
+    const rm = ['thread', 'rm', '--ended', '--before', '90d'];
+    expect(await repository.json(rm)).toEqual([]);
+    const dry = (await repository.json([...rm, '--dry-run'], later(91))) as { thread: string }[];
+    expect(dry.map(({ thread }) => thread).toSorted()).toEqual(old.toSorted());
+    expect(await repository.json(rm, later(91))).toEqual(dry);
+    const left = (await repository.json(['thread', 'list', '--all'])) as { thread: string }[];
+    expect(left.map(({ thread }) => thread)).toEqual([active]);
+    expect((await repository.uwf(['thread', 'rm', '--ended'])).code).toBe(2);
+  });
+});
