@@ -118,6 +118,8 @@ export type { EngineOptions } from './engine/context.ts';
 export type { ListOptions, ThreadSummary, ThreadView } from './engine/describe.ts';
 export type { EngineEvent, ThreadOver } from './engine/events.ts';
 export { LeaseHeld } from './engine/lease.ts';
+export type { Answer, AskOptions } from './engine/ask.ts';
+export type { Compacted, CompactOptions } from './engine/compact.ts';
 export type { PokeOptions } from './engine/poke.ts';
 export type { ResumeOptions } from './engine/resume.ts';
 export type { RunOptions } from './engine/run.ts';

@@ -12,7 +12,7 @@ import type { NodeHash } from './hash.ts';
 import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode, Node } from './node.ts';
 import { writeNodeTree } from './node-tree.ts';
-import type { TreeFile } from './node-tree.ts';
+import type { NodeFile, TreeFile } from './node-tree.ts';
 
 const artifacts = 'artifacts/';
 const maxAttempts = 100;
@@ -34,6 +34,11 @@ export function typePath(type: NodeHash): string {
 /** The path under which a scratch tree keeps a node that only something else there links to. */
 function linkedPath(node: EncodedNode): string {
   return `linked/${node.hash}.json`;
+}
+
+/** Tells whether what lies under a path of a scratch tree is there for something else that is there. */
+function isBeside(path: string): boolean {
+  return path.startsWith('types/') || path.startsWith('linked/');
 }
 
 /** Tells whether an entry of a scratch tree is a node that somebody put, and not merely something that one needs. */
@@ -71,6 +76,19 @@ export async function putScratch(repository: Repository, ref: RefName, added: Sc
   });
 }
 
+/**
+ * Makes a file the only one in a folder of what a ref holds that no step has taken in yet.
+ * @throws {RefMoved} as {@link putScratch} does
+ */
+export async function replaceInScratch(
+  repository: Repository,
+  ref: RefName,
+  folder: string,
+  file: NodeFile,
+): Promise<void> {
+  await edit(repository, ref, (present) => [...present.filter(({ path }) => !path.startsWith(folder)), file]);
+}
+
 /** Lists the nodes put at a ref, linked nodes and schemas included ({@link isArtifact} tells them apart); empty if the ref does not exist. */
 export async function listScratch(repository: Repository, ref: RefName): Promise<readonly IndexEntry[]> {
   const tip = await repository.refs.read(ref);
@@ -96,7 +114,7 @@ export async function removeFromScratch(
     removed = present.filter(isUnwanted).map(({ hash }) => hash);
     if (removed.length === 0) return undefined;
     const rest = present.filter((entry) => !isUnwanted(entry));
-    return rest.some(isArtifact) ? rest : [];
+    return rest.some(({ path }) => !isBeside(path)) ? rest : [];
   });
   return removed;
 }

@@ -142,6 +142,18 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'ask',
+        summary: "put a question to a step's agent",
+        load: () => import('./commands/thread/ask.ts'),
+      },
+      {
+        noun: 'thread',
+        verb: 'compact',
+        summary: 'sum up what was said, for the agents that go on',
+        load: () => import('./commands/thread/compact.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'join',
         summary: 'wait for whoever runs a thread',
         load: () => import('./commands/thread/join.ts'),
@@ -270,6 +282,7 @@ export const commandGroups: readonly CommandGroup[] = [
         load: () => import('./commands/mcp.ts'),
       },
       { verb: 'reindex', summary: 'work the local lookup out again', load: () => import('./commands/reindex.ts') },
+      { verb: 'gc', summary: 'clean up what threads have left behind', load: () => import('./commands/gc.ts') },
       {
         verb: 'completion',
         summary: 'print a script that completes commands in your shell',

@@ -1,15 +1,13 @@
 import { formatInstruction } from '../agent/extract/format-instruction.ts';
-import type { DecisionContext } from '../moderator/decision.ts';
 import {
   assembleContext,
   DEFAULT_MAX_CHARACTERS,
   type ContextParent,
-  type ContextStep,
 } from '../thread/agent-context.ts';
+import { toContextStep, type ContextHistory } from '../thread/context-history.ts';
 import { readStart } from '../thread/find-children.ts';
-import { statusOf } from '../thread/meta-status.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
-import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition } from '../workflow/definition.ts';
 import type { RoleChoice } from './choose-role.ts';
 import type { EngineContext } from './context.ts';
@@ -26,11 +24,14 @@ export type ContextRequest = {
   again?: RoleChoice['again'];
 };
 
+/** Where a thread stands, as far as it has to be known to tell an agent of it. */
+export type ContextPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'prompt'>;
+
 /** Writes what the agent of a role is told, from the thread as it stands; see `assembleContext`. */
 export async function buildContext(
   context: EngineContext,
-  state: ThreadState,
-  decisions: DecisionContext,
+  state: ContextPlace,
+  history: ContextHistory,
   request: ContextRequest,
 ): Promise<string> {
   const { description, systemPrompt, extractPrompt, schema } = request.definition;
@@ -39,11 +40,11 @@ export async function buildContext(
     role: { name: request.role, description, systemPrompt, extractPrompt },
     instruction: await formatInstruction(schema),
     task: state.prompt,
-    steps: decisions.steps.map(({ role, status, text }, i) => ({ number: i + 1, role, status, text })),
+    ...history,
     edgePrompt: request.edgePrompt,
     answer: await readAnswer(context, state),
     again: request.again && {
-      reply: contextStep(request.again.step),
+      reply: toContextStep(request.again.step),
       word: request.again.word,
     },
     parent: await findParent(context, state),
@@ -52,19 +53,15 @@ export async function buildContext(
   });
 }
 
-function contextStep({ commit: { node }, text }: StepEntry): ContextStep {
-  return { number: node.number, role: node.role, status: statusOf(node.meta), text };
-}
-
 /** What a person answered, where the thread goes on from a suspension. */
-export async function readAnswer(context: EngineContext, state: ThreadState): Promise<string | undefined> {
+export async function readAnswer(context: EngineContext, state: ContextPlace): Promise<string | undefined> {
   const { head } = state;
   if (head.kind !== 'resume' || head.node.answer === null) return undefined;
   return readTextAt(context.repository, head, 'answer.md');
 }
 
 /** The caller of a child thread, found on the chain that the child's start stands on. */
-async function findParent(context: EngineContext, state: ThreadState): Promise<ContextParent | undefined> {
+async function findParent(context: EngineContext, state: ContextPlace): Promise<ContextParent | undefined> {
   const { parentState, parentRole } = state.start.node;
   const caller = state.start.commit.parents[0];
   if (parentState === null || parentRole === null || caller === undefined) return undefined;

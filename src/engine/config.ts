@@ -18,7 +18,8 @@ export type Config = {
   /** By `workflow.role` or `role`; values are names of `agents`. */
   roles: Record<string, string>;
   limits?: ConfigLimits;
-  context?: ConfigContext;
+  /** `compactor` is one of `agents`. */
+  context?: ConfigContext & { compactor?: string };
   snapshot?: ConfigSnapshot;
 };
 
@@ -39,9 +40,11 @@ export async function loadConfig(repository: Repository): Promise<Config> {
   const agents = Object.fromEntries(files.flatMap((file) => Object.entries(file.agents)));
   const roles = Object.fromEntries(files.flatMap((file) => Object.entries(file.roles)));
   const defaultAgent = machine?.defaultAgent ?? shared?.defaultAgent;
+  const compactor = machine?.compactor ?? shared?.compactor;
   const mistakes = files.flatMap((file) => file.mistakes);
   const references = Object.entries(roles).map(([role, reference]) => ({ where: `roles.${role}`, reference }));
   if (defaultAgent !== undefined) references.push({ where: 'defaultAgent', reference: defaultAgent });
+  if (compactor !== undefined) references.push({ where: 'context.compactor', reference: compactor });
   // Where a file has mistakes, an agent may be missing only because of them.
   if (mistakes.length === 0) mistakes.push(...references.flatMap((one) => faultOf(one, agents)));
   if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
@@ -49,7 +52,7 @@ export async function loadConfig(repository: Repository): Promise<Config> {
     agents,
     roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
     limits: { ...shared?.limits, ...machine?.limits },
-    context: { ...shared?.context, ...machine?.context },
+    context: { ...shared?.context, ...machine?.context, ...(compactor && { compactor: compactor.agent }) },
     ...((shared?.snapshot ?? machine?.snapshot) && { snapshot: { ...shared?.snapshot, ...machine?.snapshot } }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
   };

@@ -6,14 +6,14 @@ import { loadWorkflow } from '../workflow/load-workflow.ts';
 import type { EngineContext } from './context.ts';
 
 /** The definition a thread was started with: the thread's own copy, whatever was registered since. */
-export function definitionOf(context: EngineContext, state: ThreadState): Promise<WorkflowDefinition> {
+export function definitionOf(context: EngineContext, state: Pick<ThreadState, 'start'>): Promise<WorkflowDefinition> {
   return pinnedDefinition(context, state, state.start.node.workflow);
 }
 
 /** A definition that lies in a thread's start: its own, or a sub-workflow's. */
 export async function pinnedDefinition(
   context: EngineContext,
-  state: ThreadState,
+  state: Pick<ThreadState, 'start'>,
   hash: NodeHash,
 ): Promise<WorkflowDefinition> {
   const known = context.definitions.get(hash);

@@ -65,3 +65,14 @@ export class HandOverFailed extends UwfError {
     });
   }
 }
+
+/** A question was put to a role whose work a whole workflow does. */
+export class CannotBeAsked extends UwfError {
+  constructor(thread: string, role: string) {
+    super(`${role} of thread ${thread} is a workflow, which answers no questions`, {
+      code: 'cannot-be-asked',
+      kind: 'usage',
+      hint: 'name another agent with --agent, or ask a step of the thread that it called',
+    });
+  }
+}

@@ -1,5 +1,7 @@
+import { askThread, type Answer, type AskOptions } from './ask.ts';
 import { cancelThread } from './cancel.ts';
 import { runChild } from './child-threads.ts';
+import { compactThread, type Compacted, type CompactOptions } from './compact.ts';
 import { createContext, type EngineOptions } from './context.ts';
 import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
 import type { ThreadOver } from './events.ts';
@@ -45,6 +47,14 @@ export interface Engine {
    * @throws {WrongThreadState} if the thread does not stand at a step
    */
   poke(thread: string, word: string, options?: PokeOptions): Promise<StepOutcome>;
+  /**
+   * Sums up all that was said in a thread: the next step carries the summary, and from then on agents are told that
+   * instead. Deciding, `log` and `verify` see every step as before.
+   * @throws {WrongThreadState} if nothing was said yet, or the thread is over
+   */
+  compact(thread: string, options?: CompactOptions): Promise<Compacted>;
+  /** Puts a question to the agent of a step, in its session where this machine has that; the thread is left as it is. */
+  ask(thread: string, question: string, options?: AskOptions): Promise<Answer>;
   /** Ends a thread for good, its children first; whoever works on it is stopped. */
   cancel(thread: string, options?: { reason?: string; graceMs?: number }): Promise<ThreadOver>;
   /** Ends the work on a thread, agent included, but not the thread. */
@@ -66,6 +76,8 @@ export function createEngine(options: EngineOptions): Engine {
     run: (thread, runOptions) => runThread(context, thread, runOptions),
     resume: (thread, resumeOptions) => resumeAndRun(context, thread, resumeOptions),
     poke: (thread, word, pokeOptions) => pokeThread(context, thread, word, pokeOptions),
+    compact: (thread, compactOptions) => compactThread(context, thread, compactOptions),
+    ask: (thread, question, askOptions) => askThread(context, thread, question, askOptions),
     cancel: (thread, cancelOptions) => cancelThread(context, thread, cancelOptions),
     stop: (thread, stopOptions) => stopThread(context, thread, stopOptions),
     join: (thread, joinOptions) => joinThread(context, thread, joinOptions),

@@ -10,6 +10,10 @@ export type EngineEvent =
   | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
   /** As many threads work as may; it goes on when one of them is done. */
   | { event: 'thread.waiting'; thread: ThreadId; limit: number; holders: readonly SlotHolder[] }
+  /** What was said in the first `steps` steps was summed up; `agent` is null where a person did that. */
+  | { event: 'thread.compacted'; thread: ThreadId; steps: number; characters: number; agent: string | null }
+  /** It should have been summed up, and was not; its agents are told as much as there is room for. */
+  | { event: 'thread.not-compacted'; thread: ThreadId; characters: number; reason: string }
   | { event: 'step.started'; thread: ThreadId; role: string; agent: string; number: number; visit: number }
   | AgentTold
   /** A reply that was not accepted; the agent is asked again if tries are left. */

@@ -30,6 +30,8 @@ export type ThreadFacts = {
   parent: ThreadId | null;
   /** The start node, by which child threads name their parent. */
   startHash: NodeHash;
+  /** The commit that has it, so that who needs the start alone need not walk there. */
+  startCommit: ObjectId;
   /** Child threads whose ends are part of this thread. */
   children: ThreadId[];
   reason: string | null;
@@ -37,7 +39,7 @@ export type ThreadFacts = {
 } & ThreadUsage;
 
 /** Raised when a field is added or changes its meaning, so that older files are not believed. */
-const VERSION = 2;
+const VERSION = 3;
 
 /** The facts of a thread at a head, if this machine has them. */
 export function findFacts(repository: Repository, id: ThreadId, head: ObjectId): ThreadFacts | undefined {

@@ -48,6 +48,7 @@ export async function rememberFacts(
     depth: node.depth,
     parent: await parentOf(context, state),
     startHash: hash,
+    startCommit: state.start.id,
     children: isOver(status) ? await childrenOf(context, state) : [],
     reason: over?.text ?? null,
     returnCode: over?.returnCode ?? null,

@@ -20,6 +20,8 @@ export type ConfigLimits = Limits & {
 export type ConfigContext = {
   /** How many characters the replies of earlier steps may have together; default 60,000. */
   maxCharacters?: number;
+  /** The thread is summed up before a turn that would be told so many characters or more; default: never. */
+  compactAtCharacters?: number;
 };
 
 /** What one configuration file says. */
@@ -30,6 +32,8 @@ export type ParsedConfig = {
   roles: Record<string, AgentReference>;
   limits: ConfigLimits;
   context: ConfigContext;
+  /** The agent that sums threads up. */
+  compactor: AgentReference | undefined;
   snapshot?: ConfigSnapshot;
   mistakes: ConfigMistake[];
 };
@@ -61,6 +65,7 @@ class ConfigParser {
     roles: {},
     limits: {},
     context: {},
+    compactor: undefined,
     mistakes: [],
   };
 
@@ -94,7 +99,11 @@ class ConfigParser {
       limits: (value) => this.#fields(value, 'limits', this.#limitFields()),
       context: (value) =>
         this.#fields(value, 'context', {
-          maxCharacters: (number, name, key) => this.#context(number, name, key),
+          maxCharacters: (number, _name, key) => this.#context(number, 'maxCharacters', key),
+          compactAtCharacters: (number, _name, key) => this.#context(number, 'compactAtCharacters', key),
+          compactor: (agent) => {
+            parsed.compactor = this.#reference(agent, 'context.compactor');
+          },
         }),
       snapshot: (value) =>
         this.#fields(value, 'snapshot', {
@@ -140,10 +149,10 @@ class ConfigParser {
     return Object.fromEntries(names.map((name) => [name, (value, _name, key) => read(name, value, key)]));
   }
 
-  #context(value: Node | null, name: string, key: Node): void {
+  #context(value: Node | null, name: keyof ConfigContext, key: Node): void {
     const number = this.#plain(value);
     if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
-      this.#parsed.context = { maxCharacters: number };
+      this.#parsed.context[name] = number;
     } else this.#mistake(value ?? key, `context.${name} must be a whole number from 1`);
   }
 

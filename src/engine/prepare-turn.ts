@@ -5,6 +5,8 @@ import { checkReply } from '../moderator/check-reply.ts';
 import type { DecisionContext } from '../moderator/decision.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { collectRefs } from '../schema/links.ts';
+import { readCarriedCompaction } from '../thread/compaction.ts';
+import { historyOf, type ContextHistory } from '../thread/context-history.ts';
 import { readSaid } from '../thread/read-said.ts';
 import { resolveLinks, type LinkResolution } from '../thread/resolve-links.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
@@ -13,6 +15,7 @@ import { agentCas } from './agent-cas.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import { buildContext, readAnswer } from './build-context.ts';
 import type { RoleChoice } from './choose-role.ts';
+import { compactIfLarge } from './compact.ts';
 import type { EngineContext } from './context.ts';
 import { UnknownRole } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
@@ -56,9 +59,11 @@ export async function prepareTurn(
   const ofRole = roleDefinition.limits ?? {};
   const session = readSession(context.repository, { threadId: state.id, role, agent: record.name });
   const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };
-  const prompt = await buildContext(context, state, decisions, { ...told, hasSession: session !== undefined });
+  if (!choice.again) await compactIfLarge(context, lease, state, role);
+  const history = await turnHistory(context, state, choice);
+  const prompt = await buildContext(context, state, history, { ...told, hasSession: session !== undefined });
   const promptWithoutSession =
-    session === undefined ? prompt : await buildContext(context, state, decisions, { ...told, hasSession: false });
+    session === undefined ? prompt : await buildContext(context, state, history, { ...told, hasSession: false });
   const answer = await readAnswer(context, state);
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
@@ -95,6 +100,14 @@ export async function prepareTurn(
     : findLimitReached(limits, ofRole, role, steps.slice(state.stepsAtLastResume));
   if (limitReached !== undefined) clock.stop();
   return { prompt, record, limitReached, turn, resolve };
+}
+
+/** What the turn is told of the steps before it: what the step that it does again was told, where there is one. */
+async function turnHistory(context: EngineContext, state: ThreadState, choice: RoleChoice): Promise<ContextHistory> {
+  const { repository } = context;
+  const summary = choice.again && (await readCarriedCompaction(repository, choice.again.step.commit));
+  if (summary !== undefined) return { compact: { summary, steps: state.steps.length }, steps: [] };
+  return historyOf(repository, state);
 }
 
 /** What a schema cannot see: the role's own checks, and links that lead nowhere. */

@@ -28,8 +28,10 @@ export type ContextParts = {
   instruction: string;
   /** The user's prompt. */
   task: string;
-  /** Oldest first, all of them. */
+  /** Oldest first: all of them, or those since the thread was compacted. */
   steps: readonly ContextStep[];
+  /** What stands for the first `steps` steps, where the thread was compacted. */
+  compact?: { summary: string; steps: number } | undefined;
   /** What the rule that chose the role says. */
   edgePrompt: string | undefined;
   /** What a person answered, when the role goes on after a suspension. */
@@ -62,17 +64,15 @@ const MAX_PROGRESS_LINES = 40;
  */
 export function assembleContext(parts: ContextParts): string {
   const { role } = parts;
-  const visits = parts.steps.filter((step) => step.role === role.name).length;
   const sections: [title: string, text: string | undefined][] = [
     ['Your reply', paragraphs(role.extractPrompt, parts.instruction)],
     ['The task', parts.task],
     ['Where this task comes from', parts.parent && describeParent(parts.parent)],
-    ['What has been done', describeProgress(parts, visits)],
+    ['What has been done', describeProgress(parts)],
     [`You are ${role.name}`, paragraphs(role.description, role.systemPrompt)],
-    [
-      visits > 0 && parts.hasSession ? 'What was said since your last turn' : 'What was said so far',
-      describeNews(parts),
-    ],
+    // Whoever had a turn since remembers what was summed up before it.
+    ['What was said before, in short', remembers(parts) ? undefined : parts.compact?.summary],
+    [remembers(parts) ? 'What was said since your last turn' : 'What was said so far', describeNews(parts)],
     ['What to do now', parts.edgePrompt],
     ['The answer to what you asked', parts.answer],
     ['What you replied to that', parts.again && entry(parts.again.reply, parts.again.reply.text.trim())],
@@ -92,8 +92,14 @@ function describeParent({ thread, role, stateHash, promptHash }: ContextParent):
   );
 }
 
-function describeProgress({ threadId, role, steps }: ContextParts, visits: number): string | undefined {
-  if (steps.length === 0) return undefined;
+/** Tells whether the agent remembers a turn of the role that it would be told of. */
+function remembers({ hasSession, steps, role }: ContextParts): boolean {
+  return hasSession && steps.some((step) => step.role === role.name);
+}
+
+function describeProgress({ threadId, role, steps, compact }: ContextParts): string | undefined {
+  const before = compact?.steps ?? 0;
+  if (before + steps.length === 0) return undefined;
   const lines = steps.map(
     ({ number, role: name, status }) => `${number}. ${name}${status === null ? '' : `: ${status}`}`,
   );
@@ -102,8 +108,11 @@ function describeProgress({ threadId, role, steps }: ContextParts, visits: numbe
     const kept = MAX_PROGRESS_LINES / 2;
     lines.splice(kept, surplus, `… ${surplus} steps left out; 'uwf step list ${threadId}' lists all`);
   }
-  const next = `${steps.length + 1}. ${role.name}: now, for the ${ordinal(visits + 1)} time`;
-  return [...lines, next].join('\n');
+  const visits = steps.filter((step) => step.role === role.name).length;
+  // How often before the thread was compacted nobody counts.
+  const time = compact ? 'now' : `now, for the ${ordinal(visits + 1)} time`;
+  const summed = before === 0 ? [] : [`1 to ${before}: summed up below; 'uwf step list ${threadId}' lists them`];
+  return [...summed, ...lines, `${before + steps.length + 1}. ${role.name}: ${time}`].join('\n');
 }
 
 /**

@@ -14,6 +14,7 @@ import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
+import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from './compaction.ts';
 import { statusOf } from './meta-status.ts';
 import { moveThread } from './move-thread.ts';
 import type { LinkResolution } from './resolve-links.ts';
@@ -89,11 +90,14 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     draft.text,
     scratch.files.filter(isArtifact).map(({ node }) => node.hash),
   );
+  const previous = state.steps.at(-1)?.commit;
+  const compact = draft.replaces
+    ? await compactionOf(repository, draft.replaces)
+    : compactionFor(scratch, previous?.hash);
   const prompt = contentNode(draft.prompt);
   const agent = agentNode(draft.agent);
   const attempts = attemptFiles(draft.attempts);
   const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
-  const previous = state.steps.at(-1)?.commit;
   const payload: JsonObject = {
     number: state.steps.length + 1,
     role: draft.role,
@@ -104,7 +108,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     previous: previous?.hash ?? null,
     ...(draft.replaces && { replaces: draft.replaces.hash }),
     ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
-    compact: null,
+    compact: compact?.hash ?? null,
     childThreads: draft.childThreads.map((child) => child.hash),
     agent: agent.hash,
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
@@ -125,7 +129,8 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     { path: 'prompt.md', node: prompt },
     ...attempts.files,
     ...(trace?.files ?? []),
-    ...takenIn(state, [...scratch.files, ...draft.linked.nodes.map(fileOf)]),
+    ...(compact ? [{ path: COMPACT_FILE, node: compact }] : []),
+    ...takenIn(state, [...scratch.files.filter((file) => !isCompaction(file)), ...draft.linked.nodes.map(fileOf)]),
   ];
   if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
 

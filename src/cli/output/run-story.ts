@@ -27,6 +27,12 @@ export class RunStory {
         const holders = event.holders.map(({ thread, pid }) => `${paint.id(thread)} (process ${pid})`).join(', ');
         return `${indent}${paint.warning('waiting')} until fewer than ${event.limit} threads work: ${holders}`;
       }
+      case 'thread.compacted': {
+        const by = event.agent === null ? '' : ` by ${paint.name(event.agent)}`;
+        return `${indent}${paint.quiet('     summed up')} ${event.steps} steps${by} in ${event.characters} characters`;
+      }
+      case 'thread.not-compacted':
+        return `${indent}     ${paint.warning('not summed up')}: ${oneLine(event.reason)}`;
       case 'step.finished': {
         const number = String(event.number).padStart(3);
         const outcome = event.outcome === null ? '' : ` ${paint.title(oneLine(event.outcome))}`;

@@ -38,7 +38,7 @@ export type ThreadStep = {
   replaces?: NodeHash;
   /** The steps before, newest first, at most {@link MAX_ANCESTORS}; the first is `previous`. */
   ancestors: NodeHash[];
-  /** What stands for the steps before in what agents are told, a {@link Content}. Carried on from step to step. */
+  /** What stands for all steps before in what agents are told from here on, a {@link Content}; null in most steps. */
   compact: NodeHash | null;
   /** The {@link ThreadEnd}s of threads that were run for this turn. */
   childThreads: NodeHash[];

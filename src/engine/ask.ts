@@ -1,0 +1,102 @@
+import { WrongThreadState } from '../thread/thread-errors.ts';
+import { getThread } from '../thread/find-thread.ts';
+import { readTextAt } from '../thread/thread-commit.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { readThread, type StepEntry, type ThreadState } from '../thread/thread-state.ts';
+import { askAgent } from './ask-agent.ts';
+import { bindingFor } from './config.ts';
+import type { EngineContext } from './context.ts';
+import { agentName } from './decision-context.ts';
+import { definitionOf } from './definition-of.ts';
+import { CannotBeAsked } from './engine-errors.ts';
+import { prepareAgent } from './prepare-agent.ts';
+import { readSession } from './sessions.ts';
+
+export type AskOptions = {
+  /** The step whose agent is asked, by its number; default: the last. */
+  step?: number;
+  /** Another agent of this machine than the one that did the step. */
+  agent?: string;
+};
+
+/** What an agent answered. */
+export type Answer = {
+  thread: ThreadId;
+  role: string;
+  /** The step that the question is about. */
+  step: string;
+  /** Who answered. */
+  agent: string;
+  /** Whether it remembered the step, or was told of it. */
+  isSession: boolean;
+  text: string;
+};
+
+/** Puts a question to the agent of a step; see `Engine.ask`. */
+export async function askThread(
+  context: EngineContext,
+  thread: string,
+  question: string,
+  options: AskOptions = {},
+): Promise<Answer> {
+  const { repository, config } = context;
+  const pointer = await getThread(repository, thread);
+  const state = await readThread(repository, pointer.id, pointer.head);
+  const entry = options.step === undefined ? state.steps.at(-1) : state.steps[options.step - 1];
+  if (!entry) throw noSuchStep(state, options.step);
+  const { role } = entry.commit.node;
+  const { name: workflow } = await definitionOf(context, state);
+  const itsOwn = await agentName(repository, state, entry);
+  // Whoever did the step is asked, as long as there is such an agent on this machine.
+  const wanted = options.agent ?? (Object.hasOwn(config.agents, itsOwn) ? itsOwn : undefined);
+  const name = wanted ?? bindingFor(config, workflow, role)?.name;
+  const isWorkflow = name !== undefined && config.agents[name]?.package === 'builtin:workflow';
+  if (isWorkflow) throw new CannotBeAsked(state.id, role);
+  const { agent, record } = await prepareAgent(context, workflow, role, state, wanted);
+  const session = isNewestOf(role, state, entry)
+    ? readSession(repository, { threadId: state.id, role, agent: record.name })
+    : undefined;
+  const prompt = `# A question\n\n${question}\n\n${HOW_TO_ANSWER}\n`;
+  const promptWithoutSession = await withContext(context, entry, prompt);
+  const text = await askAgent(context, agent, {
+    thread: state.id,
+    role,
+    prompt: session === undefined ? promptWithoutSession : prompt,
+    promptWithoutSession,
+    session,
+    task: question,
+    visit: state.steps.filter(
+      ({ commit }) => commit.node.role === role && commit.node.number < entry.commit.node.number,
+    ).length,
+  });
+  context.journal.close(state.id);
+  return {
+    thread: state.id,
+    role,
+    step: entry.commit.hash,
+    agent: record.name,
+    isSession: session !== undefined,
+    text,
+  };
+}
+
+const HOW_TO_ANSWER =
+  'Answer it in plain text. This is no step of the thread: do not change any file, do not do the task again, and leave out ' +
+  'the front matter that your replies have otherwise.';
+
+async function withContext(context: EngineContext, { commit, text }: StepEntry, prompt: string): Promise<string> {
+  const told = await readTextAt(context.repository, commit, 'prompt.md');
+  return `# What you were told\n\n${told.trim()}\n\n# What you replied\n\n${text.trim()}\n\n${prompt}`;
+}
+
+/** Tells whether a step is its role's newest, so that its session has not gone on since. */
+function isNewestOf(role: string, state: ThreadState, entry: StepEntry): boolean {
+  return state.steps.findLast(({ commit }) => commit.node.role === role) === entry;
+}
+
+function noSuchStep({ id, steps }: ThreadState, number: number | undefined): WrongThreadState {
+  const what =
+    number === undefined || steps.length === 0 ? 'no role has done anything yet' : `it has no step ${number}`;
+  const hint = steps.length === 0 ? `run 'uwf thread step ${id}'` : `'uwf step list ${id}' lists its steps`;
+  return new WrongThreadState(id, `at step ${steps.length}`, what, hint);
+}
