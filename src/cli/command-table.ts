@@ -283,6 +283,7 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       { verb: 'reindex', summary: 'work the local lookup out again', load: () => import('./commands/reindex.ts') },
       { verb: 'gc', summary: 'clean up what threads have left behind', load: () => import('./commands/gc.ts') },
+      { verb: 'gc', summary: 'clean up what threads have left behind', load: () => import('./commands/gc.ts') },
       {
         verb: 'completion',
         summary: 'print a script that completes commands in your shell',

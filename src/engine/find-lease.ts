@@ -49,7 +49,8 @@ export function findRunning(repository: Repository): ThreadId[] {
     .toSorted();
 }
 
-function leaseFolder(stateDir: string): string {
+/** Where the leases of all threads are. */
+export function leaseFolder(stateDir: string): string {
   return join(stateDir, 'leases');
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
@@ -89,5 +89,50 @@ describe('uwf thread rm', () => {
     const left = (await repository.json(['thread', 'list', '--all'])) as { thread: string }[];
     expect(left.map(({ thread }) => thread)).toEqual([active]);
     expect((await repository.uwf(['thread', 'rm', '--ended'])).code).toBe(2);
+  });
+});
+
+describe('uwf gc', () => {
+  test('removes what nobody needs any more, folds packs, and leaves threads and big packs as they are', async () => {
+    const repository = createRepository();
+    const { dir, git, uwf } = repository;
+    for (let i = 0; i < 500; i += 1) repository.write(`code/${i}.txt`, `code ${i}\n`);
+    git('add', '-A');
+    git('commit', '-qm', 'much code');
+    git('gc', '--quiet');
+    const packs = (): string[] => readdirSync(join(dir, '.git/objects/pack')).filter((name) => name.endsWith('.pack'));
+    const [big = ''] = packs();
+    const threads = [];
+    for (let i = 0; i < 6; i += 1) threads.push(await start(repository));
+    const [ended = '', active = '', gone = ''] = threads;
+    await uwf(['cas', 'put', 'never taken in', '--thread', ended]);
+    await uwf(['cas', 'put', 'waits', '--thread', active]);
+    await uwf(['thread', 'step', gone]);
+    git('update-ref', `refs/uwf/scratch/${gone}`, `refs/uwf/scratch/${ended}`);
+    git('update-ref', '-d', `refs/threads/${gone}`);
+    await uwf(['thread', 'cancel', ended]);
+    const dead = { pid: 999_999_999, startTime: '1', bootId: '', pidNamespace: '', host: 'nohost' };
+    mkdirSync(join(dir, '.git/uwf/leases'), { recursive: true });
+    writeFileSync(
+      join(dir, `.git/uwf/leases/${active}.json`),
+      JSON.stringify({ token: 't', holder: dead, sinceMs: 0, deadlineMs: 0, processGroup: null }),
+    );
+    const refs = git('for-each-ref', 'refs/threads', 'refs/history');
+    const before = git('rev-list', '--objects', '--all');
+
+    const found = (await repository.json(['gc'])) as Record<string, unknown> & { packs: Record<string, number> };
+    expect(found).toMatchObject({ leases: 1, scratch: 2 });
+    expect(found['files']).toBeGreaterThan(1);
+    expect(found.packs['after']).toBeLessThan(found.packs['before'] ?? 0);
+    expect(localFiles(repository, gone)).toEqual([]);
+    expect(existsSync(join(dir, `.git/uwf/leases/${active}.json`))).toBe(false);
+    expect(git('for-each-ref', '--format=%(refname)', 'refs/uwf/scratch')).toBe(`refs/uwf/scratch/${active}`);
+    expect(git('for-each-ref', 'refs/threads', 'refs/history')).toBe(refs);
+    const kept = new Set(git('rev-list', '--objects', '--all').split('\n'));
+    expect([...kept].every((line) => before.includes(line))).toBe(true);
+    expect(packs()).toContain(big);
+    expectCleanFsck(dir);
+    expect((await uwf(['thread', 'run', active])).code).toBe(0);
+    expect(await repository.json(['gc'])).toMatchObject({ leases: 0, files: 0, scratch: 0, snapshots: 0 });
   });
 });

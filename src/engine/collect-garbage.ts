@@ -1,0 +1,109 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { reindex } from '../cas/lookup/repository-nodes.ts';
+import { consolidatePacks } from '../git/native/consolidate-packs.ts';
+import { removeStaleQuarantines } from '../git/native/quarantine.ts';
+import { snapshotFolder } from '../git/native/snapshot.ts';
+import type { GitEnvironment } from '../git/git-directory.ts';
+import { errnoOf } from '../git/object-errors.ts';
+import { RefMoved, type RefEdit } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { listPointers } from '../thread/find-thread.ts';
+import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
+import { findLease, leaseFolder } from './find-lease.ts';
+import { LeaseHeld, takeLease } from './lease.ts';
+import { listLocalTraces } from './local-traces.ts';
+
+const SCRATCH_PREFIX = 'refs/uwf/scratch/';
+
+/** What was cleaned up, in numbers. */
+export type Collected = {
+  /** Leases of processes that are no more. */
+  leases: number;
+  /** Journals, facts, sessions and folders of steps of threads that are no more. */
+  files: number;
+  /** Threads that are over, or are no more, whose put nodes nobody will take in. */
+  scratch: number;
+  /** Snapshots that were never finished. */
+  snapshots: number;
+  /** Commits and nodes that the lookup now covers. */
+  lookup: { commits: number; nodes: number };
+  /** Packs of the repository, before and after small ones were folded. */
+  packs: { before: number; after: number };
+};
+
+/**
+ * Removes what uwf has no more use for and folds small packs, while others go on working.
+ *
+ * Nothing that a thread is made of is touched, and what somebody works on is left alone. Objects that nothing leads to
+ * are git's to collect, in its own time.
+ * @throws {GitFailed} {GitNotFound} if git cannot fold the packs; all else is done then
+ */
+export async function collectGarbage(repository: Repository, env: GitEnvironment): Promise<Collected> {
+  await repository.refs.removeStaleLocks();
+  const leases = await removeStaleLeases(repository);
+  const files = await removeOrphanedFiles(repository);
+  const scratch = await removeOrphanedScratch(repository);
+  const { stateDir, location } = repository;
+  const snapshots = stateDir === undefined ? 0 : removeStaleQuarantines(snapshotFolder(stateDir));
+  const lookup = await reindex(repository);
+  const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
+  return { leases, files, scratch, snapshots, lookup, packs };
+}
+
+/** Taking over a dead one's lease ends what is left of its agent, and giving it back removes the file. */
+async function removeStaleLeases(repository: Repository): Promise<number> {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return 0;
+  let removed = 0;
+  for (const thread of threadsWithLease(stateDir)) {
+    if (findLease(repository, thread) !== undefined) continue;
+    try {
+      (await takeLease(repository, thread)).release();
+      removed += 1;
+    } catch (error) {
+      if (!(error instanceof LeaseHeld)) throw error;
+    }
+  }
+  return removed;
+}
+
+function threadsWithLease(stateDir: string): ThreadId[] {
+  try {
+    return readdirSync(leaseFolder(stateDir))
+      .map((name) => name.replace(/\.json$/, ''))
+      .filter(isThreadId);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function removeOrphanedFiles(repository: Repository): Promise<number> {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return 0;
+  // In this order: a thread that starts in between has files and is listed.
+  const traces = listLocalTraces(stateDir);
+  const known = new Set((await listPointers(repository)).map(({ id }) => id));
+  const orphans = traces.filter(({ thread }) => !known.has(thread) && findLease(repository, thread) === undefined);
+  for (const { path } of orphans) rmSync(path, { recursive: true, force: true });
+  return orphans.length;
+}
+
+async function removeOrphanedScratch(repository: Repository): Promise<number> {
+  const scratch = await repository.refs.list(SCRATCH_PREFIX);
+  const active = new Set((await listPointers(repository)).filter(({ isHistory }) => !isHistory).map(({ id }) => id));
+  let removed = 0;
+  for (const { name, id: value } of scratch) {
+    const thread = name.slice(SCRATCH_PREFIX.length);
+    if (!isThreadId(thread) || active.has(thread)) continue;
+    const edit: RefEdit = { name, expected: value, value: null };
+    try {
+      await repository.refs.update([edit]);
+      removed += 1;
+    } catch (error) {
+      // Somebody puts something there at this moment, and knows why.
+      if (!(error instanceof RefMoved)) throw error;
+    }
+  }
+  return removed;
+}
