@@ -178,6 +178,18 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'export',
+        summary: 'write a thread as JSON lines',
+        load: () => import('./commands/thread/export.ts'),
+      },
+      {
+        noun: 'thread',
+        verb: 'import',
+        summary: 'store a thread that was exported',
+        load: () => import('./commands/thread/import.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'rm',
         summary: 'remove threads from this repository',
         load: () => import('./commands/thread/rm.ts'),

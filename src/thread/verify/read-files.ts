@@ -43,7 +43,7 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
 }
 
 /** The folder whose index lists a file: `workflow/`, `children/<role>/`, or the root ''. */
-function indexedFolder(path: string): string {
+export function indexedFolder(path: string): string {
   return /^(?:workflow|children\/[^/]+)\//.exec(path)?.[0] ?? '';
 }
 

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { prepareHashing } from '../cas/hash.ts';
+import { ObjectTooLarge } from '../git/object-errors.ts';
+import type { ObjectBatch } from '../git/object-batch.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { ObjectStore } from '../git/object-store.ts';
+import { publish } from '../git/publish.ts';
+import type { Repository } from '../git/repository.ts';
+import { exportThread } from '../thread/export/export-thread.ts';
+import { readLines } from '../thread/export/read-lines.ts';
+import { Rebuild } from '../thread/export/rebuild.ts';
+import { RefusedImport } from '../thread/export/refused-import.ts';
+import { listPointers } from '../thread/find-thread.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
+import { ThreadMoved } from '../thread/thread-errors.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { activeRef, historyRef } from '../thread/thread-refs.ts';
+import { Verification } from '../thread/verify/verification.ts';
+import { createJudge } from './judge.ts';
+
+/** A thread that was imported, or that was there already, the same. */
+export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };
+
+/**
+ * Stores a thread that was exported with its nodes: the same nodes, the same commits, under the same id.
+ *
+ * The file is refused whole unless the thread that it makes passes every check of {@link verifyThread} and exports to the
+ * very same bytes. Until then nothing is written, and then all at once.
+ * @param chunks the file; it is held in memory as the objects that it makes
+ * @throws {RefusedImport} if it is anything else
+ * @throws {ThreadMoved} if the repository has a thread of this id that stands elsewhere
+ */
+export async function importThread(
+  repository: Repository,
+  chunks: AsyncIterable<Uint8Array | string>,
+): Promise<Imported> {
+  await prepareHashing();
+  const rebuild = new Rebuild(repository.objects);
+  const given = createHash('sha256');
+  for await (const line of readLines(chunks)) {
+    await rebuild.add(line);
+    given.update(`${line}\n`);
+  }
+  const { thread, head, batch } = rebuild;
+  if (thread === undefined) throw new RefusedImport(undefined, 'it has no __start__ row');
+  if (head === undefined) throw new RefusedImport(undefined, 'it has rows only, and the nodes are needed');
+  const imagined: Repository = { ...repository, objects: withBatch(repository.objects, batch) };
+  await assertSound(imagined, thread, head);
+  const again = createHash('sha256');
+  for await (const line of exportThread(imagined, { id: thread, head }, { withNodes: true })) again.update(`${line}\n`);
+  if (again.digest('hex') !== given.digest('hex')) {
+    throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
+  }
+  return store(repository, imagined, batch, thread, head);
+}
+
+async function assertSound(repository: Repository, thread: ThreadId, head: ObjectId): Promise<void> {
+  const { findings } = await new Verification(repository, createJudge(repository)).verify(thread, head);
+  const [first] = findings;
+  if (first === undefined) return;
+  const place = first.path === null ? '' : `, ${first.path}`;
+  throw new RefusedImport(undefined, `its commit ${first.commit}${place}: ${first.what}`);
+}
+
+async function store(
+  repository: Repository,
+  imagined: Repository,
+  batch: ObjectBatch,
+  thread: ThreadId,
+  head: ObjectId,
+): Promise<Imported> {
+  const known = (await listPointers(repository)).find(({ id }) => id === thread);
+  if (known?.head === head) return { thread, head, isNew: false };
+  if (known) throw new ThreadMoved(thread, undefined, known.head);
+  const tip = await readThreadCommit(imagined, head);
+  const name = tip.kind === 'end' ? historyRef(thread, tip.node.completedAtMs) : activeRef(thread);
+  await publish(repository, batch, [{ name, expected: null, value: head }]);
+  return { thread, head, isNew: true };
+}
+
+/** A store as it will be once a batch is written. */
+function withBatch(objects: ObjectStore, batch: ObjectBatch): ObjectStore {
+  return {
+    async read(id, options) {
+      const object = batch.find(id);
+      if (object === undefined) return objects.read(id, options);
+      const { byteLength } = object.data;
+      if (byteLength > (options?.maxBytes ?? Infinity))
+        throw new ObjectTooLarge(id, byteLength, options?.maxBytes ?? 0);
+      return object;
+    },
+    async has(id) {
+      return batch.find(id) !== undefined || objects.has(id);
+    },
+    write: () => Promise.reject(new Error('a thread that is being looked at is not written to')),
+    close: () => objects.close(),
+  };
+}

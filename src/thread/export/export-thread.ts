@@ -1,0 +1,82 @@
+import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { Signature } from '../../git/commit.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import { readCommit, readTree } from '../../git/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { JsonValue } from '../../json.ts';
+import type { ThreadId } from '../thread-id.ts';
+import { threadRows } from './rows.ts';
+
+/** A line that carries a node. */
+export type NodeLine = { node: NodeHash; type: NodeHash; payload: JsonValue };
+
+/** A line that carries a commit: which node lies where in its tree, and all else that it is made of. */
+export type CommitLine = {
+  commit: ObjectId;
+  parents: ObjectId[];
+  author: Signature;
+  committer: Signature;
+  message: string;
+  files: Record<string, NodeHash>;
+  /** The work tree that a step recorded, whose files are not exported; absent where there is none. */
+  workspace?: ObjectId;
+};
+
+/**
+ * Writes a thread as JSON lines, without their line ends: its rows, and with `withNodes` all that it takes to store it
+ * elsewhere: its nodes and commits, those of threads that it called, stands on or links to included, each once, and what is
+ * referred to before what refers to it. The last line is the thread's head.
+ *
+ * The same thread gives the same lines. Commits and files of somebody's code are named and not written.
+ * @throws {CorruptThread} if the thread cannot be read
+ */
+export async function* exportThread(
+  repository: Repository,
+  { id, head }: { id: ThreadId; head: ObjectId },
+  options: { withNodes?: boolean } = {},
+): AsyncGenerator<string, void, void> {
+  for await (const row of threadRows(repository, id, head)) yield JSON.stringify(row);
+  if (options.withNodes !== true) return;
+  const written = new Set<NodeHash>();
+  for await (const commit of commitsBehind(repository, head)) {
+    const { entries = [] } = await readCommitNodes(repository, commit);
+    for (const entry of entries) {
+      if (written.has(entry.hash)) continue;
+      written.add(entry.hash);
+      const { type, payload } = await readNodeAt(repository, entry);
+      const line: NodeLine = { node: entry.hash, type, payload };
+      yield JSON.stringify(line);
+    }
+    yield JSON.stringify(await commitLine(repository, commit, entries));
+  }
+}
+
+async function commitLine(
+  repository: Repository,
+  id: ObjectId,
+  entries: readonly { path: string; hash: NodeHash }[],
+): Promise<CommitLine> {
+  const { tree, parents, author, committer, message } = await readCommit(repository.objects, id);
+  const workspace = (await readTree(repository.objects, tree)).find(({ name }) => name === 'workspace')?.id;
+  const files = Object.fromEntries(entries.map(({ path, hash }) => [path, hash]));
+  return { commit: id, parents, author, committer, message, files, ...(workspace !== undefined && { workspace }) };
+}
+
+/** The commits of threads that a head reaches, each once, parents before children, the head last. */
+async function* commitsBehind(repository: Repository, head: ObjectId): AsyncGenerator<ObjectId, void, void> {
+  const done = new Set<ObjectId>();
+  const pending = [head];
+  for (let id = pending.at(-1); id !== undefined; id = pending.at(-1)) {
+    const { parents, entries } = done.has(id) ? { parents: [], entries: [] } : await readCommitNodes(repository, id);
+    const open = entries === undefined ? [] : parents.filter((parent) => !done.has(parent));
+    if (open.length > 0) {
+      pending.push(...open.toReversed());
+      continue;
+    }
+    pending.pop();
+    if (done.has(id)) continue;
+    done.add(id);
+    if (entries !== undefined) yield id;
+  }
+}

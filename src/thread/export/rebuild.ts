@@ -1,0 +1,119 @@
+import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { encodeNode, type EncodedNode } from '../../cas/node.ts';
+import { writeNodeTree, type NodeFile, type Subtree } from '../../cas/node-tree.ts';
+import { UwfError } from '../../errors.ts';
+import type { Signature } from '../../git/commit.ts';
+import { ObjectBatch } from '../../git/object-batch.ts';
+import { isObjectId, type ObjectId } from '../../git/object-id.ts';
+import type { ObjectStore } from '../../git/object-store.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isThreadId, type ThreadId } from '../thread-id.ts';
+import { indexedFolder } from '../verify/read-files.ts';
+import { RefusedImport } from './refused-import.ts';
+
+/**
+ * Makes the objects of an exported thread again, line by line, in memory.
+ *
+ * Nothing in the file is believed: a node has to have the hash that its line says, a commit the id. What a name or a
+ * parent may be is for git's rules and for the verification to say, which sees what would be stored.
+ */
+export class Rebuild {
+  readonly batch: ObjectBatch = new ObjectBatch();
+  thread: ThreadId | undefined;
+  /** The last commit so far. */
+  head: ObjectId | undefined;
+  readonly #objects: ObjectStore;
+  readonly #nodes = new Map<NodeHash, EncodedNode>();
+  #line = 0;
+
+  constructor(objects: ObjectStore) {
+    this.#objects = objects;
+  }
+
+  /** @throws {RefusedImport} if the line is none that an export has at this place */
+  async add(text: string): Promise<void> {
+    this.#line += 1;
+    try {
+      const line: unknown = JSON.parse(text);
+      if (!isJsonObject(line)) throw this.#refuse('it is no JSON object');
+      if ('commit' in line) await this.#addCommit(line);
+      else if ('node' in line) this.#addNode(line);
+      else if ('role' in line) this.#addRow(line);
+      else throw this.#refuse('it is neither a row nor a node nor a commit');
+    } catch (error) {
+      if (error instanceof RefusedImport) throw error;
+      const isExpected = error instanceof SyntaxError || (error instanceof UwfError && error.kind !== 'environment');
+      if (isExpected) throw new RefusedImport(this.#line, error.message, error);
+      throw error;
+    }
+  }
+
+  /** Rows say nothing that nodes do not say; they are compared in the end, all but the thread's id, which is taken. */
+  #addRow({ role, meta }: JsonObject): void {
+    if (this.head !== undefined || this.#nodes.size > 0) throw this.#refuse('a row has to come before the nodes');
+    if (role !== '__start__') return;
+    const id = isJsonObject(meta) ? meta['thread'] : undefined;
+    if (typeof id !== 'string' || !isThreadId(id)) throw this.#refuse('it does not say which thread it is');
+    this.thread = id;
+  }
+
+  #addNode({ node, type, payload }: JsonObject): void {
+    if (!isNodeHash(type) || payload === undefined) throw this.#refuse('a node needs a type and a payload');
+    const encoded = encodeNode(type, payload);
+    if (encoded.hash !== node) throw this.#refuse(`it says it is node ${String(node)}, and is ${encoded.hash}`);
+    this.#nodes.set(encoded.hash, encoded);
+  }
+
+  async #addCommit({ commit, parents, author, committer, message, files, workspace }: JsonObject): Promise<void> {
+    if (typeof message !== 'string' || !isJsonObject(files) || !Array.isArray(parents)) {
+      throw this.#refuse('a commit needs parents, author, committer, message and files');
+    }
+    const tree = this.#addTree(files, workspace === undefined ? undefined : await this.#present(workspace));
+    const id = this.batch.addCommit({
+      tree,
+      parents: await Promise.all(parents.map((parent) => this.#present(parent))),
+      author: this.#signature(author),
+      committer: this.#signature(committer),
+      message,
+    });
+    if (id !== commit) throw this.#refuse(`it says it is commit ${String(commit)}, and is ${id}`);
+    this.head = id;
+  }
+
+  #addTree(files: JsonObject, workspace: ObjectId | undefined): ObjectId {
+    const parts = new Map<string, NodeFile[]>();
+    for (const [path, hash] of Object.entries(files)) {
+      const node = isNodeHash(hash) ? this.#nodes.get(hash) : undefined;
+      if (node === undefined) throw this.#refuse(`'${path}' is node ${String(hash)}, which does not come before it`);
+      const folder = indexedFolder(path);
+      parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
+    }
+    const subtrees: Subtree[] = workspace === undefined ? [] : [{ path: 'workspace', mode: '040000', id: workspace }];
+    for (const [folder, part] of parts) {
+      if (folder === '') continue;
+      subtrees.push({ path: folder.slice(0, -1), mode: '040000', id: writeNodeTree(this.batch, part) });
+    }
+    return writeNodeTree(this.batch, parts.get('') ?? [], subtrees);
+  }
+
+  /** An object that came before, or that the repository has. */
+  async #present(id: JsonValue): Promise<ObjectId> {
+    if (typeof id !== 'string' || !isObjectId(id)) throw this.#refuse(`'${String(id)}' is no object id`);
+    if (this.batch.find(id) === undefined && !(await this.#objects.has(id))) {
+      throw this.#refuse(`it stands on ${id}, which neither comes before it nor is in this repository`);
+    }
+    return id;
+  }
+
+  #signature(value: JsonValue | undefined): Signature {
+    const { name, email, atMs } = isJsonObject(value) ? value : {};
+    if (typeof name !== 'string' || typeof email !== 'string' || typeof atMs !== 'number') {
+      throw this.#refuse('author and committer need a name, an email and a time');
+    }
+    return { name, email, atMs };
+  }
+
+  #refuse(reason: string): RefusedImport {
+    return new RefusedImport(this.#line, reason);
+  }
+}

@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest';
+import { verifyThreads } from '../../../src/engine/verify-threads.ts';
+import { createMapRepository } from '../../helpers/map-repository.ts';
+import { createDice, growThread } from './grow-thread.ts';
+
+describe('verifying threads', () => {
+  test('finds nothing wrong with a thousand threads', async () => {
+    const repository = createMapRepository();
+    const dice = createDice(1);
+    for (let count = 0; count < 1000; count++) await growThread(repository, dice);
+    let verified = 0;
+    for await (const verdict of verifyThreads(repository)) {
+      expect(verdict).toMatchObject({ findings: [] });
+      verified += 1;
+    }
+    expect(verified).toBeGreaterThanOrEqual(1000);
+  });
+});
