@@ -11,8 +11,8 @@ export type LeaseRecord = {
   sinceMs: number;
   /** Until when a holder on another host counts as alive; renewed while the work goes on. */
   deadlineMs: number;
-  /** The process group of the agent at work; null when none runs. */
-  processGroup: ProcessIdentity | null;
+  /** The process groups of the agent at work: its own, and those of programs that it has uwf run. */
+  processGroups: readonly ProcessIdentity[];
   /** Of a slot: the thread that works in it. */
   thread?: string;
 };
@@ -44,7 +44,8 @@ function isLeaseRecord(value: unknown): value is LeaseRecord {
     typeof value['sinceMs'] === 'number' &&
     typeof value['deadlineMs'] === 'number' &&
     isIdentity(value['holder']) &&
-    (value['processGroup'] === null || isIdentity(value['processGroup']))
+    Array.isArray(value['processGroups']) &&
+    value['processGroups'].every(isIdentity)
   );
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isGroupAlive } from '../agent/process-group.ts';
 import { UwfError } from '../errors.ts';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
@@ -41,7 +42,7 @@ const HAND_OVER_POLL_MS = 20;
 export interface Lease {
   readonly token: string;
   /**
-   * Writes down which process group works, so that whoever comes after a crash can end it.
+   * Writes down a process group that works, beside those that do already, so that whoever comes after a crash can end it.
    * @throws {StorageFull} / {StorageReadOnly} if it cannot: the group must not go on then. That none works any more
    *   (null) is written as far as possible
    */
@@ -106,7 +107,7 @@ async function adoptLease(repository: Repository, thread: ThreadId, path: string
 
 function newRecord(nowMs: number): LeaseRecord {
   const deadlineMs = nowMs + LEASE_MS;
-  return { token: randomUUID(), holder: ownIdentity(), sinceMs: nowMs, deadlineMs, processGroup: null };
+  return { token: randomUUID(), holder: ownIdentity(), sinceMs: nowMs, deadlineMs, processGroups: [] };
 }
 
 class FileLease implements Lease {
@@ -128,8 +129,9 @@ class FileLease implements Lease {
   }
 
   setProcessGroup(pgid: number | null): void {
-    if (pgid === null) this.#tryToWrite({ processGroup: null });
-    else this.#write({ processGroup: identityOf(pgid) });
+    if (pgid === null) return this.#tryToWrite({ processGroups: [] });
+    const others = this.#record.processGroups.filter((group) => group.pid !== pgid && isGroupAlive(group.pid));
+    this.#write({ processGroups: [...others, identityOf(pgid)] });
   }
 
   handOver(pid: number): void {

@@ -58,8 +58,8 @@ async function kill(repository: Repository, thread: ThreadId, holder: ProcessIde
   signal(thread, holder, 'SIGKILL');
   while (isAlive(holder) === true) await sleep(POLL_MS);
   // The agent may work for a child thread, whose lease names its group. Dead, the holder starts no other.
-  for (const { processGroup } of findLeasesOf(repository, holder)) {
-    if (processGroup) await endGroupLedBy(processGroup, 0);
+  for (const { processGroups } of findLeasesOf(repository, holder)) {
+    for (const group of processGroups) await endGroupLedBy(group, 0);
   }
 }
 
@@ -67,7 +67,7 @@ async function kill(repository: Repository, thread: ThreadId, holder: ProcessIde
 async function endOrphans(repository: Repository, thread: ThreadId): Promise<StopOutcome> {
   const left = findLeaseRecord(repository, thread);
   if (!left || isAlive(left.holder) !== false) return { wasRunning: false, isKilled: false };
-  const groups = findLeasesOf(repository, left.holder).flatMap(({ processGroup }) => processGroup ?? []);
+  const groups = findLeasesOf(repository, left.holder).flatMap(({ processGroups }) => processGroups);
   const wasRunning = groups.some((group) => isGroupAlive(group.pid));
   for (const group of groups) await endGroupLedBy(group, 0);
   // To take a dead lease over is to clean up after it.

@@ -50,10 +50,12 @@ export async function takeOverLease(
     // A claimant that died may have finished the exchange before it did.
     if (current === undefined || tokenOf(current) !== tokenOf(dead)) return { kind: 'changed' };
     if (current !== 'unreadable') {
-      // What was found may be older than the last thing that the holder wrote before it died: the group.
-      const group = current.processGroup;
-      const isGone = group === null || (await endGroupLedBy(group, GRACE_MS)) || isAlive(group) === 'other-host';
-      if (!isGone) return { kind: 'held', by: current };
+      // What was found may be older than the last thing that the holder wrote before it died: a group.
+      const { processGroups } = current;
+      const ends = processGroups.map(
+        async (group) => (await endGroupLedBy(group, GRACE_MS)) || isAlive(group) === 'other-host',
+      );
+      if ((await Promise.all(ends)).includes(false)) return { kind: 'held', by: current };
     }
     replaceRecordFile(path, record);
     removeVoidClaims(path, claims);
