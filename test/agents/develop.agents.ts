@@ -28,6 +28,9 @@ const story = [
   'committer committed',
 ];
 
+/** What `uwf step list --json` says of a step. */
+type ListedStep = { step: string; role: string; status: string };
+
 describe.each(agentNames)('%s', (name) => {
   test('runs all of develop over ACP, against a server of models on the loopback address', async () => {
     const repository = createTemporaryRepository();
@@ -41,13 +44,13 @@ describe.each(agentNames)('%s', (name) => {
     const said = JSON.stringify([run.lines.slice(-2), run.stderr, server.conversations.at(-1)?.results], undefined, 1);
     expect(run.lines.at(-1), said).toMatchObject({ event: 'thread.ended', returnCode: 0 });
     expect(run.code).toBe(0);
-    const thread = String(run.lines.at(-1)?.['thread']);
+    const thread = run.lines.at(-1)?.['thread'] as string; // as every event names it
 
-    const [steps] = (await runUwf(repository.dir, home, ['step', 'list', thread, '--json']))
-      .lines as unknown as JsonObject[][];
-    expect(steps?.map(({ role, status }) => `${String(role)} ${String(status)}`)).toEqual(story);
-    for (const { step } of steps ?? []) {
-      const [trace] = (await runUwf(repository.dir, home, ['step', 'turns', String(step), '--json'])).lines;
+    const listed = await runUwf(repository.dir, home, ['step', 'list', thread, '--json']);
+    const [steps = []] = listed.lines as unknown as ListedStep[][]; // one line, a list
+    expect(steps.map(({ role, status }) => `${role} ${status}`)).toEqual(story);
+    for (const { step } of steps) {
+      const [trace] = (await runUwf(repository.dir, home, ['step', 'turns', step, '--json'])).lines;
       expect(trace).toMatchObject({ agentVersion: version, stopReason: 'end_turn' });
       expect(toolCallsOf(trace), `tool calls of ${JSON.stringify(trace)}`).not.toEqual([]);
     }

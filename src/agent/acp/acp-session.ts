@@ -62,7 +62,7 @@ export class AcpSession {
     const folder = await WorkingFolder.at(request.cwd).catch((cause: unknown) => {
       throw new WorkingFolderMissing(request.cwd, cause);
     });
-    let onUpdate = (_: JsonObject): void => {};
+    const listener: { read?: (params: JsonObject) => void } = {};
     const process = await AgentProcess.start({
       argv: config.command,
       argvKey: 'command',
@@ -71,10 +71,10 @@ export class AcpSession {
       graceMs: config.graceMs ?? DEFAULT_GRACE_MS,
       stepDir: request.stepDir,
       maxOutputBytes: config.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
-      onUpdate: (params) => onUpdate(params),
+      onUpdate: (params) => listener.read?.(params),
     });
     const session = new AcpSession(config, process, folder);
-    onUpdate = (params) => session.#read(params);
+    listener.read = (params) => session.#read(params);
     try {
       request.emit({ kind: 'process-group', pgid: process.pgid });
       const opening = session.#open(request);

@@ -81,12 +81,13 @@ function parseLine(line: Buffer): JsonObject | undefined {
   }
 }
 
-async function* readLines({ stdout, maxMessageBytes, onBytes }: MessageSource): AsyncGenerator<Buffer, void> {
+async function* readLines(source: MessageSource): AsyncGenerator<Buffer, void> {
+  const { stdout, maxMessageBytes } = source;
   let parts: Buffer[] = [];
   let size = 0;
   // A readable stream without an encoding gives buffers.
   for await (const chunk of stdout as AsyncIterable<Buffer>) {
-    onBytes(chunk.length);
+    source.onBytes(chunk.length);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       yield Buffer.concat([...parts, chunk.subarray(start, end)]);

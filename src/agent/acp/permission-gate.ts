@@ -22,7 +22,8 @@ export class Refused extends Error {
 }
 
 /** What a gate needs of the turn that it stands in. */
-export type GateTurn = Pick<AgentRequest, 'askPerson' | 'emit' | 'role' | 'threadId'> & {
+export type GateTurn = {
+  request: AgentRequest;
   permissions: Permissions | undefined;
   folder: WorkingFolder;
   /** Told when somebody has to answer and nobody is there; `reason` says what would let the turn go on. */
@@ -70,7 +71,7 @@ export class PermissionGate {
 
   /** Tells that the agent was kept from something. */
   refuse(what: string): void {
-    this.#turn.emit({ kind: 'refusal', text: what });
+    this.#turn.request.emit({ kind: 'refusal', text: what });
   }
 
   async #isAllowed(action: WantedAction): Promise<boolean> {
@@ -107,7 +108,8 @@ export class PermissionGate {
   }
 
   async #ask(about: string): Promise<Verdict> {
-    const { askPerson, role } = this.#turn;
+    const { request } = this.#turn;
+    const { askPerson, role } = request;
     if (askPerson === undefined) return 'unanswered';
     const question = `${role} wants to: ${about}\nallow it? [y]es, [a]lways, [N]o `;
     const answer = this.#lastQuestion.then(() => askPerson(question));
@@ -118,7 +120,8 @@ export class PermissionGate {
   }
 
   #reason(action: WantedAction, about: string, paths: readonly string[]): string {
-    const { role, threadId, folder } = this.#turn;
+    const { request, folder } = this.#turn;
+    const { role, threadId } = request;
     const outside = paths.filter((path) => !isWithin(path, folder.path));
     const rule = `{ kinds: [${action.kind}]${outside.length > 0 ? `, paths: [${outside.join(', ')}]` : ''}, answer: allow }`;
     return (

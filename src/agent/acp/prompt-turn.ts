@@ -32,9 +32,10 @@ export class PromptTurn {
       nowMs: () => performance.now(),
       terminalOutput: (id) => this.terminals.textOf(id),
     });
-    const { role, threadId, emit, askPerson } = request;
     this.gate = new PermissionGate({
-      ...{ role, threadId, emit, askPerson, folder, permissions: config.permissions },
+      request,
+      folder,
+      permissions: config.permissions,
       onUnanswered: (reason) => {
         this.unanswered ??= reason;
         onUnanswered();

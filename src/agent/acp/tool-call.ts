@@ -113,7 +113,7 @@ function textOfContent(item: JsonObject, terminalOutput: (id: string) => string)
   const { path, oldText, newText } = item;
   const sides = [['---', oldText] as const, ['+++', newText] as const];
   return sides
-    .flatMap(([mark, text]) => (typeof text === 'string' ? [`${mark} ${String(path)}\n${text}`] : []))
+    .flatMap(([mark, text]) => (typeof text === 'string' ? [`${mark} ${word(path)}\n${text}`] : []))
     .join('\n');
 }
 
@@ -122,8 +122,12 @@ export function textOfBlock(block: JsonObject): string {
   const { type, text, resource, uri } = block;
   if (type === 'text' && typeof text === 'string') return text;
   if (isJsonObject(resource))
-    return typeof resource['text'] === 'string' ? resource['text'] : `[${String(resource['uri'])}]`;
-  return type === 'resource_link' ? String(uri) : `[${String(type)}]`;
+    return typeof resource['text'] === 'string' ? resource['text'] : `[${word(resource['uri'])}]`;
+  return type === 'resource_link' ? word(uri) : `[${word(type)}]`;
+}
+
+function word(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '?';
 }
 
 function outputOf(rawOutput: JsonValue | undefined): string {

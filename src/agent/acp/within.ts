@@ -5,14 +5,15 @@
  */
 export async function within<Value>(
   promise: Promise<Value>,
-  { limitMs, signal, onLate }: { limitMs: number; signal: AbortSignal; onLate: () => unknown },
+  { limitMs, signal, onLate }: { limitMs: number; signal: AbortSignal; onLate: () => Error },
 ): Promise<Value> {
   // Whoever does not wait any more need not hear that it failed.
   promise.catch(() => {});
   let abort = (): void => {};
   let timer: NodeJS.Timeout | undefined;
   const end = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
+    // An abort's reason is whatever the one who aborts gives.
+    abort = () => reject(signal.reason as Error);
     timer = setTimeout(() => reject(onLate()), limitMs);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();

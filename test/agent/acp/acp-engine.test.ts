@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+
+import { isGroupAlive } from '../../../src/agent/process-group.ts';
+import { descendantsOf } from '../../../src/agent/process-table.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
+import { fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+
+const loop = workflow('loop', { worker: statuses('done'), other: statuses('done') }, [
+  { from: '__start__', to: 'worker', when: null },
+  { from: 'worker', to: 'other', when: null },
+  { from: 'other', to: 'worker', when: "$visits('worker') < 3" },
+  { from: 'other', to: '__end__', when: null },
+]);
+const once = workflow('once', { worker: statuses('done') }, [
+  { from: '__start__', to: 'worker', when: null },
+  { from: 'worker', to: '__end__', when: null },
+]);
+
+function acp(words: readonly string[], config: JsonObject = {}): { package: string; config: JsonObject } {
+  const command = [process.execPath, fixtureAgent('acp-agent.mjs'), ...words];
+  return { package: 'builtin:acp', config: { command, mcp: false, graceMs: 300, ...config } };
+}
+
+test('a role that is visited three times goes on in one session, and each process ends with its turn', async () => {
+  const store = temporaryFolder();
+  const before = descendantsOf(process.pid);
+  const agent = acp([`--store=${store}`, '--load', 'reply']);
+  const fixture = await createFixture(configOf({ worker: agent, other: acp(['reply']) }));
+  const { thread } = await fixture.engine.start({ definition: loop, prompt: 'Work.' });
+  await expect(fixture.engine.run(thread)).resolves.toMatchObject({ event: 'thread.ended' });
+  const [session] = readdirSync(store);
+  expect(readdirSync(store)).toHaveLength(1);
+  const kept = JSON.parse(readFileSync(join(store, session ?? ''), 'utf8')) as { turns: { prompt: string }[] };
+  expect(kept.turns).toHaveLength(3);
+  expect(kept.turns.every(({ prompt }) => prompt.includes('You are worker'))).toBe(true);
+  expect(descendantsOf(process.pid).filter((pid) => !before.includes(pid))).toEqual([]);
+});
+
+test('a reply that is not accepted is corrected in the session that it came from', async () => {
+  // It gives a good reply only to the second prompt of a session.
+  const fixture = await createFixture(configOf({ worker: acp(['wrongThenRight']) }));
+  const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
+  await expect(fixture.engine.run(thread)).resolves.toMatchObject({ event: 'thread.ended' });
+  expect(fixture.events.filter(({ event }) => event === 'reply.refused')).toHaveLength(1);
+});
+
+test('a role whose session is lost is told the whole story', async () => {
+  const store = temporaryFolder();
+  const worker = acp([`--store=${store}`, '--load', 'reply']);
+  const fixture = await createFixture(configOf({ worker, other: acp(['reply']) }));
+  const { thread } = await fixture.engine.start({ definition: loop, prompt: 'Work.' });
+  await fixture.engine.step(thread);
+  await fixture.engine.step(thread);
+  for (const file of readdirSync(store)) rmSync(join(store, file));
+  await fixture.engine.step(thread);
+  const said = fixture.events.flatMap((event) => (event.event === 'agent.text' ? [event.text] : [])).join('');
+  expect(said.match(/Be the worker\./gu)?.length).toBeGreaterThanOrEqual(2);
+  await expect(fixture.engine.run(thread)).resolves.toMatchObject({ event: 'thread.ended' });
+});
+
+test('a permission that nobody can give suspends the thread, which goes on once it is configured', async () => {
+  const allowed = { permissions: { rules: [{ kinds: ['execute'], answer: 'allow' }] } };
+  const asking = acp(['permission', 'reply']);
+  const fixture = await createFixture(configOf({ worker: asking }));
+  const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
+  const over = await fixture.engine.run(thread);
+  expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('npm publish (execute)') });
+  expect(fixture.git('show', `refs/threads/${thread}:suspend.json`)).toContain('"cause": "human"');
+  expect(fixture.events).toContainEqual(expect.objectContaining({ event: 'agent.refusal' }));
+
+  const { createEngine } = await import('../../../src/engine/engine.ts');
+  const config = configOf({ worker: acp(['permission', 'reply'], allowed) });
+  const { repository } = fixture;
+  const engine = createEngine({ repository, config, env: { PATH: process.env['PATH'] } });
+  await expect(engine.resume(thread)).resolves.toMatchObject({ event: 'thread.ended' });
+});
+
+test('of a uwf that was killed, the agent and what it had run in terminals are ended by the next command', async () => {
+  const { dir, git } = createTemporaryRepository();
+  git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
+  mkdirSync(join(dir, '.uwf'));
+  const allowed = { permissions: 'allow' };
+  const config = configOf({ worker: acp(['openTerminal', 'reply', 'hang'], allowed) });
+  writeFileSync(join(dir, '.uwf', 'config.yaml'), JSON.stringify(configFile(config.agents)));
+  writeFileSync(join(dir, 'once.yaml'), JSON.stringify({ ...once, name: 'once' }));
+  const program = resolve(import.meta.dirname, '../../../bin/uwf.js');
+  const env = { PATH: process.env['PATH'] ?? '', HOME: dir };
+  const uwf = spawn(process.execPath, [program, 'run', 'once.yaml', '-p', 'Work.'], { cwd: dir, env, stdio: 'ignore' });
+  const leases = join(dir, '.git', 'uwf', 'leases');
+  const groups = await waitFor(() => groupsIn(leases).length === 2 && groupsIn(leases));
+  uwf.kill('SIGKILL');
+  const [file = ''] = readdirSync(leases).filter((name) => name.startsWith('01'));
+  expect(groups.map((pgid) => isGroupAlive(pgid))).toContain(true);
+  const stop = spawn(process.execPath, [program, 'thread', 'stop', file.slice(0, 26)], {
+    cwd: dir,
+    env,
+    stdio: 'ignore',
+  });
+  await new Promise((done) => stop.once('exit', done));
+  expect(groups.map((pgid) => isGroupAlive(pgid))).toEqual([false, false]);
+});
+
+function configFile(agents: ReturnType<typeof configOf>['agents']): JsonObject {
+  const declared = Object.values(agents).map(
+    ({ name, package: reference, config }) => [name, { package: reference, config }] as const,
+  );
+  return { agents: Object.fromEntries(declared), defaultAgent: 'worker-agent' };
+}
+
+/** The process groups that the leases in a folder name. */
+function groupsIn(folder: string): number[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      const record = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { processGroups: { pid: number }[] };
+      return record.processGroups.map(({ pid }) => pid);
+    } catch {
+      return []; // being replaced, or no lease
+    }
+  });
+}
+
+async function waitFor<Value>(find: () => Value | false): Promise<Value> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const found = find();
+    if (found !== false) return found;
+    await sleep(20);
+  }
+  throw new Error('it did not come about');
+}
