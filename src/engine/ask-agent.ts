@@ -1,12 +1,12 @@
 import { splitFrontMatter } from '../agent/extract/front-matter.ts';
-import type { Agent, AgentRequest } from '../agent/contract.ts';
+import type { Agent, AgentRequest, Usage } from '../agent/contract.ts';
 import { AgentBroken } from '../agent/agent-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readSaid } from '../thread/read-said.ts';
 import { agentCas } from './agent-cas.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import type { EngineContext } from './context.ts';
-import { combineLimits } from './limits.ts';
+import { combineLimits, findBudgetExceeded } from './limits.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { Interrupted, TurnClock } from './turn-clock.ts';
 import { TurnListener } from './turn-listener.ts';
@@ -44,8 +44,10 @@ export async function askAgent(
   onProcessGroup: (pgid: number) => void = () => {},
 ): Promise<string> {
   const { thread, role } = question;
-  const clock = new TurnClock(role, combineLimits(context.config.limits), context.signal);
-  const listener = new TurnListener(context, { thread, role, clock, onProcessGroup });
+  const limits = combineLimits(context.config.limits);
+  const clock = new TurnClock(role, limits, context.signal);
+  const findExceeded = (usage: Usage): string | undefined => findBudgetExceeded(limits, {}, role, [], usage);
+  const listener = new TurnListener(context, { thread, role, clock, findExceeded, onProcessGroup });
   // Under a name of its own: the folder of a step that goes on meanwhile is left alone.
   const stepDir = makeStepFolder(context.repository, `ask-${process.pid}-${thread}`, ANY_META);
   context.debug(thread, 'question', {
@@ -59,7 +61,7 @@ export async function askAgent(
     const reply = await agent
       .run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) })
       .catch((error: unknown) => {
-        throw clock.signal.aborted ? (clock.failure ?? clock.timeout ?? new Interrupted(context.signal.reason)) : error;
+        throw clock.signal.aborted ? (clock.failure ?? clock.ranOut ?? new Interrupted(context.signal.reason)) : error;
       });
     if (reply.kind === 'failed-attempt') throw noAnswer(role, reply.reason);
     const text = reply.kind === 'suspend' ? (reply.text ?? reply.reason) : reply.text;

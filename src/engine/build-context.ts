@@ -1,9 +1,5 @@
 import { formatInstruction } from '../agent/extract/format-instruction.ts';
-import {
-  assembleContext,
-  DEFAULT_MAX_CHARACTERS,
-  type ContextParent,
-} from '../thread/agent-context.ts';
+import { assembleContext, DEFAULT_MAX_CHARACTERS, type ContextParent } from '../thread/agent-context.ts';
 import { toContextStep, type ContextHistory } from '../thread/context-history.ts';
 import { readStart } from '../thread/find-children.ts';
 import { readTextAt } from '../thread/thread-commit.ts';

@@ -44,17 +44,48 @@ export function findLimitReached(
   );
 }
 
+/**
+ * Says which budget a turn has gone beyond while it still runs, in words; `undefined` if none.
+ * @param usage what the turn has used so far
+ */
+export function findBudgetExceeded(
+  ofThread: Limits,
+  ofRole: Limits,
+  role: string,
+  stepsSinceResume: readonly CountedStep[],
+  usage: Usage,
+): string | undefined {
+  const isBeyond = (limits: Limits, whose: string, steps: readonly CountedStep[]): string | undefined =>
+    describeFirst(sumsOf(limits, [...steps, { role, usage }]), whose, (used, limit) => used > limit, 'exceeded');
+  const own = stepsSinceResume.filter((step) => step.role === role);
+  return isBeyond(ofThread, '', stepsSinceResume) ?? isBeyond(ofRole, ` of ${role}`, own);
+}
+
 function findSumReached(limits: Limits, whose: string, steps: readonly CountedStep[]): string | undefined {
+  const sums: Sum[] = [[limits.maxSteps, steps.length, 'steps'], ...sumsOf(limits, steps)];
+  return describeFirst(sums, whose, (used, limit) => used >= limit, 'reached');
+}
+
+type Sum = [limit: number | undefined, used: number, unit: string];
+
+function sumsOf(limits: Limits, steps: readonly CountedStep[]): Sum[] {
   const sum = (count: (usage: Usage) => number): number =>
     steps.reduce((total, { usage }) => total + (usage ? count(usage) : 0), 0);
-  const sums: [limit: number | undefined, used: number, unit: string][] = [
-    [limits.maxSteps, steps.length, 'steps'],
+  return [
     [limits.maxTurns, sum((usage) => usage.turns), 'turns'],
     [limits.maxTokens, sum((usage) => usage.inputTokens + usage.outputTokens), 'tokens'],
     [limits.maxCostUsd, sum((usage) => usage.costUsd ?? 0), 'US dollars'],
   ];
+}
+
+function describeFirst(
+  sums: readonly Sum[],
+  whose: string,
+  isOver: (used: number, limit: number) => boolean,
+  verb: string,
+): string | undefined {
   for (const [limit, used, unit] of sums) {
-    if (limit !== undefined && used >= limit) return `the limit of ${limit} ${unit}${whose} is reached`;
+    if (limit !== undefined && isOver(used, limit)) return `the limit of ${limit} ${unit}${whose} is ${verb}`;
   }
   return undefined;
 }

@@ -19,7 +19,7 @@ import { compactIfLarge } from './compact.ts';
 import type { EngineContext } from './context.ts';
 import { UnknownRole } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
-import { combineLimits, findLimitReached } from './limits.ts';
+import { combineLimits, findBudgetExceeded, findLimitReached } from './limits.ts';
 import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
 import { TurnClock } from './turn-clock.ts';
@@ -69,10 +69,12 @@ export async function prepareTurn(
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
   const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
   const steps = state.steps.map((step) => step.commit.node);
+  const sinceResume = steps.slice(state.stepsAtLastResume);
   const turn: TurnRequest = {
     agent,
     clock,
     retries: roleDefinition.retries ?? DEFAULT_RETRIES,
+    findExceeded: (usage) => findBudgetExceeded(limits, ofRole, role, sinceResume, usage),
     onProcessGroup: (pgid) => lease.setProcessGroup(pgid),
     findFaults: (meta) => findFaults(roleDefinition, decisions, meta, resolve),
     request: {
@@ -95,9 +97,7 @@ export async function prepareTurn(
     },
   };
   // Who has a step done again has been asked already whether the role may go.
-  const limitReached = choice.again
-    ? undefined
-    : findLimitReached(limits, ofRole, role, steps.slice(state.stepsAtLastResume));
+  const limitReached = choice.again ? undefined : findLimitReached(limits, ofRole, role, sinceResume);
   if (limitReached !== undefined) clock.stop();
   return { prompt, record, limitReached, turn, resolve };
 }

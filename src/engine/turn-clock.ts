@@ -17,6 +17,17 @@ export class TurnTimeout extends UwfError {
   }
 }
 
+/** What a turn has used so far is more than it may. */
+export class BudgetExceeded extends UwfError {
+  constructor(reason: string) {
+    super(reason, {
+      code: 'budget-exceeded',
+      kind: 'timeout',
+      hint: 'raise the limit, or resume the thread, which buys as much again',
+    });
+  }
+}
+
 /** A person, or a signal, said stop. */
 export class Interrupted extends UwfError {
   constructor(cause?: unknown) {
@@ -68,16 +79,16 @@ export class TurnClock {
     clearTimeout(this.#idle);
   }
 
-  /** What ended the turn, if a clock did. */
-  get timeout(): TurnTimeout | undefined {
+  /** What ended the turn, if a clock or a budget did. */
+  get ranOut(): TurnTimeout | BudgetExceeded | undefined {
     const reason: unknown = this.#controller.signal.reason;
-    return reason instanceof TurnTimeout ? reason : undefined;
+    return reason instanceof TurnTimeout || reason instanceof BudgetExceeded ? reason : undefined;
   }
 
   /** What ended the turn, if {@link fail} did. */
   get failure(): Error | undefined {
     const reason: unknown = this.#controller.signal.reason;
-    return reason instanceof Error && !(reason instanceof TurnTimeout) ? reason : undefined;
+    return reason instanceof Error && this.ranOut === undefined ? reason : undefined;
   }
 
   #start(isIdle: boolean, ms: number): NodeJS.Timeout {

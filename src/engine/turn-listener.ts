@@ -1,16 +1,18 @@
-import type { AgentEvent } from '../agent/contract.ts';
+import type { AgentEvent, Usage } from '../agent/contract.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import type { AgentTold } from './events.ts';
 import { KeptText } from './kept-text.ts';
 import { TraceRecorder } from './trace-recorder.ts';
-import type { TurnClock } from './turn-clock.ts';
+import { BudgetExceeded, type TurnClock } from './turn-clock.ts';
 
 /** Whose turn is listened to. */
 export type ListenedTurn = {
   thread: ThreadId;
   role: string;
   clock: TurnClock;
+  /** Says which budget the turn has gone beyond, by what it has used so far. */
+  findExceeded: (usage: Usage) => string | undefined;
   onProcessGroup: (pgid: number) => void;
 };
 
@@ -45,6 +47,7 @@ export class TurnListener {
     clock.touch();
     if (event.kind === 'text') this.#said.add(event.text);
     this.trace.record(event);
+    if (event.kind === 'usage' || event.kind === 'turn-end') this.#checkBudget();
     if (event.kind !== 'process-group') {
       this.#context.tell({ thread, role, ...asTold(event) });
       return;
@@ -55,6 +58,12 @@ export class TurnListener {
       // Nobody would find these processes after a crash, so they are ended while somebody knows them.
       clock.fail(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  #checkBudget(): void {
+    const { usage } = this.trace;
+    const exceeded = usage && this.#turn.findExceeded(usage);
+    if (exceeded !== undefined) this.#turn.clock.fail(new BudgetExceeded(exceeded));
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, AgentReply, AgentRequest, Usage } from '../agent/contract.ts';
 import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
@@ -11,8 +12,11 @@ import type { EngineContext } from './context.ts';
 import { DepthExceeded } from './engine-errors.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { addUsage } from './sum-usage.ts';
-import { Interrupted, type TurnClock } from './turn-clock.ts';
+import { BudgetExceeded, Interrupted, type TurnClock } from './turn-clock.ts';
 import { TurnListener } from './turn-listener.ts';
+
+/** How long an agent that was told to stop is waited for. */
+const ABORT_GRACE_MS = 30_000;
 
 /** The role's word, accepted; or why there is none. */
 export type TurnResult = {
@@ -45,6 +49,8 @@ export type TurnRequest = {
    * @throws {CheckFailed} if a check comes to no answer
    */
   findFaults: (meta: JsonObject) => Promise<readonly string[]>;
+  /** Says which budget the turn has gone beyond, by what it has used so far. */
+  findExceeded: (usage: Usage) => string | undefined;
   onProcessGroup: (pgid: number) => void;
 };
 
@@ -58,8 +64,8 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
   const { request, clock } = turn;
   const thread = parseThreadId(request.threadId);
   const attempts: AttemptDraft[] = [];
-  const { onProcessGroup } = turn;
-  const listener = new TurnListener(context, { thread, role: request.role, clock, onProcessGroup });
+  const { onProcessGroup, findExceeded } = turn;
+  const listener = new TurnListener(context, { thread, role: request.role, clock, findExceeded, onProcessGroup });
   let { prompt, session } = request;
   let usage: Usage | null = null;
   let stepDir: string | undefined;
@@ -118,18 +124,32 @@ async function runAgent(
 ): Promise<Reply | Suspension> {
   const { clock } = turn;
   try {
-    const reply = await turn.agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
+    const running = turn.agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
+    // Should it go on after nobody waits any more, then how it ends is nobody's trouble.
+    running.catch(() => {});
+    const reply = await Promise.race([running, graceAfter(clock.signal)]);
     // An agent that was told to stop may still answer; a clock that ran out has decided all the same.
-    if (!clock.signal.aborted) return reply;
-    if (reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
+    if (reply && !clock.signal.aborted) return reply;
+    if (reply && reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
   } catch (error) {
     if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
     if (!clock.signal.aborted) return failedAttempt(error);
   }
-  const { failure, timeout } = clock;
+  const { failure, ranOut } = clock;
   if (failure !== undefined) throw failure;
-  if (timeout === undefined) throw new Interrupted(context.signal.reason);
-  return { kind: 'suspend', cause: 'timeout', reason: timeout.message, text: listener.said };
+  if (ranOut === undefined) throw new Interrupted(context.signal.reason);
+  const cause = ranOut instanceof BudgetExceeded ? 'limit' : 'timeout';
+  return { kind: 'suspend', cause, reason: ranOut.message, text: listener.said };
+}
+
+/**
+ * Comes to an end some time after a signal: nobody waits for ever for an agent that does not listen to it. Longer than
+ * the agents of uwf take to end their processes.
+ */
+async function graceAfter(signal: AbortSignal): Promise<undefined> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await sleep(ABORT_GRACE_MS, undefined, { ref: false });
+  return undefined;
 }
 
 /** What an agent throws is a failed try, unless another try cannot help. */

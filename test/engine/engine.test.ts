@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { installReportingAgent, reportingConfig } from '../helpers/reporting-agent.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { configOf, createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';
 
@@ -184,6 +185,25 @@ describe('what stops a role', () => {
     const { thread } = await engine.start({ definition: { ...definition, limits }, prompt: 'x' });
     expect(await engine.run(thread)).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining(said) });
     expect((await engine.describe(thread)).steps).toBe(3);
+  });
+
+  test('a budget that is exceeded in the middle of a turn ends the turn, with what was said so far', async () => {
+    const usage = { inputTokens: 900, outputTokens: 200, turns: 1 };
+    const acts = [
+      { emit: { kind: 'text' as const, text: 'Half of it.' } },
+      { emit: { kind: 'usage' as const, usage } },
+    ];
+    const config = reportingConfig({
+      a: [[...acts, { waitMs: 100 }, { reply: { kind: 'reply', text: reply('more') } }]],
+    });
+    const { engine, dir, git } = await createFixture(config);
+    installReportingAgent(dir);
+    const limited = { ...definition, limits: { maxTokens: 1000 } };
+    const { thread } = await engine.start({ definition: limited, prompt: 'x' });
+    const over = await engine.run(thread);
+    expect(over).toMatchObject({ event: 'thread.suspended', text: 'the limit of 1000 tokens is exceeded' });
+    expect(git('show', `${over.head}:output.md`)).toBe('Half of it.');
+    expect(JSON.parse(git('show', `${over.head}:suspend.json`))).toMatchObject({ payload: { cause: 'limit', usage } });
   });
 
   test('the time of a turn suspends', async () => {
