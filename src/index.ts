@@ -101,6 +101,7 @@ export { decide, type DecideOptions } from './moderator/decide.ts';
 export type { Decision, DecisionContext, StartView, StepView } from './moderator/decision.ts';
 
 // Threads
+export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/diff-threads.ts';
 export { forkThread, type Fork } from './thread/fork-thread.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find-thread.ts';
 export { removeThread } from './thread/remove-thread.ts';

@@ -154,6 +154,12 @@ export const commandGroups: readonly CommandGroup[] = [
       },
       {
         noun: 'thread',
+        verb: 'diff',
+        summary: 'compare two threads from where they part',
+        load: () => import('./commands/thread/diff.ts'),
+      },
+      {
+        noun: 'thread',
         verb: 'join',
         summary: 'wait for whoever runs a thread',
         load: () => import('./commands/thread/join.ts'),
@@ -293,8 +299,12 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'serve threads and nodes to agents over MCP',
         load: () => import('./commands/mcp.ts'),
       },
+      {
+        verb: 'fsck',
+        summary: 'find every damage to threads, workflows and nodes',
+        load: () => import('./commands/fsck.ts'),
+      },
       { verb: 'reindex', summary: 'work the local lookup out again', load: () => import('./commands/reindex.ts') },
-      { verb: 'gc', summary: 'clean up what threads have left behind', load: () => import('./commands/gc.ts') },
       { verb: 'gc', summary: 'clean up what threads have left behind', load: () => import('./commands/gc.ts') },
       {
         verb: 'completion',
