@@ -9,14 +9,7 @@
  * - `timeout`: a time box ran out
  * - `interrupted`: a person or a signal said stop
  */
-export type ErrorKind =
-  | 'usage'
-  | 'data'
-  | 'conflict'
-  | 'agent'
-  | 'environment'
-  | 'timeout'
-  | 'interrupted';
+export type ErrorKind = 'usage' | 'data' | 'conflict' | 'agent' | 'environment' | 'timeout' | 'interrupted';
 
 /** What every error of uwf can say beside its message. */
 export type ErrorDetails = {

@@ -29,7 +29,18 @@ const typesOnly = { rooms: ['moderator', 'agent'], of: ['workflow', 'thread'] };
 const definition = 'workflow/definition.ts';
 
 /** Packages that cost a cold start dearly. */
-const heavy = ['ai', '@ai-sdk/openai-compatible', '@modelcontextprotocol/sdk', 'ajv', 'ajv-formats', 'isomorphic-git', 'jsonata', 'liquidjs', 'semver', 'yaml'];
+const heavy = [
+  'ai',
+  '@ai-sdk/openai-compatible',
+  '@modelcontextprotocol/sdk',
+  'ajv',
+  'ajv-formats',
+  'isomorphic-git',
+  'jsonata',
+  'liquidjs',
+  'semver',
+  'yaml',
+];
 
 const files = readSourceFiles();
 const names = new Set(files.map((file) => file.name));
