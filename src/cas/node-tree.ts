@@ -12,8 +12,11 @@ export type NodeFile = { path: string; node: EncodedNode };
 /** A file of a tree: a node to be written, or one whose blob the repository keeps already. */
 export type TreeFile = NodeFile | IndexEntry;
 
-/** A folder that exists already and is taken over as it is. One with nodes in it carries an index of its own. */
-export type Subtree = { path: string; mode: '040000'; id: ObjectId };
+/**
+ * A folder, or a file that is no node, that exists already and is taken over as it is. A folder with nodes in it carries
+ * an index of its own.
+ */
+export type Subtree = { path: string; mode: '040000' | '100644'; id: ObjectId };
 
 /** Two things were to lie at one path of a tree. */
 export class PathTaken extends UwfError {
@@ -45,7 +48,7 @@ export function writeNodeTree(
   );
   const root: Folder = new Map();
   for (const { path, oid } of entries) place(root, path, { mode: '100644', id: oid });
-  for (const { path, id } of subtrees) place(root, path, { mode: '040000', id });
+  for (const { path, mode, id } of subtrees) place(root, path, { mode, id });
   place(root, INDEX_NAME, { mode: '100644', id: batch.addBlob(formatIndex(entries)) });
   return addFolder(batch, root);
 }

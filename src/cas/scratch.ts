@@ -6,13 +6,14 @@ import { RefMoved } from '../git/ref-store.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject } from '../json.ts';
-import { readCommitIndex } from './commit-nodes.ts';
+import { readCommitIndex, readNodeAt } from './commit-nodes.ts';
 import { CONTENT_TYPE } from './frozen-types.ts';
 import type { NodeHash } from './hash.ts';
 import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode, Node } from './node.ts';
 import { writeNodeTree } from './node-tree.ts';
 import type { NodeFile, TreeFile } from './node-tree.ts';
+import { keepersOf } from './pins.ts';
 
 const artifacts = 'artifacts/';
 const maxAttempts = 100;
@@ -54,26 +55,33 @@ export type ScratchNodes = {
   linked?: readonly EncodedNode[];
   /** The schemas of the types of all these, with the meta-schema, so that what is put can be read wherever it goes. */
   types: readonly EncodedNode[];
+  /** Blobs that an artifact among these pins and that the repository may not have yet. */
+  blobs?: readonly Uint8Array[];
 };
 
 /**
  * Adds nodes to those that were put at a ref and that no step has taken in yet.
  *
- * The ref points at a single commit without parents that is replaced as a whole; of writers at the same moment none is
+ * The ref points at a single commit that is replaced as a whole, and has no parents but commits that are pinned; of writers at the same moment none is
  * lost. What the ref holds already is not written again.
  * @throws {RefMoved} if the ref changes under every one of many attempts
  */
 export async function putScratch(repository: Repository, ref: RefName, added: ScratchNodes): Promise<void> {
-  const { nodes, linked = [], types } = added;
+  const { nodes, linked = [], types, blobs = [] } = added;
   const wanted = new Map<string, EncodedNode>();
   for (const node of linked) wanted.set(linkedPath(node), node);
   for (const node of nodes) wanted.set(artifactPath(node), node);
   for (const node of types) wanted.set(typePath(node.hash), node);
-  await edit(repository, ref, (present) => {
-    const known = new Set(present.map(({ path }) => path));
-    const missing = [...wanted].filter(([path]) => !known.has(path)).map(([path, node]) => ({ path, node }));
-    return missing.length === 0 ? undefined : [...present, ...missing];
-  });
+  await edit(
+    repository,
+    ref,
+    (present) => {
+      const known = new Set(present.map(({ path }) => path));
+      const missing = [...wanted].filter(([path]) => !known.has(path)).map(([path, node]) => ({ path, node }));
+      return missing.length === 0 ? undefined : [...present, ...missing];
+    },
+    blobs,
+  );
 }
 
 /**
@@ -124,13 +132,15 @@ async function edit(
   repository: Repository,
   ref: RefName,
   change: (present: readonly IndexEntry[]) => readonly TreeFile[] | undefined,
+  blobs: readonly Uint8Array[] = [],
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const expected = (await repository.refs.read(ref)) ?? null;
     const files = change(expected === null ? [] : await readCommitIndex(repository, expected));
     if (files === undefined) return;
     const batch = new ObjectBatch();
-    const value = files.length === 0 ? null : addCommit(repository, batch, files);
+    for (const blob of blobs) batch.addBlob(blob);
+    const value = files.length === 0 ? null : await addCommit(repository, batch, files);
     try {
       await publish(repository, batch, [{ name: ref, expected, value }]);
       return;
@@ -142,11 +152,18 @@ async function edit(
   }
 }
 
-function addCommit(repository: Repository, batch: ObjectBatch, files: readonly TreeFile[]): ObjectId {
+async function addCommit(repository: Repository, batch: ObjectBatch, files: readonly TreeFile[]): Promise<ObjectId> {
   // Blobs that the replaced commit holds need no second writing: the ref keeps them until the very change that makes
   // the new commit keep them.
-  const tree = writeNodeTree(batch, files);
+  const pins = keepersOf(
+    await Promise.all(
+      files
+        .filter(({ path }) => path.endsWith('.json') && !path.startsWith('types/'))
+        .map((file) => ('node' in file ? file.node : readNodeAt(repository, file))),
+    ),
+  );
+  const tree = writeNodeTree(batch, files, pins.entries);
   const who = { ...repository.committer, atMs: repository.now() };
   const message = `scratch: ${files.length} ${files.length === 1 ? 'node' : 'nodes'}\n`;
-  return batch.addCommit({ tree, parents: [], author: who, committer: who, message });
+  return batch.addCommit({ tree, parents: pins.parents, author: who, committer: who, message });
 }

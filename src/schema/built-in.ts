@@ -1,4 +1,4 @@
-import { CONTENT_TYPE, META_SCHEMA } from '../cas/frozen-types.ts';
+import { ARTIFACT_TYPE, CONTENT_TYPE, META_SCHEMA } from '../cas/frozen-types.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { encodeNode } from '../cas/node.ts';
 import type { EncodedNode } from '../cas/node.ts';
@@ -87,7 +87,7 @@ const hashes = {
   'react-turn': '6NPP2VF4PK16F',
   'react-tool-call': '0W6VTP86NJ705',
   attempt: 'B1ZE465V9BH13',
-  artifact: '0X2PK3N8YHR0P',
+  artifact: ARTIFACT_TYPE,
 } satisfies Record<TypeName, string> as Record<TypeName, NodeHash>;
 
 /**

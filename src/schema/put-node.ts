@@ -10,6 +10,7 @@ import type { Repository } from '../git/repository.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn } from './built-in.ts';
 import { assertLinks } from './check-links.ts';
+import { assertPinned } from './check-pin.ts';
 import { sourceOf } from './refs.ts';
 import { typeClosure } from './type-closure.ts';
 import { assertValid } from './validate.ts';
@@ -21,6 +22,8 @@ export type PutOptions = {
   ref: RefName;
   /** Nodes that are kept anyway for as long as the ref is of use: those of its thread. Default: none. */
   kept?: NodeSource;
+  /** For an artifact: the blob that it pins, where the repository may not have it yet. */
+  blob?: Uint8Array;
 };
 
 const threadTypes: readonly NodeHash[] = [
@@ -39,6 +42,7 @@ const threadTypes: readonly NodeHash[] = [
  * linked to (a start, a step …) is kept by that thread's own refs, not by the scratch ref.
  * @throws {NotJson} {SchemaViolation} if the payload is not of the type
  * @throws {NodeNotFound} if there is no such type
+ * @throws {ObjectMissing} {WrongPin} if it is an artifact whose git object is not there, or is of another kind
  * @throws {DanglingLink} {WrongLinkType} if it links to what is not there, or not of the right type
  */
 export async function putNode(
@@ -53,9 +57,15 @@ export async function putNode(
   const source = combineSources(kept, sourceOf(repository));
   await assertValid(type, node.payload, source);
   await assertLinks(source, node);
+  await assertPinned(repository, node, options.blob);
   const linked = await findLinked(source, kept, node);
   const types = await typeClosure(source, [type, ...linked.map((other) => other.type)]);
-  await putScratch(repository, options.ref, { nodes: [node], linked, types });
+  await putScratch(repository, options.ref, {
+    nodes: [node],
+    linked,
+    types,
+    blobs: options.blob ? [options.blob] : [],
+  });
   return node.hash;
 }
 

@@ -1,6 +1,7 @@
 import { META_SCHEMA } from '../cas/frozen-types.ts';
 import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
+import { keepersOf } from '../cas/pins.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { artifactPath, isArtifact, typePath } from '../cas/scratch.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
@@ -134,6 +135,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   ];
   if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
 
+  const pins = keepersOf(files.map(({ node: file }) => file));
   const batch = new ObjectBatch();
   for (const object of draft.workspace?.objects ?? []) batch.add(object);
   const tip = draftCommit(repository, batch, {
@@ -141,12 +143,13 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     node,
     typeName: 'thread-step',
     files,
-    subtrees: workspaceFolder(draft),
+    subtrees: [...workspaceFolder(draft), ...pins.entries],
     parents: [
       state.head.id,
       ...draft.childThreads.map((child) => child.commit),
       ...(draft.replaces ? [draft.replaces.id] : []),
       ...draft.linked.commits,
+      ...pins.parents,
       ...(draft.workspace?.commit ? [draft.workspace.commit] : []),
     ],
     author: roleIdentity(draft.role, draft.agent.name),

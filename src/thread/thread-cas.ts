@@ -5,7 +5,7 @@ import { isArtifact, listScratch, removeFromScratch } from '../cas/scratch.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonValue } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { builtIn, type Artifact } from '../schema/built-in.ts';
 import { putNode } from '../schema/put-node.ts';
 import { readChain } from './chain.ts';
 import { getThread } from './find-thread.ts';
@@ -44,6 +44,12 @@ export interface ThreadCas extends NodeSource {
    * @throws {DanglingLink} if it links to what does not exist
    */
   putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash>;
+  /**
+   * Pins a git object for as long as the thread has the artifact that names it.
+   * @param blob the blob itself, where the repository may not have it yet
+   * @throws {ObjectMissing} {WrongPin} if the repository does not have it, or it is of another kind
+   */
+  pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash>;
   /** @throws {NodeNotFound} if the thread does not have it */
   get(hash: string): Promise<StoredNode>;
   /**
@@ -76,7 +82,15 @@ class ScopedCas implements ThreadCas {
     return this.putTyped(builtIn.content, { text });
   }
 
-  async putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
+  putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
+    return this.#put(type, payload);
+  }
+
+  pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash> {
+    return this.#put(builtIn.artifact, { ...artifact }, blob);
+  }
+
+  async #put(type: NodeHash, payload: JsonValue, blob?: Uint8Array): Promise<NodeHash> {
     const pointer = await getThread(this.#repository, this.#thread);
     if (pointer.isHistory) {
       throw new WrongThreadState(
@@ -87,7 +101,7 @@ class ScopedCas implements ThreadCas {
       );
     }
     const kept = nodesBehind(this.#repository, [pointer.head]);
-    return putNode(this.#repository, type, payload, { ref: scratchRef(pointer.id), kept });
+    return putNode(this.#repository, type, payload, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
   }
 
   async find(hash: NodeHash): Promise<StoredNode | undefined> {

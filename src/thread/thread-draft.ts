@@ -18,8 +18,8 @@ export type CommitDraft = {
   node: EncodedNode;
   /** The other nodes of the tree. */
   files: readonly NodeFile[];
-  /** Subtrees that carry an index of their own. */
-  subtrees?: readonly { path: string; id: ObjectId }[];
+  /** What is taken over as it is: folders, with an index of their own if they have nodes, and files that are no nodes. */
+  subtrees?: readonly { path: string; mode?: '100644'; id: ObjectId }[];
   parents: readonly ObjectId[];
   author: Identity;
   atMs: number;
@@ -35,7 +35,7 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   const tree = writeNodeTree(
     batch,
     [{ path: draft.file, node: draft.node }, ...draft.files],
-    (draft.subtrees ?? []).map((subtree) => ({ ...subtree, mode: '040000' })),
+    (draft.subtrees ?? []).map((subtree) => ({ mode: '040000', ...subtree })),
   );
   return batch.addCommit({
     tree,

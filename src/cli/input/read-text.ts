@@ -47,6 +47,9 @@ function decode(bytes: Uint8Array, source: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new UsageError(`${source} is not text in UTF-8`, 'nodes hold text and JSON only');
+    throw new UsageError(
+      `${source} is not text in UTF-8`,
+      "nodes hold text and JSON only; 'uwf cas put --pin <file>' keeps any file as it is",
+    );
   }
 }

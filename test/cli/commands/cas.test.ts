@@ -110,7 +110,7 @@ describe('under a thread', () => {
     const env = { UWF_THREAD: thread };
     const { hash, oid } = (await json(['cas', 'put', 'a phase'], { env })) as Put;
     expect(await json(['cas', 'list', '-t', thread])).toEqual([
-      { hash, oid, type: 'content', title: 'a phase', step: null },
+      { hash, oid, type: 'content', title: 'a phase', step: null, referrers: [] },
     ]);
     expect(await json(['cas', 'list'])).toEqual([]);
     await uwf(['thread', 'step', thread]);

@@ -2,12 +2,22 @@ import { listScratch, isArtifact } from '../../../cas/scratch.ts';
 import { getNode } from '../../../cas/node-source.ts';
 import { PINS_REF } from '../../../thread/thread-refs.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import type { NodeHash } from '../../../cas/hash.ts';
+import { findReferrers, type Referrer } from '../../../thread/find-referrers.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { openToRead } from '../../open-repository.ts';
 import { nameOfType, titleOf } from '../../output/node.ts';
 import { formatTable } from '../../output/table.ts';
 import { scopeOf, threadOption } from '../../thread-scope.ts';
 
-type Row = { hash: string; oid: string; type: string; title: string; step: string | null };
+type Row = {
+  hash: string;
+  oid: string;
+  type: string;
+  title: string;
+  step: string | null;
+  referrers?: Referrer[];
+};
 
 export const command: Command = defineCommand({
   summary: 'list what was put',
@@ -23,6 +33,7 @@ export const command: Command = defineCommand({
       type: "its type's name or hash",
       title: 'one line of what it holds',
       step: 'the step that took it in; null while it waits for one',
+      referrers: 'the nodes of the thread that link to it, and the step that each is in',
     },
   },
   examples: [
@@ -35,10 +46,26 @@ export const command: Command = defineCommand({
     const entries = cas
       ? await cas.list()
       : (await listScratch(repository, PINS_REF)).filter(isArtifact).map(({ hash }) => ({ hash, step: undefined }));
+    const thread = options.thread ?? cli.env['UWF_THREAD'];
+    const referrers: ReadonlyMap<NodeHash, Referrer[]> = thread
+      ? await findReferrers(
+          repository,
+          nodes,
+          (await getThread(repository, thread)).head,
+          entries.map(({ hash }) => hash),
+        )
+      : new Map();
     const rows: Row[] = [];
     for (const { hash, step } of entries) {
       const node = await getNode(nodes, hash);
-      rows.push({ hash, oid: node.oid, type: nameOfType(node), title: titleOf(node), step: step ?? null });
+      rows.push({
+        hash,
+        oid: node.oid,
+        type: nameOfType(node),
+        title: titleOf(node),
+        step: step ?? null,
+        ...(thread && { referrers: referrers.get(hash) ?? [] }),
+      });
     }
     await out.result(rows, () =>
       formatTable<Row>(
@@ -46,7 +73,12 @@ export const command: Command = defineCommand({
         [
           { title: 'HASH', cell: ({ hash }) => hash, paint: out.paint.id },
           { title: 'TYPE', cell: ({ type }) => type },
-          ...(cas ? [{ title: 'STEP', cell: ({ step }: Row) => step ?? '', paint: out.paint.quiet }] : []),
+          ...(cas
+            ? [
+                { title: 'STEP', cell: ({ step }: Row) => step ?? '', paint: out.paint.quiet },
+                { title: 'REFERRED BY', cell: (row: Row) => (row.referrers ?? []).map(({ hash }) => hash).join(' ') },
+              ]
+            : []),
           { title: 'TITLE', cell: ({ title }) => title },
         ],
         out.paint,

@@ -1,12 +1,16 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { NodeHash } from '../../../cas/hash.ts';
 import { getNode } from '../../../cas/node-source.ts';
+import type { Repository } from '../../../git/repository.ts';
 import type { JsonValue } from '../../../json.ts';
-import { builtIn } from '../../../schema/built-in.ts';
+import { builtIn, type Artifact } from '../../../schema/built-in.ts';
 import { putNode } from '../../../schema/put-node.ts';
 import { PINS_REF } from '../../../thread/thread-refs.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import type { CliContext } from '../../context.ts';
 import { findType } from '../../find-type.ts';
+import { readArtifact } from '../../input/read-artifact.ts';
 import { readText } from '../../input/read-text.ts';
 import { openToWrite } from '../../open-repository.ts';
 import { scopeOf, threadOption } from '../../thread-scope.ts';
@@ -17,23 +21,42 @@ export const command: Command = defineCommand({
   description: `Stores a text as a node and prints the node's hash. Under a thread it is kept until the next step takes it in, and then
 as long as the thread; without one until 'uwf cas rm'. With --type it is JSON that has to satisfy that schema.
 
-What is given is the text itself; '-' reads it from stdin, --file from a file.`,
+What is given is the text itself; '-' reads it from stdin, --file from a file.
+
+With --pin it is an object of git that is kept: a commit (the step that takes it in has it as a parent, so that it is
+pushed along), a folder (HEAD:src) or a file, whatever is in it. --title says what something is; a text with a title is
+also pinned as a file under that title.`,
   arguments: [{ name: 'text', summary: "the text, or '-' for stdin", isOptional: true }],
   options: {
     thread: threadOption,
     file: { short: 'F', value: '<file>', summary: "store what is in this file; '-' is stdin", candidates: 'file' },
+    pin: { value: '<rev|file>', summary: 'keep this commit, folder (HEAD:src) or file', candidates: 'file' },
+    title: { value: '<text>', summary: 'what it is, for people' },
     type: {
       value: '<schema>',
       summary: 'it is JSON of this type: the hash of a schema, or the name of a built-in one',
     },
   },
-  json: { shape: 'object', fields: { hash: "the node's hash", oid: 'the git object that it lies in' } },
+  json: {
+    shape: 'object',
+    fields: { hash: "the node's hash", oid: 'the git object that it lies in, or that it pins' },
+  },
   examples: [
     { command: "uwf cas put 'Phase 1: read the configuration' --thread 01KAM4", comment: 'a text' },
     { command: 'npm test 2>&1 | uwf cas put -', comment: 'what a program says' },
+    { command: 'uwf cas put --pin HEAD --title "the fix"', comment: 'a commit, for as long as the thread' },
     { command: 'uwf cas put --file phase.json --type 3F2V04Y8ZNQWE', comment: 'a value of a type of your own' },
   ],
   async run({ args, options, cli, out }) {
+    if (options.pin !== undefined) {
+      const isMixed = args.text !== undefined || options.file !== undefined || options.type !== undefined;
+      if (isMixed) throw new UsageError('--pin cannot be given together with a text, --file or --type');
+      const repository = await openToWrite(cli);
+      const { artifact, blob } = await readArtifact(cli, repository, options.pin, options.title);
+      const hash = await pin(cli, repository, options.thread, artifact, blob);
+      await out.result({ hash, oid: artifact.oid }, () => hash);
+      return;
+    }
     const text = await readText(cli, { text: args.text, file: options.file });
     if (text === undefined)
       throw new UsageError("'uwf cas put' needs a text", "give it, or '-' for stdin, or --file <file>");
@@ -43,12 +66,27 @@ What is given is the text itself; '-' reads it from stdin, --file from a file.`,
     const payload = options.type === undefined ? { text } : parseJson(text);
     const hash = cas ? await cas.putTyped(type, payload) : await putNode(repository, type, payload, { ref: PINS_REF });
     const { oid } = await getNode(nodes, hash);
+    if (options.title !== undefined) {
+      await pin(cli, repository, options.thread, { kind: 'blob', oid, title: options.title });
+    }
     await out.result({ hash, oid }, () => hash);
     if (args.text !== undefined && args.text !== '-' && existsSync(resolve(cli.cwd, args.text))) {
       out.hint(`there is a file '${args.text}'; what was stored is its name. --file stores what is in it`);
     }
   },
 });
+
+function pin(
+  cli: CliContext,
+  repository: Repository,
+  thread: string | undefined,
+  artifact: Artifact,
+  blob?: Uint8Array,
+): Promise<NodeHash> {
+  const { cas } = scopeOf(cli, repository, thread);
+  if (cas) return cas.pin(artifact, blob);
+  return putNode(repository, builtIn.artifact, { ...artifact }, { ref: PINS_REF, ...(blob && { blob }) });
+}
 
 function parseJson(text: string): JsonValue {
   try {

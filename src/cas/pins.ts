@@ -1,0 +1,36 @@
+import { isObjectId, type ObjectId } from '../git/object-id.ts';
+import { isJsonObject } from '../json.ts';
+import { ARTIFACT_TYPE } from './frozen-types.ts';
+import type { Node } from './node.ts';
+
+/** A git object that an artifact node names, and that a commit has to keep which has the node. */
+export type Pin = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
+
+/** The folder of a commit's tree that keeps pinned trees and blobs, each under its object id. */
+export const PINNED_FOLDER = 'pinned';
+
+/** What a node pins; `undefined` for a node that is no artifact. */
+export function pinOf({ type, payload }: Node): Pin | undefined {
+  if (type !== ARTIFACT_TYPE || !isJsonObject(payload)) return undefined;
+  const { kind, oid } = payload;
+  const isPin = (kind === 'commit' || kind === 'tree' || kind === 'blob') && typeof oid === 'string';
+  return isPin && isObjectId(oid) ? { kind, oid } : undefined;
+}
+
+/** What keeps pinned objects: commits as further parents, trees and blobs in the tree of the commit. */
+export type PinKeepers = { parents: ObjectId[]; entries: { path: string; mode: '040000' | '100644'; id: ObjectId }[] };
+
+/** Says how a commit is to keep what the nodes of its tree pin; each object once. */
+export function keepersOf(nodes: Iterable<Node>): PinKeepers {
+  const parents = new Set<ObjectId>();
+  const entries = new Map<ObjectId, PinKeepers['entries'][number]>();
+  for (const node of nodes) {
+    const pin = pinOf(node);
+    if (pin?.kind === 'commit') parents.add(pin.oid);
+    else if (pin) {
+      const mode = pin.kind === 'tree' ? '040000' : '100644';
+      entries.set(pin.oid, { path: `${PINNED_FOLDER}/${pin.oid}`, mode, id: pin.oid });
+    }
+  }
+  return { parents: [...parents], entries: [...entries.values()] };
+}
