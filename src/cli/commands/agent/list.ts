@@ -1,3 +1,4 @@
+import { findKnownAgents, isConfigured } from '../../../agent/acp/known-agents.ts';
 import { loadConfig, type Config } from '../../../engine/config.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -7,7 +8,8 @@ type Row = { name: string; package: string; isDefault: boolean; roles: string[] 
 
 export const command: Command = defineCommand({
   summary: 'list the agents that are configured here',
-  description: `Lists the agents of .uwf/config.yaml and of this machine's own file in the git folder, and the roles that each does.`,
+  description: `Lists the agents of .uwf/config.yaml and of this machine's own file in the git folder, and the roles that each does. Known coding agents that
+are installed and not configured are named, with the line to add.`,
   arguments: [],
   options: {},
   json: {
@@ -44,6 +46,11 @@ export const command: Command = defineCommand({
         cli.stdout,
       ),
     );
+    const agents = Object.values(config.agents);
+    for (const found of findKnownAgents(cli.env)) {
+      if (isConfigured(found, agents)) continue;
+      out.hint(`${found.title} is installed; to use it, add to 'agents' in .uwf/config.yaml: ${found.line}`);
+    }
     if (rows.length === 0) out.hint("none is configured; 'uwf init' writes a .uwf/config.yaml to begin with");
   },
 });

@@ -1,0 +1,128 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
+
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+
+/** A coding agent that speaks the Agent Client Protocol, by itself or through a bridge. */
+type KnownAgent = {
+  /** What to call it in the configuration. */
+  name: string;
+  title: string;
+  /** What is looked for on the PATH, and what is to be started where it is found; the first that is there counts. */
+  programs: readonly { program: string; command: readonly string[] }[];
+  /** Variables that hold its key, for those who do not log in with it. */
+  keys: readonly string[];
+  /** What its config has to say beside the command. */
+  config?: JsonObject;
+};
+
+const knownAgents: readonly KnownAgent[] = [
+  {
+    name: 'claude',
+    title: 'Claude Code',
+    programs: [
+      { program: 'claude-agent-acp', command: ['claude-agent-acp'] },
+      { program: 'claude', command: ['npx', '-y', '@agentclientprotocol/claude-agent-acp'] },
+    ],
+    keys: ['ANTHROPIC_API_KEY'],
+  },
+  {
+    name: 'codex',
+    title: 'Codex',
+    programs: [
+      { program: 'codex-acp', command: ['codex-acp'] },
+      { program: 'codex', command: ['npx', '-y', '@agentclientprotocol/codex-acp'] },
+    ],
+    keys: ['OPENAI_API_KEY'],
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    programs: [{ program: 'gemini', command: ['gemini', '--acp'] }],
+    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    // It takes a file that is not there yet for one that its client cannot read.
+    config: { fs: { read: false } },
+  },
+  native('opencode', 'opencode', ['opencode', 'acp'], []),
+  native('goose', 'goose', ['goose', 'acp'], []),
+  native('cursor', 'Cursor', ['cursor-agent', 'acp'], ['CURSOR_API_KEY']),
+  native('copilot', 'GitHub Copilot CLI', ['copilot', '--acp', '--stdio'], []),
+  native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY']),
+  native('kimi', 'Kimi CLI', ['kimi', 'acp'], []),
+];
+
+function native(name: string, title: string, command: readonly [string, ...string[]], keys: string[]): KnownAgent {
+  return { name, title, programs: [{ program: command[0], command }], keys };
+}
+
+/** A known agent that is installed here, and how to configure it. */
+export type FoundAgent = {
+  name: string;
+  title: string;
+  /** The program that was found; absolute. */
+  program: string;
+  /** The config of `builtin:acp`. */
+  config: JsonObject;
+  /** The line to add under `agents` in `.uwf/config.yaml`. */
+  line: string;
+};
+
+/**
+ * Finds the known agents whose program is on the PATH; nothing is started.
+ *
+ * Keys that are set in the environment are named in the configuration, for they are passed on only by name.
+ */
+export function findKnownAgents(env: Readonly<Record<string, string | undefined>>): FoundAgent[] {
+  return knownAgents.flatMap(({ name, title, programs, keys, config: more }) => {
+    for (const { program, command } of programs) {
+      const path = findProgram(program, env['PATH'] ?? '');
+      if (path === undefined) continue;
+      const passEnv = keys.filter((key) => env[key] !== undefined);
+      const config: JsonObject = { command: [...command], ...more, ...(passEnv.length > 0 && { passEnv }) };
+      return [{ name, title, program: path, config, line: lineOf(name, config) }];
+    }
+    return [];
+  });
+}
+
+/** Tells whether one of some configured agents is a known one: by the program it starts, or the bridge. */
+export function isConfigured(found: FoundAgent, agents: readonly { package: string; config: JsonObject }[]): boolean {
+  const words = found.config['command'];
+  const wanted = Array.isArray(words) ? words.at(words[0] === 'npx' ? 2 : 0) : undefined;
+  const names = [wanted, basename(found.program)];
+  return agents.some(({ package: reference, config }) => {
+    const { command } = isJsonObject(config) ? config : {};
+    if (reference !== 'builtin:acp' || !Array.isArray(command)) return false;
+    // A version may be named with a bridge: @agentclientprotocol/codex-acp@2
+    return command.some(
+      (word) => (typeof word === 'string' && names.includes(basename(word))) || isBridge(word, wanted),
+    );
+  });
+}
+
+function isBridge(word: unknown, wanted: unknown): boolean {
+  if (typeof word !== 'string' || typeof wanted !== 'string') return false;
+  return word === wanted || word.startsWith(`${wanted}@`);
+}
+
+function lineOf(name: string, config: JsonObject): string {
+  return `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }`;
+}
+
+function findProgram(program: string, path: string): string | undefined {
+  return path
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, program))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
