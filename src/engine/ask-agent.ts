@@ -81,7 +81,7 @@ function requestOf(
   { thread, role, ...told }: Question,
   stepDir: string,
 ): Omit<AgentRequest, 'signal' | 'emit'> {
-  const { put: _, ...cas } = agentCas(context.repository, thread);
+  const cas = agentCas(context.repository, thread);
   return {
     ...told,
     threadId: thread,
@@ -93,7 +93,11 @@ function requestOf(
     attempt: 0,
     answer: undefined,
     env: { ...agentEnvironment(context, { threadId: thread, role }), UWF_STEP_DIR: stepDir },
-    cas: { ...cas, put: () => Promise.reject(noAnswer(role, 'a question puts nothing')) },
+    cas: {
+      get: (hash) => cas.get(hash),
+      list: () => cas.list(),
+      put: () => Promise.reject(noAnswer(role, 'a question puts nothing')),
+    },
     readThread: (options) => readSaid(context.repository, thread, options),
     runChild: () => Promise.reject(noAnswer(role, 'a question starts no thread')),
     askPerson: context.askPerson,

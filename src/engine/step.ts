@@ -173,7 +173,7 @@ async function runRole(
   } catch (error) {
     if (!(error instanceof LinkTakenBack)) throw error;
     const reason = error.message;
-    return waits({
+    return await waits({
       ...common,
       cause: 'invalid-reply',
       reason,

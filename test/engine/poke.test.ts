@@ -41,7 +41,7 @@ describe('poke', () => {
 
     const { head } = await getThread(repository, thread);
     expect(head).toBe(poked.head);
-    const state = await readThread(repository, thread as never, head);
+    const state = await readThread(repository, thread, head);
     expect(state.steps.map(({ text }) => text)).toEqual(['One.\n', 'Due.\n']);
     const [first, second] = state.steps.map(({ commit }) => commit);
     expect(second!.node).toMatchObject({ number: 2, rule: 1, previous: first!.hash, replaces: old.step });
@@ -56,7 +56,7 @@ describe('poke', () => {
     expectCleanFsck(dir);
 
     const again = await engine.poke(thread, 'And once more.');
-    const pokedTwice = await readThread(repository, thread as never, again.head as never);
+    const pokedTwice = await readThread(repository, thread, again.head);
     expect(pokedTwice.steps.map(({ text }) => text)).toEqual(['One.\n', 'Two.\n']);
     expect(pokedTwice.head.commit.parents).toEqual([first!.id, poked.head]);
   });
@@ -102,7 +102,7 @@ test('another agent takes the next turn of a run, and only that', async () => {
   const { thread } = await engine.start({ definition: relay, prompt: 'numbers' });
   await engine.step(thread, { agent: 'other' });
   const { head } = await getThread(repository, thread);
-  const fork = await forkThread(repository, { id: thread as never, head });
+  const fork = await forkThread(repository, { id: thread, head });
   expect(await engine.run(fork.thread, { agent: 'ender' })).toMatchObject({ status: 'ended', text: 'Fine.\n' });
   const state = await readThread(repository, fork.thread, (await getThread(repository, fork.thread)).head);
   expect(state.steps.map(({ text }) => text)).toEqual(['Uno.\n', 'Fine.\n']);

@@ -52,8 +52,16 @@ export async function addManySteps(
     ];
     if (number === compactedAt) files.push({ path: 'compact.md', node: summary });
     head = draftCommit(repository, batch, {
-      ...{ file: 'step.json', node, typeName: 'thread-step', files, parents: [head], author: who },
-      ...{ atMs: 1_795_262_400_001 + number, subject: `writer: ${number}`, body: '', bodyPath: 'output.md' },
+      file: 'step.json',
+      node,
+      typeName: 'thread-step',
+      files,
+      parents: [head],
+      author: who,
+      atMs: 1_795_262_400_001 + number,
+      subject: `writer: ${number}`,
+      body: '',
+      bodyPath: 'output.md',
     });
     ancestors = [node.hash, ...ancestors].slice(0, 11);
   }

@@ -49,7 +49,7 @@ describe('thread poke', () => {
     expect(line).toMatchObject({ role: 'checker', status: 'ended', reason: 'The text was accepted after 2 steps.' });
     const steps = (await repository.json(['step', 'list', thread])) as { status: string }[];
     expect(steps.map(({ status }) => status)).toEqual(['written', 'accepted']);
-    expect(repository.git('rev-list', `${String(line!['head'])}`).split('\n')).toContain(old);
+    expect(repository.git('rev-list', String(line!['head'])).split('\n')).toContain(old);
     const refused = await repository.uwf(['thread', 'poke', thread, '-p', 'More.']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('uwf thread fork') });
     expectCleanFsck(repository.dir);

@@ -43,8 +43,13 @@ context.compactor names the agent that sums up.`,
     const view = out.isJson ? undefined : createRunView(cli, out);
     const engine = await openEngine(cli, repository, view);
     const given = { ...wantedAgent(options.agent), ...(text !== undefined && { text }) };
-    const compacted = await engine.compact(args.thread, given).finally(() => view?.close());
-    await out.result(compacted, () => compacted.compact);
-    out.hint(`'uwf thread context ${compacted.thread}' prints what the next agent is told`);
+    try {
+      const compacted = await engine.compact(args.thread, given);
+      await view?.close();
+      await out.result(compacted, () => compacted.compact);
+      out.hint(`'uwf thread context ${compacted.thread}' prints what the next agent is told`);
+    } finally {
+      await view?.close();
+    }
   },
 });

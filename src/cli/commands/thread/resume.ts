@@ -39,7 +39,9 @@ __resume__ (or $START.resume) who is next.`,
     }
     const { id: thread, head } = await getThread(repository, args.thread);
     const argv = [
-      ...['thread', 'resume', thread],
+      'thread',
+      'resume',
+      thread,
       ...(answer === undefined ? [] : ['--file', '-']),
       ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
     ];

@@ -30,7 +30,9 @@ to be repaired: steps that were stored are never done again.`,
     }
     const { id: thread, head } = await getThread(repository, args.thread);
     const log = await runInBackground(cli, repository, thread, [
-      ...['thread', 'run', thread],
+      'thread',
+      'run',
+      thread,
       ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
     ]);
     await out.result({ thread, head, status: 'running', log }, () => thread);
