@@ -33,6 +33,7 @@ export const artefacts = [
  * code generator, whose classes must be the same ones.
  */
 export const vendorGroups = {
+  acp: ['@agentclientprotocol/sdk'],
   ai: ['ai', '@ai-sdk/openai-compatible'],
   ajv: ['ajv', 'ajv-formats'],
   commander: ['commander'],
