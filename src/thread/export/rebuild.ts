@@ -1,6 +1,7 @@
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { writeNodeTree, type NodeFile, type Subtree } from '../../cas/node-tree.ts';
+import { keepersOf } from '../../cas/pins.ts';
 import { UwfError } from '../../errors.ts';
 import type { Signature } from '../../git/commit.ts';
 import { ObjectBatch } from '../../git/object-batch.ts';
@@ -9,6 +10,7 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { indexedFolder } from '../verify/read-files.ts';
+import { keptFolders } from './export-thread.ts';
 import { RefusedImport } from './refused-import.ts';
 
 /**
@@ -64,11 +66,11 @@ export class Rebuild {
     this.#nodes.set(encoded.hash, encoded);
   }
 
-  async #addCommit({ commit, parents, author, committer, message, files, workspace }: JsonObject): Promise<void> {
-    if (typeof message !== 'string' || !isJsonObject(files) || !Array.isArray(parents)) {
+  async #addCommit({ commit, parents, author, committer, message, files, kept = {} }: JsonObject): Promise<void> {
+    if (typeof message !== 'string' || !isJsonObject(files) || !isJsonObject(kept) || !Array.isArray(parents)) {
       throw this.#refuse('a commit needs parents, author, committer, message and files');
     }
-    const tree = this.#addTree(files, workspace === undefined ? undefined : await this.#present(workspace));
+    const tree = await this.#addTree(files, workspace === undefined ? undefined : await this.#present(workspace));
     const id = this.batch.addCommit({
       tree,
       parents: await Promise.all(parents.map((parent) => this.#present(parent))),
@@ -80,7 +82,7 @@ export class Rebuild {
     this.head = id;
   }
 
-  #addTree(files: JsonObject, workspace: ObjectId | undefined): ObjectId {
+  async #addTree(files: JsonObject, kept: readonly Subtree[]): Promise<ObjectId> {
     const parts = new Map<string, NodeFile[]>();
     for (const [path, hash] of Object.entries(files)) {
       const node = isNodeHash(hash) ? this.#nodes.get(hash) : undefined;
@@ -88,7 +90,12 @@ export class Rebuild {
       const folder = indexedFolder(path);
       parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
     }
-    const subtrees: Subtree[] = workspace === undefined ? [] : [{ path: 'workspace', mode: '040000', id: workspace }];
+    const subtrees = [...kept];
+    // What artifacts pin is no node and is not in the file: it has to be here.
+    for (const pin of keepersOf((parts.get('') ?? []).map(({ node }) => node)).entries) {
+      await this.#present(pin.id);
+      subtrees.push(pin);
+    }
     for (const [folder, part] of parts) {
       if (folder === '') continue;
       subtrees.push({ path: folder.slice(0, -1), mode: '040000', id: writeNodeTree(this.batch, part) });

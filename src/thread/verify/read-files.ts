@@ -1,8 +1,9 @@
 import { INDEX_NAME, parseIndex, type IndexEntry } from '../../cas/index-blob.ts';
+import { PINNED_FOLDER } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import { readBlob, readTree } from '../../git/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { TreeMode } from '../../git/tree.ts';
+import type { TreeEntry, TreeMode } from '../../git/tree.ts';
 import { attempt, type Report } from './finding.ts';
 
 /** What lies in the tree of a thread's commit. */
@@ -11,6 +12,8 @@ export type CommitFiles = {
   index: IndexEntry[];
   /** The work tree that a step recorded: somebody's files, not uwf's. */
   workspace: ObjectId | undefined;
+  /** The trees and blobs that artifacts pin, by their names in `pinned/`. */
+  pinned: readonly TreeEntry[];
 };
 
 type TreeFile = { path: string; mode: TreeMode; id: ObjectId };
@@ -22,12 +25,15 @@ type TreeFile = { path: string; mode: TreeMode; id: ObjectId };
 export async function readFiles(repository: Repository, tree: ObjectId, report: Report): Promise<CommitFiles> {
   const files: TreeFile[] = [];
   let workspace: ObjectId | undefined;
+  let pinned: readonly TreeEntry[] = [];
   const visit = async (id: ObjectId, folder: string): Promise<void> => {
     const entries = await attempt(report, folder || null, () => readTree(repository.objects, id));
     for (const { name, mode, id: child } of entries ?? []) {
       const path = folder + name;
       if (path === 'workspace' && mode === '040000') workspace = child;
-      else if (mode === '040000') await visit(child, `${path}/`);
+      else if (path === PINNED_FOLDER && mode === '040000') {
+        pinned = (await attempt(report, path, () => readTree(repository.objects, child))) ?? [];
+      } else if (mode === '040000') await visit(child, `${path}/`);
       else files.push({ path, mode, id: child });
     }
   };
@@ -39,7 +45,7 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
     parts.set(folder, [...(parts.get(folder) ?? []), file]);
   }
   for (const [folder, part] of parts) index.push(...(await readIndex(repository, folder, part, report)));
-  return { index, workspace };
+  return { index, workspace, pinned };
 }
 
 /** The folder whose index lists a file: `workflow/`, `children/<role>/`, or the root ''. */

@@ -152,7 +152,7 @@ export class Verification {
     report: Report,
   ): Promise<void> {
     const linked = await checkNodes(nodes, known, this.#sound, report);
-    await checkFiles(commit, start, files, nodes, known, report);
+    await checkFiles(this.#repository, commit, start, files, nodes, known, report);
     const agent = await attempt(report, null, () => agentOf(commit, known));
     checkMessage(commit, agent, report);
     if (commit.kind === 'start') {

@@ -70,6 +70,7 @@ describe('what is pinned under a thread', () => {
         .toSorted(),
     );
     expectCleanFsck(dir);
+    expect(await uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
     const elsewhere = createTemporaryRepository();
     elsewhere.git('fetch', '-q', dir, `${ref}:${ref}`);
     for (const { oid } of pins) expect(elsewhere.git('cat-file', '-t', oid)).toMatch(/commit|tree|blob/);

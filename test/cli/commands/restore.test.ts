@@ -54,6 +54,7 @@ describe('the files that a step left', () => {
     expect(readFileSync(join(`${at1}-fork`, 'log.txt'), 'utf8')).toBe('first\nsecond\n');
     expect([readFileSync(join(dir, '.git/index')), repository.git('status', '--porcelain')]).toEqual(before);
     expectCleanFsck(dir);
+    expect(await repository.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
     for (const folder of [at1, `${at1}-fork`]) repository.git('worktree', 'remove', '--force', folder);
   });
 
