@@ -305,6 +305,11 @@ export const commandGroups: readonly CommandGroup[] = [
         load: () => import('./commands/fsck.ts'),
       },
       { verb: 'reindex', summary: 'work the local lookup out again', load: () => import('./commands/reindex.ts') },
+      {
+        verb: 'doctor',
+        summary: 'say what about this repository or machine will hurt',
+        load: () => import('./commands/doctor.ts'),
+      },
       { verb: 'gc', summary: 'clean up what threads have left behind', load: () => import('./commands/gc.ts') },
       {
         verb: 'completion',

@@ -1,0 +1,38 @@
+import { diagnose } from '../../engine/diagnose.ts';
+import { defineCommand, type Command } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { openToRead } from '../open-repository.ts';
+import { harmless } from '../output/width.ts';
+
+export const command: Command = defineCommand({
+  summary: 'say what about this repository or machine will hurt',
+  description: `Looks for what keeps uwf from working well here: a git that is missing or too old, a shallow clone, garbage collection
+that is off or prunes at once, too many packs, a clock that is off, threads that were not pushed for long, a configuration
+that somebody else can write to, and agents whose package or program is not there. Nothing is changed, no agent is run.`,
+  arguments: [],
+  options: {},
+  json: {
+    shape: 'list',
+    fields: {
+      code: 'a stable word for it: git-too-old',
+      level: 'problem: something does not work; warning: it will hurt some day',
+      message: 'what it is',
+      hint: 'what to do about it',
+    },
+  },
+  examples: [{ command: 'uwf doctor', comment: 'on a new machine, or when something is odd' }],
+  exitCodes: { 1: 'there is a problem' },
+  async run({ cli, out }) {
+    const found = await diagnose(await openToRead(cli), cli.env);
+    await out.result(found, () =>
+      found
+        .map(({ level, message, hint }) => {
+          const mark = level === 'problem' ? out.paint.error(level) : out.paint.warning(level);
+          return `${mark}: ${harmless(message)}\n  ${out.paint.hint(harmless(hint))}`;
+        })
+        .join('\n'),
+    );
+    if (found.length === 0) out.hint('nothing is wrong here');
+    return found.some(({ level }) => level === 'problem') ? EXIT.failed : EXIT.done;
+  },
+});

@@ -1,0 +1,187 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import type { AgentBinding } from '../agent/agent-binding.ts';
+import { checkAgent } from '../agent/load-agent.ts';
+import { UwfError } from '../errors.ts';
+import type { GitEnvironment } from '../git/git-directory.ts';
+import { examineRepository, type Examination } from '../git/native/examine-repository.ts';
+import type { Repository } from '../git/repository.ts';
+import { listPointers } from '../thread/find-thread.ts';
+import { threadTimeMs } from '../thread/thread-id.ts';
+import { loadConfig, type Config } from './config.ts';
+
+/** Something about this repository or machine that will hurt. */
+export type Diagnosis = {
+  /** A stable word: `git-too-old`. */
+  code: string;
+  /** `problem`: something does not work; `warning`: it will hurt some day. */
+  level: 'problem' | 'warning';
+  /** One sentence. */
+  message: string;
+  /** What to do about it. */
+  hint: string;
+};
+
+/** The first git with everything that uwf asks of it: `repack --geometric` of 2.33. */
+const OLDEST_GIT = [2, 33] as const;
+/** More packs than git itself lets gather by default (`gc.autoPackLimit`). */
+const MANY_PACKS = 50;
+/** Clocks of machines that ask for the time differ by less. */
+const CLOCK_SLACK_MS = 5 * 60_000;
+const LONG_UNPUSHED_MS = 14 * 86_400_000;
+
+/**
+ * Says what about this repository or machine will hurt, problems first. Changes nothing and starts no agent.
+ *
+ * @param env what git and agents would inherit
+ */
+export async function diagnose(repository: Repository, env: GitEnvironment): Promise<Diagnosis[]> {
+  const { location } = repository;
+  const found: Diagnosis[] = [];
+  if (location !== undefined) {
+    const examination = await examineRepository(location, env);
+    found.push(...ofGit(examination), ...(await ofThreads(repository, examination)));
+  }
+  found.push(...ofConfigFiles(repository), ...(await ofAgents(repository, env)));
+  return found.toSorted((a, b) => (a.level === b.level ? 0 : a.level === 'problem' ? -1 : 1));
+}
+
+function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis[] {
+  const found: Diagnosis[] = [];
+  const add = (level: Diagnosis['level'], code: string, message: string, hint: string): void =>
+    void found.push({ level, code, message, hint });
+  if (gitVersion === undefined) {
+    const hint = 'install git: files of steps, pushing and cleaning up need it';
+    add('problem', 'git-missing', "there is no program 'git' on the PATH", hint);
+  } else {
+    const [major = 0, minor = 0] = gitVersion.split('.').map(Number);
+    const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
+    const hint = `install git ${OLDEST_GIT.join('.')} or newer`;
+    if (isOld) add('problem', 'git-too-old', `git is ${gitVersion}, too old to fold packs`, hint);
+  }
+  if (isShallow) {
+    const hint = "run 'git fetch --unshallow'";
+    add(
+      'warning',
+      'shallow-clone',
+      'this is a shallow clone: threads that were pushed from it may be incomplete',
+      hint,
+    );
+  }
+  if (config.get('gc.auto') === '0' || config.get('maintenance.auto') === 'false') {
+    const hint = "run 'uwf gc' and 'git gc' now and then, or 'git config --unset gc.auto'";
+    add('warning', 'gc-disabled', 'git is told not to collect garbage by itself', hint);
+  }
+  if (/^(now|\d+\.seconds?\.ago)$/.test(config.get('gc.pruneexpire') ?? '')) {
+    const hint = "run 'git config --unset gc.pruneExpire': two weeks are git's default";
+    add('problem', 'prunes-at-once', 'git is told to prune objects at once, also those that are being written', hint);
+  }
+  if (packs > MANY_PACKS) {
+    add('warning', 'many-packs', `there are ${packs} packs, which makes every look-up slower`, "run 'uwf gc'");
+  }
+  return found;
+}
+
+async function ofThreads(repository: Repository, { config }: Examination): Promise<Diagnosis[]> {
+  const pointers = await listPointers(repository);
+  const found: Diagnosis[] = [];
+  const newest = pointers.at(-1);
+  const now = repository.now();
+  if (newest && threadTimeMs(newest.id) > now + CLOCK_SLACK_MS) {
+    found.push({
+      level: 'problem',
+      code: 'clock-off',
+      message: `thread ${newest.id} was started ${new Date(threadTimeMs(newest.id)).toISOString()}, and the clock here says ${new Date(now).toISOString()}`,
+      hint: 'set the clock of this machine, or of the one that started the thread: ids and lists go by it',
+    });
+  }
+  const hasRemote = [...config.keys()].some((name) => /^remote\..+\.url$/.test(name));
+  if (!hasRemote) return found;
+  const fetched = new Set((await repository.refs.list('refs/uwf/remotes/')).map(({ name }) => name.split('/').at(-1)));
+  const alone = pointers.filter(({ id }) => threadTimeMs(id) < now - LONG_UNPUSHED_MS && !fetched.has(id));
+  if (alone.length > 0) {
+    found.push({
+      level: 'warning',
+      code: 'not-pushed',
+      message: `${alone.length} threads of more than two weeks ago are, as far as is known, in this clone only`,
+      hint: 'run \'git push <remote> "refs/threads/*" "refs/history/*"\'',
+    });
+  }
+  return found;
+}
+
+/** What a configuration says is executed: whoever can write to it can run what he likes. */
+function ofConfigFiles({ location, stateDir }: Repository): Diagnosis[] {
+  const files = [
+    ...(location?.workTree === undefined ? [] : [join(location.workTree, '.uwf/config.yaml')]),
+    ...(stateDir === undefined ? [] : [join(stateDir, 'config.yaml')]),
+  ];
+  const me = process.getuid?.();
+  return files.flatMap((file): Diagnosis[] => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined || me === undefined) return [];
+    if (stat.uid !== me && stat.uid !== 0) {
+      const message = `${file} belongs to another user, who decides what is executed here`;
+      return [
+        { level: 'problem', code: 'dubious-ownership', message, hint: 'look at it, and make it yours with chown' },
+      ];
+    }
+    if ((stat.mode & 0o002) === 0) return [];
+    const message = `everybody on this machine can write to ${file}, and so decide what is executed here`;
+    return [{ level: 'problem', code: 'dubious-ownership', message, hint: `run 'chmod o-w ${file}'` }];
+  });
+}
+
+async function ofAgents(repository: Repository, env: GitEnvironment): Promise<Diagnosis[]> {
+  let config: Config;
+  try {
+    config = await loadConfig(repository);
+  } catch (error) {
+    return [ofError(error, 'config-broken')];
+  }
+  const resolveFrom = repository.location?.workTree ?? repository.location?.gitDir ?? '/';
+  const found: Diagnosis[] = [];
+  for (const agent of Object.values(config.agents)) {
+    try {
+      const { config: checked } = await checkAgent(agent, { resolveFrom });
+      const program = programOf({ ...agent, config: checked });
+      if (program === undefined || isProgram(program, resolveFrom, env['PATH'] ?? '')) continue;
+      found.push({
+        level: 'problem',
+        code: 'agent-not-found',
+        message: `agent '${agent.name}' starts '${program}', and there is no such program here`,
+        hint: 'install it, or put it on the PATH',
+      });
+    } catch (error) {
+      found.push(ofError(error, 'agent-broken'));
+    }
+  }
+  return found;
+}
+
+/** What an agent starts, for those whose configuration says it. */
+function programOf({ config }: AgentBinding): string | undefined {
+  const words = config['argv'] ?? config['command'];
+  const program = Array.isArray(words) ? words[0] : undefined;
+  return typeof program === 'string' ? program : undefined;
+}
+
+function isProgram(program: string, folder: string, path: string): boolean {
+  const places = program.includes('/')
+    ? [isAbsolute(program) ? program : resolve(folder, program)]
+    : path.split(delimiter).map((place) => join(place, program));
+  return places.some((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return statSync(place).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+function ofError(error: unknown, code: string): Diagnosis {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UwfError ? error.hint : undefined;
+  return { level: 'problem', code, message, hint: hint ?? "run 'uwf agent show <name>' to see more" };
+}

@@ -1,0 +1,77 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createCliRepository } from '../../helpers/cli.ts';
+import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+
+type Diagnosis = { code: string; level: string; message: string; hint: string };
+
+/** A folder with a program `git` that says it is of this version, and does nothing else. */
+function gitOfVersion(version: string): string {
+  const folder = createTemporaryFolder();
+  writeFileSync(join(folder, 'git'), `#!/bin/sh\necho git version ${version}\n`);
+  chmodSync(join(folder, 'git'), 0o755);
+  return folder;
+}
+
+describe('uwf doctor', () => {
+  test('finds nothing where nothing is wrong', async () => {
+    const { uwf } = createCliRepository({ '.uwf/config.yaml': 'agents: { me: { package: "builtin:human" } }\n' });
+    expect(await uwf(['doctor'])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('names what is wrong with the repository', async () => {
+    const { dir, git, uwf } = createCliRepository();
+    git('config', 'gc.auto', '0');
+    git('config', 'gc.pruneExpire', 'now');
+    git('config', 'remote.origin.url', dir);
+    writeFileSync(join(dir, '.git/shallow'), '');
+    mkdirSync(join(dir, '.git/objects/pack'), { recursive: true });
+    for (let i = 0; i < 51; i += 1) writeFileSync(join(dir, `.git/objects/pack/pack-${i}.idx`), '');
+    const tip = git('commit-tree', git('mktree'), '-m', 'x');
+    // The clock of whoever started it is centuries ahead; another thread is old.
+    git('update-ref', 'refs/threads/1ZZZZZZZZZ0000000000000000', tip);
+    git('update-ref', 'refs/threads/01HF7YAT000000000000000000', tip);
+    const found = JSON.parse((await uwf(['doctor', '--json'])).stdout) as Diagnosis[];
+    expect(found.map(({ code }) => code)).toEqual([
+      'prunes-at-once',
+      'clock-off',
+      'shallow-clone',
+      'gc-disabled',
+      'many-packs',
+      'not-pushed',
+    ]);
+    expect((await uwf(['doctor'])).code).toBe(1);
+  });
+
+  test('names what is wrong with git', async () => {
+    const { uwf } = createCliRepository();
+    const codes = async (path: string): Promise<string[]> => {
+      const { stdout } = await uwf(['doctor', '--json'], { env: { PATH: path } });
+      return (JSON.parse(stdout) as Diagnosis[]).map(({ code }) => code);
+    };
+    expect(await codes(gitOfVersion('2.30.2'))).toEqual(['git-too-old']);
+    expect(await codes(gitOfVersion('3.0'))).toEqual([]);
+    expect(await codes(createTemporaryFolder())).toEqual(['git-missing']);
+  });
+
+  test('names agents that cannot work, and a configuration that anybody can change', async () => {
+    const { dir, uwf } = createCliRepository({
+      '.uwf/config.yaml': `agents:
+  gone: { package: "builtin:command", config: { argv: [no-such-program-here] } }
+  here: { package: "builtin:command", config: { argv: [sh, -c, "true"] } }
+  missing: { package: "no-such-package" }
+`,
+    });
+    chmodSync(join(dir, '.uwf/config.yaml'), 0o666);
+    const { stdout } = await uwf(['doctor', '--json'], { env: isolatedGitEnvironment });
+    const found = JSON.parse(stdout) as Diagnosis[];
+    expect(found.map(({ code }) => code)).toEqual(['dubious-ownership', 'agent-not-found', 'agent-broken']);
+    expect(found[1]?.message).toContain("'no-such-program-here'");
+  });
+
+  test('names a configuration with mistakes', async () => {
+    const { uwf } = createCliRepository({ '.uwf/config.yaml': 'agnets: {}\n' });
+    expect(await uwf(['doctor'])).toMatchObject({ code: 1, stdout: expect.stringContaining("did you mean 'agents'") });
+  });
+});
