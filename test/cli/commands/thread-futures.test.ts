@@ -9,9 +9,9 @@ const other = {
 };
 
 /** A repository with a thread of two steps of the loop, and two agents. */
-async function withThread(): Promise<{ repository: CliRepository; thread: string }> {
+async function withThread(more: object = {}): Promise<{ repository: CliRepository; thread: string }> {
   const agent = (replies: object): object => ({ package: 'builtin:scripted', config: { replies, repeat: true } });
-  const config = { agents: { script: agent(loopReplies), other: agent(other) }, defaultAgent: 'script' };
+  const config = { agents: { script: agent(loopReplies), other: agent(other) }, defaultAgent: 'script', ...more };
   const repository = createCliRepository({
     '.uwf/workflows/loop.yaml': loopWorkflow,
     '.uwf/config.yaml': JSON.stringify(config),
@@ -125,6 +125,20 @@ describe('thread diff', () => {
     expect(stdout).toMatch(/^ +3\. writer: written │ \(none\)$/m);
     const all = (await repository.uwf(['thread', 'diff', thread, fork, '--all'])).stdout;
     expect(all).toMatch(/^A second draft +│$/m);
+  });
+
+  test('lists how the files differ that the steps left', async () => {
+    const { repository, thread } = await withThread({ snapshot: { mode: 'on' } });
+    const fork = (await repository.uwf(['thread', 'fork', thread])).stdout.trim();
+    const both = ['thread', 'diff', thread, fork];
+    expect(await repository.json(both)).toMatchObject({ files: null });
+    repository.write('notes.txt', 'One line.\n');
+    await repository.uwf(['thread', 'step', fork]);
+    const added = { change: 'added', path: 'notes.txt', added: 1, deleted: 0 };
+    expect(await repository.json(both)).toMatchObject({ files: [added], firstDifference: 3 });
+    await repository.uwf(['thread', 'step', thread]);
+    expect(await repository.json(both)).toMatchObject({ files: [], firstDifference: null });
+    expect((await repository.uwf(both)).stdout).toContain('the files are the same');
   });
 
   test('of a thread and itself, of a step done again, and of threads that share nothing', async () => {

@@ -23,6 +23,8 @@ export const command: Command = defineCommand({
       rule: 'the rule that chose the role, counted from 0; null where a person did',
       attempts: 'hashes of replies that were not accepted',
       childThreads: 'hashes of the ends of child threads',
+      replaces: 'the step that it was done again for; null for most',
+      compact: 'the summary of all steps before that it carries; null for most',
       artifacts: 'what was put while the step ran: hashes',
     },
   },
@@ -47,6 +49,8 @@ export const command: Command = defineCommand({
       rule,
       attempts,
       childThreads,
+      replaces: node.replaces ?? null,
+      compact: node.compact,
       artifacts,
     };
     await out.result(value, () => {
@@ -63,6 +67,8 @@ export const command: Command = defineCommand({
         ['told', `${formatCount(prompt.length)} characters; 'uwf step read ${summary.step} --prompt' prints them`],
         ['attempts', attempts.length === 0 ? null : `${attempts.length} not accepted: ${attempts.join(', ')}`],
         ['children', childThreads.join(', ')],
+        ['replaces', node.replaces],
+        ['compact', node.compact && `${node.compact} stands for the steps before`],
         ['artifacts', artifacts.join(', ')],
         ['commit', summary.head],
       ]);

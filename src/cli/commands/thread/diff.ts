@@ -28,7 +28,8 @@ of the one differ from those of the other.`,
       ancestor: 'the newest commit that both have: head, kind, node, number of steps; null if none',
       firstDifference: 'the number of the first step that differs; null if none does',
       steps: 'the steps after the ancestor: number, isSame, and for a and b step, head, role, status, meta, text',
-      files: 'how the files of b differ from those of a: change, path, added, deleted; null where none were recorded',
+      files:
+        'how the files of b differ from those of a: change, path, added, deleted; null if no step since recorded any',
     },
   },
   examples: [
@@ -66,9 +67,7 @@ function describe(
       : 'they share no commit',
   ];
   if (firstDifference === null) {
-    parts.push(
-      steps.length === 0 ? 'neither has gone on' : `the ${plural(steps.length, 'step')} after that are the same`,
-    );
+    parts.push(steps.length === 0 ? 'neither has gone on' : 'what each did after that is the same');
   }
   const titles = sideBySide(diff.a, diff.b, columns);
   for (const pair of steps) {
@@ -101,7 +100,7 @@ function listFiles(files: readonly FileChange[], paint: Palette): string {
     const counts = added === null ? 'binary' : `+${added} -${deleted ?? 0}`;
     return `  ${change.padEnd(12)}  ${name}  ${paint.quiet(counts)}`;
   });
-  return [`${plural(files.length, 'file')} differ:`, ...lines].join('\n');
+  return [`${plural(files.length, 'file')} not the same:`, ...lines].join('\n');
 }
 
 function plural(count: number, word: string): string {
