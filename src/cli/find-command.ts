@@ -1,5 +1,6 @@
 import { nearestName } from '../nearest-name.ts';
-import { commandTable, nameOf, type CommandEntry } from './command-table.ts';
+import type { CommandEntry } from './command-entry.ts';
+import { commandTable, nameOf } from './command-table.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What the words of a command line come to. */

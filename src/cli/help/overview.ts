@@ -1,4 +1,5 @@
-import { commandGroups, nameOf, type CommandEntry } from '../command-table.ts';
+import type { CommandEntry } from '../command-entry.ts';
+import { commandGroups, nameOf } from '../command-table.ts';
 import type { CliContext } from '../context.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
 
