@@ -10,7 +10,6 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { indexedFolder } from '../verify/read-files.ts';
-import { keptFolders } from './export-thread.ts';
 import { RefusedImport } from './refused-import.ts';
 
 /**
@@ -66,8 +65,8 @@ export class Rebuild {
     this.#nodes.set(encoded.hash, encoded);
   }
 
-  async #addCommit({ commit, parents, author, committer, message, files, kept = {} }: JsonObject): Promise<void> {
-    if (typeof message !== 'string' || !isJsonObject(files) || !isJsonObject(kept) || !Array.isArray(parents)) {
+  async #addCommit({ commit, parents, author, committer, message, files, workspace }: JsonObject): Promise<void> {
+    if (typeof message !== 'string' || !isJsonObject(files) || !Array.isArray(parents)) {
       throw this.#refuse('a commit needs parents, author, committer, message and files');
     }
     const tree = await this.#addTree(files, workspace === undefined ? undefined : await this.#present(workspace));
@@ -82,7 +81,7 @@ export class Rebuild {
     this.head = id;
   }
 
-  async #addTree(files: JsonObject, kept: readonly Subtree[]): Promise<ObjectId> {
+  async #addTree(files: JsonObject, workspace: ObjectId | undefined): Promise<ObjectId> {
     const parts = new Map<string, NodeFile[]>();
     for (const [path, hash] of Object.entries(files)) {
       const node = isNodeHash(hash) ? this.#nodes.get(hash) : undefined;
@@ -90,7 +89,7 @@ export class Rebuild {
       const folder = indexedFolder(path);
       parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
     }
-    const subtrees = [...kept];
+    const subtrees: Subtree[] = workspace === undefined ? [] : [{ path: 'workspace', mode: '040000', id: workspace }];
     // What artifacts pin is no node and is not in the file: it has to be here.
     for (const pin of keepersOf((parts.get('') ?? []).map(({ node }) => node)).entries) {
       await this.#present(pin.id);
