@@ -30,6 +30,7 @@ const definition = 'workflow/definition.ts';
 
 /** Packages that cost a cold start dearly. */
 const heavy = [
+  '@agentclientprotocol/sdk',
   'ai',
   '@ai-sdk/openai-compatible',
   '@modelcontextprotocol/sdk',

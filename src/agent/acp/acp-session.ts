@@ -63,7 +63,7 @@ export class AcpSession {
       throw new WorkingFolderMissing(request.cwd, cause);
     });
     const listener: { read?: (params: JsonObject) => void } = {};
-    const process = await AgentProcess.start({
+    const agent = await AgentProcess.start({
       argv: config.command,
       argvKey: 'command',
       cwd: folder.path,
@@ -73,10 +73,10 @@ export class AcpSession {
       maxOutputBytes: config.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
       onUpdate: (params) => listener.read?.(params),
     });
-    const session = new AcpSession(config, process, folder);
+    const session = new AcpSession(config, agent, folder);
     listener.read = (params) => session.#read(params);
     try {
-      request.emit({ kind: 'process-group', pgid: process.pgid });
+      request.emit({ kind: 'process-group', pgid: agent.pgid });
       const opening = session.#open(request);
       const limitMs = config.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
       await within(opening, { limitMs, signal: request.signal, onLate: () => session.#notReady(limitMs) });
@@ -91,7 +91,7 @@ export class AcpSession {
 
   /** True while its process runs and is connected. */
   get isAlive(): boolean {
-    return this.#connection?.signal.aborted === false && this.#process.exit === undefined;
+    return this.#connection?.signal.aborted === false && this.#process.outcome === undefined;
   }
 
   /** False where the session that was to be continued is lost. */
@@ -222,8 +222,8 @@ export class AcpSession {
       return new Error(`'${program}' wrote ${error.message} and was ended`, { cause: error });
     // A connection that closes announces an end that the system has not told of yet.
     const isClosed = this.#connection?.signal.aborted === true;
-    const exit = isClosed ? await this.#process.whenExited(EXIT_WAIT_MS) : this.#process.exit;
-    if (exit !== undefined) return new Error(this.#process.explain(`'${program}' ${exit}`), { cause: error });
+    const outcome = isClosed ? await this.#process.whenExited(EXIT_WAIT_MS) : this.#process.outcome;
+    if (outcome !== undefined) return new Error(this.#process.explain(`'${program}' ${outcome}`), { cause: error });
     if (isClosed) return new Error(this.#process.explain(`'${program}' closed its output`), { cause: error });
     if (!(error instanceof Error)) return new Error(String(error));
     if (!('code' in error) || typeof error.code !== 'number') return error;

@@ -28,7 +28,7 @@ export class AgentProcess {
   readonly pgid: number;
   readonly stream: Stream;
   /** How it ended, in words, once it has. */
-  exit: string | undefined;
+  outcome: string | undefined;
   readonly #child: StartedProgram['child'];
   readonly #exited: Promise<void>;
   readonly #graceMs: number;
@@ -49,7 +49,7 @@ export class AgentProcess {
     this.#bytesLeft = start.maxOutputBytes;
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        this.exit = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+        this.outcome = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
         resolve();
       });
     });
@@ -76,7 +76,7 @@ export class AgentProcess {
     const timer = new AbortController();
     await Promise.race([this.#exited, sleep(waitMs, undefined, { signal: timer.signal }).catch(() => {})]);
     timer.abort();
-    return this.exit;
+    return this.outcome;
   }
 
   /** Lets it write as much again: a new try has begun. */

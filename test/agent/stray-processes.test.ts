@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+
+import { runningProcesses } from '../../src/agent/process-table.ts';
+import { endStrays, findStrays } from '../../src/agent/stray-processes.ts';
+import { temporaryFolder } from '../helpers/agent-request.ts';
+
+/** A shell in a group of its own that has a program run in a session of that program's own, and may end before it. */
+async function startStray(stepDir: string, rest: string): Promise<{ leader: number; stray: number }> {
+  const script = `setsid sh -c 'trap "" TERM; echo $$; while :; do sleep 1; done' & ${rest}`;
+  const env = { PATH: process.env['PATH'] ?? '', UWF_STEP_DIR: stepDir };
+  const child = spawn('sh', ['-c', script], { detached: true, env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const stray = await new Promise<number>((resolve) => child.stdout.once('data', (data) => resolve(Number(data))));
+  return { leader: child.pid ?? 0, stray };
+}
+
+function isRunning(pid: number): boolean {
+  return runningProcesses()?.some((process) => process.pid === pid) ?? false;
+}
+
+test.each([
+  ['whose ancestor still runs', 'wait'],
+  ['whose ancestor has ended', 'exit'],
+])('a process in a session of its own %s is found and ended, though it ignores SIGTERM', async (_, rest) => {
+  const stepDir = temporaryFolder();
+  const { leader, stray } = await startStray(stepDir, rest);
+  if (rest === 'exit') await sleep(50);
+  const found = findStrays(leader, stepDir);
+  expect(found.map(({ pid }) => pid)).toContain(stray);
+  await endStrays(found, 50);
+  expect(isRunning(stray)).toBe(false);
+  expect(findStrays(leader, stepDir)).toEqual([]);
+});
+
+test('processes of another step, and those in the group itself, are no strays', async () => {
+  const stepDir = temporaryFolder();
+  const { leader, stray } = await startStray(stepDir, 'exit');
+  await sleep(50);
+  expect(findStrays(leader, temporaryFolder()).map(({ pid }) => pid)).not.toContain(stray);
+  expect(findStrays(stray, stepDir).map(({ pid }) => pid)).not.toContain(stray);
+  await endStrays(findStrays(leader, stepDir), 0);
+  expect(isRunning(stray)).toBe(false);
+});
+
+test('a process that has got the number of one that is gone is left alone', async () => {
+  const { leader, stray } = await startStray(temporaryFolder(), 'exit');
+  await endStrays([{ pid: stray, startTime: '1' }], 0);
+  expect(isRunning(stray)).toBe(true);
+  process.kill(stray, 'SIGKILL');
+  expect(leader).toBeGreaterThan(0);
+});
