@@ -44,8 +44,14 @@ export type ListOptions = {
   /** Which statuses; default: all that are not over. */
   statuses?: readonly ThreadStatus[];
   workflow?: string;
+  /** Only threads in which this role is next, or waits for an answer. */
+  role?: string;
+  /** Only threads whose prompt has this text, in whatever case. */
+  text?: string;
   sinceMs?: number;
   untilMs?: number;
+  /** Only threads that were over before then. */
+  endedBeforeMs?: number;
   limit?: number;
   /** Only threads that stand behind this one in the list. */
   cursor?: ThreadId;
@@ -76,7 +82,7 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
 
 /** Lists threads, newest first; the suspended ones, which wait for a person, before the others. */
 export async function listThreads(context: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
-  const { statuses, workflow, sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, limit, cursor } = options;
+  const { statuses, sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, limit, cursor } = options;
   const wantsHistory = statuses?.some(isOver) ?? false;
   const pointers = wantsHistory ? await listPointers(context.repository) : await listActive(context.repository);
   const found: ThreadSummary[] = [];
@@ -85,13 +91,30 @@ export async function listThreads(context: EngineContext, options: ListOptions =
     if (timeMs < sinceMs || timeMs > untilMs) continue;
     const summary = await summaryOf(context, pointer);
     const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
-    if (isWanted && (workflow === undefined || summary.workflow === workflow)) found.push(summary);
+    if (isWanted && (await isLike(context.repository, summary, options))) found.push(summary);
     // Among threads of one status the newest come first: what follows cannot be among them.
     if (limit !== undefined && cursor === undefined && statuses?.length === 1 && found.length >= limit) break;
   }
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
   return after([...waiting, ...others], cursor).slice(0, limit);
+}
+
+async function isLike(repository: Repository, summary: ThreadSummary, wanted: ListOptions): Promise<boolean> {
+  const { workflow, role, text, endedBeforeMs } = wanted;
+  if (workflow !== undefined && summary.workflow !== workflow) return false;
+  if (role !== undefined && summary.nextRole !== role) return false;
+  if (endedBeforeMs !== undefined && !(summary.endedAt !== null && Date.parse(summary.endedAt) < endedBeforeMs)) {
+    return false;
+  }
+  if (text === undefined || hasText(summary.prompt, text)) return true;
+  // Only its first line is remembered; the rest is read where it may matter.
+  const { readPrompt } = await import('../thread/read-prompt.ts');
+  return hasText((await readPrompt(repository, summary.head)) ?? '', text);
+}
+
+function hasText(prompt: string, text: string): boolean {
+  return prompt.toLowerCase().includes(text.toLowerCase());
 }
 
 /** What stands behind a thread in a list; behind its place by age, if it has changed so that it is listed no more. */

@@ -136,3 +136,26 @@ describe('uwf gc', () => {
     expect(await repository.json(['gc'])).toMatchObject({ leases: 0, files: 0, scratch: 0, snapshots: 0 });
   });
 });
+
+describe('uwf thread list', () => {
+  test('shows only threads that are over, of a role, or about something', async () => {
+    const repository = createRepository();
+    const active = await start(repository, 'Repair the clock.\n\nIt is in the Tower.');
+    const ended = await start(repository, 'Paint the door');
+    await repository.uwf(['thread', 'run', ended]);
+    await repository.uwf(['thread', 'step', active]);
+    const list = async (argv: readonly string[], days = 0): Promise<string[]> => {
+      const now = (): number => Date.now() + days * 86_400_000;
+      const threads = (await repository.json(['thread', 'list', ...argv], { now })) as { thread: string }[];
+      return threads.map(({ thread }) => thread);
+    };
+    expect(await list(['--ended'])).toEqual([ended]);
+    expect(await list(['--before', '90d'])).toEqual([]);
+    expect(await list(['--ended', '--before', '90d'], 91)).toEqual([ended]);
+    expect(await list(['--role', 'second'])).toEqual([active]);
+    expect(await list(['--role', 'first'])).toEqual([]);
+    expect(await list(['--all', '--text', 'tower'])).toEqual([active]);
+    expect(await list(['--all', '--text', 'the'])).toEqual([ended, active]);
+    expect(await list(['--all', '--text', 'window'])).toEqual([]);
+  });
+});

@@ -15,6 +15,9 @@ import { oneLine } from '../../output/width.ts';
 
 const statuses = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
 
+/** Those of them that a thread never leaves. */
+const over = ['ended', 'failed', 'cancelled'] as const;
+
 export const command: Command = defineCommand({
   summary: 'list threads, those that wait for you first',
   description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.
@@ -24,6 +27,7 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
   arguments: [],
   options: {
     all: { short: 'a', summary: 'list those that are over as well' },
+    ended: { summary: 'list those that are over, and no others' },
     status: {
       value: '<status>',
       summary: `only threads with this status; several with commas`,
@@ -31,8 +35,11 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
       candidates: statuses,
     },
     workflow: { value: '<name>', summary: 'only threads of this workflow', candidates: 'workflow' },
+    role: { value: '<role>', summary: 'only threads in which this role is next, or waits' },
+    text: { value: '<text>', summary: 'only threads whose prompt has this text' },
     since: { value: '<when>', summary: 'only threads started since then: 2d, 2026-11-21', parse: parseMoment },
     until: { value: '<when>', summary: 'only threads started before then', parse: parseMoment },
+    before: { value: '<when>', summary: 'only threads that were over before then: 90d', parse: parseMoment },
     limit: { short: 'n', value: '<n>', summary: 'at most so many', parse: parseCount },
     follow: { short: 'f', summary: 'go on: print each thread again when it changes' },
     cursor: { value: '<thread>', summary: 'go on after this thread, the last of the list before' },
@@ -54,16 +61,27 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
   examples: [
     { command: 'uwf thread list', comment: 'what goes on, and what waits for you' },
     { command: 'uwf thread list --status failed --since 7d', comment: 'what went wrong this week' },
+    { command: 'uwf thread list --ended --before 90d', comment: 'what could go' },
     { command: 'uwf thread list --follow --json', comment: 'a stream of what changes' },
     { command: "uwf thread list --all --json --query '$count($)'", comment: 'how many there are' },
   ],
   async run({ options, cli, out }) {
     const repository = await openToRead(cli);
-    const { since, until, workflow, limit, cursor } = options;
-    const wanted = options.status.length > 0 ? asStatuses(options.status) : options.all ? statuses : undefined;
+    const { since, until, before, workflow, role, text, limit, cursor } = options;
+    const wanted =
+      options.status.length > 0
+        ? asStatuses(options.status)
+        : options.all
+          ? statuses
+          : options.ended || before
+            ? over
+            : undefined;
     const which: ListOptions = {
       ...(wanted && { statuses: wanted }),
       ...(workflow !== undefined && { workflow }),
+      ...(role !== undefined && { role }),
+      ...(text !== undefined && { text }),
+      ...(before && { endedBeforeMs: before(cli.now()) }),
       ...(since && { sinceMs: since(cli.now()) }),
       ...(until && { untilMs: until(cli.now()) }),
       ...(limit !== undefined && { limit }),
@@ -99,7 +117,7 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
       ),
     );
     if (threads.length === 0) {
-      const isFiltered = wanted !== undefined || workflow !== undefined || since !== undefined || until !== undefined;
+      const isFiltered = Object.keys(which).length > 0;
       out.hint(
         isFiltered
           ? 'no thread is like that'

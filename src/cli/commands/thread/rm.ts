@@ -93,10 +93,8 @@ async function removeOne(
 /** The ended threads under `refs/history/`; nobody writes to those any more, so that they need no lease. */
 async function findEndedBefore(repository: Repository, beforeMs: number): Promise<ThreadPointer[]> {
   const statuses = ['ended', 'failed', 'cancelled'] as const;
-  const ended = await listThreads(readingContext(repository), { statuses });
-  const old = new Set(
-    ended.filter(({ endedAt }) => endedAt !== null && Date.parse(endedAt) < beforeMs).map(({ thread }) => thread),
-  );
+  const ended = await listThreads(readingContext(repository), { statuses, endedBeforeMs: beforeMs });
+  const old = new Set(ended.map(({ thread }) => thread));
   return (await listPointers(repository, { history: true })).filter(({ id }) => old.has(id));
 }
 
