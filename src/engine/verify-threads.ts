@@ -1,12 +1,15 @@
 import type { ObjectId } from '../git/object-id.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
+import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
-import { historyRef } from '../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../thread/thread-refs.ts';
 import { attempt, type Finding } from '../thread/verify/finding.ts';
 import { Verification } from '../thread/verify/verification.ts';
+import type { EngineContext } from './context.ts';
+import { findFacts, writeFacts } from './facts.ts';
+import { gatherFacts } from './gather-facts.ts';
 import { createJudge } from './judge.ts';
 
 /** What came of verifying a thread. */
@@ -24,29 +27,56 @@ export type ThreadVerdict = {
 
 /**
  * Verifies a thread: every object, hash, schema, link, commit and parent, and every decision, which is made again from the
- * stored workflow and steps. Nothing is run or written.
+ * stored workflow and steps. Nothing is run; this machine remembers that a thread is corrupt, so that lists say so.
  *
  * @param thread a whole id, or a prefix that only it has
  */
-export async function verifyThread(repository: Repository, thread: string): Promise<ThreadVerdict> {
-  const pointer = await getThread(repository, thread);
-  return verifyPointer(repository, new Verification(repository, createJudge(repository)), pointer);
+export async function verifyThread(context: EngineContext, thread: string): Promise<ThreadVerdict> {
+  const { repository } = context;
+  return verifyPointer(
+    context,
+    new Verification(repository, createJudge(repository)),
+    await getThread(repository, thread),
+  );
 }
 
-/** Verifies all threads, oldest first, as {@link verifyThread} does; what they share is looked at once. */
-export async function* verifyThreads(repository: Repository): AsyncGenerator<ThreadVerdict, void, void> {
+/** Verifies all threads, by the names of their refs, as {@link verifyThread} does; what they share is looked at once. */
+export async function* verifyThreads(context: EngineContext): AsyncGenerator<ThreadVerdict, void, void> {
+  const { repository } = context;
   const verification = new Verification(repository, createJudge(repository));
-  for (const pointer of await listPointers(repository)) yield verifyPointer(repository, verification, pointer);
+  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
+    for (const { name, id: head } of await repository.refs.list(prefix)) {
+      const thread = threadOfRef(name);
+      if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head });
+    }
+  }
 }
 
 async function verifyPointer(
-  repository: Repository,
+  context: EngineContext,
   verification: Verification,
-  { id, ref, head, isHistory }: ThreadPointer,
+  pointer: ThreadPointer,
 ): Promise<ThreadVerdict> {
+  const { id, ref, head, isHistory } = pointer;
   const { commits, findings } = await verification.verify(id, head);
-  if (isHistory && findings.length === 0) findings.push(...(await checkHistoryRef(repository, id, ref, head)));
+  if (isHistory && findings.length === 0) findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
+  await rememberVerdict(context, pointer, findings[0]?.what);
   return { thread: id, ref, head, sound: findings.length === 0, commits, findings };
+}
+
+/** Lets lists say that a thread is corrupt although what they read of it can be read, or no longer say so. */
+async function rememberVerdict(
+  context: EngineContext,
+  pointer: ThreadPointer,
+  what: string | undefined,
+): Promise<void> {
+  const known = findFacts(context.repository, pointer.id, pointer.head);
+  if (what === undefined && known?.status !== 'corrupt') return;
+  const report = (): void => undefined;
+  // Facts that cannot be gathered make a thread corrupt in lists as it is.
+  const facts = what !== undefined && known ? known : await attempt(report, null, () => gatherFacts(context, pointer));
+  if (facts && what !== undefined)
+    writeFacts(context.repository, pointer.id, { ...facts, status: 'corrupt', reason: what });
 }
 
 async function checkHistoryRef(repository: Repository, id: ThreadId, ref: RefName, head: ObjectId): Promise<Finding[]> {

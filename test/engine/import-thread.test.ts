@@ -41,7 +41,7 @@ describe('exporting and importing a thread', () => {
         expect(await linesOf(other, { id, head: imported.head })).toEqual(lines);
         expect(await importThread(other, bytesOf(lines))).toEqual({ ...imported, isNew: false });
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 

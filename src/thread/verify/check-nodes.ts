@@ -1,10 +1,8 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import type { StoredNode } from '../../cas/node-source.ts';
-import { NodeNotFound } from '../../cas/node-source.ts';
+import { NodeNotFound, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { refs } from '../../schema/refs.ts';
 import { validate } from '../../schema/validate.ts';
 import { attempt, type Report } from './finding.ts';
-import type { KnownNodes } from './known-nodes.ts';
 
 /**
  * Checks every node of a commit: that its type is there, that it matches its type's schema, and that all it links to is
@@ -15,7 +13,7 @@ import type { KnownNodes } from './known-nodes.ts';
  */
 export async function checkNodes(
   nodes: ReadonlyMap<string, StoredNode>,
-  known: KnownNodes,
+  known: NodeSource,
   sound: Set<NodeHash>,
   report: Report,
 ): Promise<Set<NodeHash>> {

@@ -24,11 +24,13 @@ export function checkParents(
 ): void {
   const code = codeCommits(commit, nodes);
   const further = commit.commit.parents.slice(1);
+  // What is on the chain needs no further parent, whatever links to it.
+  const own = new Set([before.start.id, before.head.id, ...before.steps.map((step) => step.commit.id)]);
   const missing = new Set([...hashesAskedFor(commit, before), ...code]);
   for (const id of further) {
     const thread = threads.get(id);
     if (missing.delete(id)) continue;
-    if (thread && (missing.delete(thread.head.hash) || linked.has(thread.head.hash))) {
+    if (thread && (missing.delete(thread.head.hash) || (linked.has(thread.head.hash) && !own.has(id)))) {
       checkThread(commit, before, thread, report);
     } else report(null, `nothing accounts for its parent ${id}`);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readingContext } from '../../../src/cli/engine-here.ts';
 import { verifyThreads } from '../../../src/engine/verify-threads.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { createDice, growThread } from './grow-thread.ts';
@@ -9,7 +10,7 @@ describe('verifying threads', () => {
     const dice = createDice(1);
     for (let count = 0; count < 1000; count++) await growThread(repository, dice);
     let verified = 0;
-    for await (const verdict of verifyThreads(repository)) {
+    for await (const verdict of verifyThreads(readingContext(repository))) {
       expect(verdict).toMatchObject({ findings: [] });
       verified += 1;
     }

@@ -1,5 +1,6 @@
 import { verifyThread } from '../../../engine/verify-threads.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import { readingContext } from '../../engine-here.ts';
 import { EXIT } from '../../exit-code.ts';
 import { openToRead } from '../../open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
@@ -26,12 +27,12 @@ the steps that are stored. No agent is asked, and nothing is written. The first 
   examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from somebody' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
-    const verdict = await verifyThread(await openToRead(cli), args.thread);
+    const verdict = await verifyThread(readingContext(await openToRead(cli)), args.thread);
     const { thread, commits } = verdict;
     await out.result(verdict, () =>
       verdict.sound
         ? `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified`
-        : formatFindings(verdict, out.paint),
+        : formatFindings(`thread ${thread}`, verdict.findings, out.paint),
     );
     return verdict.sound ? EXIT.done : EXIT.failed;
   },

@@ -1,0 +1,92 @@
+import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
+import { isNodeHash, prepareHashing } from '../cas/hash.ts';
+import { combineSources, type StoredNode } from '../cas/node-source.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { readCommit } from '../git/read.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../thread/thread-refs.ts';
+import { checkNodes } from '../thread/verify/check-nodes.ts';
+import { attempt, type Finding } from '../thread/verify/finding.ts';
+import { KnownNodes, NodeCache } from '../thread/verify/known-nodes.ts';
+import { readFiles } from '../thread/verify/read-files.ts';
+import { WORKFLOWS_PREFIX } from '../workflow/workflow-refs.ts';
+import type { EngineContext } from './context.ts';
+import { verifyThreads } from './verify-threads.ts';
+
+/** What was found out about one ref of uwf's. */
+export type RefVerdict = {
+  ref: RefName;
+  head: ObjectId;
+  /** The thread that it is the ref of; null for a ref of another kind. */
+  thread: ThreadId | null;
+  sound: boolean;
+  findings: Finding[];
+};
+
+const UWF_PREFIX = 'refs/uwf/';
+/** What a fetch has brought is checked when it is taken over. */
+const REMOTES_PREFIX = 'refs/uwf/remotes/';
+
+/**
+ * Looks at every ref under the names that are uwf's, and at all behind them: threads as {@link verifyThreads} does, what was
+ * registered and put as nodes. A ref that none of this is for is a finding. One damage keeps nothing else from being looked at.
+ */
+export async function* fsck(context: EngineContext): AsyncGenerator<RefVerdict, void, void> {
+  await prepareHashing();
+  for await (const { ref, head, thread, sound, findings } of verifyThreads(context)) {
+    yield { ref, head, thread, sound, findings };
+  }
+  const { repository } = context;
+  const cache = new NodeCache(repository);
+  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, UWF_PREFIX]) {
+    for (const { name, id } of await repository.refs.list(prefix)) {
+      if (threadOfRef(name) || name.startsWith(REMOTES_PREFIX)) continue;
+      const findings = await checkRef(repository, cache, name, id);
+      yield { ref: name, head: id, thread: null, sound: findings.length === 0, findings };
+    }
+  }
+}
+
+async function checkRef(repository: Repository, cache: NodeCache, ref: RefName, head: ObjectId): Promise<Finding[]> {
+  const isWorkflow = ref.startsWith(WORKFLOWS_PREFIX);
+  if (!isWorkflow && !isOurs(ref)) {
+    return [{ commit: head, path: null, what: `${ref} is none of uwf's refs` }];
+  }
+  const findings: Finding[] = [];
+  // Each registration of a workflow stands on the one before.
+  for (let next: ObjectId | undefined = head; next !== undefined;) {
+    const id: ObjectId = next;
+    const report = (path: string | null, what: string): void => void findings.push({ commit: id, path, what });
+    const commit = await attempt(report, null, () => readCommit(repository.objects, id));
+    if (commit) await checkTree(repository, cache, commit.tree, report);
+    next = isWorkflow ? commit?.parents[0] : undefined;
+  }
+  return findings;
+}
+
+/** Tells a ref that uwf makes under `refs/uwf/` from a foreign one. */
+function isOurs(ref: RefName): boolean {
+  const [kind, name = '', ...more] = ref.startsWith(UWF_PREFIX) ? ref.slice(UWF_PREFIX.length).split('/') : [];
+  if (more.length > 0) return false;
+  return (
+    (kind === 'scratch' && isThreadId(name)) || (kind === 'schemas' && isNodeHash(name)) || ref === 'refs/uwf/pins'
+  );
+}
+
+async function checkTree(
+  repository: Repository,
+  cache: NodeCache,
+  tree: ObjectId,
+  report: (path: string | null, what: string) => void,
+): Promise<void> {
+  const known = new KnownNodes(repository, cache);
+  const nodes = new Map<string, StoredNode>();
+  for (const entry of (await readFiles(repository, tree, report)).index) {
+    const node = await attempt(report, entry.path, () => known.add(entry));
+    if (node) nodes.set(entry.path, node);
+  }
+  // What was put may link to anything there is.
+  await checkNodes(nodes, combineSources(known, repositoryNodes(repository)), new Set(), report);
+}

@@ -1,0 +1,245 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createJudge } from '../../../src/engine/judge.ts';
+import { parseCommit } from '../../../src/git/commit.ts';
+import type { ObjectId } from '../../../src/git/object-id.ts';
+import { parseTree } from '../../../src/git/tree.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { builtIn } from '../../../src/schema/built-in.ts';
+import type { CommitLine, NodeLine } from '../../../src/thread/export/export-thread.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
+import type { Finding } from '../../../src/thread/verify/finding.ts';
+import { Verification } from '../../../src/thread/verify/verification.ts';
+import type { Repository } from '../../../src/git/repository.ts';
+import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
+import { putTogether, takeApart, type ForgedLine } from './forge.ts';
+import { createDice, growThread } from './grow-thread.ts';
+
+const dice = createDice(41);
+const threads: ThreadState[] = [];
+let repository: MapRepository;
+
+beforeAll(async () => {
+  repository = createMapRepository();
+  while (threads.length < 40) {
+    const state = await growThread(repository, dice);
+    if (state.steps.length >= 3) threads.push(state);
+  }
+});
+
+async function verify(where: Repository, { id, head }: { id: ThreadState['id']; head: ObjectId }): Promise<Finding[]> {
+  return (await new Verification(where, createJudge(where)).verify(id, head)).findings;
+}
+
+function oneOf<T>(list: readonly T[]): T {
+  const item = list[dice(list.length)];
+  if (item === undefined) throw new Error('there is nothing to choose from');
+  return item;
+}
+
+/** Every object that a thread reaches. */
+function objectsOf(head: ObjectId): ObjectId[] {
+  const found = new Set<ObjectId>();
+  const pending = [head];
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    const object = repository.objectMap.get(id);
+    if (object === undefined || found.has(id)) continue;
+    found.add(id);
+    if (object.type === 'commit') {
+      const { tree, parents } = parseCommit(object.data);
+      pending.push(tree, ...parents);
+    } else if (object.type === 'tree') pending.push(...parseTree(object.data).map((entry) => entry.id));
+  }
+  return [...found];
+}
+
+describe('of what is done to the objects of a thread', () => {
+  test('no flipped bit is missed', async () => {
+    const missed: string[] = [];
+    for (let count = 0; count < 160; count++) {
+      const { id, head } = oneOf(threads);
+      // An empty blob has no bit to flip.
+      const target = oneOf(objectsOf(head.id).filter((oid) => repository.objectMap.get(oid)?.data.length));
+      const { type, data } = repository.objectMap.get(target)!;
+      const flipped = Buffer.from(data);
+      flipped[dice(flipped.length)]! ^= 1 << dice(8);
+      const damaged = createMapRepository(new Map(repository.objectMap).set(target, { type, data: flipped }));
+      const findings = await verify(damaged, { id, head: head.id });
+      if (!findings.some(({ what }) => what.includes(target))) missed.push(`${type} ${target} of ${id}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test('no missing object is missed', async () => {
+    const missed: string[] = [];
+    for (let count = 0; count < 60; count++) {
+      const { id, head } = oneOf(threads);
+      const target = oneOf(objectsOf(head.id));
+      const objects = new Map(repository.objectMap);
+      objects.delete(target);
+      const findings = await verify(createMapRepository(objects), { id, head: head.id });
+      if (!findings.some(({ what }) => what.includes(target))) missed.push(`${target} of ${id}`);
+    }
+    expect(missed).toEqual([]);
+  });
+});
+
+type Chain = { nodes: NodeLine[]; commits: CommitLine[] };
+type Forgery = (thread: Chain) => boolean;
+
+/** Changes a field of one of the nodes of a type for which there is something to change. */
+function field(type: keyof typeof builtIn, change: (payload: JsonObject, thread: Chain) => boolean): Forgery {
+  return (thread) => {
+    const nodes = thread.nodes.filter((node) => node.type === builtIn[type]);
+    const start = dice(nodes.length || 1);
+    return [...nodes.slice(start), ...nodes.slice(0, start)].some((node) => change(node.payload as JsonObject, thread));
+  };
+}
+
+/** Changes one of the commits for which there is something to change. */
+function commit(change: (line: CommitLine, thread: Chain) => boolean): Forgery {
+  return (thread) => {
+    const start = dice(thread.commits.length);
+    return [...thread.commits.slice(start), ...thread.commits.slice(0, start)].some((line) => change(line, thread));
+  };
+}
+
+function set(payload: JsonObject, key: string, value: JsonObject[string]): boolean {
+  payload[key] = value;
+  return true;
+}
+
+/** Removes or replaces in the message. */
+function edit(line: CommitLine, from: RegExp, to: string): boolean {
+  const before = line.message;
+  line.message = before.replace(from, to);
+  return line.message !== before;
+}
+
+const isDecided = (step: JsonObject): boolean => step['rule'] !== null;
+const isBorn = (start: JsonObject): boolean => start['parentThread'] !== null;
+
+const forgeries: Record<string, Forgery> = {
+  'another role': field(
+    'thread-step',
+    (step) => isDecided(step) && set(step, 'role', step['role'] === 'writer' ? 'checker' : 'writer'),
+  ),
+  'a role that there is not': field('thread-step', (step) => set(step, 'role', 'ghost')),
+  'another rule': field('thread-step', (step) => isDecided(step) && set(step, 'rule', (Number(step['rule']) + 1) % 4)),
+  'a status that leads elsewhere': field('thread-step', (step, { nodes }) => {
+    if (step['role'] !== 'checker') return false;
+    // The step after it, which the rules gave its turn.
+    const next = nodes.find(({ payload }) => (payload as JsonObject)['number'] === Number(step['number']) + 1);
+    if (!next || !isDecided(next.payload as JsonObject)) return false;
+    const meta = step['meta'] as JsonObject;
+    return set(meta, '$status', meta['$status'] === 'again' ? 'done' : 'again');
+  }),
+  'meta that its schema forbids': field('thread-step', (step) => set(step, 'meta', { $status: 'perhaps' })),
+  'another number': field('thread-step', (step) => set(step, 'number', Number(step['number']) + 1)),
+  'no step before': field('thread-step', (step) => step['previous'] !== null && set(step, 'previous', null)),
+  'fewer ancestors': field(
+    'thread-step',
+    (step) => (step['ancestors'] as string[]).length > 0 && set(step, 'ancestors', []),
+  ),
+  'a field that there is not': field('thread-step', (step) => set(step, 'more', 1)),
+  'another agent': field('agent', (agent) => set(agent, 'name', 'forger')),
+  'another duration': field('thread-step', (step) => set(step, 'startedAtMs', Number(step['startedAtMs']) - 5000)),
+  'other usage': field('thread-step', (step) => set(step, 'usage', { inputTokens: 7, outputTokens: 7777, turns: 1 })),
+  'a child thread that was none': field('thread-step', (step, { nodes }) => {
+    const end = nodes.find((node) => node.type === builtIn['thread-end']);
+    return (
+      end !== undefined && (step['childThreads'] as string[]).length === 0 && set(step, 'childThreads', [end.node])
+    );
+  }),
+  'another depth': field('thread-start', (start) => set(start, 'depth', Number(start['depth']) + 1)),
+  'no caller': field('thread-start', (start) => isBorn(start) && set(start, 'parentThread', null)),
+  'another caller role': field('thread-start', (start) => isBorn(start) && set(start, 'parentRole', 'ghost')),
+  'a start at another time': field('thread-start', (start) =>
+    set(start, 'startedAtMs', Number(start['startedAtMs']) + 60_000),
+  ),
+  'another outcome': field('thread-end', (end) => end['outcome'] === 'completed' && set(end, 'outcome', 'cancelled')),
+  'another return code': field('thread-end', (end) => set(end, 'returnCode', 7)),
+  'no last step': field('thread-end', (end) => end['lastStep'] !== null && set(end, 'lastStep', null)),
+  'another reason to wait': field('thread-suspend', (pause) => set(pause, 'rule', (Number(pause['rule']) + 1) % 4)),
+  'another rule in the workflow': field('workflow', (workflow) => {
+    const rules = workflow['moderator'] as JsonObject[];
+    rules[1] = { from: 'writer', to: 'writer', when: null };
+    return true;
+  }),
+  'a wrong node in a trailer': commit((line) => edit(line, /Uwf-Node: ./, 'Uwf-Node: _')),
+  'a wrong type in a trailer': commit((line) => edit(line, /Uwf-Type: thread-\w+/, 'Uwf-Type: content')),
+  'a wrong role in a trailer': commit((line) =>
+    edit(line, /Uwf-Role: \w+(?=\nUwf-Agent|\nUwf-Status)/, 'Uwf-Role: ghost'),
+  ),
+  'a trailer more': commit((line) => edit(line, /$/, 'Uwf-Status: approved\n')),
+  'a trailer less': commit((line) => edit(line, /\nUwf-Duration: [\d.]+s\n$/, '\n')),
+  'no trailers': commit((line) => edit(line, /Uwf-Node[^]*$/, '\n')),
+  'another author': commit((line) => line.author.email.endsWith('@uwf') && Boolean((line.author.name = 'ghost'))),
+  'another date': commit((line) => Boolean((line.committer.atMs += 86_400_000))),
+  'a file less': commit(({ files }) => {
+    const path = oneOf(
+      Object.keys(files).filter((name) => !/^(start|step|suspend|resume|end)\.json$|^artifacts/.test(name)),
+    );
+    return delete files[path];
+  }),
+  'a file more': commit(({ files }) => {
+    files['extra.md'] = files[oneOf(Object.keys(files))]!;
+    return true;
+  }),
+  'a file in the place of another': commit(({ files }) => {
+    if (!files['prompt.md'] || !files['output.md'] || files['prompt.md'] === files['output.md']) return false;
+    [files['prompt.md'], files['output.md']] = [files['output.md'], files['prompt.md']];
+    return true;
+  }),
+  'two files of a trace exchanged': commit(({ files }) => {
+    const [a, b] = ['trace/001/input.md', 'trace/001/output.md'];
+    if (!files[a] || !files[b]) return false;
+    [files[a], files[b]] = [files[b], files[a]];
+    return true;
+  }),
+  'a file under another name': commit(({ files }) => {
+    const path = oneOf(Object.keys(files).filter((name) => name.includes('.')));
+    files[`${path}x`] = files[path]!;
+    return delete files[path];
+  }),
+  'a commit left out': commit((line, { commits }) => {
+    const place = commits.indexOf(line);
+    const next = commits[place + 1];
+    if (!next || line.parents.length !== 1 || next.parents[0] !== line.commit || !line.files['step.json']) return false;
+    next.parents[0] = line.parents[0]!;
+    commits.splice(place, 1);
+    return true;
+  }),
+  'a parent more': commit((line, { commits }) => {
+    const other = commits[0]!.commit;
+    return line.commit !== other && !line.parents.includes(other) && line.parents.push(other) > 0;
+  }),
+  'a parent less': commit((line) => line.parents.length > 1 && line.parents.pop() !== undefined),
+};
+
+describe('of what a forger does who works every hash and id out anew', () => {
+  test('a thread that is only taken apart and put together is sound', async () => {
+    const { id, head } = oneOf(threads);
+    const again = await putTogether(await takeApart(repository, id, head.id));
+    expect(again.head).toBe(head.id);
+    expect(await verify(again.repository, { id, head: again.head })).toEqual([]);
+  });
+
+  test.each(Object.entries(forgeries))('%s is found', async (_name, forge) => {
+    let found = 0;
+    for (let tries = 0; found < 4 && tries < 200; tries++) {
+      const { id, head } = oneOf(threads);
+      const lines = await takeApart(repository, id, head.id);
+      const chain = {
+        nodes: lines.filter((line): line is NodeLine => 'node' in line),
+        commits: lines.filter((line): line is CommitLine => 'commit' in line),
+      };
+      if (!forge(chain)) continue;
+      const kept: ForgedLine[] = lines.filter((line) => 'node' in line || chain.commits.includes(line));
+      const forged = await putTogether(kept);
+      if (forged.head === head.id) continue;
+      expect(await verify(forged.repository, { id, head: forged.head })).not.toEqual([]);
+      found += 1;
+    }
+    expect(found).toBe(4);
+  });
+});
