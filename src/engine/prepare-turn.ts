@@ -59,7 +59,12 @@ export async function prepareTurn(
   const ofRole = roleDefinition.limits ?? {};
   const session = readSession(context.repository, { threadId: state.id, role, agent: record.name });
   const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };
-  if (!choice.again) await compactIfLarge(context, lease, state, role);
+  const steps = state.steps.map((step) => step.commit.node);
+  const sinceResume = steps.slice(state.stepsAtLastResume);
+  // Who has a step done again has been asked already whether the role may go.
+  const limitReached = choice.again ? undefined : findLimitReached(limits, ofRole, role, sinceResume);
+  // A role that may not go is told nothing, and summing up costs money.
+  if (!choice.again && limitReached === undefined) await compactIfLarge(context, lease, state, role);
   const history = await turnHistory(context, state, choice);
   const prompt = await buildContext(context, state, history, { ...told, hasSession: session !== undefined });
   const promptWithoutSession =
@@ -68,8 +73,6 @@ export async function prepareTurn(
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
   const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
-  const steps = state.steps.map((step) => step.commit.node);
-  const sinceResume = steps.slice(state.stepsAtLastResume);
   const turn: TurnRequest = {
     agent,
     clock,
@@ -96,8 +99,6 @@ export async function prepareTurn(
       askPerson: context.askPerson,
     },
   };
-  // Who has a step done again has been asked already whether the role may go.
-  const limitReached = choice.again ? undefined : findLimitReached(limits, ofRole, role, sinceResume);
   if (limitReached !== undefined) clock.stop();
   return { prompt, record, limitReached, turn, resolve };
 }
