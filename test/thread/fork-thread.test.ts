@@ -6,6 +6,7 @@ import { forkThread } from '../../src/thread/fork-thread.ts';
 import { activeRef } from '../../src/thread/thread-refs.ts';
 import { readThread, type ThreadState } from '../../src/thread/thread-state.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
+import { addManySteps } from './long-thread.ts';
 import { startLoop, stepDraft } from './thread-fixture.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
@@ -19,11 +20,12 @@ async function withSteps(repository: Repository, count: number): Promise<ThreadS
 }
 
 describe('a fork', () => {
-  test('of the middle of a long thread writes no object, and both futures go on by themselves', async () => {
+  test('of step 500 of 1,000 writes no object, and both futures go on by themselves', async () => {
     const { open, git, dir } = createTemporaryRepository();
     const repository = await open();
-    const state = await withSteps(repository, 40);
-    const middle = state.steps[19]!.commit;
+    const begun = await startLoop(repository);
+    const state = await readThread(repository, begun.id, await addManySteps(repository, begun, 1_000, 0));
+    const middle = state.steps[499]!.commit;
     const before = git('count-objects', '-v');
     const fork = await forkThread(repository, await getThread(repository, state.id), middle.id);
     expect(git('count-objects', '-v')).toBe(before);
@@ -33,8 +35,8 @@ describe('a fork', () => {
     const there = await readThread(repository, fork.thread, fork.head);
     const other = await appendStep(repository, there, stepDraft({ text: 'Another way.' }));
     const own = await appendStep(repository, state, stepDraft({ text: 'The old way.' }));
-    expect(other.steps.at(-1)?.commit.node).toMatchObject({ number: 21, previous: middle.hash });
-    expect(own.steps.at(-1)?.commit.node).toMatchObject({ number: 41 });
+    expect(other.steps.at(-1)?.commit.node).toMatchObject({ number: 501, previous: middle.hash });
+    expect(own.steps.at(-1)?.commit.node).toMatchObject({ number: 1_001 });
     expect(other.start.node.id).toBe(state.id);
     expectCleanFsck(dir);
   });
