@@ -103,6 +103,9 @@ export type { Decision, DecisionContext, StartView, StepView } from './moderator
 // Threads
 export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/diff-threads.ts';
 export { forkThread, type Fork } from './thread/fork-thread.ts';
+export { exportThread } from './thread/export/export-thread.ts';
+export { RefusedImport } from './thread/export/refused-import.ts';
+export type { ThreadRow } from './thread/export/rows.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find-thread.ts';
 export { removeThread } from './thread/remove-thread.ts';
 export { NodeInUse, threadCas, type ThreadCas, type ThreadCasEntry } from './thread/thread-cas.ts';
@@ -118,12 +121,14 @@ export { loadConfig, type Config } from './engine/config.ts';
 export type { EngineOptions } from './engine/context.ts';
 export type { ListOptions, ThreadSummary, ThreadView } from './engine/describe.ts';
 export type { EngineEvent, ThreadOver } from './engine/events.ts';
+export { importThread, type Imported } from './engine/import-thread.ts';
 export { LeaseHeld } from './engine/lease.ts';
 export type { Answer, AskOptions } from './engine/ask.ts';
 export type { Compacted, CompactOptions } from './engine/compact.ts';
 export type { PokeOptions } from './engine/poke.ts';
 export type { ResumeOptions } from './engine/resume.ts';
 export type { RunOptions } from './engine/run.ts';
+export { simulateThread, type Divergence, type Simulated } from './engine/simulate.ts';
 export type { StartOptions } from './engine/start.ts';
 export type { StepOptions, StepOutcome } from './engine/step-thread.ts';
 export type { StopOutcome } from './engine/stop.ts';

@@ -55,7 +55,7 @@ function objectsOf(head: ObjectId): ObjectId[] {
 describe('of what is done to the objects of a thread', () => {
   test('no flipped bit is missed', async () => {
     const missed: string[] = [];
-    for (let count = 0; count < 160; count++) {
+    for (let count = 0; count < 120; count++) {
       const { id, head } = oneOf(threads);
       // An empty blob has no bit to flip.
       const target = oneOf(objectsOf(head.id).filter((oid) => repository.objectMap.get(oid)?.data.length));
@@ -71,7 +71,7 @@ describe('of what is done to the objects of a thread', () => {
 
   test('no missing object is missed', async () => {
     const missed: string[] = [];
-    for (let count = 0; count < 60; count++) {
+    for (let count = 0; count < 40; count++) {
       const { id, head } = oneOf(threads);
       const target = oneOf(objectsOf(head.id));
       const objects = new Map(repository.objectMap);
