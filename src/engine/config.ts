@@ -7,7 +7,7 @@ import { nearestName } from '../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import type { AgentReference, ConfigContext, ConfigLimits, ParsedConfig } from './parse-config.ts';
-import type { ConfigSnapshot } from './record-workspace.ts';
+import type { ConfigSnapshot } from './snapshot-config.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
 export type Config = {

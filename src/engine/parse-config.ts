@@ -7,7 +7,7 @@ import type { JsonObject } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
 import { faultOfLimit, limitNames } from '../schema/built-in/limits.ts';
 import type { ConfigMistake } from './config-errors.ts';
-import type { ConfigSnapshot } from './record-workspace.ts';
+import type { ConfigSnapshot } from './snapshot-config.ts';
 import type { Limits } from '../workflow/definition.ts';
 
 /** Limits of a configuration; those of workflows and one for the machine. Positive whole numbers. */

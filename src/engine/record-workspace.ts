@@ -5,15 +5,7 @@ import type { RepositoryLocation } from '../git/repository.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext } from './context.ts';
-
-/** How the files that a step left are kept: never, always, or when they are not those of the record before. */
-export type SnapshotMode = 'off' | 'on' | 'changed';
-
-/** What a configuration says of that. */
-export type ConfigSnapshot = Partial<SnapshotLimits> & {
-  /** For roles that do not say it themselves; default: `off`. */
-  mode?: SnapshotMode;
-};
+import type { SnapshotMode } from './snapshot-config.ts';
 
 const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
 

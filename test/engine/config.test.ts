@@ -218,3 +218,14 @@ describe('the agent of a role', () => {
     );
   });
 });
+
+describe('how the files of steps are kept', () => {
+  test('is said by either file, the one of this machine winning', async () => {
+    const config = await load('snapshot: { mode: on, maxBytes: 1000 }', 'snapshot: { mode: changed, timeoutMs: 500 }');
+    expect(config.snapshot).toEqual({ mode: 'changed', maxBytes: 1000, timeoutMs: 500 });
+    expect(await mistakesIn('snapshot: { mode: always, maxBytes: -1 }')).toEqual([
+      "1:19 snapshot.mode must be 'off', 'on' or 'changed'",
+      '1:37 snapshot.maxBytes must be a whole number from 1',
+    ]);
+  });
+});

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { SnapshotMode } from '../../src/engine/record-workspace.ts';
+import type { SnapshotMode } from '../../src/engine/snapshot-config.ts';
 import { readThread, type StepEntry } from '../../src/thread/thread-state.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
