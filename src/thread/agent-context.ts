@@ -5,6 +5,7 @@ export type ContextStep = {
   role: string;
   /** `meta.$status`, or null. */
   status: string | null;
+  /** What it reported and said. */
   text: string;
 };
 

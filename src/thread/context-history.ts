@@ -51,7 +51,9 @@ export async function readHistory(repository: Repository, thread: ThreadId, head
   return { steps };
 }
 
-/** A step as an agent is told of it. */
+/** A step as an agent is told of it: what it reported beside its status (hashes, for instance), then what it said. */
 export function toContextStep({ commit: { node }, text }: StepEntry): ContextStep {
-  return { number: node.number, role: node.role, status: statusOf(node.meta), text };
+  const { $status: _status, ...reported } = node.meta;
+  const report = Object.keys(reported).length === 0 ? '' : `Reported: ${JSON.stringify(reported)}\n\n`;
+  return { number: node.number, role: node.role, status: statusOf(node.meta), text: report + text };
 }
