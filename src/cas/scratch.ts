@@ -155,13 +155,9 @@ async function edit(
 async function addCommit(repository: Repository, batch: ObjectBatch, files: readonly TreeFile[]): Promise<ObjectId> {
   // Blobs that the replaced commit holds need no second writing: the ref keeps them until the very change that makes
   // the new commit keep them.
-  const pins = keepersOf(
-    await Promise.all(
-      files
-        .filter(({ path }) => path.endsWith('.json') && !path.startsWith('types/'))
-        .map((file) => ('node' in file ? file.node : readNodeAt(repository, file))),
-    ),
-  );
+  const read = async (file: TreeFile): Promise<Node> => ('node' in file ? file.node : readNodeAt(repository, file));
+  const mayPin = files.filter(({ path }) => path.endsWith('.json') && !path.startsWith('types/'));
+  const pins = keepersOf(await Promise.all(mayPin.map(read)));
   const tree = writeNodeTree(batch, files, pins.entries);
   const who = { ...repository.committer, atMs: repository.now() };
   const message = `scratch: ${files.length} ${files.length === 1 ? 'node' : 'nodes'}\n`;

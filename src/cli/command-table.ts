@@ -42,7 +42,7 @@ export const commandGroups: readonly CommandGroup[] = [
       {
         noun: 'workflow',
         verb: 'simulate',
-        summary: 'tell which threads a changed workflow would have led elsewhere',
+        summary: 'tell which threads a change would route otherwise',
         load: () => import('./commands/workflow/simulate.ts'),
       },
       {

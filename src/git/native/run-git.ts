@@ -78,16 +78,22 @@ export function runGit({ location, env, args, variables, input, signal }: GitRun
     child.stdout.on('data', (chunk: Buffer) => printed.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => said.push(chunk));
     child.on('error', (error: NodeJS.ErrnoException) => {
-      if (signal?.aborted) reject(signal.reason);
+      if (signal?.aborted) reject(reasonOf(signal));
       else reject(error.code === 'ENOENT' ? new GitNotFound(error) : error);
     });
     child.on('close', (code) => {
       if (code === 0) resolve(Buffer.concat(printed));
-      else if (signal?.aborted) reject(signal.reason);
+      else if (signal?.aborted) reject(reasonOf(signal));
       else reject(new GitFailed(args, Buffer.concat(said).toString('utf8')));
     });
     // One that ends before it has read everything says why itself.
     child.stdin.on('error', () => {});
     child.stdin.end(input ?? '');
   });
+}
+
+/** Why a signal was aborted; whoever aborts may give anything for a reason. */
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -61,7 +61,7 @@ export class Rebuild {
   #addNode({ node, type, payload }: JsonObject): void {
     if (!isNodeHash(type) || payload === undefined) throw this.#refuse('a node needs a type and a payload');
     const encoded = encodeNode(type, payload);
-    if (encoded.hash !== node) throw this.#refuse(`it says it is node ${String(node)}, and is ${encoded.hash}`);
+    if (encoded.hash !== node) throw this.#refuse(`it says it is node ${show(node)}, and is ${encoded.hash}`);
     this.#nodes.set(encoded.hash, encoded);
   }
 
@@ -77,7 +77,7 @@ export class Rebuild {
       committer: this.#signature(committer),
       message,
     });
-    if (id !== commit) throw this.#refuse(`it says it is commit ${String(commit)}, and is ${id}`);
+    if (id !== commit) throw this.#refuse(`it says it is commit ${show(commit)}, and is ${id}`);
     this.head = id;
   }
 
@@ -85,7 +85,7 @@ export class Rebuild {
     const parts = new Map<string, NodeFile[]>();
     for (const [path, hash] of Object.entries(files)) {
       const node = isNodeHash(hash) ? this.#nodes.get(hash) : undefined;
-      if (node === undefined) throw this.#refuse(`'${path}' is node ${String(hash)}, which does not come before it`);
+      if (node === undefined) throw this.#refuse(`'${path}' is node ${show(hash)}, which does not come before it`);
       const folder = indexedFolder(path);
       parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
     }
@@ -104,7 +104,7 @@ export class Rebuild {
 
   /** An object that came before, or that the repository has. */
   async #present(id: JsonValue): Promise<ObjectId> {
-    if (typeof id !== 'string' || !isObjectId(id)) throw this.#refuse(`'${String(id)}' is no object id`);
+    if (typeof id !== 'string' || !isObjectId(id)) throw this.#refuse(`'${show(id)}' is no object id`);
     if (this.batch.find(id) === undefined && !(await this.#objects.has(id))) {
       throw this.#refuse(`it stands on ${id}, which neither comes before it nor is in this repository`);
     }
@@ -122,4 +122,9 @@ export class Rebuild {
   #refuse(reason: string): RefusedImport {
     return new RefusedImport(this.#line, reason);
   }
+}
+
+/** A value out of a file that may say anything, short enough for a message. */
+function show(value: JsonValue | undefined): string {
+  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).slice(0, 80);
 }

@@ -54,7 +54,7 @@ async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Pr
     }
     case 'step': {
       const { role, content, meta, completedAtMs } = commit.node;
-      const schema = await schemaOfMeta(source, commit.node as JsonObject);
+      const schema = await schemaOfMeta(source, commit.node);
       const inlined = inlineLinks(schema ?? true, meta);
       return { role, content: { [CAS_KEY]: content }, meta: inlined, timestamp: completedAtMs };
     }

@@ -56,5 +56,5 @@ export function checkCaller(start: CommitOf<'start'>, caller: Standing | undefin
 }
 
 function show(value: unknown): string {
-  return value === null ? 'null' : String(value);
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
 }

@@ -54,7 +54,7 @@ function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectI
     // The type was compared just now, and the node has been validated.
     .map(({ payload }) => payload as Artifact)
     .filter(({ kind }) => kind === 'commit')
-    .map(({ oid }) => oid as ObjectId);
+    .map(({ oid }) => oid);
   return checkedOut === undefined ? pinned : [checkedOut, ...pinned];
 }
 

@@ -91,7 +91,7 @@ describe('what is pinned under a thread', () => {
     await json(['cas', 'put', '--pin', 'HEAD', '-t', thread]);
     await uwf(['cas', 'rm', hash, '-t', thread]);
     git('gc', '--prune=now', '--quiet');
-    expect(() => git('cat-file', '-e', oid)).toThrow();
+    expect(() => git('cat-file', '-e', oid)).toThrow('cat-file');
     expect(git('rev-list', '--parents', '-n1', `refs/uwf/scratch/${thread}`)).toContain(git('rev-parse', 'HEAD'));
   });
 
@@ -121,7 +121,9 @@ describe('a text', () => {
     const { json } = repository;
     const { hash, oid } = (await json(['cas', 'put', 'steps: 1, 2', '--title', 'the plan', '-t', thread])) as Put;
     const listed = (await json(['cas', 'list', '-t', thread])) as Listed[];
-    expect(listed.map(({ type, title }) => [type, title]).toSorted()).toEqual([
+    expect(
+      listed.map(({ type, title }) => [type, title]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    ).toEqual([
       ['artifact', 'the plan'],
       ['content', 'steps: 1, 2'],
     ]);

@@ -19,7 +19,7 @@ import { formatTable } from '../../output/table.ts';
 import { oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
-  summary: 'tell which threads a changed workflow would have led elsewhere',
+  summary: 'tell which threads a change would route otherwise',
   description: `Decides every turn of finished threads again by the rules of a workflow, and lists the threads in which another role would
 have had its turn, with the first such turn. What the roles said is taken as it was: no agent is asked. Without --against it
 is all finished threads of the workflow with the same name.`,
