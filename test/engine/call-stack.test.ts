@@ -61,7 +61,17 @@ describe('a call stack three workflows deep', () => {
     const graph = (await runCommand(['log', top, '--graph'], { cwd: dir })).stdout;
     expect(graph.match(/ start: /g)).toHaveLength(3);
     for (const { thread } of views) {
+      // From every thread up to the first start, as git draws it.
+      const lines = (await runCommand(['log', thread, '--graph'], { cwd: dir })).stdout.trim().split('\n').slice(1);
+      const byGit = git('log', '--graph', '--format=%h', (await engine.describe(thread)).head).split('\n');
+      expect(lines.map(rail)).toEqual(byGit.map(rail));
+      expect(lines.at(-1)).toMatch(/^\* \S+ start: /);
       expect(await verifyThread(readingContext(repository), thread)).toMatchObject({ sound: true });
     }
   });
 });
+
+/** A line of a graph without what stands beside it. */
+function rail(line: string): string {
+  return /^[|*/\\ ]*/.exec(line)![0].trimEnd();
+}

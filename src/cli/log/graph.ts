@@ -1,12 +1,14 @@
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readStart } from '../../thread/find-children.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
 import { readLog, type LogEntry } from './log-entry.ts';
 
 /**
  * Draws a thread with the threads that it called, newest first, as `git log --graph` draws merges: a child stands beside
- * the line of its caller, between the step that called it and the step before.
+ * the line of its caller, between the step that called it and the step before. Below a child's start its caller goes on, up
+ * to the first start of the call stack.
  *
  * @param headsOf other threads that hang at a commit: children that have not ended yet
  */
@@ -17,6 +19,14 @@ export async function* drawGraph(
   headsOf: readonly ObjectId[] = [],
 ): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
   yield* draw(repository, head, paint, '', headsOf);
+  for (let caller = await callerOf(repository, head); caller; caller = await callerOf(repository, caller)) {
+    yield* draw(repository, caller, paint, '', []);
+  }
+}
+
+/** The commit that a child thread was called from; `undefined` for a thread that nobody called. */
+async function callerOf(repository: Repository, commit: ObjectId): Promise<ObjectId | undefined> {
+  return (await readStart(repository, commit))?.commit.parents[0];
 }
 
 async function* draw(
