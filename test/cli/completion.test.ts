@@ -16,7 +16,26 @@ async function offered(...words: string[]): Promise<string[]> {
 }
 
 test.each([
-  [[''], ['init', 'run', 'log', 'workflow', 'thread', 'step', 'cas', 'schema', 'agent', 'reindex', 'completion']],
+  [
+    [''],
+    [
+      'init',
+      'run',
+      'log',
+      'workflow',
+      'thread',
+      'step',
+      'cas',
+      'schema',
+      'agent',
+      'mcp',
+      'fsck',
+      'reindex',
+      'doctor',
+      'gc',
+      'completion',
+    ],
+  ],
   [['th'], ['thread']],
   [
     ['thread', 's'],

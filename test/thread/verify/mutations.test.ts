@@ -165,14 +165,14 @@ const forgeries: Record<string, Forgery> = {
     rules[1] = { from: 'writer', to: 'writer', when: null };
     return true;
   }),
-  'a wrong node in a trailer': commit((line) => edit(line, /Uwf-Node: ./, 'Uwf-Node: _')),
-  'a wrong type in a trailer': commit((line) => edit(line, /Uwf-Type: thread-\w+/, 'Uwf-Type: content')),
+  'a wrong node in a trailer': commit((line) => edit(line, /\nUwf-Node: ./, '\nUwf-Node: _')),
+  'a wrong type in a trailer': commit((line) => edit(line, /\nUwf-Type: thread-\w+/, '\nUwf-Type: content')),
   'a wrong role in a trailer': commit((line) =>
     edit(line, /Uwf-Role: \w+(?=\nUwf-Agent|\nUwf-Status)/, 'Uwf-Role: ghost'),
   ),
   'a trailer more': commit((line) => edit(line, /$/, 'Uwf-Status: approved\n')),
   'a trailer less': commit((line) => edit(line, /\nUwf-Duration: [\d.]+s\n$/, '\n')),
-  'no trailers': commit((line) => edit(line, /Uwf-Node[^]*$/, '\n')),
+  'no trailers': commit((line) => edit(line, /\nUwf-Node[^]*$/, '\n')),
   'another author': commit((line) => line.author.email.endsWith('@uwf') && Boolean((line.author.name = 'ghost'))),
   'another date': commit((line) => Boolean((line.committer.atMs += 86_400_000))),
   'a file less': commit(({ files }) => {
