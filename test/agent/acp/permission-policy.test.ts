@@ -4,7 +4,7 @@ import { matchesGlob } from '../../../src/agent/acp/glob.ts';
 import { decidePermission } from '../../../src/agent/acp/permission-policy.ts';
 import type { PermissionAnswer, Permissions } from '../../../src/agent/acp/permission-policy.ts';
 
-const cwd = '/work/tree';
+const cwd = '/project/tree';
 
 function decide(permissions: Permissions | undefined, kind: string, ...paths: string[]): PermissionAnswer {
   return decidePermission(permissions, { kind, paths }, cwd);
@@ -12,7 +12,7 @@ function decide(permissions: Permissions | undefined, kind: string, ...paths: st
 
 describe('without a configuration', () => {
   test.each([
-    ['read', ['/work/tree/src/a.ts'], 'allow'],
+    ['read', ['/project/tree/src/a.ts'], 'allow'],
     ['read', ['src/a.ts'], 'allow'],
     ['search', [], 'allow'],
     ['think', [], 'allow'],
@@ -29,8 +29,8 @@ describe('without a configuration', () => {
     ['read', ['/etc/passwd'], 'deny'],
     ['edit', ['../sibling/a.ts'], 'deny'],
     ['edit', ['src/a.ts', '/etc/passwd'], 'deny'],
-    ['edit', ['/work/tree-2/a.ts'], 'deny'],
-    ['edit', ['/work/tree'], 'allow'],
+    ['edit', ['/project/tree-2/a.ts'], 'deny'],
+    ['edit', ['/project/tree'], 'allow'],
   ] as const)('to %s %j is answered with %s', (kind, paths, answer) => {
     expect(decide(undefined, kind, ...paths)).toBe(answer);
   });
