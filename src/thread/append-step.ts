@@ -65,8 +65,9 @@ export type StepDraft = {
 /**
  * Appends a step to a thread and moves its ref, or leaves the ref alone.
  *
- * The ref moves only if it still points at `state.head`, or at the step that is replaced: of two callers one wins, the other gets `ThreadMoved` with
- * its step stored and kept as a fork. All that was put under the thread and not yet taken in becomes the step's.
+ * The ref moves only if it still points at `state.head`, or at the step that is replaced: of two callers one wins, the
+ * other gets `ThreadMoved` with its step stored and kept as a fork. All that was put under the thread and not yet taken
+ * in becomes the step's.
  * @returns the thread with the step
  * @throws {ThreadMoved} if another writer appended first
  * @throws {SchemaViolation} if the step does not match its type; nothing is written then
