@@ -1,9 +1,9 @@
 import type { ChildOutcome } from '../agent/contract.ts';
 import { findChildren, isTakenIn } from '../thread/find-children.ts';
 import { resumeThread } from '../thread/resume-thread.ts';
-import { stateHash, type CommitOf, type ThreadState } from '../thread/thread-state.ts';
+import { stateHash, type ThreadState } from '../thread/thread-state.ts';
 import { CorruptThread } from '../thread/thread-errors.ts';
-import { readThreadCommit } from '../thread/thread-commit.ts';
+import { readThreadCommit, timeOfCommit } from '../thread/thread-commit.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ChildRequest, EngineContext } from './context.ts';
 import { definitionOf, pinnedDefinition } from './definition-of.ts';
@@ -104,20 +104,7 @@ function isResumedFor(parent: ThreadState, child: ThreadState): boolean {
   if (head.kind !== 'resume') return false;
   // What the child did last before it asked. Had it been passed the person's word already, that would be younger.
   const before = child.pauses.at(-2) ?? child.steps.at(-1)?.commit ?? child.start;
-  return timeOf(before) <= head.node.resumedAtMs;
-}
-
-function timeOf(commit: CommitOf<'start' | 'step' | 'suspend' | 'resume'>): number {
-  switch (commit.kind) {
-    case 'start':
-      return commit.node.startedAtMs;
-    case 'step':
-      return commit.node.completedAtMs;
-    case 'suspend':
-      return commit.node.suspendedAtMs;
-    case 'resume':
-      return commit.node.resumedAtMs;
-  }
+  return timeOfCommit(before) <= head.node.resumedAtMs;
 }
 
 async function outcomeOf(context: EngineContext, over: ThreadOver): Promise<ChildOutcome> {

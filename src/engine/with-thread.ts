@@ -1,5 +1,5 @@
 import type { Repository } from '../git/repository.ts';
-import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
+import { getThread } from '../thread/find-thread.ts';
 import { foldEnded } from '../thread/fold-ended.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readThread, type ThreadState } from '../thread/thread-state.ts';
@@ -10,10 +10,6 @@ import { takeLease, type Lease } from './lease.ts';
 export async function readCurrent(repository: Repository, idOrPrefix: string): Promise<ThreadState> {
   const pointer = await getThread(repository, idOrPrefix);
   await foldEnded(repository, pointer);
-  return readPointer(repository, pointer);
-}
-
-function readPointer(repository: Repository, pointer: ThreadPointer): Promise<ThreadState> {
   return readThread(repository, pointer.id, pointer.head);
 }
 

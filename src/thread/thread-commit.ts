@@ -89,3 +89,17 @@ export async function readTextAt(repository: Repository, commit: ThreadCommit, p
   // Of content type: the schema gives it `text`.
   return (node.payload as Content).text;
 }
+
+/** When what a commit tells of happened, in ms since 1970. */
+export function timeOfCommit(commit: ThreadCommit): number {
+  switch (commit.kind) {
+    case 'start':
+      return commit.node.startedAtMs;
+    case 'suspend':
+      return commit.node.suspendedAtMs;
+    case 'resume':
+      return commit.node.resumedAtMs;
+    default:
+      return commit.node.completedAtMs;
+  }
+}

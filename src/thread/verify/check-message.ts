@@ -5,7 +5,7 @@ import { trailerLines, type Trailers } from '../commit-message.ts';
 import { statusOf } from '../meta-status.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import { roleIdentity } from '../thread-draft.ts';
-import { fileTypes } from '../thread-commit.ts';
+import { fileTypes, timeOfCommit } from '../thread-commit.ts';
 import type { Report } from './finding.ts';
 
 /**
@@ -27,7 +27,7 @@ export function checkMessage(commit: ThreadCommit, agent: AgentRecord | undefine
 }
 
 function checkSignatures(commit: ThreadCommit, agent: AgentRecord | undefined, report: Report): void {
-  const atMs = Math.floor(timeOf(commit) / 1000) * 1000;
+  const atMs = Math.floor(timeOfCommit(commit) / 1000) * 1000;
   const { author, committer } = commit.commit;
   for (const [who, { atMs: saidMs }] of Object.entries({ author, committer })) {
     if (saidMs !== atMs) report(null, `its ${who} date is ${iso(saidMs)}, its node's time is ${iso(atMs)}`);
@@ -60,19 +60,6 @@ function trailersOf(commit: ThreadCommit, agent: AgentRecord | undefined): Trail
       return { ...trailers, status: commit.node.outcome };
     default:
       return trailers;
-  }
-}
-
-function timeOf(commit: ThreadCommit): number {
-  switch (commit.kind) {
-    case 'start':
-      return commit.node.startedAtMs;
-    case 'suspend':
-      return commit.node.suspendedAtMs;
-    case 'resume':
-      return commit.node.resumedAtMs;
-    default:
-      return commit.node.completedAtMs;
   }
 }
 
