@@ -13,7 +13,7 @@ const floors: Record<string, number> = {
   moderator: 5,
   agent: 5,
   engine: 6,
-  sync: 6,
+  sync: 7,
   mcp: 7,
   cli: 8,
   web: 8,

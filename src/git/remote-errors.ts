@@ -1,0 +1,31 @@
+import { UwfError } from '../errors.ts';
+
+/** No connection to a remote came about, or it broke. What had been brought so far is gone, what is stored is as before. */
+export class RemoteUnreachable extends UwfError {
+  readonly remote: string;
+  constructor(remote: string, said: string, cause?: unknown) {
+    super(`${remote} cannot be reached: ${said.trim() || 'it said nothing'}`, {
+      code: 'remote-unreachable',
+      kind: 'environment',
+      hint: `nothing was changed here; 'git ls-remote ${remote}' shows whether git gets through`,
+      cause,
+    });
+    this.remote = remote;
+  }
+}
+
+/** git's configuration has no remote of this name, and it is no URL and no path. */
+export class NoSuchRemote extends UwfError {
+  readonly remote: string;
+  constructor(remote: string, known: readonly string[]) {
+    super(`there is no remote '${remote}'`, {
+      code: 'no-such-remote',
+      kind: 'usage',
+      hint:
+        known.length > 0
+          ? `git knows these: ${known.join(', ')}; a URL or a path will do as well`
+          : "'git remote add <name> <url>' adds one; a URL or a path will do as well",
+    });
+    this.remote = remote;
+  }
+}

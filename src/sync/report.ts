@@ -1,0 +1,67 @@
+import type { ObjectId } from '../git/object-id.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+
+/** What a fetch or a push changed about one thread, on the side that it changed. */
+export type ThreadChange = {
+  thread: ThreadId;
+  /**
+   * `new`: it was not there. `forward`: it has more commits. `ended`: it is over now. `removed`: it is gone.
+   * `forked`: this is the fork that keeps what `of` could not take in.
+   */
+  change: 'new' | 'forward' | 'ended' | 'removed' | 'forked';
+  /** Where it is now; `null` if it was removed. */
+  head: ObjectId | null;
+  /** Where it was; `null` if it was not there. */
+  before: ObjectId | null;
+  /** How many commits are new, or `undefined` where counting would cost more than the change. */
+  commits?: number;
+  /** The thread that this one is a fork of, for `forked`. */
+  of?: ThreadId;
+};
+
+/** The same about a workflow's registry. */
+export type WorkflowChange = {
+  workflow: string;
+  change: 'new' | 'forward' | 'joined';
+  head: ObjectId;
+  before: ObjectId | null;
+};
+
+/** What was left where it was, and why. */
+export type Refusal = {
+  /** The remote's name for it, made printable. */
+  ref: string;
+  reason: string;
+  /** How many more refs were refused for the same reason and are not listed. */
+  more?: number;
+};
+
+/** A thread that is as it was because somebody has to decide. */
+export type Held = { thread: ThreadId; reason: string };
+
+/** What came of a fetch. */
+export type FetchReport = {
+  remote: string;
+  url: string;
+  threads: ThreadChange[];
+  workflows: WorkflowChange[];
+  /** What failed a check; nothing of it is in the repository. */
+  refused: Refusal[];
+  held: Held[];
+};
+
+/** What came of a push. */
+export type PushReport = {
+  remote: string;
+  url: string;
+  threads: ThreadChange[];
+  workflows: WorkflowChange[];
+  /** What the remote did not take. */
+  rejected: Refusal[];
+  held: Held[];
+  /** Threads that were not named but whose commits went along: callers of a pushed child, children of a pushed caller. */
+  alongside: ThreadId[];
+};
+
+/** What came of both. */
+export type SyncReport = { fetched: FetchReport; pushed: PushReport };
