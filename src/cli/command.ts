@@ -3,7 +3,7 @@ import type { ExitCode } from './exit-code.ts';
 import type { Output } from './output/output.ts';
 
 /** What completion offers for a value. */
-export type Candidates = 'thread' | 'workflow' | 'agent' | 'file' | 'folder' | readonly string[];
+export type Candidates = 'thread' | 'workflow' | 'agent' | 'remote' | 'file' | 'folder' | readonly string[];
 
 /** One option of a command. Its long name is its key. */
 export type OptionSpec = {
@@ -17,6 +17,8 @@ export type OptionSpec = {
   parse?: (text: string) => unknown;
   /** May be given several times, or with commas. */
   isRepeatable?: true;
+  /** Its value follows an equals sign or is left out (`--json=a,b`), so that it never swallows an argument. */
+  isValueOptional?: true;
   candidates?: Candidates;
 };
 
@@ -27,22 +29,38 @@ export type TextOption = OptionSpec & { value: string };
 export type ParsedOption<T> = TextOption & { parse: (text: string) => T };
 
 /** One argument of a command, by its place. */
-export type ArgumentSpec = { name: string; summary: string; isOptional?: true; candidates?: Candidates };
+export type ArgumentSpec = {
+  name: string;
+  summary: string;
+  isOptional?: true;
+  /** Takes all words that are left; only the last argument can. */
+  isRepeatable?: true;
+  candidates?: Candidates;
+};
 
 type Parsed<O> = O extends { parse: (text: string) => infer T } ? T : string;
 
 type OptionValue<O> = O extends { value: string }
   ? O extends { isRepeatable: true }
     ? Parsed<O>[]
-    : Parsed<O> | undefined
+    : Parsed<O> | (O extends { isValueOptional: true } ? true : never) | undefined
   : boolean;
 
-/** The values of options, by their names: switches are always there, values where they were given. */
+type ArgumentValue<S> = S extends { isRepeatable: true }
+  ? readonly string[]
+  : S extends { isOptional: true }
+    ? string | undefined
+    : string;
+
+/**
+ * The values of options, by their names: switches are always there, values where they were given; `true` stands for an
+ * optional value that was left out.
+ */
 export type OptionValues<O> = { readonly [K in keyof O]: OptionValue<O[K]> };
 
 /** The values of arguments, by their names. */
 export type ArgumentValues<A extends readonly ArgumentSpec[]> = {
-  readonly [S in A[number] as S['name']]: S extends { isOptional: true } ? string | undefined : string;
+  readonly [S in A[number] as S['name']]: ArgumentValue<S>;
 };
 
 /** What a command gets to work with. */

@@ -53,9 +53,10 @@ async function runCommand(argv: readonly string[], cli: CliContext): Promise<num
   }
   const here = contextIn(cli, { folder: globals.folder, mayPage: cli.mayPage && globals.mayPage });
   const out = createOutput(here, globals);
-  // The parser read these by the command's own declaration.
+  // The parser read both by the command's own declaration.
   const values = options as Parameters<typeof command.run>[0]['options'];
-  return (await command.run({ args: args as Record<string, string>, options: values, cli: here, out })) ?? EXIT.done;
+  const words = args as Parameters<typeof command.run>[0]['args'];
+  return (await command.run({ args: words, options: values, cli: here, out })) ?? EXIT.done;
 }
 
 /** Whether errors are to be told as JSON; looked for here since the command line itself may be what is wrong. */

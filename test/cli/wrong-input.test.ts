@@ -12,6 +12,7 @@ const commands = await Promise.all(
 /** As many arguments as a command takes, none of which exist. */
 const argumentsOf = ({ command }: (typeof commands)[number]): string[] =>
   command.arguments.map((spec) => (spec.name === 'shell' ? 'bash' : 'nothing-of-this-name'));
+const fixed = commands.filter(({ command }) => !command.arguments.some((spec) => spec.isRepeatable));
 const inRepository = commands.filter(({ name }) => name !== 'completion');
 const withArguments = commands.filter(({ command }) => command.arguments.some((spec) => !spec.isOptional));
 const inRepositoryWithArguments = inRepository.filter((entry) => withArguments.includes(entry));
@@ -30,7 +31,7 @@ test.each(commands)('uwf $name refuses an option that it does not have', async (
   });
 });
 
-test.each(commands)('uwf $name refuses an argument too many', async (entry) => {
+test.each(fixed)('uwf $name refuses an argument too many', async (entry) => {
   expect(await runCommand([...wordsOf(entry), 'one-too-many'])).toMatchObject({ code: 2, stdout: '' });
 });
 

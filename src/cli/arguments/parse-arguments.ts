@@ -1,11 +1,11 @@
 import { nearestName } from '../../nearest-name.ts';
 import type { Command, OptionSpec } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
-import type { GivenOption, ReadWords } from './words.ts';
+import type { GivenOption, ReadWords, Words } from './words.ts';
 
 /** The command line of one command, read by its declaration. */
 export type ParsedArguments = {
-  args: Record<string, string | undefined>;
+  args: Record<string, string | readonly string[] | undefined>;
   options: Record<string, unknown>;
   globals: GlobalOptions;
 };
@@ -31,7 +31,7 @@ export const globalOptions: Readonly<Record<string, OptionSpec>> = {
 
 /** The options of commands that print data. */
 export const jsonOptions: Readonly<Record<string, OptionSpec>> = {
-  json: { summary: 'print JSON; with =<a>,<b> only these fields' },
+  json: { value: '<fields>', isValueOptional: true, summary: 'print JSON; with =<a>,<b> only these fields' },
   query: { value: '<jsonata>', summary: 'print what this expression makes of the JSON' },
 };
 
@@ -74,7 +74,7 @@ export function parseArguments(
       json: jsonFields(given.get('json'), given.has('query'), command),
       query: given.get('query')?.at(-1),
     },
-    args: isHelp ? {} : namedArguments(name, command, positionals),
+    args: isHelp ? {} : namedArguments(name, command, positionals, () => inlineHint(words, specs)),
     options: optionValues(command, given),
   };
 }
@@ -82,9 +82,10 @@ export function parseArguments(
 function valueOf(option: GivenOption, spec: OptionSpec, specs: Readonly<Record<string, OptionSpec>>): string {
   const typed = option.name.length === 1 ? `-${option.name}` : `--${option.name}`;
   if (spec.value === undefined) {
-    if (option.value !== undefined && option.name !== 'json') throw new UsageError(`${typed} takes no value`);
-    return option.value ?? '';
+    if (option.value !== undefined) throw new UsageError(`${typed} takes no value`);
+    return '';
   }
+  if (spec.isValueOptional) return option.value ?? '';
   // An option in the place of a value is a value that was forgotten; one that really begins so can follow '='.
   const isOption = !option.isInline && option.value?.startsWith('--') === true && option.value.slice(2) in specs;
   if (option.value === undefined || isOption) throw new UsageError(`${typed} needs a value: ${spec.value}`);
@@ -103,16 +104,26 @@ function namedArguments(
   name: string,
   command: Command,
   positionals: readonly string[],
-): Record<string, string | undefined> {
-  const missing = command.arguments.find((spec, place) => !spec.isOptional && positionals[place] === undefined);
+  findHint: () => string | undefined,
+): ParsedArguments['args'] {
+  const specs = command.arguments;
+  const missing = specs.find((spec, place) => !spec.isOptional && positionals[place] === undefined);
   const help = `run 'uwf ${name} --help' to see how it is used`;
   if (missing !== undefined) throw new UsageError(`'uwf ${name}' needs a ${missing.name}: ${missing.summary}`, help);
-  const extra = positionals[command.arguments.length];
+  const extra = specs.at(-1)?.isRepeatable ? undefined : positionals[specs.length];
   if (extra !== undefined) {
     const quoted = /\s/.test(positionals.join('')) ? help : `${help}; a text of several words needs quotes`;
-    throw new UsageError(`'uwf ${name}' does not know what to do with '${extra}'`, quoted);
+    throw new UsageError(`'uwf ${name}' does not know what to do with '${extra}'`, findHint() ?? quoted);
   }
-  return Object.fromEntries(command.arguments.map((spec, place) => [spec.name, positionals[place]]));
+  return Object.fromEntries(
+    specs.map((spec, place) => [spec.name, spec.isRepeatable ? positionals.slice(place) : positionals[place]]),
+  );
+}
+
+/** What to try where a word is one too many and an option was given without the value that it can have. */
+function inlineHint({ options, positionals }: Words, specs: Readonly<Record<string, OptionSpec>>): string | undefined {
+  const bare = options.findLast(({ name, value }) => value === undefined && specs[name]?.isValueOptional);
+  return bare === undefined ? undefined : `did you mean --${bare.name}=${positionals.at(-1)}?`;
 }
 
 function optionValues(command: Command, given: ReadonlyMap<string, readonly string[]>): Record<string, unknown> {
@@ -122,7 +133,8 @@ function optionValues(command: Command, given: ReadonlyMap<string, readonly stri
     const read = (text: string): unknown => parseValue(name, spec, text);
     if (spec.value === undefined) values[name] = texts !== undefined;
     else if (spec.isRepeatable) values[name] = (texts ?? []).flatMap((text) => text.split(',')).map(read);
-    else values[name] = texts === undefined ? undefined : read(texts.at(-1) ?? '');
+    else if (texts === undefined) values[name] = undefined;
+    else values[name] = spec.isValueOptional && texts.at(-1) === '' ? true : read(texts.at(-1) ?? '');
   }
   return values;
 }

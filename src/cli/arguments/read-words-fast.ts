@@ -22,6 +22,8 @@ export const readWordsFast: ReadWords = (specs, argv) => {
   return { options, positionals };
 };
 
-function describe({ value, short }: OptionSpec): { type: 'boolean' | 'string'; short?: string } {
-  return { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) };
+function describe({ value, isValueOptional, short }: OptionSpec): { type: 'boolean' | 'string'; short?: string } {
+  // As a switch it still takes what follows an equals sign, and never the next word.
+  const type = value === undefined || isValueOptional ? 'boolean' : 'string';
+  return { type, ...(short !== undefined && { short }) };
 }

@@ -3,11 +3,10 @@ import type { OptionSpec } from '../command.ts';
 import type { GivenOption, ReadWords } from './words.ts';
 
 /**
- * Stands for `--json=<fields>` while commander reads: to commander an option that may have a value may also take the next
- * word for it, and `--json` never does.
+ * Ends the name that stands for `--json=<fields>` while commander reads: to commander an option that may have a value may
+ * also take the next word for it, and one whose value is optional never does.
  */
-const JSON_FIELDS = '--json-fields=';
-const JSON = '--json=';
+const WITH_VALUE = '-with-value';
 
 /** Reads words with commander. */
 export const readWords: ReadWords = (specs, argv) => {
@@ -18,6 +17,13 @@ export const readWords: ReadWords = (specs, argv) => {
     .configureOutput({ writeErr: () => {} })
     .showSuggestionAfterError(false);
   const options: GivenOption[] = [];
+  const optional = Object.keys(specs).filter((name) => specs[name]?.isValueOptional);
+  const rename = (word: string, from: string, to: string): string => {
+    const name = optional.find((candidate) => word.startsWith(`--${candidate}${from}=`));
+    return name === undefined ? word : `--${name}${to}${word.slice(`--${name}${from}`.length)}`;
+  };
+  const hide = (word: string): string => rename(word, '', WITH_VALUE);
+  const restore = (word: string): string => rename(word, WITH_VALUE, '');
   const add = (name: string, flags: string): void => {
     const option = new Option(flags);
     command.addOption(option);
@@ -28,7 +34,7 @@ export const readWords: ReadWords = (specs, argv) => {
     });
   };
   for (const [name, spec] of Object.entries(specs)) add(name, flagsOf(name, spec));
-  if (Object.hasOwn(specs, 'json')) add('json', `${JSON_FIELDS.slice(0, -1)} <fields>`);
+  for (const name of optional) add(name, `--${name}${WITH_VALUE} <value>`);
   try {
     command.parse(argv.map(hide), { from: 'user' });
   } catch (error) {
@@ -38,18 +44,10 @@ export const readWords: ReadWords = (specs, argv) => {
   return { options, positionals: command.args.map(restore) };
 };
 
-function flagsOf(name: string, { short, value }: OptionSpec): string {
+function flagsOf(name: string, { short, value, isValueOptional }: OptionSpec): string {
   // An option of one letter has no long form.
   const flags = name.length === 1 ? `-${name}` : `${short === undefined ? '' : `-${short}, `}--${name}`;
-  return value === undefined ? flags : `${flags} <value>`;
-}
-
-function hide(word: string): string {
-  return word.startsWith(JSON) ? JSON_FIELDS + word.slice(JSON.length) : word;
-}
-
-function restore(word: string): string {
-  return word.startsWith(JSON_FIELDS) ? JSON + word.slice(JSON_FIELDS.length) : word;
+  return value === undefined || isValueOptional ? flags : `${flags} <value>`;
 }
 
 /** What commander refuses is said in uwf's own words, by whoever judges the values. */

@@ -61,7 +61,9 @@ async function ofCommand(
   const place = rest.filter(
     (word, index) => !word.startsWith('-') && waitingOption(specs, rest[index - 1]) === undefined,
   ).length;
-  const candidates: Candidates | undefined = command.arguments[place]?.candidates;
+  const last = command.arguments.at(-1);
+  const argument = command.arguments[place] ?? (last?.isRepeatable ? last : undefined);
+  const candidates: Candidates | undefined = argument?.candidates;
   return candidates === undefined ? [] : listCandidates(cli, candidates);
 }
 
@@ -71,5 +73,5 @@ function waitingOption(specs: Readonly<Record<string, OptionSpec>>, word: string
   const spec = word.startsWith('--')
     ? specs[word.slice(2)]
     : Object.values(specs).find(({ short }) => short !== undefined && word === `-${short}`);
-  return spec?.value === undefined ? undefined : spec;
+  return spec?.value === undefined || spec.isValueOptional ? undefined : spec;
 }

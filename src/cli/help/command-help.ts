@@ -1,4 +1,4 @@
-import type { Command, OptionSpec } from '../command.ts';
+import type { ArgumentSpec, Command, OptionSpec } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
 import { wrap, wrapRows } from '../output/wrap.ts';
@@ -27,8 +27,12 @@ export function commandHelp(cli: Pick<CliContext, 'stdout' | 'env'>, name: strin
 /** `uwf thread step [<options>] <thread>`. */
 export function usageOf(name: string, command: Pick<Command, 'arguments' | 'options'>): string {
   const options = Object.keys(command.options).length > 0 ? ' [<options>]' : '';
-  const args = command.arguments.map((spec) => (spec.isOptional ? ` [<${spec.name}>]` : ` <${spec.name}>`));
-  return `uwf ${name}${options}${args.join('')}`;
+  return `uwf ${name}${options}${command.arguments.map((spec) => ` ${formatArgument(spec)}`).join('')}`;
+}
+
+function formatArgument({ name, isOptional, isRepeatable }: ArgumentSpec): string {
+  const argument = `<${name}>${isRepeatable ? '…' : ''}`;
+  return isOptional ? `[${argument}]` : argument;
 }
 
 /** `-p, --prompt <text>`. */
@@ -36,7 +40,7 @@ export function formatOption(name: string, spec: OptionSpec): string {
   const isLetter = name.length === 1;
   const short = spec.short === undefined ? '    ' : `-${spec.short}${isLetter ? '' : ', '}`;
   const long = isLetter ? '' : `--${name}`;
-  const value = name === 'json' ? '[=<fields>]' : spec.value === undefined ? '' : ` ${spec.value}`;
+  const value = spec.value === undefined ? '' : spec.isValueOptional ? `[=${spec.value}]` : ` ${spec.value}`;
   return `${short}${long}${value}`;
 }
 

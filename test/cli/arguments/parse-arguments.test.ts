@@ -14,6 +14,7 @@ const command = defineCommand({
     { name: 'second', summary: 'the second', isOptional: true },
   ],
   options: {
+    where: { value: '<place>', isValueOptional: true, summary: 'a place, or some place' },
     text: { short: 't', value: '<text>', summary: 'a text' },
     count: { short: 'c', value: '<n>', summary: 'a number', parse: parseCount },
     tag: { value: '<tag>', summary: 'tags', isRepeatable: true, candidates: ['a', 'b', 'c'] },
@@ -69,6 +70,27 @@ describe.each([
     test('of a list come one by one or with commas', () => {
       expect(parse('x', '--tag', 'a,b', '--tag=c')).toMatchObject({ options: { tag: ['a', 'b', 'c'] } });
     });
+  });
+
+  test('an option whose value may be left out takes it after an equals sign only', () => {
+    expect(parse('x')).toMatchObject({ options: { where: undefined } });
+    expect(parse('--where', 'x')).toMatchObject({ args: { first: 'x' }, options: { where: true } });
+    expect(parse('x', '--where=y')).toMatchObject({ options: { where: 'y' } });
+    expect(parse('x', '--where=')).toMatchObject({ options: { where: true } });
+    expect(complaint('x', 'y', '--where', 'z').hint).toBe('did you mean --where=z?');
+  });
+
+  test('an argument that may be repeated takes all words that are left', () => {
+    const many = {
+      ...command,
+      arguments: [
+        { name: 'first', summary: 'f' },
+        { name: 'rest', summary: 'r', isRepeatable: true, isOptional: true },
+      ] as const,
+    };
+    const parseMany = (...argv: string[]): unknown => parseArguments('try', many, argv, read).args;
+    expect(parseMany('a')).toEqual({ first: 'a', rest: [] });
+    expect(parseMany('a', '-f', 'b', '--', '-c')).toEqual({ first: 'a', rest: ['b', '-c'] });
   });
 
   describe('--json', () => {
@@ -128,7 +150,7 @@ describe.each([
 test('both readers understand the same of any command line', () => {
   const words =
     'x - -- -t --text --text= --text=y -ty -f --force --force=1 -ft -fty --json --json= --json=a --tag --tag=a -c -c3 ' +
-    '--count=3 --nope --nope=1 -z -fz -C --no-pager -h --help';
+    '--count=3 --where --where= --where=w --nope --nope=1 -z -fz -C --no-pager -h --help';
   const word = fc.constantFrom(...words.split(' '), 'y z');
   fc.assert(
     fc.property(fc.array(word, { maxLength: 6 }), (argv) => {
