@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { isolatedGitEnvironment } from './temporary-repository.ts';
+
+/** One request that was answered, or cut off. */
+export type ServedRequest = { method: string; path: string; received: number; sent: number };
+
+/** Breaks the connection once this many bytes of bodies have gone one way, counted over all requests from then on. */
+export type Cut = { direction: 'up' | 'down'; afterBytes: number };
+
+export type GitHttpServer = {
+  /** Where a bare repository in the served folder is found. */
+  urlOf(name: string): string;
+  /** What was asked for since {@link GitHttpServer.forget}, oldest first. */
+  readonly requests: readonly ServedRequest[];
+  forget(): void;
+  /** Asks for these from now on (basic authentication); `undefined` lets everybody in. */
+  requireCredentials(credentials: { user: string; password: string } | undefined): void;
+  /** Cuts once; resolves nothing, and is taken back by `undefined`. */
+  cut(cut: Cut | undefined): void;
+  /** Tells whether the last cut has happened. */
+  readonly hasCut: boolean;
+  close(): Promise<void>;
+};
+
+/**
+ * Serves the bare repositories of a folder over git's own smart HTTP (`git http-backend` as a CGI program).
+ *
+ * Everybody may push: the repositories say so themselves by `http.receivepack`. Ends with the test that asked for it.
+ * Source: git-http-backend(1), RFC 3875.
+ */
+export async function startGitHttpServer(root: string): Promise<GitHttpServer> {
+  const served = new ServedFolder(root);
+  const server = createServer((request, response) => served.answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // It listens on TCP, so the address is of this kind.
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  try {
+    onTestFinished(close);
+  } catch {
+    // Outside a test whoever started it closes it.
+  }
+  return {
+    urlOf: (name) => `http://127.0.0.1:${port}/${name}`,
+    get requests() {
+      return served.requests;
+    },
+    forget: () => void (served.requests = []),
+    requireCredentials: (credentials) => void (served.credentials = credentials),
+    cut: (cut) => void (served.pendingCut = cut && { ...cut, seen: 0, done: false }),
+    get hasCut() {
+      return served.pendingCut?.done === true;
+    },
+    close,
+  };
+}
+
+class ServedFolder {
+  requests: ServedRequest[] = [];
+  credentials: { user: string; password: string } | undefined;
+  pendingCut: (Cut & { seen: number; done: boolean }) | undefined;
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const served: ServedRequest = { method: request.method ?? 'GET', path: url.pathname, received: 0, sent: 0 };
+    this.requests.push(served);
+    if (!this.#isLetIn(request)) {
+      request.resume();
+      response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="git"' }).end();
+      return;
+    }
+    const backend = spawn('git', ['http-backend'], {
+      env: { ...isolatedGitEnvironment, ...cgiVariables(request, url, this.#root) },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    response.once('close', () => backend.kill());
+    backend.stdin.on('error', () => {});
+    request.on('data', (chunk: Buffer) => {
+      served.received += chunk.length;
+      const part = this.#uncut(chunk, 'up', request);
+      if (part.length > 0 && !backend.stdin.write(part)) {
+        request.pause();
+        backend.stdin.once('drain', () => request.resume());
+      }
+    });
+    request.on('end', () => backend.stdin.end());
+    const head = new HeadOfAnswer(response);
+    backend.stdout.on('data', (chunk: Buffer) => {
+      const body = head.take(chunk);
+      served.sent += body.length;
+      const part = this.#uncut(body, 'down', request);
+      if (part.length > 0 && !response.write(part)) {
+        backend.stdout.pause();
+        response.once('drain', () => backend.stdout.resume());
+      }
+    });
+    backend.stdout.on('end', () => response.end());
+  }
+
+  /** What of a chunk may still go through; the connection ends where it may not. */
+  #uncut(chunk: Buffer, direction: Cut['direction'], { socket }: IncomingMessage): Buffer {
+    const cut = this.pendingCut;
+    if (cut === undefined || cut.done || cut.direction !== direction) return socket.destroyed ? Buffer.alloc(0) : chunk;
+    cut.seen += chunk.length;
+    if (cut.seen <= cut.afterBytes) return chunk;
+    cut.done = true;
+    // What was let through is to arrive before the end does.
+    socket.destroySoon();
+    setTimeout(() => socket.destroy(), 20);
+    return chunk.subarray(0, chunk.length - (cut.seen - cut.afterBytes));
+  }
+
+  #isLetIn({ headers }: IncomingMessage): boolean {
+    if (this.credentials === undefined) return true;
+    const { user, password } = this.credentials;
+    return headers.authorization === `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  }
+}
+
+function cgiVariables({ method, headers }: IncomingMessage, url: URL, root: string): Record<string, string> {
+  return {
+    GIT_PROJECT_ROOT: root,
+    GIT_HTTP_EXPORT_ALL: '1',
+    REQUEST_METHOD: method ?? 'GET',
+    PATH_INFO: decodeURIComponent(url.pathname),
+    QUERY_STRING: url.search.slice(1),
+    REMOTE_ADDR: '127.0.0.1',
+    CONTENT_TYPE: headers['content-type'] ?? '',
+    ...(headers['content-length'] !== undefined && { CONTENT_LENGTH: headers['content-length'] }),
+    ...(headers['content-encoding'] !== undefined && { HTTP_CONTENT_ENCODING: headers['content-encoding'] }),
+    ...(typeof headers['git-protocol'] === 'string' && { GIT_PROTOCOL: headers['git-protocol'] }),
+  };
+}
+
+/** Takes the head off what a CGI program prints, and gives it to the response. */
+class HeadOfAnswer {
+  readonly #response: ServerResponse;
+  #held: Buffer | undefined = Buffer.alloc(0);
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  /** The part of a chunk that is body. */
+  take(chunk: Buffer): Buffer {
+    if (this.#held === undefined) return chunk;
+    this.#held = Buffer.concat([this.#held, chunk]);
+    const end = this.#held.indexOf('\r\n\r\n');
+    if (end === -1) return Buffer.alloc(0);
+    for (const line of this.#held.subarray(0, end).toString('latin1').split('\r\n')) {
+      const colon = line.indexOf(':');
+      const [name, value] = [line.slice(0, colon), line.slice(colon + 1).trim()];
+      if (name.toLowerCase() === 'status') this.#response.statusCode = Number.parseInt(value, 10);
+      else this.#response.setHeader(name, value);
+    }
+    const body = this.#held.subarray(end + 4);
+    this.#held = undefined;
+    return body;
+  }
+}
