@@ -61,10 +61,11 @@ export function parseIndex(text: string): IndexEntry[] {
 
 function parseLine(line: string, number: number): IndexEntry {
   const hash = line.slice(0, 13);
-  const oid = line.slice(14, 54);
-  const path = line.slice(55);
+  const oidEnd = line.indexOf(' ', 14);
+  const oid = line.slice(14, oidEnd);
+  const path = line.slice(oidEnd + 1);
   if (!isNodeHash(hash) || line[13] !== ' ') throw new InvalidIndex(number, 'it does not start with a node hash');
-  if (!isObjectId(oid) || line[54] !== ' ') throw new InvalidIndex(number, 'its second word is not an object id');
+  if (oidEnd === -1 || !isObjectId(oid)) throw new InvalidIndex(number, 'its second word is not an object id');
   if (path === '') throw new InvalidIndex(number, 'it names no path');
   return { hash, oid, path };
 }

@@ -138,7 +138,7 @@ async function edit(
     const expected = (await repository.refs.read(ref)) ?? null;
     const files = change(expected === null ? [] : await readCommitIndex(repository, expected));
     if (files === undefined) return;
-    const batch = new ObjectBatch();
+    const batch = new ObjectBatch(repository.objects.format);
     for (const blob of blobs) batch.addBlob(blob);
     const value = files.length === 0 ? null : await addCommit(repository, batch, files);
     try {

@@ -81,6 +81,7 @@ async function store(
 /** A store as it will be once a batch is written. */
 function withBatch(objects: ObjectStore, batch: ObjectBatch): ObjectStore {
   return {
+    format: objects.format,
     async read(id, options) {
       const object = batch.find(id);
       if (object === undefined) return objects.read(id, options);

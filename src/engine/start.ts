@@ -36,7 +36,7 @@ export async function start(
 ): Promise<ThreadState> {
   const { repository } = context;
   const { definition } = options;
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const children: Record<string, PinnedWorkflow> = {};
   const agents: Record<string, AgentRecord> = {};
   for (const role of Object.keys(definition.roles)) {

@@ -1,6 +1,6 @@
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
 import { hashObject, isObjectId } from './object-id.ts';
-import type { ObjectId } from './object-id.ts';
+import type { ObjectFormat, ObjectId } from './object-id.ts';
 
 /** Who did something and when; `atMs` is in ms since 1970 and kept by git in whole seconds. */
 export type Signature = { name: string; email: string; atMs: number };
@@ -51,11 +51,13 @@ function clean(text: string): string {
  * Reads a commit, its own or a foreign one: headers that uwf does not write (gpgsig, encoding, mergetag …) are passed
  * over, the message is decoded by the `encoding` header, and a signature that is not well-formed gives what can be read.
  *
+ * @param format that of the repository it is from
  * @throws {CorruptObject} if tree, author or committer is not there or an id is none
  */
-export function parseCommit(data: Uint8Array): Commit {
+export function parseCommit(data: Uint8Array, format: ObjectFormat = 'sha1'): Commit {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const corrupt = (reason: string): CorruptObject => new CorruptObject(hashObject({ type: 'commit', data }), reason);
+  const corrupt = (reason: string): CorruptObject =>
+    new CorruptObject(hashObject({ type: 'commit', data }, format), reason);
   const blank = bytes.indexOf('\n\n');
   const headEnd = blank === -1 ? bytes.length : blank;
   const parents: ObjectId[] = [];

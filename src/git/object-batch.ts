@@ -1,7 +1,7 @@
 import { encodeCommit } from './commit.ts';
 import type { Commit } from './commit.ts';
 import { hashObject } from './object-id.ts';
-import type { GitObject, ObjectId } from './object-id.ts';
+import type { GitObject, ObjectFormat, ObjectId } from './object-id.ts';
 import { encodeTree } from './tree.ts';
 import type { TreeEntry } from './tree.ts';
 
@@ -12,7 +12,13 @@ import type { TreeEntry } from './tree.ts';
  * twice keeps it once. Nothing reaches the repository before `publish`.
  */
 export class ObjectBatch {
+  readonly format: ObjectFormat;
   readonly #byId = new Map<ObjectId, GitObject>();
+
+  /** @param format that of the repository the objects are for (`objects.format`) */
+  constructor(format: ObjectFormat = 'sha1') {
+    this.format = format;
+  }
 
   /** Adds a blob; a string is stored as UTF-8. */
   addBlob(data: Uint8Array | string): ObjectId {
@@ -41,7 +47,7 @@ export class ObjectBatch {
 
   /** Adds an object that is encoded already. What git has written is not judged: a tree may hold names of any bytes. */
   add(object: GitObject): ObjectId {
-    const id = hashObject(object);
+    const id = hashObject(object, this.format);
     if (!this.#byId.has(id)) this.#byId.set(id, object);
     return id;
   }

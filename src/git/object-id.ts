@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { UwfError } from '../errors.ts';
 
-/** The name of a git object: 40 lower-case hexadecimal digits (SHA-1). Made only by this file. */
+/**
+ * The name of a git object: lower-case hexadecimal digits, 40 of SHA-1 or 64 of SHA-256. Made only by this file.
+ *
+ * All ids of one repository are of one kind, that of its object format.
+ */
 export type ObjectId = string & { readonly __brand: 'ObjectId' };
+
+/** Which hash names the objects of a repository. Source: git-init(1), `--object-format`. */
+export type ObjectFormat = 'sha1' | 'sha256';
 
 /** The four types of a git object. */
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
@@ -17,13 +24,13 @@ export class InvalidObjectId extends UwfError {
     super(`'${text}' is not a git object id`, {
       code: 'invalid-object-id',
       kind: 'usage',
-      hint: 'an object id has 40 hexadecimal digits',
+      hint: 'an object id has 40 hexadecimal digits, or 64 in a repository of sha256 objects',
     });
     this.text = text;
   }
 }
 
-const pattern = /^[0-9a-f]{40}$/;
+const pattern = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /** Tells whether a text has the form of an object id. */
 export function isObjectId(text: string): text is ObjectId {
@@ -36,21 +43,32 @@ export function parseObjectId(text: string): ObjectId {
   return text;
 }
 
-/** The object id of 20 raw bytes, as trees and pack indexes hold it. */
+/** How many raw bytes an object id of a format has, as trees and pack indexes hold it. */
+export function objectIdBytes(format: ObjectFormat): 20 | 32 {
+  return format === 'sha1' ? 20 : 32;
+}
+
+/** The format of the repository that an id is of. */
+export function formatOfId(id: ObjectId): ObjectFormat {
+  return id.length === 40 ? 'sha1' : 'sha256';
+}
+
+/** The object id of 20 or 32 raw bytes, as trees and pack indexes hold it. */
 export function objectIdFromBytes(bytes: Uint8Array): ObjectId {
   return parseObjectId(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex'));
 }
 
 /**
- * Computes the id git gives an object: SHA-1 over `<type> <size>\0` and its data.
+ * Computes the id git gives an object: the hash over `<type> <size>\0` and its data.
  *
- * Source: gitdatamodel, "git hash-object".
+ * @param format that of the repository; the same object has another id in each
+ * Source: gitdatamodel, "git hash-object"; git's Documentation/technical/hash-function-transition.txt.
  */
-export function hashObject(object: GitObject): ObjectId {
-  const digest = createHash('sha1')
+export function hashObject(object: GitObject, format: ObjectFormat = 'sha1'): ObjectId {
+  const digest = createHash(format)
     .update(`${object.type} ${object.data.byteLength}\0`)
     .update(object.data)
     .digest('hex');
-  // SHA-1 in hexadecimal is 40 digits by definition.
+  // In hexadecimal these have 40 and 64 digits by definition.
   return digest as ObjectId;
 }

@@ -1,4 +1,4 @@
-import type { GitObject, ObjectId } from './object-id.ts';
+import type { GitObject, ObjectFormat, ObjectId } from './object-id.ts';
 
 /** Limits of one read. */
 export type ReadOptions = {
@@ -19,14 +19,18 @@ export interface WrittenObjects {
 /**
  * The immutable half of a repository: objects by id.
  *
- * Implementations: `disk/` (any ordinary repository), `portable/` (isomorphic-git over any `fs`).
+ * Implementations: `disk/` (any ordinary repository), `portable/` (isomorphic-git over any `fs`), `native/` (git itself,
+ * for what those do not speak).
  * All pass `test/contracts/object-store.ts`.
  */
 export interface ObjectStore {
+  /** Which hash the ids of this repository are. */
+  readonly format: ObjectFormat;
+
   /**
    * Reads an object, or `undefined` if the repository does not have it.
    *
-   * What comes back has the id that was asked for: its SHA-1 is computed again on every read.
+   * What comes back has the id that was asked for: its hash is computed again on every read.
    * @throws {CorruptObject} if it is there but damaged
    * @throws {ObjectTooLarge} if it is larger than `maxBytes`
    */

@@ -15,6 +15,9 @@ export async function publish(
   batch: ObjectBatch,
   edits: readonly RefEdit[],
 ): Promise<void> {
+  // An object under an id of the other hash would be unreadable to git for ever.
+  if (batch.format !== repository.objects.format)
+    throw new Error(`objects of ${batch.format} are for another repository`);
   const written = await repository.objects.write(batch.objects);
   try {
     await repository.refs.update(edits);

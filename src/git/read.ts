@@ -1,6 +1,7 @@
 import { parseCommit } from './commit.ts';
 import type { Commit } from './commit.ts';
 import { CorruptObject, ObjectMissing } from './object-errors.ts';
+import { formatOfId } from './object-id.ts';
 import type { ObjectId, ObjectType } from './object-id.ts';
 import type { ObjectStore, ReadOptions } from './object-store.ts';
 import { parseTree } from './tree.ts';
@@ -16,7 +17,7 @@ export type ObjectReader = Pick<ObjectStore, 'read'>;
  * @throws {CorruptObject} if it is damaged or not a commit
  */
 export async function readCommit(objects: ObjectReader, id: ObjectId): Promise<Commit> {
-  return parseCommit(await readTyped(objects, id, 'commit'));
+  return parseCommit(await readTyped(objects, id, 'commit'), formatOfId(id));
 }
 
 /**
@@ -26,7 +27,7 @@ export async function readCommit(objects: ObjectReader, id: ObjectId): Promise<C
  * @throws {CorruptObject} if it is damaged or not a tree
  */
 export async function readTree(objects: ObjectReader, id: ObjectId): Promise<TreeEntry[]> {
-  return parseTree(await readTyped(objects, id, 'tree'));
+  return parseTree(await readTyped(objects, id, 'tree'), formatOfId(id));
 }
 
 /**

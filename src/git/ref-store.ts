@@ -34,7 +34,7 @@ export class RefMoved extends UwfError {
 /**
  * The mutable half of a repository, and the only place where concurrency lives.
  *
- * Implementations: `disk/` (git's own lock protocol), `portable/` (in-process lock).
+ * Implementations: `disk/` (git's own lock protocol), `portable/` (in-process lock), `native/` (git itself).
  * All pass `test/contracts/ref-store.ts`.
  */
 export interface RefStore {

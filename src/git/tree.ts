@@ -1,7 +1,7 @@
 import { isDotGit } from './dot-git.ts';
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
-import { hashObject, objectIdFromBytes } from './object-id.ts';
-import type { ObjectId } from './object-id.ts';
+import { hashObject, objectIdBytes, objectIdFromBytes } from './object-id.ts';
+import type { ObjectFormat, ObjectId } from './object-id.ts';
 
 /** File, executable, symbolic link, folder, and commit of a submodule. */
 export type TreeMode = '100644' | '100755' | '120000' | '040000' | '160000';
@@ -52,11 +52,14 @@ const modes: ReadonlyMap<string, TreeMode> = new Map([
 /**
  * Reads a tree's entries in the order in which they are stored.
  *
+ * @param format that of the repository it is from; the bytes do not tell
  * @throws {CorruptObject} for unknown modes, forbidden names, names that are not UTF-8, duplicates, wrong order or
  * truncation
  */
-export function parseTree(data: Uint8Array): TreeEntry[] {
-  const corrupt = (reason: string): CorruptObject => new CorruptObject(hashObject({ type: 'tree', data }), reason);
+export function parseTree(data: Uint8Array, format: ObjectFormat = 'sha1'): TreeEntry[] {
+  const corrupt = (reason: string): CorruptObject =>
+    new CorruptObject(hashObject({ type: 'tree', data }, format), reason);
+  const idBytes = objectIdBytes(format);
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const entries: TreeEntry[] = [];
@@ -66,7 +69,7 @@ export function parseTree(data: Uint8Array): TreeEntry[] {
   while (at < bytes.length) {
     const space = bytes.indexOf(0x20, at);
     const nul = space === -1 ? -1 : bytes.indexOf(0, space);
-    if (nul === -1 || nul + 21 > bytes.length) throw corrupt('the tree is truncated');
+    if (nul === -1 || nul + 1 + idBytes > bytes.length) throw corrupt('the tree is truncated');
     const mode = modes.get(bytes.toString('latin1', at, space));
     if (mode === undefined) throw corrupt('a tree entry has an unknown mode');
     const rawName = bytes.subarray(space + 1, nul);
@@ -81,8 +84,8 @@ export function parseTree(data: Uint8Array): TreeEntry[] {
       throw corrupt('the entries of the tree are not in order');
     }
     previousKey = key;
-    entries.push({ mode, name, id: objectIdFromBytes(bytes.subarray(nul + 1, nul + 21)) });
-    at = nul + 21;
+    at = nul + 1 + idBytes;
+    entries.push({ mode, name, id: objectIdFromBytes(bytes.subarray(nul + 1, at)) });
   }
   return entries;
 }

@@ -2,7 +2,7 @@ import { pinOf } from '../cas/pins.ts';
 import type { Node } from '../cas/node.ts';
 import { UwfError } from '../errors.ts';
 import { ObjectMissing, ObjectTooLarge } from '../git/object-errors.ts';
-import { hashObject, type ObjectId, type ObjectType } from '../git/object-id.ts';
+import { formatOfId, hashObject, type ObjectId, type ObjectType } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 
 /** An artifact calls a git object what it is not. */
@@ -31,7 +31,7 @@ export async function assertPinned(
   const pin = pinOf(node);
   if (pin === undefined) return;
   let actual: ObjectType | undefined;
-  if (blob !== undefined && hashObject({ type: 'blob', data: blob }) === pin.oid) actual = 'blob';
+  if (blob !== undefined && hashObject({ type: 'blob', data: blob }, formatOfId(pin.oid)) === pin.oid) actual = 'blob';
   else {
     try {
       actual = (await objects.read(pin.oid, { maxBytes }))?.type;

@@ -34,7 +34,7 @@ export async function putSchema(repository: Repository, schema: JsonValue): Prom
   if (typeNameOf(node.hash) !== undefined) return node.hash;
   const name = schemaRef(node.hash);
   if ((await repository.refs.read(name)) !== undefined) return node.hash;
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const files = [node, encodeBuiltIn('meta-schema')].map((file) => ({ path: typePath(file.hash), node: file }));
   const who = { ...repository.committer, atMs: repository.now() };
   const commit = batch.addCommit({

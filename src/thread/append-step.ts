@@ -137,7 +137,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
 
   const pins = keepersOf(files.map(({ node: file }) => file));
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   for (const object of draft.workspace?.objects ?? []) batch.add(object);
   const tip = draftCommit(repository, batch, {
     file: 'step.json',

@@ -33,7 +33,7 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     completedAtMs: atMs,
   };
   await assertValid(builtIn['thread-end'], payload);
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const tip = draftCommit(repository, batch, {
     file: 'end.json',
     node: encodeNode(builtIn['thread-end'], payload),

@@ -68,7 +68,7 @@ async function writeResume(
   // A reopened thread stands on the last step; the end it goes on from becomes a second parent, which keeps it alive.
   const last = state.steps.at(-1)?.commit ?? state.start;
   const parents = state.end ? [last.id, state.end.id] : [state.head.id];
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const tip = draftCommit(repository, batch, {
     file: 'resume.json',
     node: encodeNode(builtIn['thread-resume'], payload),

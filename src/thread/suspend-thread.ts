@@ -70,7 +70,7 @@ export async function suspendThread(
     ...(trace?.files ?? []),
   ];
   if (content) files.push({ path: 'output.md', node: content });
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const tip = draftCommit(repository, batch, {
     file: 'suspend.json',
     node: encodeNode(builtIn['thread-suspend'], payload),

@@ -42,7 +42,7 @@ export async function registerWorkflow(repository: Repository, definition: unkno
 async function addVersion(repository: Repository, definition: WorkflowDefinition): Promise<NodeHash> {
   const ref = workflowRef(definition.name);
   const tip = await repository.refs.read(ref);
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const workflow = writeWorkflowTree(batch, definition);
   if (tip !== undefined && (await workflowTreeOf(repository, tip)) === workflow.tree) return workflow.hash;
   const types = encodeBuiltIns().map((node) => ({ path: `types/${node.hash}.json`, node }));

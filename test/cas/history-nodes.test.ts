@@ -17,6 +17,7 @@ function counting(repository: Repository): { repository: Repository; reads: Obje
   const reads: ObjectId[] = [];
   const { objects: inner } = repository;
   const objects: ObjectStore = {
+    format: inner.format,
     read(id, options) {
       reads.push(id);
       return inner.read(id, options);

@@ -33,12 +33,12 @@ const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400
 /** Writes commits that refs can point at, each told apart by its message. */
 export async function writeCommits(objects: ObjectStore, ...messages: string[]): Promise<ObjectId[]> {
   const commits = messages.map((message): GitObject => {
-    const tree = hashObject(emptyTree);
+    const tree = hashObject(emptyTree, objects.format);
     return { type: 'commit', data: encodeCommit({ tree, parents: [], author: who, committer: who, message }) };
   });
   const written = await objects.write([emptyTree, ...commits]);
   await written.release();
-  return commits.map(hashObject);
+  return commits.map((commit) => hashObject(commit, objects.format));
 }
 
 export const ref = (name: string): RefName => parseRefName(`refs/${name}`);

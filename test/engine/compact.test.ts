@@ -151,6 +151,7 @@ test('the context of a thread of 5,000 steps is assembled from what follows its 
   await createEngine({ repository, config }).describe(state.id);
   let reads = 0;
   const objects: ObjectStore = {
+    format: repository.objects.format,
     read: (id, options) => {
       reads += 1;
       return repository.objects.read(id, options);

@@ -171,6 +171,7 @@ describe('a step', () => {
     const counting = {
       ...fresh,
       objects: {
+        format: fresh.objects.format,
         read: (...args: Parameters<typeof fresh.objects.read>) => {
           reads += 1;
           return fresh.objects.read(...args);

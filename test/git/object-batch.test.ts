@@ -46,6 +46,7 @@ describe('a batch of objects', () => {
     const events: string[] = [];
     const { batch, commit } = smallBatch();
     const objects = {
+      format: 'sha1',
       write: async (written: readonly GitObject[]): Promise<WrittenObjects> => {
         events.push(`wrote ${written.length}`);
         return { release: async () => void events.push('released') };

@@ -18,6 +18,7 @@ export function createMapRepository(
     objectMap,
     refMap,
     objects: {
+      format: 'sha1',
       read: async (id) => {
         const object = objectMap.get(id);
         if (object && hashObject(object) !== id) throw new CorruptObject(id, 'its bytes are others');

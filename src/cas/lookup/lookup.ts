@@ -5,7 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import { readCommitNodes } from '../commit-nodes.ts';
 import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
-import { COMMIT_SIZE, encodeSegment, NODE_SIZE, splitRecords } from './segment.ts';
+import { commitSize, encodeSegment, nodeSize, splitRecords } from './segment.ts';
 import { DiskSegments, MemorySegments } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
 
@@ -75,7 +75,7 @@ export class Lookup {
     const rebuild = this.#turn.then(async () => {
       this.#forget();
       const found = await this.#collect([]);
-      this.#add(encodeSegment(found.nodes, found.commits));
+      this.#add(this.#encode(found.nodes, found.commits));
       const hashes = new Set(found.nodes.map((record) => record.readBigUInt64BE(0)));
       return { commits: found.commits.length, nodes: hashes.size };
     });
@@ -91,7 +91,7 @@ export class Lookup {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const found = await this.#collect(this.#segments());
       if (found.commits.length === 0) return;
-      const name = this.#add(encodeSegment(found.nodes, found.commits));
+      const name = this.#add(this.#encode(found.nodes, found.commits));
       // A rebuild in another process may have removed what this segment stands on. Left alone, it would hide that its
       // ancestors are unknown.
       const segments = this.#segments();
@@ -153,6 +153,10 @@ export class Lookup {
     return tips;
   }
 
+  #encode(nodes: readonly Buffer[], commits: readonly Buffer[]): Buffer {
+    return encodeSegment(nodes, commits, this.#repository.objects.format);
+  }
+
   #add(bytes: Buffer): string {
     try {
       return this.#store.add(bytes);
@@ -171,9 +175,10 @@ export class Lookup {
     const sums = segments.map((segment) => (sum += size(segment)));
     const last = segments.findLastIndex((segment, index) => size(segment) <= 2 * (sums[index - 1] ?? 0));
     const merged = segments.slice(0, Math.max(last, 1) + 1);
-    const bytes = encodeSegment(
-      merged.flatMap(({ segment }) => splitRecords(segment.nodes(), NODE_SIZE)),
-      merged.flatMap(({ segment }) => splitRecords(segment.commits(), COMMIT_SIZE)),
+    const { format } = this.#repository.objects;
+    const bytes = this.#encode(
+      merged.flatMap(({ segment }) => splitRecords(segment.nodes(), nodeSize(format))),
+      merged.flatMap(({ segment }) => splitRecords(segment.commits(), commitSize(format))),
     );
     try {
       const name = this.#store.add(bytes);
@@ -190,7 +195,7 @@ function isCovered(segments: readonly NamedSegment[], id: ObjectId): boolean {
 }
 
 function encodeNodeRecord(hash: NodeHash, oid: ObjectId): Buffer {
-  const record = Buffer.alloc(NODE_SIZE);
+  const record = Buffer.alloc(8 + oid.length / 2);
   record.writeBigUInt64BE(hashBits(hash));
   record.write(oid, 8, 'hex');
   return record;

@@ -1,5 +1,5 @@
-import type { ObjectId } from '../../git/object-id.ts';
-import { objectIdFromBytes } from '../../git/object-id.ts';
+import type { ObjectFormat, ObjectId } from '../../git/object-id.ts';
+import { objectIdBytes, objectIdFromBytes } from '../../git/object-id.ts';
 import { base32 } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 
@@ -10,12 +10,22 @@ export interface SegmentBytes {
 }
 
 // Header: 8 bytes of magic, then two unsigned 32-bit counts, big-endian. Then the nodes, then the commits, both sorted.
-const magic = Buffer.from('UWFLOOK1');
+const magics: Readonly<Record<ObjectFormat, Buffer>> = {
+  sha1: Buffer.from('UWFLOOK1'),
+  sha256: Buffer.from('UWFLOOK2'),
+};
+const magicSize = 8;
 const headerSize = 16;
-/** 8 bytes of node hash, 20 bytes of object id. */
-export const NODE_SIZE = 28;
-/** The 20 bytes of a commit's id. */
-export const COMMIT_SIZE = 20;
+
+/** The bytes of a node's record: 8 of its hash, then the object id. */
+export function nodeSize(format: ObjectFormat): number {
+  return 8 + objectIdBytes(format);
+}
+
+/** The bytes of a commit's record: its id. */
+export function commitSize(format: ObjectFormat): number {
+  return objectIdBytes(format);
+}
 
 /**
  * An immutable list of nodes (hash, then the id of a blob that claims to be it) and of the commits they come from.
@@ -26,22 +36,27 @@ export class Segment {
   readonly #bytes: SegmentBytes;
   readonly nodeCount: number;
   readonly commitCount: number;
+  readonly #nodeSize: number;
+  readonly #commitSize: number;
   #commits: Buffer | undefined;
 
   /** Opens a segment; `undefined` if the bytes are none, or cut off. */
   static open(bytes: SegmentBytes): Segment | undefined {
     if (bytes.size < headerSize) return undefined;
     const header = bytes.read(0, headerSize);
-    if (!header.subarray(0, magic.length).equals(magic)) return undefined;
-    const segment = new Segment(bytes, header.readUInt32BE(8), header.readUInt32BE(12));
-    const size = headerSize + segment.nodeCount * NODE_SIZE + segment.commitCount * COMMIT_SIZE;
+    const format = header.subarray(0, magicSize).equals(magics.sha256) ? 'sha256' : 'sha1';
+    if (!header.subarray(0, magicSize).equals(magics[format])) return undefined;
+    const segment = new Segment(bytes, header, format);
+    const size = headerSize + segment.nodeCount * nodeSize(format) + segment.commitCount * commitSize(format);
     return size === bytes.size ? segment : undefined;
   }
 
-  private constructor(bytes: SegmentBytes, nodeCount: number, commitCount: number) {
+  private constructor(bytes: SegmentBytes, header: Buffer, format: ObjectFormat) {
     this.#bytes = bytes;
-    this.nodeCount = nodeCount;
-    this.commitCount = commitCount;
+    this.nodeCount = header.readUInt32BE(8);
+    this.commitCount = header.readUInt32BE(12);
+    this.#nodeSize = nodeSize(format);
+    this.#commitSize = commitSize(format);
   }
 
   /** The nodes whose hash, as 8 bytes, lies between two bounds, both included. */
@@ -59,24 +74,27 @@ export class Segment {
   covers(commit: ObjectId): boolean {
     const wanted = Buffer.from(commit, 'hex');
     const commits = this.commits();
-    const at = (index: number): Buffer => commits.subarray(index * COMMIT_SIZE, (index + 1) * COMMIT_SIZE);
+    const at = (index: number): Buffer => commits.subarray(index * this.#commitSize, (index + 1) * this.#commitSize);
     const index = firstNot(this.commitCount, (place) => Buffer.compare(at(place), wanted) < 0);
     return index < this.commitCount && at(index).equals(wanted);
   }
 
   /** All node records, one after the other. */
   nodes(): Buffer {
-    return this.#bytes.read(headerSize, this.nodeCount * NODE_SIZE);
+    return this.#bytes.read(headerSize, this.nodeCount * this.#nodeSize);
   }
 
   /** All commit records, one after the other; kept, since one update asks for thousands. */
   commits(): Buffer {
-    this.#commits ??= this.#bytes.read(headerSize + this.nodeCount * NODE_SIZE, this.commitCount * COMMIT_SIZE);
+    this.#commits ??= this.#bytes.read(
+      headerSize + this.nodeCount * this.#nodeSize,
+      this.commitCount * this.#commitSize,
+    );
     return this.#commits;
   }
 
   #nodeAt(index: number): Buffer {
-    return this.#bytes.read(headerSize + index * NODE_SIZE, NODE_SIZE);
+    return this.#bytes.read(headerSize + index * this.#nodeSize, this.#nodeSize);
   }
 }
 
@@ -85,11 +103,15 @@ export class Segment {
  *
  * Equal records give equal bytes.
  */
-export function encodeSegment(nodes: readonly Buffer[], commits: readonly Buffer[]): Buffer {
+export function encodeSegment(
+  nodes: readonly Buffer[],
+  commits: readonly Buffer[],
+  format: ObjectFormat = 'sha1',
+): Buffer {
   const sortedNodes = sortedRecords(nodes);
   const sortedCommits = sortedRecords(commits);
   const header = Buffer.alloc(headerSize);
-  magic.copy(header);
+  magics[format].copy(header);
   header.writeUInt32BE(sortedNodes.length, 8);
   header.writeUInt32BE(sortedCommits.length, 12);
   return Buffer.concat([header, ...sortedNodes, ...sortedCommits]);

@@ -24,7 +24,7 @@ export async function readArtifact(
   const { location } = repository;
   if (statSync(file, { throwIfNoEntry: false })?.isFile()) {
     const blob = readFileSync(file);
-    const oid = hashObject({ type: 'blob', data: blob });
+    const oid = hashObject({ type: 'blob', data: blob }, repository.objects.format);
     const path = location?.workTree === undefined ? undefined : relative(location.workTree, file);
     const isInside = path !== undefined && path !== '' && !path.startsWith('..');
     return { artifact: { kind: 'blob', oid, ...(isInside && { path }), title: title ?? text }, blob };

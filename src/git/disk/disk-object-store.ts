@@ -24,6 +24,7 @@ const deltaBaseBytes = 16 * 1024 * 1024;
  * repack and prune beside it. Replace refs are ignored: an id names its own bytes.
  */
 export class DiskObjectStore implements ObjectStore {
+  readonly format = 'sha1';
   readonly #files: OpenFiles = new OpenFiles(openFilesLimit);
   readonly #bases: DeltaBaseCache = new DeltaBaseCache(deltaBaseBytes);
   readonly #commonDir: string;
@@ -61,7 +62,7 @@ export class DiskObjectStore implements ObjectStore {
     const packFolder = join(this.#objectFolders()[0] ?? this.#commonDir, 'pack');
     if (!this.#keepsAreSwept) removeStalePackKeeps(packFolder);
     this.#keepsAreSwept = true;
-    const keep = writePack(packFolder, objects);
+    const keep = writePack(packFolder, objects, this.format);
     return { release: async () => tryToRemove(keep) };
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import { hashObject } from '../object-id.ts';
-import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
+import type { GitObject, ObjectFormat, ObjectId, ObjectType } from '../object-id.ts';
 
 /** What the index says about an entry of a pack. */
 export type PackedEntry = { id: ObjectId; offset: number; crc32: number };
@@ -23,11 +23,15 @@ const maxChunkSize = 64 * 1024;
  * Writes objects out as a pack without deltas, chunk by chunk; an object that is there twice is written once.
  *
  * The generator's return value is what the index needs.
+ * @param format which hash names the objects, and ends the pack
  * Source: gitformat-pack(5).
  */
-export function* encodePack(objects: readonly GitObject[]): Generator<Uint8Array, EncodedPack> {
-  const unique = new Map(objects.map((object) => [hashObject(object), object]));
-  const digest = createHash('sha1');
+export function* encodePack(
+  objects: readonly GitObject[],
+  format: ObjectFormat = 'sha1',
+): Generator<Uint8Array, EncodedPack> {
+  const unique = new Map(objects.map((object) => [hashObject(object, format), object]));
+  const digest = createHash(format);
   const entries: PackedEntry[] = [];
   const head = Buffer.alloc(12);
   head.write('PACK', 'latin1');

@@ -3,7 +3,7 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolders } from '../make-folders.ts';
 import { asStorageError } from '../object-errors.ts';
-import type { GitObject } from '../object-id.ts';
+import type { GitObject, ObjectFormat } from '../object-id.ts';
 import { createDurableFile, removeFile, syncFolder } from './durable-file.ts';
 import { encodePackIndex } from './encode-pack-index.ts';
 import { encodePack } from './encode-pack.ts';
@@ -24,18 +24,18 @@ const chunkBytes = 1024 * 1024;
  * one would remove while the other still needs it.
  * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
  */
-export function writePack(folder: string, objects: readonly GitObject[]): PackKeep {
+export function writePack(folder: string, objects: readonly GitObject[], format: ObjectFormat): PackKeep {
   const unique = randomBytes(16).toString('hex');
   const temporaryPack = join(folder, `tmp_pack_${unique}`);
   const temporaryIndex = join(folder, `tmp_idx_${unique}`);
   const made: string[] = [];
   try {
     makeFolders(folder);
-    const pack = writePackFile(temporaryPack, objects);
+    const pack = writePackFile(temporaryPack, objects, format);
     made.push(temporaryPack);
-    createDurableFile(temporaryIndex, [encodePackIndex(pack)], packMode);
+    createDurableFile(temporaryIndex, [encodePackIndex(pack, format)], packMode);
     made.push(temporaryIndex);
-    const name = createHash('sha1').update(pack.checksum).update(unique).digest('hex');
+    const name = createHash(format).update(pack.checksum).update(unique).digest('hex');
     const path = join(folder, `pack-${name}`);
     const keep = new PackKeep(path, join(folder, `tmp_keep_${unique}`));
     made.push(keep.path);
@@ -52,8 +52,8 @@ export function writePack(folder: string, objects: readonly GitObject[]): PackKe
   }
 }
 
-function writePackFile(path: string, objects: readonly GitObject[]): EncodedPack {
-  const source = encodePack(objects);
+function writePackFile(path: string, objects: readonly GitObject[], format: ObjectFormat): EncodedPack {
+  const source = encodePack(objects, format);
   let pack: EncodedPack | undefined;
   /** Joins small chunks, so that the number of writes does not depend on the number of objects. */
   function* chunks(): Generator<Uint8Array> {

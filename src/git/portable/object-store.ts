@@ -12,6 +12,7 @@ import { loadIsomorphicGit } from './isomorphic-git.ts';
  * `maxBytes` is checked only after an object was read. Alternates are not followed.
  */
 export class PortableObjectStore implements ObjectStore {
+  readonly format = 'sha1';
   readonly #files: PortableFileSystem;
   readonly #gitdir: string;
   readonly #now: () => number;

@@ -19,7 +19,7 @@ import { RefusedImport } from './refused-import.ts';
  * parent may be is for git's rules and for the verification to say, which sees what would be stored.
  */
 export class Rebuild {
-  readonly batch: ObjectBatch = new ObjectBatch();
+  readonly batch: ObjectBatch;
   thread: ThreadId | undefined;
   /** The last commit so far. */
   head: ObjectId | undefined;
@@ -29,6 +29,7 @@ export class Rebuild {
 
   constructor(objects: ObjectStore) {
     this.#objects = objects;
+    this.batch = new ObjectBatch(objects.format);
   }
 
   /** @throws {RefusedImport} if the line is none that an export has at this place */

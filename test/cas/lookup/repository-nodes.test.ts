@@ -159,6 +159,7 @@ describe('the lookup on disk', () => {
     const disturbed: Repository = {
       ...other,
       objects: {
+        format: other.objects.format,
         has: (id) => other.objects.has(id),
         write: (objects) => other.objects.write(objects),
         close: () => other.objects.close(),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base32 } from '../../../src/cas/hash.ts';
-import { COMMIT_SIZE, encodeSegment, NODE_SIZE, Segment, splitRecords } from '../../../src/cas/lookup/segment.ts';
+import { commitSize, encodeSegment, nodeSize, Segment, splitRecords } from '../../../src/cas/lookup/segment.ts';
 import type { SegmentBytes } from '../../../src/cas/lookup/segment.ts';
 
 function bytesOf(buffer: Buffer): SegmentBytes {
@@ -14,7 +14,7 @@ const record = (size: number): fc.Arbitrary<Buffer> =>
     .tuple(fc.integer({ min: 0, max: 3 }), fc.uint8Array({ minLength: size - 8, maxLength: size - 8 }))
     .map(([first, rest]) => Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 0, 0, first]), rest]));
 
-const content = fc.tuple(fc.array(record(NODE_SIZE)), fc.array(record(COMMIT_SIZE)));
+const content = fc.tuple(fc.array(record(nodeSize('sha1'))), fc.array(record(commitSize('sha1'))));
 
 describe('a segment', () => {
   test('finds exactly what a search through the whole list finds', () => {
@@ -33,7 +33,7 @@ describe('a segment', () => {
 
   test('covers exactly the commits it was given', () => {
     fc.assert(
-      fc.property(content, record(COMMIT_SIZE), ([nodes, commits], other) => {
+      fc.property(content, record(commitSize('sha1')), ([nodes, commits], other) => {
         const segment = Segment.open(bytesOf(encodeSegment(nodes, commits)));
         for (const commit of [...commits, other]) {
           const isGiven = commits.some((given) => given.equals(commit));
@@ -59,8 +59,8 @@ describe('a segment', () => {
         const bytes = encodeSegment(nodes, commits);
         const segment = Segment.open(bytesOf(bytes));
         const again = encodeSegment(
-          splitRecords(segment?.nodes() ?? Buffer.alloc(0), NODE_SIZE),
-          splitRecords(segment?.commits() ?? Buffer.alloc(0), COMMIT_SIZE),
+          splitRecords(segment?.nodes() ?? Buffer.alloc(0), nodeSize('sha1')),
+          splitRecords(segment?.commits() ?? Buffer.alloc(0), commitSize('sha1')),
         );
         expect(again.equals(bytes)).toBe(true);
       }),
@@ -68,7 +68,7 @@ describe('a segment', () => {
   });
 
   test('that was cut off, or is something else, is none', () => {
-    const bytes = encodeSegment([Buffer.alloc(NODE_SIZE)], [Buffer.alloc(COMMIT_SIZE)]);
+    const bytes = encodeSegment([Buffer.alloc(nodeSize('sha1'))], [Buffer.alloc(commitSize('sha1'))]);
     for (let length = 0; length < bytes.length; length++) {
       expect(Segment.open(bytesOf(bytes.subarray(0, length)))).toBeUndefined();
     }

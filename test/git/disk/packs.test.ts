@@ -176,7 +176,8 @@ describe('packs that uwf makes', () => {
           expect(more).toEqual([]);
           repository.git('index-pack', '--strict', '--verify', `${pack}.pack`);
           repository.git('verify-pack', `${pack}.idx`);
-          for (const id of objects.map(hashObject)) expect(repository.git('cat-file', '-t', id)).toBe('blob');
+          for (const id of objects.map((object) => hashObject(object)))
+            expect(repository.git('cat-file', '-t', id)).toBe('blob');
           await expectSameAsGit(repository);
           expectCleanFsck(repository.dir);
           repository.remove();

@@ -115,7 +115,7 @@ describe('a reader', () => {
   test('misses nothing while git packs everything anew again and again', async () => {
     const scene = createScene();
     const objects = Array.from({ length: 200 }, (_, number) => blob(`object ${number}`));
-    const ids = objects.map(hashObject);
+    const ids = objects.map((object) => hashObject(object));
     const tree = runGit(
       scene.dir,
       ['mktree', '--missing'],

@@ -23,7 +23,7 @@ under "format": "cas_ref" are links to other nodes. Registering it again changes
     const hash = await putSchema(repository, parse(text ?? '', args.file));
     const name = typeNameOf(hash);
     const oid = name
-      ? hashObject({ type: 'blob', data: encodeBuiltIn(name).blob })
+      ? hashObject({ type: 'blob', data: encodeBuiltIn(name).blob }, repository.objects.format)
       : (await getNode(repositoryNodes(repository), hash)).oid;
     await out.result({ hash, oid }, () => hash);
   },
