@@ -1,15 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { defineCommand, type Command } from '../command.ts';
-import { NEW_CONFIG, mergeConfig } from '../init/merge-config.ts';
-import { readShipped, shippedNames } from '../init/shipped-workflows.ts';
+import { WORKFLOWS, formatPrepared, prepareFiles } from '../init/prepare-files.ts';
+import { shippedNames } from '../init/shipped-workflows.ts';
 import { openToRead } from '../open-repository.ts';
 import { UsageError } from '../usage-error.ts';
-
-const CONFIG = '.uwf/config.yaml';
-const WORKFLOWS = '.uwf/workflows';
-
-type FilePlan = { path: string; bytes: Uint8Array };
 
 export const command: Command = defineCommand({
   summary: 'prepare this repository for workflows',
@@ -17,10 +10,18 @@ export const command: Command = defineCommand({
 that comes with uwf is copied there, with its programs and with the configuration lines that bind its roles. Nothing that
 exists is changed but for lines added to the configuration, and nothing is committed.
 
+With --remote git's own 'git fetch' of that remote brings its threads and workflows too, into refs/uwf/remotes/: lines are
+added to git's configuration of what is fetched, and none of what 'git push' pushes. 'uwf fetch' works without them.
+
 Everything works without this command too.`,
   arguments: [],
   options: {
     with: { value: '<workflow>', summary: 'copy a workflow that comes with uwf' },
+    remote: {
+      value: '<remote>',
+      summary: "have 'git fetch' of this remote bring threads too",
+      candidates: 'remote',
+    },
   },
   json: {
     shape: 'object',
@@ -29,73 +30,59 @@ Everything works without this command too.`,
       unchanged: 'files that were there, as they would have been written',
       configured: 'what was added to .uwf/config.yaml',
       kept: 'what .uwf/config.yaml says otherwise already, and was left',
+      refspecs: "with --remote, what was added to what 'git fetch' brings",
     },
   },
   examples: [
     { command: 'uwf init', comment: 'an empty configuration, with an example in comments' },
     { command: 'uwf init --with find-regression', comment: 'a workflow that works as it is' },
+    { command: 'uwf init --remote origin', comment: "git's own fetch brings threads too" },
   ],
   async run({ options, cli, out }) {
     const { location } = await openToRead(cli);
+    const { remote } = options;
     const top = location?.workTree;
-    if (top === undefined) {
+    if (top === undefined && (remote === undefined || options.with !== undefined)) {
       throw new UsageError(
         'a bare repository has no work tree to prepare',
         "register workflows with 'uwf workflow add', and bind agents in uwf/config.yaml of the git folder",
       );
     }
-    const shipped = options.with === undefined ? [] : await readShipped(options.with);
-    const files = shipped.flatMap((workflow) =>
-      workflow.files.map(({ path, bytes }): FilePlan => ({ path: `${WORKFLOWS}/${path}`, bytes })),
-    );
-    const isThere = ({ path, bytes }: FilePlan): boolean =>
-      existsSync(join(top, path)) && readFileSync(join(top, path)).equals(bytes);
-    const unchanged = files.filter(isThere);
-    const missing = files.filter((file) => !unchanged.includes(file));
-    const other = missing.find(({ path }) => existsSync(join(top, path)));
-    // Before anything is written: half a workflow helps nobody.
-    if (other)
-      throw new UsageError(
-        `${other.path} is there already, and is something else`,
-        'move it away, or rename it, and repeat',
-      );
-
-    const isNew = !existsSync(join(top, CONFIG));
-    const before = isNew ? NEW_CONFIG : readFileSync(join(top, CONFIG), 'utf8');
-    let text = before;
-    const configured: string[] = [];
-    const kept: string[] = [];
-    for (const { config } of shipped) {
-      const merged = await mergeConfig(text, config);
-      text = merged.text;
-      configured.push(...merged.added);
-      kept.push(...merged.kept);
+    // Found out before anything is written: half of it helps nobody.
+    const files = top === undefined ? undefined : await prepareFiles(top, options.with);
+    let refspecs: string[] | undefined;
+    if (remote !== undefined && location !== undefined) {
+      const [{ addFetchRefspecs }, { fetchRefspecs }] = await Promise.all([
+        import('../../git/native/add-fetch-refspecs.ts'),
+        import('../../sync/fetch-refspecs.ts'),
+      ]);
+      refspecs = await addFetchRefspecs(location, cli.env, remote, fetchRefspecs(remote));
     }
-    mkdirSync(join(top, WORKFLOWS), { recursive: true });
-    for (const { path, bytes } of missing) {
-      mkdirSync(dirname(join(top, path)), { recursive: true });
-      writeFileSync(join(top, path), bytes);
-    }
-    if (isNew || text !== before) writeFileSync(join(top, CONFIG), text);
+    files?.write();
 
-    const created = [...(isNew ? [CONFIG] : []), ...missing.map(({ path }) => path)];
-    const value = { created, unchanged: unchanged.map(({ path }) => path), configured, kept };
-    await out.result(value, () =>
-      [
-        ...created.map((path) => `created  ${path}`),
-        ...(isNew || configured.length === 0 ? [] : [`changed  ${CONFIG}: ${configured.join(', ')}`]),
-        ...unchanged.map(({ path }) => `as it is ${path}`),
-        ...kept.map((where) => `kept     ${where} in ${CONFIG}: it says something else`),
-        ...(created.length + configured.length + unchanged.length + kept.length === 0
-          ? ['everything is there already']
-          : []),
-      ].join('\n'),
-    );
-    out.hint(
-      options.with === undefined
-        ? `'uwf init --with <workflow>' brings one along: ${shippedNames().join(', ')}`
-        : `read ${WORKFLOWS}/${options.with}.yaml to see what it does, then: uwf run ${options.with} -p <prompt>`,
-    );
+    const value = {
+      created: files?.created ?? [],
+      unchanged: files?.unchanged ?? [],
+      configured: files?.configured ?? [],
+      kept: files?.kept ?? [],
+      refspecs,
+    };
+    await out.result(value, () => {
+      const lines = [
+        ...(files === undefined ? [] : formatPrepared(files)),
+        ...(refspecs ?? []).map((refspec) => `added    remote.${remote}.fetch ${refspec}`),
+      ];
+      return lines.length === 0 ? 'everything is there already' : lines.join('\n');
+    });
+    out.hint(hintFor(options.with, remote));
     return undefined;
   },
 });
+
+function hintFor(workflow: string | undefined, remote: string | undefined): string {
+  if (workflow !== undefined) {
+    return `read ${WORKFLOWS}/${workflow}.yaml to see what it does, then: uwf run ${workflow} -p <prompt>`;
+  }
+  if (remote !== undefined) return `'uwf sync ${remote}' shares threads both ways`;
+  return `'uwf init --with <workflow>' brings one along: ${shippedNames().join(', ')}`;
+}

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { shippedNames } from '../../../src/cli/init/shipped-workflows.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 test('init makes a configuration that configures nothing yet, and is harmless the second time', async () => {
   const { dir, json, uwf } = createCliRepository();
@@ -75,5 +76,68 @@ test('what cannot be prepared is said', async () => {
   });
   expect(await createCliRepository({ '.uwf/config.yaml': 'a: [' }).uwf(['init', '--with', 'develop'])).toMatchObject({
     code: 2,
+  });
+});
+
+describe('init --remote', () => {
+  const refspecs = [
+    '+refs/threads/*:refs/uwf/remotes/origin/threads/*',
+    '+refs/history/*:refs/uwf/remotes/origin/history/*',
+    '+refs/workflows/*:refs/uwf/remotes/origin/workflows/*',
+    '+refs/uwf/removed/*:refs/uwf/remotes/origin/removed/*',
+  ];
+
+  test("adds to what git's own fetch brings, once, and changes nothing else of its configuration", async () => {
+    const { dir, json, uwf, git } = createCliRepository();
+    const server = createTemporaryRepository({ bare: true });
+    git('remote', 'add', 'origin', server.dir);
+    const before = git('config', '--local', '--list').split('\n');
+    expect(await json(['init', '--remote', 'origin'])).toMatchObject({ created: ['.uwf/config.yaml'], refspecs });
+    const added = refspecs.map((refspec) => `remote.origin.fetch=${refspec}`);
+    expect(git('config', '--local', '--list').split('\n').toSorted()).toEqual([...before, ...added].toSorted());
+    expect(await json(['init', '--remote=origin'])).toMatchObject({ created: [], refspecs: [] });
+    expect((await uwf(['init', '--remote', 'origin'])).stdout).toBe('everything is there already\n');
+    expect(existsSync(join(dir, '.uwf/workflows'))).toBe(true);
+  });
+
+  test('after it git fetch brings threads into refs of uwf, and prunes no thread of this repository', async () => {
+    const { uwf, git } = createCliRepository();
+    const server = createTemporaryRepository({ bare: true });
+    git('remote', 'add', 'origin', server.dir);
+    git('commit', '--allow-empty', '-qm', 'code');
+    git('push', '-q', 'origin', 'HEAD:refs/heads/main', 'HEAD:refs/threads/01KTWEWZ760000000000000000');
+    git('update-ref', 'refs/threads/01KTWEWZ760000000000000001', 'HEAD');
+    expect(await uwf(['init', '--remote', 'origin'])).toMatchObject({ code: 0 });
+    git('fetch', '-q', '--prune', 'origin');
+    expect(git('for-each-ref', '--format=%(refname)').split('\n')).toEqual([
+      'refs/heads/main',
+      'refs/remotes/origin/main',
+      'refs/threads/01KTWEWZ760000000000000001',
+      'refs/uwf/remotes/origin/threads/01KTWEWZ760000000000000000',
+    ]);
+    expect(git('push', '--dry-run', '--porcelain', 'origin', 'main')).not.toContain('refs/threads');
+  });
+
+  test('works in a bare repository, and does nothing else there', async () => {
+    const { dir, uwf, git } = createCliRepository({}, { bare: true });
+    git('remote', 'add', 'up/stream', 'https://example.org/x.git');
+    expect(await uwf(['init', '--remote', 'up/stream'])).toMatchObject({ code: 0 });
+    expect(git('config', '--get-all', 'remote.up/stream.fetch').split('\n').slice(1)).toEqual(
+      refspecs.map((refspec) => refspec.replace('origin', 'up/stream')),
+    );
+    expect(existsSync(join(dir, '.uwf'))).toBe(false);
+  });
+
+  test('with a remote that git does not know nothing is written', async () => {
+    const { dir, uwf, git } = createCliRepository();
+    git('remote', 'add', 'origin', 'https://example.org/x.git');
+    const before = readFileSync(join(dir, '.git/config'), 'utf8');
+    expect(await uwf(['init', '--remote', 'orign'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining("there is no remote 'orign'"),
+    });
+    expect(readFileSync(join(dir, '.git/config'), 'utf8')).toBe(before);
+    expect(existsSync(join(dir, '.uwf'))).toBe(false);
   });
 });
