@@ -5,6 +5,7 @@ import type { ObjectId, ObjectType } from '../object-id.ts';
 import { compressedBound, inflate, isPlausibleSize } from './inflate.ts';
 import { readAt } from './open-files.ts';
 import type { OpenFiles } from './open-files.ts';
+import { packEntryHeadBytes, readPackEntryHead } from './pack-entry-head.ts';
 import { PackIndex } from './pack-index.ts';
 
 /** What stands before the compressed data of an entry: whole objects have a type, deltas have a base. */
@@ -15,13 +16,8 @@ export type PackEntry = {
   dataAt: number;
 } & ({ type: ObjectType } | { type: 'delta'; baseAt: number });
 
-const typesByNumber: Readonly<Record<number, ObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' };
-const offsetDelta = 6;
-const refDelta = 7;
 const packHeaderBytes = 12;
 const trailerBytes = 20;
-/** Enough for a type, a size and a base: 10 + 20 bytes at most. */
-const entryHeaderBytes = 32;
 let serials = 0;
 
 /**
@@ -60,33 +56,18 @@ export class Pack {
   entryAt(offset: number, id: ObjectId): PackEntry {
     const dataEnd = this.#open(id);
     if (offset < packHeaderBytes || offset >= dataEnd) throw this.damaged(id, 'an offset leads outside of it');
-    const head = readAt(this.#files.open(this.path), Buffer.alloc(entryHeaderBytes), offset);
-    let at = 0;
-    let byte = head.readUInt8(at++);
-    const typeNumber = (byte >> 4) & 7;
-    let size = byte & 0x0f;
-    for (let scale = 16; (byte & 0x80) !== 0; scale *= 128) {
-      if (at === 8) throw this.damaged(id, 'a size cannot be');
-      byte = head.readUInt8(at++);
-      size += (byte & 0x7f) * scale;
+    const head = readPackEntryHead(readAt(this.#files.open(this.path), Buffer.alloc(packEntryHeadBytes), offset));
+    if (typeof head === 'string') throw this.damaged(id, head);
+    const { size } = head;
+    const dataAt = offset + head.dataAt;
+    if (head.kind === 'object') return { type: head.type, size, dataAt };
+    if (head.kind === 'offset-delta') {
+      if (head.distance > offset - packHeaderBytes) throw this.damaged(id, 'the base of a delta lies outside of it');
+      return { type: 'delta', size, dataAt, baseAt: offset - head.distance };
     }
-    const type = typesByNumber[typeNumber];
-    if (type !== undefined) return { type, size, dataAt: offset + at };
-    if (typeNumber === offsetDelta) {
-      const distance = readDistance(head, at);
-      if (distance === undefined || distance.value <= 0 || distance.value > offset - packHeaderBytes) {
-        throw this.damaged(id, 'the base of a delta lies outside of it');
-      }
-      return { type: 'delta', size, dataAt: offset + distance.end, baseAt: offset - distance.value };
-    }
-    if (typeNumber === refDelta) {
-      const baseId = head.toString('hex', at, at + 20);
-      // Twenty bytes in hexadecimal always are an id; the check is what makes it one for the compiler.
-      const baseAt = isObjectId(baseId) ? this.index.find(baseId) : undefined;
-      if (baseAt === undefined) throw this.damaged(id, `the base ${baseId} of a delta is not in it`);
-      return { type: 'delta', size, dataAt: offset + at + 20, baseAt };
-    }
-    throw this.damaged(id, `an entry has the type ${typeNumber}`);
+    const baseAt = isObjectId(head.base) ? this.index.find(head.base) : undefined;
+    if (baseAt === undefined) throw this.damaged(id, `the base ${head.base} of a delta is not in it`);
+    return { type: 'delta', size, dataAt, baseAt };
   }
 
   /**
@@ -131,15 +112,4 @@ export class Pack {
     this.#dataEnd = fstatSync(descriptor).size - trailerBytes;
     return this.#dataEnd;
   }
-}
-
-/** The distance back to the base of a delta: seven bits a byte, most significant first, each step adding one. */
-function readDistance(head: Buffer, start: number): { value: number; end: number } | undefined {
-  let value = -1;
-  for (let at = start; at < start + 8; at++) {
-    const byte = head.readUInt8(at);
-    value = (value + 1) * 128 + (byte & 0x7f);
-    if ((byte & 0x80) === 0) return { value, end: at + 1 };
-  }
-  return undefined;
 }
