@@ -1,0 +1,38 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { GitEnvironment } from '../git-directory.ts';
+import type { RepositoryLocation } from '../repository.ts';
+
+/** How git is started: on which repository, with what, and what for. */
+export type GitStart = {
+  /** Which repository and work tree; git is not left to find them. */
+  location: RepositoryLocation;
+  /** What it inherits; variables that would lead it to another repository or index are left out. */
+  env: GitEnvironment;
+  args: readonly string[];
+  /** Variables of this run alone (`GIT_INDEX_FILE`). */
+  variables?: GitEnvironment;
+  /** Ends it when aborted. */
+  signal?: AbortSignal;
+};
+
+/** What names a repository, an index or a place in it: of the caller's, not of the one that is worked on. */
+const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+
+/** Starts native git, without hooks and without asking anybody anything. Its errors come as events of the child. */
+export function spawnGit({ location, env, args, variables, signal }: GitStart): ChildProcessWithoutNullStreams {
+  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
+  return spawn('git', ['-c', 'core.hooksPath=/dev/null', ...args], {
+    cwd: location.workTree ?? location.gitDir,
+    env: {
+      ...inherited,
+      GIT_DIR: location.gitDir,
+      ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
+      GIT_OPTIONAL_LOCKS: '0',
+      GIT_TERMINAL_PROMPT: '0',
+      LC_ALL: 'C',
+      ...variables,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(signal && { signal }),
+  });
+}
