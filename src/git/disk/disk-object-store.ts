@@ -8,13 +8,12 @@ import { hasLooseObject, readLooseObject } from './loose-objects.ts';
 import { findObjectFolders } from './object-folders.ts';
 import type { ObjectEnvironment } from './object-folders.ts';
 import { ObjectSearch } from './object-search.ts';
-import { OpenFiles } from './open-files.ts';
+import { PackFiles } from './pack-files.ts';
 import { removeStalePackKeeps } from './pack-keep.ts';
 import type { PackKeep } from './pack-keep.ts';
 import { readPackedObject } from './read-packed-object.ts';
 import { writePack } from './write-pack.ts';
 
-const openFilesLimit = 64;
 const deltaBaseBytes = 16 * 1024 * 1024;
 
 /**
@@ -25,7 +24,7 @@ const deltaBaseBytes = 16 * 1024 * 1024;
  */
 export class DiskObjectStore implements ObjectStore {
   readonly format = 'sha1';
-  readonly #files: OpenFiles = new OpenFiles(openFilesLimit);
+  readonly #files: PackFiles = new PackFiles();
   readonly #bases: DeltaBaseCache = new DeltaBaseCache(deltaBaseBytes);
   readonly #commonDir: string;
   readonly #env: ObjectEnvironment;

@@ -1,6 +1,6 @@
 import { CorruptObject, errnoOf } from '../object-errors.ts';
 import type { ObjectId } from '../object-id.ts';
-import type { OpenFiles } from './open-files.ts';
+import type { PackFiles } from './pack-files.ts';
 import type { Pack } from './pack.ts';
 import { PackFolder } from './pack-folder.ts';
 
@@ -23,7 +23,7 @@ export class ObjectSearch {
   readonly #folders: readonly { path: string; packs: PackFolder }[];
   #last: Pack | undefined;
 
-  constructor(folders: readonly string[], files: OpenFiles) {
+  constructor(folders: readonly string[], files: PackFiles) {
     this.#folders = folders.map((path) => ({ path, packs: new PackFolder(path, files) }));
     this.#refresh();
   }

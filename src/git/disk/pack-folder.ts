@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../object-errors.ts';
-import type { OpenFiles } from './open-files.ts';
+import type { PackFiles } from './pack-files.ts';
 import { Pack } from './pack.ts';
 
 const indexName = /^(pack-.+)\.idx$/;
@@ -15,12 +15,12 @@ const settledAfterMs = 2_500;
  */
 export class PackFolder {
   readonly #dir: string;
-  readonly #files: OpenFiles;
+  readonly #files: PackFiles;
   #packs: Map<string, Pack> = new Map();
   #settledTime: bigint | undefined;
 
   /** @param objectFolder a folder as `.git/objects` */
-  constructor(objectFolder: string, files: OpenFiles) {
+  constructor(objectFolder: string, files: PackFiles) {
     this.#dir = join(objectFolder, 'pack');
     this.#files = files;
   }

@@ -1,8 +1,7 @@
-import { fstatSync } from 'node:fs';
 import { CorruptObject } from '../object-errors.ts';
 import type { ObjectId } from '../object-id.ts';
-import { readAt } from './open-files.ts';
-import type { OpenFiles } from './open-files.ts';
+import type { ReadBytes } from '../page-cache.ts';
+import type { PackFiles } from './pack-files.ts';
 
 /** How the tables of an index lie in its file; all in bytes. */
 type Layout = {
@@ -19,8 +18,6 @@ type Layout = {
 
 const fanOutBytes = 256 * 4;
 const magic = 0xff744f63;
-/** A stretch of ids this long is read at once; a longer one is halved by single reads first. */
-const idsPerRead = 512;
 const checksumsBytes = 40;
 
 /**
@@ -32,13 +29,15 @@ const checksumsBytes = 40;
  */
 export class PackIndex {
   readonly path: string;
-  readonly #files: OpenFiles;
+  readonly #files: PackFiles;
+  readonly #bytes: ReadBytes;
   #fanOut: Buffer | undefined;
   #layout: Layout | undefined;
 
-  constructor(path: string, files: OpenFiles) {
+  constructor(path: string, files: PackFiles) {
     this.path = path;
     this.#files = files;
+    this.#bytes = files.reader(path);
   }
 
   /**
@@ -62,9 +61,9 @@ export class PackIndex {
     if (this.#fanOut !== undefined && this.#layout !== undefined) {
       return { fanOut: this.#fanOut, layout: this.#layout };
     }
-    const descriptor = this.#files.open(this.path);
-    const size = fstatSync(descriptor).size;
-    const head = readAt(descriptor, Buffer.alloc(8 + fanOutBytes), 0);
+    const size = this.#files.sizeOf(this.path);
+    // Kept for as long as the pack is: a copy, so that it holds no more than itself.
+    const head = Buffer.from(this.#bytes(0, 8 + fanOutBytes));
     if (head.byteLength < 8 + fanOutBytes) throw this.#damaged(id, 'it is cut off');
     const version = head.readUInt32BE(0) === magic ? head.readUInt32BE(4) : 1;
     if (version > 2) throw this.#damaged(id, `its version ${version} is not known`);
@@ -79,20 +78,9 @@ export class PackIndex {
   #positionOf(wanted: Buffer, first: number, end: number, layout: Layout, id: ObjectId): number | undefined {
     let low = first;
     let high = end;
-    while (high - low > idsPerRead) {
-      const middle = low + ((high - low) >>> 1);
-      const order = this.#read(layout.idsAt + middle * layout.idStride, 20, id).compare(wanted);
-      if (order === 0) return middle;
-      if (order < 0) low = middle + 1;
-      else high = middle;
-    }
-    if (low === high) return undefined;
-    const start = low;
-    const block = this.#read(layout.idsAt + start * layout.idStride, (high - start - 1) * layout.idStride + 20, id);
     while (low < high) {
       const middle = low + ((high - low) >>> 1);
-      const at = (middle - start) * layout.idStride;
-      const order = block.compare(wanted, 0, 20, at, at + 20);
+      const order = this.#read(layout.idsAt + middle * layout.idStride, 20, id).compare(wanted);
       if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;
@@ -111,7 +99,7 @@ export class PackIndex {
   }
 
   #read(position: number, length: number, id: ObjectId): Buffer {
-    const bytes = readAt(this.#files.open(this.path), Buffer.allocUnsafe(length), position);
+    const bytes = this.#bytes(position, length);
     if (bytes.byteLength < length) throw this.#damaged(id, 'it is cut off');
     return bytes;
   }

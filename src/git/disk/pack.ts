@@ -1,11 +1,10 @@
-import { fstatSync } from 'node:fs';
 import { CorruptObject } from '../object-errors.ts';
 import { isObjectId } from '../object-id.ts';
 import type { ObjectId, ObjectType } from '../object-id.ts';
+import type { ReadBytes } from '../page-cache.ts';
 import { compressedBound, inflate, isPlausibleSize } from './inflate.ts';
-import { readAt } from './open-files.ts';
-import type { OpenFiles } from './open-files.ts';
 import { packEntryHeadBytes, readPackEntryHead } from './pack-entry-head.ts';
+import type { PackFiles } from './pack-files.ts';
 import { PackIndex } from './pack-index.ts';
 
 /** What stands before the compressed data of an entry: whole objects have a type, deltas have a base. */
@@ -30,15 +29,17 @@ export class Pack {
   readonly index: PackIndex;
   /** Tells packs of this process apart. */
   readonly serial: number;
-  readonly #files: OpenFiles;
+  readonly #files: PackFiles;
+  readonly #read: ReadBytes;
   #dataEnd: number | undefined;
 
   /** @param path without its ending: `…/pack-<name>` */
-  constructor(path: string, files: OpenFiles) {
+  constructor(path: string, files: PackFiles) {
     this.path = `${path}.pack`;
     this.index = new PackIndex(`${path}.idx`, files);
     this.serial = serials++;
     this.#files = files;
+    this.#read = files.reader(this.path);
   }
 
   /** Closes its files; they are opened again when they are needed. */
@@ -56,7 +57,7 @@ export class Pack {
   entryAt(offset: number, id: ObjectId): PackEntry {
     const dataEnd = this.#open(id);
     if (offset < packHeaderBytes || offset >= dataEnd) throw this.damaged(id, 'an offset leads outside of it');
-    const head = readPackEntryHead(readAt(this.#files.open(this.path), Buffer.alloc(packEntryHeadBytes), offset));
+    const head = readPackEntryHead(this.#read(offset, packEntryHeadBytes));
     if (typeof head === 'string') throw this.damaged(id, head);
     const { size } = head;
     const dataAt = offset + head.dataAt;
@@ -91,8 +92,7 @@ export class Pack {
   /** The first bytes of the compressed data of an entry, at most `length`. */
   startOfData(entry: PackEntry, length: number, id: ObjectId): Buffer {
     const available = this.#open(id) - entry.dataAt;
-    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(length, available)));
-    return readAt(this.#files.open(this.path), buffer, entry.dataAt);
+    return this.#read(entry.dataAt, Math.max(0, Math.min(length, available)));
   }
 
   damaged(id: ObjectId, reason: string): CorruptObject {
@@ -102,14 +102,13 @@ export class Pack {
   /** Where the entries end and the pack's checksum starts. */
   #open(id: ObjectId): number {
     if (this.#dataEnd !== undefined) return this.#dataEnd;
-    const descriptor = this.#files.open(this.path);
-    const head = readAt(descriptor, Buffer.alloc(packHeaderBytes), 0);
+    const head = this.#read(0, packHeaderBytes);
     if (head.byteLength < packHeaderBytes || head.toString('latin1', 0, 4) !== 'PACK') {
       throw this.damaged(id, 'it is no pack');
     }
     const version = head.readUInt32BE(4);
     if (version !== 2 && version !== 3) throw this.damaged(id, `its version ${version} is not known`);
-    this.#dataEnd = fstatSync(descriptor).size - trailerBytes;
+    this.#dataEnd = this.#files.sizeOf(this.path) - trailerBytes;
     return this.#dataEnd;
   }
 }

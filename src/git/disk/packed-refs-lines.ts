@@ -8,7 +8,7 @@ type Source = { size: number; read(position: number, length: number): Buffer };
 const newline = 0x0a;
 const comment = 0x23;
 const peeled = 0x5e;
-const idLength = 40;
+const space = 0x20;
 /** What is no longer than this is read through rather than halved again. */
 const scanBytes = 4096;
 const largestChunk = 1024 * 1024;
@@ -61,10 +61,11 @@ export class PackedRefsLines {
       let at = 0;
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, at)) {
         const first = chunk[at];
-        if (first !== comment && first !== peeled && end > at + idLength + 1) {
+        const idEnd = chunk.indexOf(space, at);
+        if (first !== comment && first !== peeled && idEnd !== -1 && idEnd < end) {
           yield {
-            id: chunk.toString('latin1', at, at + idLength),
-            name: chunk.toString('utf8', at + idLength + 1, end),
+            id: chunk.toString('latin1', at, idEnd),
+            name: chunk.toString('utf8', idEnd + 1, end),
             start: position + at,
             end: position + end + 1,
           };

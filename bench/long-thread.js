@@ -1,0 +1,108 @@
+/**
+ * Writes a thread of many steps at once, each with six nodes of about a KiB: the step, the prompt, the reply, and three
+ * texts that it refers to. Nothing is read back.
+ *
+ * @param source what `loadSource` gives for `longThreadSources`
+ * @returns the thread's id, its head, and the hash of its last step
+ */
+export async function writeLongThread(source, repository, steps) {
+  const { ObjectBatch, publish, draftCommit, contentNode, agentNode, encodeNode, builtIn, artifactPath } = source;
+  await source.prepareHashing();
+  const batch = new ObjectBatch();
+  const workflow = source.writeWorkflowTree(batch, workflowOfOneRole);
+  const state = await source.startThread(repository, batch, { workflow, prompt: 'Write.', agents: { writer: agent } });
+  const by = agentNode(agent).hash;
+  const rest = new ObjectBatch();
+  let ancestors = [];
+  let head = state.head.id;
+  for (let number = 1; number <= steps; number += 1) {
+    const texts = [0, 1, 2].map((which) => contentNode(prose(number * 8 + which, 1024)));
+    const refs = texts.map(({ hash }) => hash);
+    const content = contentNode(prose(number * 8 + 3, 1024), refs);
+    const prompt = contentNode(prose(number * 8 + 4, 1024));
+    const atMs = state.start.node.startedAtMs + number;
+    const node = encodeNode(builtIn['thread-step'], {
+      number,
+      role: 'writer',
+      meta: { $status: 'done' },
+      content: content.hash,
+      react: null,
+      start: state.start.hash,
+      previous: ancestors[0] ?? null,
+      ancestors,
+      compact: null,
+      childThreads: [],
+      agent: by,
+      prompt: prompt.hash,
+      rule: 0,
+      attempts: [],
+      usage: null,
+      startedAtMs: atMs - 1,
+      completedAtMs: atMs,
+    });
+    head = draftCommit(repository, rest, {
+      file: 'step.json',
+      node,
+      typeName: 'thread-step',
+      files: [
+        { path: 'output.md', node: content },
+        { path: 'prompt.md', node: prompt },
+        ...texts.map((text) => ({ path: artifactPath(text), node: text })),
+      ],
+      parents: [head],
+      author: { name: 'writer', email: 'robot@uwf' },
+      atMs,
+      subject: `writer: ${number}`,
+      body: content.payload.text,
+      bodyPath: 'output.md',
+    });
+    ancestors = [node.hash, ...ancestors].slice(0, 11);
+  }
+  await publish(repository, rest, [{ name: source.activeRef(state.id), expected: state.head.id, value: head }]);
+  return { id: state.id, head, hash: ancestors[0] };
+}
+
+/** The modules that {@link writeLongThread} is made of. */
+export const longThreadSources = [
+  'src/cas/hash.ts',
+  'src/cas/node.ts',
+  'src/cas/scratch.ts',
+  'src/git/object-batch.ts',
+  'src/git/open-repository.ts',
+  'src/git/publish.ts',
+  'src/schema/built-in.ts',
+  'src/thread/start-thread.ts',
+  'src/thread/thread-draft.ts',
+  'src/thread/thread-refs.ts',
+  'src/workflow/write-workflow-tree.ts',
+];
+
+const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
+
+const workflowOfOneRole = {
+  name: 'long',
+  description: 'writes on and on',
+  roles: {
+    writer: {
+      description: 'writes',
+      systemPrompt: 'Write.',
+      extractPrompt: 'Say that you are done.',
+      schema: { type: 'object', properties: { $status: { const: 'done' } }, required: ['$status'] },
+    },
+  },
+  moderator: [
+    { from: '__start__', to: 'writer', when: null },
+    { from: 'writer', to: 'writer', when: null },
+  ],
+};
+
+const words = 'the thread moves on when a role has answered and nothing of what was said before is lost'.split(' ');
+
+/** Text that compresses as prose does and is different for every seed. */
+export function prose(seed, bytes) {
+  let text = `${seed}\n`;
+  for (let state = seed + 1; text.length < bytes; state = (state * 48_271) % 2_147_483_647) {
+    text += `${words[state % words.length]}${state % 7 === 0 ? state : ''} `;
+  }
+  return text.slice(0, bytes);
+}
