@@ -1,0 +1,36 @@
+import type { OutputStream } from './output-stream.ts';
+import { fitTo, oneLine } from './width.ts';
+
+/**
+ * The line at the bottom of a terminal on which git tells how far a transfer has come.
+ *
+ * What the other side has to say (`remote: …`) stays; how much of something is done does not.
+ */
+export class ProgressLine {
+  readonly #stream: OutputStream;
+  #isDrawn = false;
+
+  constructor(stream: OutputStream) {
+    this.#stream = stream;
+  }
+
+  tell(line: string): void {
+    const text = oneLine(line);
+    if (text === '') return;
+    this.clear();
+    const isMessage =
+      text.startsWith('remote: ') && !/\d+%|\bdone\b|^remote: (?:Enumerating|Total|Counting)/.test(text);
+    if (isMessage) {
+      this.#stream.write(`${text}\n`);
+      return;
+    }
+    this.#stream.write(fitTo(text, (this.#stream.columns ?? 80) - 1));
+    this.#isDrawn = true;
+  }
+
+  /** Takes the line away. */
+  clear(): void {
+    if (this.#isDrawn) this.#stream.write('\r\u001B[K');
+    this.#isDrawn = false;
+  }
+}

@@ -1,0 +1,133 @@
+import type {
+  FetchReport,
+  Held,
+  PushReport,
+  Refusal,
+  SyncReport,
+  ThreadChange,
+  WorkflowChange,
+} from '../../sync/report.ts';
+import type { Palette } from './palette.ts';
+import { formatCount } from './time.ts';
+import { oneLine } from './width.ts';
+
+/** As wide as two short ids and the dots between them, as in git's own reports. */
+const SUMMARY_WIDTH = 17;
+
+/** What a push made visible, and where; then a line for each ref, in the form of `git push`. */
+export function formatPush(report: PushReport, paint: Palette): string {
+  return formatPushed(report, paint, {
+    pushed: 'pushed to',
+    nothing: 'nothing was pushed to',
+    visible: 'anyone who can read that repository can read them',
+  });
+}
+
+/** The same of a push that did not take place. */
+export function formatDryPush(report: PushReport, paint: Palette): string {
+  return formatPushed(report, paint, {
+    pushed: 'would push to',
+    nothing: 'nothing would be pushed to',
+    visible: 'anyone who can read that repository could read them then',
+  });
+}
+
+type Wording = { pushed: string; nothing: string; visible: string };
+
+function formatPushed(report: PushReport, paint: Palette, { pushed, nothing, visible }: Wording): string {
+  const sum = sumUp(report);
+  const lines = [
+    ...changeLines(report, paint),
+    ...report.alongside.map((thread) =>
+      line(paint.quiet(' + '), '[goes along]', paint.id(thread), 'its commits are seen there too'),
+    ),
+    ...report.rejected.map((refusal) => refusalLine('[rejected]', refusal, paint)),
+    ...report.held.map((held) => heldLine(held, paint)),
+  ];
+  const url = oneLine(report.url);
+  if (sum !== '') return [`${pushed} ${url}: ${sum}`, ...lines, visible].join('\n');
+  return [`${nothing} ${url}${lines.length === 0 ? ': it has everything' : ''}`, ...lines].join('\n');
+}
+
+/** What a fetch brought; then a line for each thread, in the form of `git fetch`. */
+export function formatFetch(report: FetchReport, paint: Palette): string {
+  const sum = sumUp(report);
+  const url = oneLine(report.url);
+  return [
+    sum === '' ? `nothing new at ${url}` : `fetched from ${url}: ${sum}`,
+    ...changeLines(report, paint),
+    ...report.refused.map((refusal) => refusalLine('[refused]', refusal, paint)),
+    ...report.held.map((held) => heldLine(held, paint)),
+  ].join('\n');
+}
+
+/** Both, or one line where both sides were the same already. */
+export function formatSync({ fetched, pushed }: SyncReport, paint: Palette): string {
+  const parts = [formatFetch(fetched, paint), formatPush(pushed, paint)];
+  const isQuiet = parts.every((part) => !part.includes('\n')) && sumUp(fetched) === '' && sumUp(pushed) === '';
+  return isQuiet ? `nothing to fetch from ${oneLine(fetched.url)}, and nothing to push` : parts.join('\n');
+}
+
+type Changes = { threads: readonly ThreadChange[]; workflows: readonly WorkflowChange[] };
+
+/** `3 threads (2 new, 1 ended), 1 workflow`; '' where nothing changed. */
+function sumUp({ threads, workflows }: Changes): string {
+  const counts = new Map<string, number>();
+  for (const { change } of threads) counts.set(change, (counts.get(change) ?? 0) + 1);
+  const kinds = [...counts].map(([change, count]) => `${formatCount(count)} ${change}`).join(', ');
+  const parts = [
+    ...(threads.length === 0 ? [] : [`${plural(threads.length, 'thread')} (${kinds})`]),
+    ...(workflows.length === 0 ? [] : [plural(workflows.length, 'workflow')]),
+  ];
+  return parts.join(', ');
+}
+
+function plural(count: number, unit: string): string {
+  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+function changeLines({ threads, workflows }: Changes, paint: Palette): string[] {
+  return [
+    ...threads.map((change) => threadLine(change, paint)),
+    ...workflows.map(({ workflow, change, before, head }) =>
+      before === null
+        ? line(paint.good(' * '), `[new workflow]`, paint.name(oneLine(workflow)))
+        : line(
+            '   ',
+            `${short(before)}..${short(head)}`,
+            paint.name(oneLine(workflow)),
+            change === 'joined' ? 'joined with what was there' : '',
+          ),
+    ),
+  ];
+}
+
+function threadLine({ thread, change, head, before, commits, of }: ThreadChange, paint: Palette): string {
+  const id = paint.id(thread);
+  if (change === 'removed' || head === null) return line(paint.warning(' - '), '[removed]', id);
+  if (change === 'forked')
+    return line(paint.good(' * '), '[new fork]', id, of === undefined ? '' : `keeps what ${of} could not take in`);
+  const remark = [
+    ...(commits === undefined || before === null ? [] : [plural(commits, 'commit')]),
+    ...(change === 'ended' ? ['ended'] : []),
+  ].join(', ');
+  if (before === null) return line(paint.good(' * '), '[new thread]', id, remark);
+  return line('   ', `${short(before)}..${short(head)}`, id, remark);
+}
+
+function refusalLine(what: string, { ref, reason, more }: Refusal, paint: Palette): string {
+  const others = more === undefined || more === 0 ? '' : `, and ${formatCount(more)} more like it`;
+  return line(paint.error(' ! '), what, oneLine(ref), `${oneLine(reason)}${others}`);
+}
+
+function heldLine({ thread, reason }: Held, paint: Palette): string {
+  return line(paint.warning(' ? '), '[held]', paint.id(thread), oneLine(reason));
+}
+
+function line(mark: string, summary: string, name: string, remark = ''): string {
+  return `${mark}${summary.padEnd(SUMMARY_WIDTH)}  ${name}${remark === '' ? '' : `  (${remark})`}`;
+}
+
+function short(id: string): string {
+  return id.slice(0, 7);
+}
