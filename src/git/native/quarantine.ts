@@ -91,6 +91,8 @@ export class Quarantine {
         const path = join(to, `pack-${createHash('sha1').update(base).update(unique).digest('hex')}`);
         keeps.push(new PackKeep(path, join(to, `tmp_keep_${unique}`)));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);
+        // Says that what the pack leads to and does not hold is promised by a remote.
+        if (existsSync(join(from, `${base}.promisor`))) renameSync(join(from, `${base}.promisor`), `${path}.promisor`);
         renameSync(join(from, `${base}.idx`), `${path}.idx`);
       }
       if (keeps.length > 0) syncFolder(to);
@@ -113,7 +115,13 @@ export function removeStaleQuarantines(parent: string): number {
     const owner = parseIdentity(folderName.exec(name)?.[1] ?? '');
     return owner !== undefined && isAlive(owner) === false;
   });
-  for (const name of stale) rmSync(join(parent, name), { recursive: true, force: true });
+  for (const name of stale) {
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 2 });
+    } catch {
+      // A git that outlived its uwf still writes there; the next command finds it quiet.
+    }
+  }
   return stale.length;
 }
 

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { UwfError } from '../../errors.ts';
-import type { GitEnvironment } from '../git-directory.ts';
-import type { RepositoryLocation } from '../repository.ts';
+import { spawnGit, type GitStart } from './spawn-git.ts';
 
 /** The program `git` is not on the PATH. */
 export class GitNotFound extends UwfError {
@@ -21,62 +21,45 @@ export class GitFailed extends UwfError {
   readonly args: readonly string[];
   /** What it said on stderr. */
   readonly said: string;
-  constructor(args: readonly string[], said: string) {
+  /** What it had printed on stdout until then. */
+  readonly printed: string;
+  constructor(args: readonly string[], said: string, printed = '') {
     super(`git ${args[0] ?? ''} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
       code: 'git-failed',
       kind: 'environment',
     });
     this.args = args;
     this.said = said;
+    this.printed = printed;
   }
 }
 
 /** One run of git. */
-export type GitRun = {
-  /** Which repository and work tree; git is not left to find them. */
-  location: RepositoryLocation;
-  /** What it inherits; variables that would lead it to another repository or index are left out. */
-  env: GitEnvironment;
-  args: readonly string[];
-  /** Variables of this run alone (`GIT_INDEX_FILE`). */
-  variables?: GitEnvironment;
+export type GitRun = GitStart & {
   /** What it gets on stdin; default: nothing. */
   input?: string | Uint8Array;
-  /** Ends it when aborted. */
-  signal?: AbortSignal;
+  /** Told what it says on stderr, a line at a time. */
+  onProgress?: (line: string) => void;
 };
 
-/** What names a repository, an index or a place in it: of the caller's, not of the one that is worked on. */
-const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+const mostSaidBytes = 256 * 1024;
 
 /**
- * Runs native git, without hooks, without asking anybody anything, and gives what it prints.
+ * Runs native git, without hooks, and gives what it prints.
  *
  * @throws {GitNotFound} if there is no git
  * @throws {GitFailed} if it ends with anything but 0
  * @throws the signal's reason when that is aborted
  */
-export function runGit({ location, env, args, variables, input, signal }: GitRun): Promise<Buffer> {
-  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
-  const child = spawn('git', ['-c', 'core.hooksPath=/dev/null', ...args], {
-    cwd: location.workTree ?? location.gitDir,
-    env: {
-      ...inherited,
-      GIT_DIR: location.gitDir,
-      ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
-      GIT_OPTIONAL_LOCKS: '0',
-      GIT_TERMINAL_PROMPT: '0',
-      LC_ALL: 'C',
-      ...variables,
-    },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    ...(signal && { signal }),
-  });
+export function runGit(run: GitRun): Promise<Buffer> {
+  const { args, input, signal } = run;
+  const child = spawnGit(run);
   return new Promise((resolve, reject) => {
     const printed: Buffer[] = [];
-    const said: Buffer[] = [];
+    const said = new LastBytes(mostSaidBytes);
     child.stdout.on('data', (chunk: Buffer) => printed.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => said.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => said.add(chunk));
+    if (run.onProgress !== undefined) eachLine(child.stderr, run.onProgress);
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (signal?.aborted) reject(reasonOf(signal));
       else reject(error.code === 'ENOENT' ? new GitNotFound(error) : error);
@@ -84,12 +67,45 @@ export function runGit({ location, env, args, variables, input, signal }: GitRun
     child.on('close', (code) => {
       if (code === 0) resolve(Buffer.concat(printed));
       else if (signal?.aborted) reject(reasonOf(signal));
-      else reject(new GitFailed(args, Buffer.concat(said).toString('utf8')));
+      else reject(new GitFailed(args, said.text(), Buffer.concat(printed).toString('utf8')));
     });
     // One that ends before it has read everything says why itself.
     child.stdin.on('error', () => {});
     child.stdin.end(input ?? '');
   });
+}
+
+/** The end of what may go on for ever: a remote decides how much is said on stderr. */
+class LastBytes {
+  readonly #most: number;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    while (this.#bytes - (this.#chunks[0]?.length ?? 0) > this.#most) this.#bytes -= this.#chunks.shift()?.length ?? 0;
+  }
+
+  text(): string {
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+}
+
+/** Progress is written over itself: a carriage return ends a line too. */
+function eachLine(stream: Readable, tell: (line: string) => void): void {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  stream.on('data', (chunk: Buffer) => {
+    const lines = (rest + decoder.write(chunk)).split(/[\r\n]+/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line !== '') tell(line);
+  });
+  stream.on('end', () => rest !== '' && tell(rest));
 }
 
 /** Why a signal was aborted; whoever aborts may give anything for a reason. */

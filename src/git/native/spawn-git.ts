@@ -11,6 +11,10 @@ export type GitStart = {
   args: readonly string[];
   /** Variables of this run alone (`GIT_INDEX_FILE`). */
   variables?: GitEnvironment;
+  /** Where it runs, which is where relative paths start; default: the top of the work tree, or the repository. */
+  cwd?: string;
+  /** Lets it ask a person at the terminal for a name, a password or a passphrase; default: it must not. */
+  mayAsk?: boolean;
   /** Ends it when aborted. */
   signal?: AbortSignal;
 };
@@ -18,17 +22,18 @@ export type GitStart = {
 /** What names a repository, an index or a place in it: of the caller's, not of the one that is worked on. */
 const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_NAMESPACE'];
 
-/** Starts native git, without hooks and without asking anybody anything. Its errors come as events of the child. */
-export function spawnGit({ location, env, args, variables, signal }: GitStart): ChildProcessWithoutNullStreams {
+/** Starts native git, without hooks. Its errors come as events of the child. */
+export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
+  const { location, env, args, variables, cwd, signal } = start;
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
   return spawn('git', ['-c', 'core.hooksPath=/dev/null', ...args], {
-    cwd: location.workTree ?? location.gitDir,
+    cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {
       ...inherited,
       GIT_DIR: location.gitDir,
       ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
       GIT_OPTIONAL_LOCKS: '0',
-      GIT_TERMINAL_PROMPT: '0',
+      ...(start.mayAsk !== true && { GIT_TERMINAL_PROMPT: '0' }),
       LC_ALL: 'C',
       ...variables,
     },
