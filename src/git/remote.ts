@@ -58,9 +58,9 @@ export type PushRequest = {
 };
 
 /**
- * What became of one edit. `moved`: the remote's ref was not where it was expected, or `value` does not follow it.
- * `refused`: the remote does not allow it (a hook, a protected name). `undone`: it could have been made, and was not
- * because another one of the same push could not.
+ * What became of one edit. `unchanged`: the ref was at `value` already, whatever was expected. `moved`: the remote's ref
+ * was not where it was expected, or `value` does not follow it. `refused`: the remote does not allow it (a hook, a
+ * protected name). `undone`: it could have been made, and was not because another one of the same push could not.
  */
 export type PushResult = { name: RefName } & (
   | { outcome: 'done' | 'unchanged' }

@@ -291,14 +291,12 @@ export function describeRemote(name: string, create: CreateRemoteFixture, costs:
       expect((await to.repository.refs.list('refs/threads/')).map(({ id }) => id)).toEqual(heads);
     });
 
-    const refusals: [string, (commits: { one: ObjectId; two: ObjectId; other: ObjectId }) => PushEdit][] = [
+    type Commits = Readonly<Record<'one' | 'two' | 'three' | 'other', ObjectId>>;
+    const refusals: [string, (commits: Commits) => PushEdit][] = [
       ['a commit that does not follow what is there', ({ other }) => ({ name: threadRef('a'), value: other })],
       ['a commit that is behind what is there', ({ one }) => ({ name: threadRef('a'), value: one })],
-      ['a new ref that is there', ({ two }) => ({ name: threadRef('a'), value: two, expected: null })],
-      [
-        'another value than expected',
-        ({ one, two }) => ({ name: threadRef('b'), value: two, expected: two === one ? one : two }),
-      ],
+      ['a new ref that is there', ({ two }) => ({ name: threadRef('b'), value: two, expected: null })],
+      ['another value than expected', ({ two, three }) => ({ name: threadRef('b'), value: three, expected: two })],
       [
         'a deletion of another value than expected',
         ({ one }) => ({ name: threadRef('a'), value: null, expected: one }),
@@ -316,7 +314,8 @@ export function describeRemote(name: string, create: CreateRemoteFixture, costs:
     test.for(refusals)('refuses %s, and makes no other edit of that push', async ([, edit]) => {
       const fixture = await create();
       const side = await fixture.connect();
-      const [one, two] = (await writeChain(side.repository, undefined, 'one', 'two')) as [ObjectId, ObjectId];
+      const chain = await writeChain(side.repository, undefined, 'one', 'two', 'three');
+      const [one, two, three] = chain as [ObjectId, ObjectId, ObjectId];
       const [other] = (await writeChain(side.repository, undefined, 'other')) as [ObjectId];
       await pushAll(side, [
         { name: threadRef('a'), value: two },
@@ -326,12 +325,25 @@ export function describeRemote(name: string, create: CreateRemoteFixture, costs:
       const results = await side.remote.push({
         edits: [
           { name: threadRef('new'), value: two },
-          edit({ one, two, other }),
+          edit({ one, two, three, other }),
           { name: threadRef('newer'), value: one, expected: null },
         ],
       });
       expect(results.map(({ outcome }) => outcome)).toEqual(['undone', 'moved', 'undone']);
       expect(fixture.server.git('for-each-ref')).toBe(before);
+    });
+
+    test('a ref that is at the value already is unchanged, whatever was expected', async () => {
+      const side = await (await create()).connect();
+      const [one, two] = (await writeChain(side.repository, undefined, 'one', 'two')) as [ObjectId, ObjectId];
+      await pushAll(side, [{ name: threadRef('a'), value: two }]);
+      for (const expected of [null, one, two]) {
+        const edits = [
+          { name: threadRef('a'), value: two, expected },
+          { name: threadRef('b'), value: two },
+        ];
+        expect((await side.remote.push({ edits }))[0]).toEqual({ name: 'refs/threads/a', outcome: 'unchanged' });
+      }
     });
 
     test('refuses a commit where another clone has been faster, also when it is not known here', async () => {

@@ -8,7 +8,10 @@ import { isolatedGitEnvironment } from './temporary-repository.ts';
 /** One request that was answered, or cut off. */
 export type ServedRequest = { method: string; path: string; received: number; sent: number };
 
-/** Breaks the connection once this many bytes of bodies have gone one way, counted over all requests from then on. */
+/**
+ * Breaks the connection once this many bytes of bodies have gone one way, counted over all requests from then on, and
+ * refuses every other one until the cut is taken back: curl tries again by itself.
+ */
 export type Cut = { direction: 'up' | 'down'; afterBytes: number };
 
 export type GitHttpServer = {
@@ -19,7 +22,7 @@ export type GitHttpServer = {
   forget(): void;
   /** Asks for these from now on (basic authentication); `undefined` lets everybody in. */
   requireCredentials(credentials: { user: string; password: string } | undefined): void;
-  /** Cuts once; resolves nothing, and is taken back by `undefined`. */
+  /** Arranges a cut; `undefined` takes it back. */
   cut(cut: Cut | undefined): void;
   /** Tells whether the last cut has happened. */
   readonly hasCut: boolean;
@@ -76,6 +79,10 @@ class ServedFolder {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const served: ServedRequest = { method: request.method ?? 'GET', path: url.pathname, received: 0, sent: 0 };
     this.requests.push(served);
+    if (this.pendingCut?.done === true) {
+      request.socket.destroy();
+      return;
+    }
     if (!this.#isLetIn(request)) {
       request.resume();
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="git"' }).end();
