@@ -1,0 +1,60 @@
+import type { GitEnvironment } from '../git-directory.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { runGit } from './run-git.ts';
+
+/** A variable of git's configuration. */
+export type GitVariable = {
+  /** Where it is set. */
+  scope: string;
+  /** Section and key in lower case, the subsection between them as written: `remote.Origin.url`. */
+  name: string;
+  /** `undefined` for one without `=`, which git reads as true. */
+  value: string | undefined;
+};
+
+/**
+ * Lists all variables that git sees in a repository, includes followed, in the order in which git reads them.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-config(1), `--list`, `--show-scope`, `--null`.
+ */
+export async function listGitVariables(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[]> {
+  const args = ['config', '--list', '--null', '--show-scope', '--includes'];
+  const fields = (await runGit({ location, env, args })).toString('utf8').split('\0');
+  const variables: GitVariable[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const entry = fields[at + 1] ?? '';
+    const end = entry.indexOf('\n');
+    const [name, value] = end === -1 ? [entry, undefined] : [entry.slice(0, end), entry.slice(end + 1)];
+    variables.push({ scope: fields[at] ?? '', name, value });
+  }
+  return variables;
+}
+
+/** Writes variables as a configuration file that git reads as the same. Source: git-config(1), "Syntax". */
+export function formatGitVariables(variables: readonly Pick<GitVariable, 'name' | 'value'>[]): string {
+  return variables.map(({ name, value }) => `${sectionOf(name)}\n\t${keyOf(name)}${assigned(value)}\n`).join('');
+}
+
+/** The part between the first dot and the last; `undefined` where there is one dot only. */
+export function subsectionOf(name: string): string | undefined {
+  const [first, last] = [name.indexOf('.'), name.lastIndexOf('.')];
+  return first === last ? undefined : name.slice(first + 1, last);
+}
+
+/** The part behind the last dot. */
+export function keyOf(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+function sectionOf(name: string): string {
+  const section = name.slice(0, name.indexOf('.'));
+  const subsection = subsectionOf(name);
+  return subsection === undefined ? `[${section}]` : `[${section} "${subsection.replaceAll(/["\\]/g, '\\$&')}"]`;
+}
+
+function assigned(value: string | undefined): string {
+  if (value === undefined) return '';
+  const escaped = value.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+  return ` = "${escaped}"`;
+}

@@ -1,0 +1,33 @@
+import { isObjectId } from '../object-id.ts';
+import type { RemoteRef } from '../remote.ts';
+import type { GitRun } from './run-git.ts';
+import { runGit } from './run-git.ts';
+
+/**
+ * Lists what a remote has, as far as names or patterns ask for it, by one advertisement.
+ *
+ * Lines that are not an id and a name are left out.
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-ls-remote(1).
+ */
+export async function listRemoteRefs(
+  run: Omit<GitRun, 'args'>,
+  remote: string,
+  patterns: readonly string[],
+): Promise<RemoteRef[]> {
+  if (patterns.length === 0) return [];
+  const args = ['-c', 'protocol.version=2', 'ls-remote', '--refs', '--quiet', '--', remote, ...patterns];
+  const lines = (await runGit({ ...run, args })).toString('utf8').split('\n');
+  const isWanted = matcherOf(patterns);
+  return lines.flatMap((line) => {
+    const [id = '', name = ''] = line.split('\t');
+    return isObjectId(id) && isWanted(name) ? [{ name, id }] : [];
+  });
+}
+
+/** Tells whether a name is one of those that are asked for; git itself matches more than is asked. */
+export function matcherOf(patterns: readonly string[]): (name: string) => boolean {
+  const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')));
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
+  return (name) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+}

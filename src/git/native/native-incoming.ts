@@ -1,0 +1,73 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { GitEnvironment } from '../git-directory.ts';
+import type { ObjectId } from '../object-id.ts';
+import type { ObjectStore, WrittenObjects } from '../object-store.ts';
+import type { IncomingObjects, RemoteRef } from '../remote.ts';
+import type { GuestFolder } from './guest-folder.ts';
+import { Quarantine } from './quarantine.ts';
+import { runGit } from './run-git.ts';
+
+/** What the incoming objects are told of the repository they may become part of. */
+export type Destination = {
+  /** The repository's object folder. */
+  objectFolder: string;
+  /** A folder on its file system for what is being made. */
+  parent: string;
+  env: GitEnvironment;
+  /** Commits that the repository's refs lead to: what they have need not come again. */
+  has: readonly ObjectId[];
+};
+
+/** git packs what it is given as it is: nothing is searched for that would be smaller, and nothing larger is held. */
+const asItIs = ['-c', 'core.bigFileThreshold=4m', '-c', 'pack.writeReverseIndex=false', 'pack-objects', '--quiet'];
+
+/** What native git brought into a guest folder. */
+export class NativeIncoming implements IncomingObjects {
+  readonly refs: readonly RemoteRef[];
+  readonly objects: ObjectStore;
+  readonly #folder: GuestFolder;
+  readonly #destination: Destination;
+  readonly #isPartial: boolean;
+
+  /** @param isPartial whether contents were left out on purpose */
+  constructor(
+    { refs, objects, isPartial }: { refs: readonly RemoteRef[]; objects: ObjectStore; isPartial: boolean },
+    folder: GuestFolder,
+    destination: Destination,
+  ) {
+    this.refs = refs;
+    this.objects = objects;
+    this.#folder = folder;
+    this.#destination = destination;
+    this.#isPartial = isPartial;
+  }
+
+  async accept(tips: readonly ObjectId[]): Promise<WrittenObjects> {
+    if (tips.length === 0) return { release: async () => {} };
+    // git makes a pack of exactly what these lead to: what else the remote has sent stays outside.
+    const { objectFolder, parent, has } = this.#destination;
+    const accepted = new Quarantine(parent, objectFolder);
+    try {
+      const to = join(accepted.path, 'objects/pack/pack');
+      const partial = this.#isPartial ? ['--missing=allow-any'] : [];
+      const args = [...asItIs, '--revs', '--delta-base-offset', '--window=0', '--threads=1', ...partial, to];
+      const input = [...tips, ...has.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
+      const name = (await runGit({ ...this.#folder.run(args), input })).toString('latin1').trim();
+      if (this.#isPartial && name !== '') writeFileSync(`${to}-${name}.promisor`, '');
+      const keeps = accepted.takeOver();
+      return {
+        release: async () => {
+          for (const keep of keeps) keep.remove();
+        },
+      };
+    } finally {
+      accepted.remove();
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.objects.close();
+    this.#folder.remove();
+  }
+}

@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { DiskObjectStore } from '../disk/disk-object-store.ts';
+import type { GitEnvironment } from '../git-directory.ts';
+import { RemoteUnreachable } from '../remote-errors.ts';
+import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from '../remote.ts';
+import type { Repository, RepositoryLocation } from '../repository.ts';
+import { fetchRefs, landingOf } from './fetch-refs.ts';
+import { GuestFolder, incomingFolder } from './guest-folder.ts';
+import { listRemoteRefs } from './list-remote-refs.ts';
+import { NativeIncoming } from './native-incoming.ts';
+import { pushRefs } from './push-refs.ts';
+import { GitFailed } from './run-git.ts';
+
+/** Which remote, and from where. */
+export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> & {
+  /** The repository on disk. */
+  location: RepositoryLocation;
+  stateDir: string;
+  env: GitEnvironment;
+  /** What git is given to find it: the name, or the URL or path as it was typed. */
+  address: string;
+  /** Whether git may ask a person at the terminal. */
+  mayAsk: boolean;
+};
+
+/**
+ * A remote as git itself reaches it: ssh, https with the user's credential helpers, a folder, a bundle.
+ *
+ * Objects come into a guest folder and leave through one; git never writes into the repository. Memory is bounded
+ * whatever is sent: objects go to the disk as they come.
+ */
+export class NativeRemote implements Remote {
+  readonly name: string;
+  readonly url: string;
+  readonly isConfigured: boolean;
+  readonly #repository: Repository;
+  readonly #options: NativeRemoteOptions;
+
+  constructor(repository: Repository, options: NativeRemoteOptions) {
+    this.name = options.name;
+    this.url = options.url;
+    this.isConfigured = options.isConfigured;
+    this.#repository = repository;
+    this.#options = options;
+  }
+
+  async list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
+    const { location, env, mayAsk, address } = this.#options;
+    return this.#reach(() => listRemoteRefs({ location, env, mayAsk, ...(signal && { signal }) }, address, patterns));
+  }
+
+  async fetch(request: FetchRequest): Promise<IncomingObjects> {
+    request.signal?.throwIfAborted();
+    const { location, env, stateDir, address, mayAsk } = this.#options;
+    const has = await this.#tips();
+    const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
+    try {
+      const refs = await this.#reach(() => fetchRefs(folder, address, request, mayAsk));
+      const objects = new DiskObjectStore(folder.path, {});
+      const objectFolder = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
+      const destination = { objectFolder, parent: incomingFolder(stateDir), env, has: [...has] };
+      return new NativeIncoming({ refs, objects, isPartial: request.withoutContents === true }, folder, destination);
+    } catch (error) {
+      folder.remove();
+      throw error;
+    }
+  }
+
+  async push(request: PushRequest): Promise<PushResult[]> {
+    request.signal?.throwIfAborted();
+    if (request.edits.length === 0) return [];
+    const { address, mayAsk } = this.#options;
+    const folder = await GuestFolder.create(this.#options, []);
+    try {
+      return await this.#reach(() => pushRefs(folder, this.#options, address, request, mayAsk));
+    } finally {
+      folder.remove();
+    }
+  }
+
+  /** What the repository's refs lead to: what follows from it is there, and stays there. */
+  async #tips(): Promise<Set<RemoteRef['id']>> {
+    return new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
+  }
+
+  /** git cannot tell a remote that does not exist from one that does not answer; it says what it knows. */
+  async #reach<T>(connect: () => Promise<T>): Promise<T> {
+    try {
+      return await connect();
+    } catch (error) {
+      if (!(error instanceof GitFailed)) throw error;
+      throw new RemoteUnreachable(this.name, error.said, error);
+    }
+  }
+}
+
+/** Local commits, under names that only say that they are there. */
+function localSeeds(has: ReadonlySet<RemoteRef['id']>): RemoteRef[] {
+  return [...has].map((id, at) => ({ name: `refs/local/${String(at).padStart(9, '0')}`, id }));
+}
+
+/** What the remote had, so far as it is here, where git will look for what has changed. */
+function knownSeeds({ known = [] }: FetchRequest, has: ReadonlySet<RemoteRef['id']>): RemoteRef[] {
+  return known.flatMap(({ name, id }) => {
+    const landing = landingOf(name);
+    return landing !== undefined && has.has(id) ? [{ name: landing, id }] : [];
+  });
+}
