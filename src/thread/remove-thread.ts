@@ -1,14 +1,15 @@
 import type { RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadPointer } from './find-thread.ts';
+import { rememberRemoved } from './removed-threads.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 
-/** Where a fetch keeps what it brought, a folder for each remote. */
-const REMOTES_PREFIX = 'refs/uwf/remotes/';
+/** Where is kept what remotes have, a folder for each. */
+export const REMOTES_PREFIX = 'refs/uwf/remotes/';
 
 /**
  * Removes a thread from this repository: its refs go, what was put under it, and what a fetch keeps of it; its objects
- * are git's to collect.
+ * are git's to collect. This machine remembers that, so that a fetch does not bring it back.
  *
  * Other threads that share commits with it keep them.
  * @throws {RefMoved} if it was written to in the meantime; nothing is removed then
@@ -28,8 +29,12 @@ export async function removeThreads(repository: Repository, threads: readonly Th
       if (value !== undefined) edits.push({ name, expected: value, value: null });
     }
     for (const other of fetched) {
-      if (other.name.endsWith(`/${id}`)) edits.push({ name: other.name, expected: other.id, value: null });
+      // That a remote says of it that it was removed stays true.
+      if (!other.name.endsWith(`/${id}`) || other.name.endsWith(`/removed/${id}`)) continue;
+      edits.push({ name: other.name, expected: other.id, value: null });
     }
+    // Before the refs go: what is remembered of a thread that is still there does nothing.
+    rememberRemoved(repository, id, ref === activeRef(id) ? [ref] : [activeRef(id), ref]);
   }
   if (edits.length > 0) await repository.refs.update(edits);
 }

@@ -1,0 +1,149 @@
+import type { EngineContext } from '../engine/context.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { PushEdit, PushResult, Remote, RemoteRef } from '../git/remote.ts';
+import type { Repository } from '../git/repository.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { findAlongside } from './find-alongside.ts';
+import { editsOf, planPush, scopeOf, type PushPart, type PushScope } from './plan-push.ts';
+import { Refusals } from './refusals.ts';
+import type { PushReport } from './report.ts';
+import { SHARED_PATTERNS } from './shared-ref.ts';
+import { standingOf } from './standing.ts';
+import type { SyncOptions } from './sync-options.ts';
+import { readTracked, refsOf, remember } from './tracking.ts';
+
+/** Pushes that may be tried again because others push at the same time. */
+const MAX_ROUNDS = 5;
+
+const MOVED = 'others push it at the same time; fetch first';
+
+/** What came of one push; `isContended`: some of it was not done because the remote has moved. */
+export type Pushed = {
+  report: PushReport;
+  isContended: boolean;
+  /** Names of refs that the remote does not allow to be changed. */
+  refused: Set<string>;
+  /** What the remote has now, as far as is known. */
+  there: readonly RemoteRef[];
+};
+
+/**
+ * Brings this repository's threads and workflows to a remote, forward only: what the remote has and this repository has
+ * not is held until a fetch has seen to it.
+ *
+ * A thread that ended gets its history ref and loses its active one in the same push. Nothing is rewritten, and what
+ * others push at the same time is not lost.
+ * @throws {RemoteUnreachable} if it cannot be told what became of the push; pushing again shows it
+ * @throws {ThreadNotFound} {AmbiguousThread} if a thread is named that cannot be told
+ */
+export async function pushThreads(
+  context: EngineContext,
+  remote: Remote,
+  options: SyncOptions = {},
+): Promise<PushReport> {
+  const { repository } = context;
+  const scope = await scopeOf(repository, options.threads);
+  let there: readonly RemoteRef[] = remote.isConfigured
+    ? refsOf(await readTracked(repository, remote))
+    : await remote.list(SHARED_PATTERNS, options.signal);
+  const report = emptyReport(remote);
+  const refused = new Set<string>();
+  for (let round = 1; ; round += 1) {
+    const pushed = await pushOnce(context, remote, { there, scope, refused }, options);
+    mergeReports(report, pushed.report, refused);
+    if (!pushed.isContended || round === MAX_ROUNDS) return report;
+    // What was seen before is out of date: those that only moved forward along what is here can still be pushed.
+    there = await remote.list(SHARED_PATTERNS, options.signal);
+  }
+}
+
+/** What one push is told. */
+export type PushFacts = {
+  there: readonly RemoteRef[];
+  scope: PushScope;
+  /** Names of refs that are not to be tried again. */
+  refused: Set<string>;
+};
+
+/** Plans and makes one push. */
+export async function pushOnce(
+  { repository }: EngineContext,
+  remote: Remote,
+  { there, scope, refused }: PushFacts,
+  { dryRun, signal, onProgress }: SyncOptions,
+): Promise<Pushed> {
+  const report = emptyReport(remote);
+  const { parts, held, rejected } = await planPush(repository, there, scope, refused);
+  report.held = held;
+  report.rejected = rejected;
+  const edits = editsOf(parts);
+  if (edits.length === 0) return { report, isContended: false, refused, there };
+  const results = dryRun
+    ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
+    : await remote.push({ edits, ...(signal && { signal }), ...(onProgress && { onProgress }) });
+  const outcomes = new Map(results.map((result) => [result.name as string, result]));
+  const done = parts.filter((part) => part.edits.every(({ name }) => isDone(outcomes.get(name))));
+  for (const part of parts) {
+    const { edits: own, thread, workflow } = part;
+    const isRefused = own.some(({ name }) => outcomes.get(name)?.outcome === 'refused');
+    if (!done.includes(part)) {
+      if (thread && !isRefused) report.held.push({ thread: thread.thread, reason: MOVED });
+      continue;
+    }
+    if (thread) report.threads.push(thread);
+    if (workflow) report.workflows.push(workflow);
+  }
+  if (scope !== undefined) report.alongside = await alongside(repository, done, scope, there);
+  const made = edits.filter(({ name }) => isDone(outcomes.get(name)));
+  if (!dryRun) await remember(repository, remote, made);
+  const refusals = new Refusals();
+  for (const result of results) {
+    if (result.outcome !== 'refused') continue;
+    refusals.add(result.name, result.reason);
+    refused.add(result.name);
+  }
+  report.rejected.push(...refusals.list());
+  const isContended = results.some(({ outcome }) => outcome === 'moved' || outcome === 'undone');
+  return { report, isContended, refused, there: afterwards(there, made) };
+}
+
+export function emptyReport({ name, url }: Remote): PushReport {
+  return { remote: name, url, threads: [], workflows: [], rejected: [], held: [], alongside: [] };
+}
+
+/** Adds what a later push did to what earlier ones did; what was held counts as it was last. */
+export function mergeReports(report: PushReport, later: PushReport, refused: ReadonlySet<string>): void {
+  report.threads.push(...later.threads);
+  report.workflows.push(...later.workflows);
+  report.rejected = [...report.rejected.filter(({ ref }) => refused.has(ref)), ...later.rejected];
+  report.held = later.held;
+  report.alongside = [...new Set([...report.alongside, ...later.alongside])];
+}
+
+function isDone(result: PushResult | undefined): boolean {
+  return result?.outcome === 'done' || result?.outcome === 'unchanged';
+}
+
+function afterwards(there: readonly RemoteRef[], made: readonly PushEdit[]): RemoteRef[] {
+  const refs = new Map<string, ObjectId>(there.map(({ name, id }) => [name, id]));
+  for (const { name, value } of made) {
+    if (value === null) refs.delete(name);
+    else refs.set(name, value);
+  }
+  return refsOf(refs);
+}
+
+async function alongside(
+  repository: Repository,
+  parts: readonly PushPart[],
+  scope: ReadonlySet<ThreadId>,
+  there: readonly RemoteRef[],
+): Promise<ThreadId[]> {
+  const { threads } = standingOf(there);
+  const found = new Set<ThreadId>();
+  for (const { thread } of parts) {
+    if (!thread?.head) continue;
+    for (const id of await findAlongside(repository, thread.head, thread.before)) found.add(id);
+  }
+  return [...found].filter((id) => !scope.has(id) && !threads.has(id)).toSorted();
+}

@@ -1,0 +1,19 @@
+import type { GitEnvironment } from '../git/git-directory.ts';
+
+/** What is asked of a fetch, a push, or both. */
+export type SyncOptions = {
+  /** Whole ids, or prefixes that only one thread has: these and nothing else; default: everything. */
+  threads?: readonly string[];
+  /** Fetches no thread that was started before; ms since 1970. */
+  sinceMs?: number;
+  /** Brings commits and trees alone; contents come when they are first read. */
+  spine?: boolean;
+  /** Says what a push would do, and does not do it. */
+  dryRun?: boolean;
+  /** What git inherits where it is needed after a fetch; default: it is not used then. */
+  env?: GitEnvironment;
+  /** Ends it when aborted; what was done stays, and nothing is left half done. */
+  signal?: AbortSignal;
+  /** Told what git tells a person at a terminal, a line at a time. */
+  onProgress?: (line: string) => void;
+};

@@ -1,0 +1,67 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import type { Repository } from '../git/repository.ts';
+import { isThreadId, type ThreadId } from './thread-id.ts';
+
+type Place = Pick<Repository, 'stateDir'>;
+
+/** What this machine removed, and the refs under which it was known: a remote that still has them need not send them. */
+export type RemovedThreads = ReadonlyMap<ThreadId, readonly string[]>;
+
+/** The threads that were removed on this machine and have not been asked for since. */
+export function listRemoved({ stateDir }: Place): RemovedThreads {
+  const removed = new Map<ThreadId, readonly string[]>();
+  if (stateDir === undefined) return removed;
+  for (const thread of namesIn(folder(stateDir))) {
+    if (isThreadId(thread)) removed.set(thread, refsIn(join(folder(stateDir), thread)));
+  }
+  return removed;
+}
+
+/**
+ * Remembers on this machine that a thread was removed, so that a fetch does not bring it back.
+ *
+ * Without a disk nothing is remembered.
+ * @param refs names under which it is known, beside those that are remembered already
+ * @throws {StorageFull} / {StorageReadOnly}
+ */
+export function rememberRemoved({ stateDir }: Place, thread: ThreadId, refs: readonly string[]): void {
+  if (stateDir === undefined) return;
+  const path = join(folder(stateDir), thread);
+  const names = new Set([...refsIn(path), ...refs]);
+  try {
+    mkdirSync(folder(stateDir), { recursive: true });
+    writeFileSync(`${path}.tmp`, [...names].map((name) => `${name}\n`).join(''));
+    renameSync(`${path}.tmp`, path);
+  } catch (error) {
+    throw asStorageError(error, path);
+  }
+}
+
+/** Forgets that a thread was removed: somebody asked for it again. */
+export function forgetRemoved({ stateDir }: Place, thread: ThreadId): void {
+  if (stateDir !== undefined) rmSync(join(folder(stateDir), thread), { force: true });
+}
+
+function folder(stateDir: string): string {
+  return join(stateDir, 'removed');
+}
+
+function refsIn(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
