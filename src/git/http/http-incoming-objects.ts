@@ -1,0 +1,82 @@
+import { ObjectMissing } from '../object-errors.ts';
+import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
+import type { ObjectStore, ReadOptions, WrittenObjects } from '../object-store.ts';
+import type { IncomingObjects, RemoteRef } from '../remote.ts';
+import type { Repository } from '../repository.ts';
+import type { IncomingPack } from './incoming-pack.ts';
+import { readLocalRefs } from './local-refs.ts';
+import { findNewCommits } from './new-commits.ts';
+import { findNewObjects } from './new-objects.ts';
+
+/** What a fetch brought: a pack in a file without a name, or in memory. */
+export class HttpIncomingObjects implements IncomingObjects {
+  readonly refs: readonly RemoteRef[];
+  readonly objects: Pick<ObjectStore, 'read' | 'has'>;
+  readonly #repository: Repository;
+  /** `undefined` if nothing had to be brought. */
+  #pack: IncomingPack | undefined;
+
+  constructor(repository: Repository, refs: readonly RemoteRef[], pack: IncomingPack | undefined) {
+    this.refs = refs;
+    this.#repository = repository;
+    this.#pack = pack;
+    this.objects = {
+      read: async (id, options) => this.#read(id, options),
+      has: async (id) => this.#pack?.has(id) === true || this.#repository.objects.has(id),
+    };
+  }
+
+  /**
+   * Writes what the tips lead to, where no ref of the repository leads to it already. What lies there without a ref may
+   * be collected at any moment, and is written again.
+   */
+  async accept(tips: readonly ObjectId[]): Promise<WrittenObjects> {
+    const local = await readLocalRefs(this.#repository);
+    const heads = new Set(local.values());
+    const commits = await findNewCommits(this.objects, tips, {
+      has: (id) => heads.has(id),
+      all: async () => [...heads],
+    });
+    const ids = await findNewObjects(this.objects, commits);
+    const objects: GitObject[] = [];
+    for (const id of ids) objects.push(await this.#entry(id));
+    return this.#repository.objects.write(objects);
+  }
+
+  async discard(): Promise<void> {
+    this.#pack?.close();
+    this.#pack = undefined;
+  }
+
+  async #read(id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> {
+    return this.#pack?.read(id, options?.maxBytes) ?? this.#repository.objects.read(id, options);
+  }
+
+  async #entry(id: ObjectId): Promise<GitObject> {
+    const type = this.#pack?.typeOf(id);
+    if (this.#pack !== undefined && type !== undefined) return new PackedObject(this.#pack, id, type);
+    const object = await this.#repository.objects.read(id);
+    if (object === undefined) throw new ObjectMissing(id);
+    return object;
+  }
+}
+
+/** An object whose bytes are read whenever they are asked for, so that thousands of them take no memory. */
+class PackedObject implements GitObject {
+  readonly type: ObjectType;
+  readonly #pack: IncomingPack;
+  readonly #id: ObjectId;
+
+  constructor(pack: IncomingPack, id: ObjectId, type: ObjectType) {
+    this.type = type;
+    this.#pack = pack;
+    this.#id = id;
+  }
+
+  /** @throws {ObjectMissing} if the pack was let go of */
+  get data(): Uint8Array {
+    const object = this.#pack.read(this.#id);
+    if (object === undefined) throw new ObjectMissing(this.#id);
+    return object.data;
+  }
+}

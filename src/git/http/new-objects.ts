@@ -1,0 +1,95 @@
+import { CorruptObject, ObjectMissing } from '../object-errors.ts';
+import type { ObjectId } from '../object-id.ts';
+import { readCommit } from '../read.ts';
+import type { ObjectReader } from '../read.ts';
+import type { WalkedCommit } from './new-commits.ts';
+import { readTreeLinks, type TreeLink } from './tree-links.ts';
+
+const rememberedTrees = 256;
+
+/**
+ * Finds the objects of commits that what they follow has not under the same path: the commits themselves, trees, blobs.
+ * Each once, commits first.
+ *
+ * Blobs are named only, not read. The work is proportional to the differences between the commits and their parents.
+ * @param commits the newest first; what they follow and is not among them is there already
+ * @throws {ObjectMissing} / {CorruptObject} if a tree cannot be read
+ */
+export async function findNewObjects(objects: ObjectReader, commits: readonly WalkedCommit[]): Promise<ObjectId[]> {
+  const search = new Search(objects);
+  const trees = new Map(commits.map(({ id, tree }) => [id, tree]));
+  for (const commit of commits.toReversed()) {
+    const before: ObjectId[] = [];
+    for (const parent of commit.parents) {
+      const tree = trees.get(parent) ?? (await treeOf(objects, parent));
+      if (tree !== undefined) before.push(tree);
+    }
+    await search.addTree(commit.tree, before);
+  }
+  return [...trees.keys(), ...search.found];
+}
+
+/** The tree of a commit that is there already; `undefined` if it is not here, so that nothing is taken for granted. */
+async function treeOf(objects: ObjectReader, id: ObjectId): Promise<ObjectId | undefined> {
+  try {
+    return (await readCommit(objects, id)).tree;
+  } catch (error) {
+    if (error instanceof ObjectMissing || error instanceof CorruptObject) return undefined;
+    throw error;
+  }
+}
+
+class Search {
+  readonly found = new Set<ObjectId>();
+  readonly #objects: ObjectReader;
+  readonly #remembered = new Map<ObjectId, readonly TreeLink[]>();
+
+  constructor(objects: ObjectReader) {
+    this.#objects = objects;
+  }
+
+  /** @param others trees that are at the same place elsewhere; what they have is passed over */
+  async addTree(root: ObjectId, others: readonly ObjectId[]): Promise<void> {
+    // A stack of its own: how deep folders lie in each other is up to whoever made them.
+    const waiting = [{ id: root, others }];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { id, others } = next;
+      if (this.found.has(id) || others.includes(id)) continue;
+      this.found.add(id);
+      const elsewhere = new Map<string, ObjectId[]>();
+      for (const other of others) {
+        for (const { name, id } of await this.#linksOfOther(other))
+          elsewhere.set(name, [...(elsewhere.get(name) ?? []), id]);
+      }
+      for (const link of await this.#links(id)) {
+        const same = elsewhere.get(link.name) ?? [];
+        if (same.includes(link.id)) continue;
+        if (link.kind === 'tree') waiting.push({ id: link.id, others: same });
+        else this.found.add(link.id);
+      }
+    }
+  }
+
+  /** What lies under this name elsewhere need not be a folder, nor be here. */
+  async #linksOfOther(id: ObjectId): Promise<readonly TreeLink[]> {
+    try {
+      return await this.#links(id);
+    } catch (error) {
+      if (error instanceof ObjectMissing || error instanceof CorruptObject) return [];
+      throw error;
+    }
+  }
+
+  async #links(id: ObjectId): Promise<readonly TreeLink[]> {
+    const known = this.#remembered.get(id);
+    if (known !== undefined) return known;
+    const object = await this.#objects.read(id);
+    if (object === undefined) throw new ObjectMissing(id);
+    if (object.type !== 'tree') throw new CorruptObject(id, `it is a ${object.type}, not a tree`);
+    const links = readTreeLinks(id, object.data);
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined && this.#remembered.size >= rememberedTrees) this.#remembered.delete(oldest);
+    this.#remembered.set(id, links);
+    return links;
+  }
+}

@@ -1,0 +1,41 @@
+import type { ObjectId } from '../object-id.ts';
+import type { ObjectReader } from '../read.ts';
+import type { PushEdit, PushResult } from '../remote.ts';
+import { isBehind } from './is-behind.ts';
+
+/** What one edit comes to, seeing where the remote's refs are. */
+export type PlannedEdit =
+  | { kind: 'settled'; result: PushResult }
+  /** `before` is where the remote has to have it still when the edit is made. */
+  | { kind: 'send'; edit: PushEdit; before: ObjectId | null };
+
+/**
+ * Decides what is to be sent, and settles what is so already or cannot be.
+ *
+ * @param there the remote's refs
+ * @throws {ObjectMissing} / {CorruptObject} if a commit that is to be pushed cannot be read
+ */
+export async function planPush(
+  objects: ObjectReader,
+  edits: readonly PushEdit[],
+  there: ReadonlyMap<string, ObjectId>,
+): Promise<PlannedEdit[]> {
+  const planned: PlannedEdit[] = [];
+  for (const edit of edits) planned.push(await planEdit(objects, edit, there.get(edit.name) ?? null));
+  return planned;
+}
+
+async function planEdit(objects: ObjectReader, edit: PushEdit, before: ObjectId | null): Promise<PlannedEdit> {
+  const { name, value, expected } = edit;
+  const moved = (reason: string): PlannedEdit => ({ kind: 'settled', result: { name, outcome: 'moved', reason } });
+  if (before === value && value !== null) return { kind: 'settled', result: { name, outcome: 'unchanged' } };
+  if (value === null && before === null) return moved('the remote does not have it');
+  if (value === null && expected === undefined) return moved('nobody said where it is expected to be');
+  if (expected !== undefined && expected !== before) {
+    return moved(before === null ? 'the remote does not have it' : `the remote has it at ${before}`);
+  }
+  if (value !== null && before !== null && !(await isBehind(objects, before, value))) {
+    return moved(`the remote has it at ${before}, which this does not follow`);
+  }
+  return { kind: 'send', edit, before };
+}
