@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { GitEnvironment } from './git-directory.ts';
 import { readIfThere } from './git-directory.ts';
-import { keyOf, listGitVariables, subsectionOf, type GitVariable } from './native/git-variables.ts';
+import { listGitVariables, type GitVariable } from './native/git-variables.ts';
+import { remotesIn } from './native/list-remotes.ts';
 import { NativeRemote } from './native/native-remote.ts';
 import { runGit } from './native/run-git.ts';
 import { NoSuchRemote } from './remote-errors.ts';
@@ -47,12 +48,6 @@ export async function openRemote(
   const url = await urlOf({ location, env }, address, isConfigured, direction);
   const shown = { name: withoutPassword(chosen), url: withoutPassword(url), isConfigured };
   return new NativeRemote(repository, { ...shown, location, stateDir, env, address, mayAsk });
-}
-
-/** The names of the remotes that git's configuration has, each once. */
-function remotesIn(variables: readonly GitVariable[]): string[] {
-  const urls = variables.filter(({ name }) => name.startsWith('remote.') && /^(?:url|pushurl|vcs)$/.test(keyOf(name)));
-  return [...new Set(urls.flatMap(({ name }) => subsectionOf(name) ?? []))];
 }
 
 function defaultRemote(

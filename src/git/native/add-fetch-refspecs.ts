@@ -1,6 +1,8 @@
 import type { GitEnvironment } from '../git-directory.ts';
 import { NoSuchRemote } from '../remote-errors.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { listGitVariables } from './git-variables.ts';
+import { remotesIn } from './list-remotes.ts';
 import { runGit } from './run-git.ts';
 
 /**
@@ -15,24 +17,12 @@ export async function addFetchRefspecs(
   remote: string,
   refspecs: readonly string[],
 ): Promise<string[]> {
-  const entries = await readConfig(location, env);
-  const known = entries.flatMap(([key]) => /^remote\.(?<name>.+)\.url$/s.exec(key)?.groups?.['name'] ?? []);
-  if (!known.includes(remote)) throw new NoSuchRemote(remote, [...new Set(known)]);
+  const variables = await listGitVariables(location, env);
+  const known = remotesIn(variables);
+  if (!known.includes(remote)) throw new NoSuchRemote(remote, known);
   const key = `remote.${remote}.fetch`;
-  const present = new Set(entries.filter(([name]) => name === key).map(([, value]) => value));
+  const present = new Set(variables.filter(({ name }) => name === key).map(({ value }) => value));
   const missing = refspecs.filter((refspec) => !present.has(refspec));
   for (const refspec of missing) await runGit({ location, env, args: ['config', '--local', '--add', key, refspec] });
   return missing;
-}
-
-/** All variables, with section and name in lower case; one without a value is '' here. */
-async function readConfig(location: RepositoryLocation, env: GitEnvironment): Promise<[key: string, value: string][]> {
-  const listed = await runGit({ location, env, args: ['config', '--list', '-z'] });
-  return listed
-    .toString('utf8')
-    .split('\0')
-    .map((record) => {
-      const end = record.indexOf('\n');
-      return end === -1 ? [record, ''] : [record.slice(0, end), record.slice(end + 1)];
-    });
 }
