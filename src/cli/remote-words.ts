@@ -1,4 +1,7 @@
+import { listRemotes } from '../git/native/list-remotes.ts';
+import type { Repository } from '../git/repository.ts';
 import type { ArgumentSpec, TextOption } from './command.ts';
+import type { CliContext } from './context.ts';
 
 /** The arguments of the commands that talk to a remote. */
 export const remoteArguments: readonly [
@@ -53,4 +56,17 @@ export function readRemoteWords(
     return { remote: first, threads: [...others] };
   }
   return { remote: undefined, threads: [first, ...others] };
+}
+
+/** Reads the words of a command line in a repository. @param given threads that were named by an option */
+export async function remoteWordsHere(
+  cli: CliContext,
+  { location }: Repository,
+  args: { remote: string | undefined; thread: readonly string[] },
+  given: readonly string[],
+): Promise<RemoteWords> {
+  const mayBeThread = args.remote !== undefined && threadLike.test(args.remote);
+  const names = mayBeThread && location !== undefined ? await listRemotes(location, cli.env) : [];
+  const { remote, threads } = readRemoteWords(args.remote, args.thread, names);
+  return { remote, threads: [...threads, ...given] };
 }

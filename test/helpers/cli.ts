@@ -2,7 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CliContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
-import { createTemporaryRepository, isolatedGitEnvironment, type TemporaryRepository } from './temporary-repository.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  isolatedGitEnvironment,
+  runGit,
+  temporaryRepositoryAt,
+  type TemporaryRepository,
+  type TemporaryRepositoryOptions,
+} from './temporary-repository.ts';
 
 /** What a command printed, and how it ended. */
 export type CommandResult = {
@@ -76,9 +84,19 @@ export type CliRepository = TemporaryRepository & {
 
 export function createCliRepository(
   files: Record<string, string> = {},
-  options: { bare?: boolean } = {},
+  options: TemporaryRepositoryOptions = {},
 ): CliRepository {
-  const repository = createTemporaryRepository(options);
+  return cliRepositoryOf(createTemporaryRepository(options), files);
+}
+
+/** A repository that `git clone` made of another one, whose remote `origin` that is. */
+export function cloneCliRepository(url: string, files: Record<string, string> = {}): CliRepository {
+  const dir = createTemporaryFolder();
+  runGit(dir, ['clone', '--quiet', url, '.']);
+  return cliRepositoryOf(temporaryRepositoryAt(dir), files);
+}
+
+function cliRepositoryOf(repository: TemporaryRepository, files: Record<string, string>): CliRepository {
   const uwf = (argv: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
     runCommand(argv, { cwd: repository.dir, ...more });
   const write = (path: string, text: string): void => {
@@ -145,9 +163,10 @@ export const loopReplies: { writer: [string, string]; checker: [string, string] 
 };
 
 /** A repository in which `uwf run loop` runs four steps to the end. */
-export function createLoopRepository(replies: Record<string, unknown> = loopReplies): CliRepository {
-  return createCliRepository({
-    '.uwf/workflows/loop.yaml': loopWorkflow,
-    '.uwf/config.yaml': scriptedConfig(replies),
-  });
+export function createLoopRepository(
+  replies: Record<string, unknown> = loopReplies,
+  options: TemporaryRepositoryOptions = {},
+): CliRepository {
+  const files = { '.uwf/workflows/loop.yaml': loopWorkflow, '.uwf/config.yaml': scriptedConfig(replies) };
+  return createCliRepository(files, options);
 }

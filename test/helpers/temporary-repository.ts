@@ -84,6 +84,11 @@ export function createTemporaryRepository(options: TemporaryRepositoryOptions = 
   if (options.bare === true) args.push('--bare');
   if (options.objectFormat !== undefined) args.push(`--object-format=${options.objectFormat}`);
   execFileSync('git', [...args, dir], { env: isolatedGitEnvironment });
+  return temporaryRepositoryAt(dir);
+}
+
+/** The repository in a temporary folder. */
+export function temporaryRepositoryAt(dir: string): TemporaryRepository {
   return {
     dir,
     git: (...gitArgs) => runGit(dir, gitArgs),

@@ -24,6 +24,14 @@ export async function listCandidates(cli: CliContext, candidates: Candidates): P
     }
     case 'workflow':
       return listWorkflowNames(cli);
+    case 'remote': {
+      const [{ listRemotes }, { location }] = await Promise.all([
+        import('../../git/native/list-remotes.ts'),
+        openToRead(cli),
+      ]);
+      const names = location === undefined ? [] : await listRemotes(location, cli.env);
+      return names.map((word) => ({ word, about: 'a remote' }));
+    }
     case 'agent': {
       const { loadConfig } = await import('../../engine/config.ts');
       const { agents } = await loadConfig(await openToRead(cli));
