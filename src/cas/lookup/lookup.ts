@@ -1,19 +1,21 @@
 import { join } from 'node:path';
-import { ObjectMissing } from '../../git/object-errors.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommitNodes } from '../commit-nodes.ts';
 import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
-import { commitSize, encodeSegment, nodeSize, splitRecords } from './segment.ts';
-import { DiskSegments, MemorySegments } from './segment-store.ts';
+import { DiskSegments } from './disk-segments.ts';
+import { NodeCollector } from './node-collector.ts';
+import { commitSize, HASH_BYTES, mergeSegments, nodeSize } from './segment.ts';
+import type { SegmentContent } from './segment.ts';
+import { MemorySegments } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
 
 /** A node that the lookup knows of. Whether the blob is there, and is that node, is for the reader to check. */
 export type Candidate = { hash: NodeHash; oid: ObjectId };
 
-/** Records of the nodes and commits that were read, and the commits at which reading stopped because they are known. */
-type Collected = { nodes: Buffer[]; commits: Buffer[]; covered: ObjectId[] };
+/** Segments that were added, and the commits at which reading stopped because they were known. */
+type Added = { names: string[]; covered: ReadonlySet<ObjectId> };
 
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
 /** Nodes put and not yet taken in. They can be dropped again, so segments, which forget nothing, leave them out. */
@@ -42,7 +44,7 @@ export class Lookup {
   /** What is known already of the nodes whose 64 bits lie between two bounds, both included. */
   known(low: bigint, high: bigint): Candidate[] {
     const found = new Map<string, Candidate>();
-    for (const { segment } of this.#segments()) {
+    for (const { segment } of [...this.#store.known(), ...this.#memory.known()]) {
       for (const node of segment.between(low, high)) found.set(`${node.hash} ${node.oid}`, node);
     }
     return [...found.values()];
@@ -69,15 +71,15 @@ export class Lookup {
   /**
    * Works everything out again from the refs, and forgets what was known before.
    *
-   * @returns how many commits were read, and how many different nodes they hold
+   * Killed on the way it leaves what it had found until then, which is right as far as it goes.
+   * @returns how many commits and how many different nodes are known
    */
   rebuild(): Promise<{ commits: number; nodes: number }> {
     const rebuild = this.#turn.then(async () => {
       this.#forget();
-      const found = await this.#collect([]);
-      this.#add(this.#encode(found.nodes, found.commits));
-      const hashes = new Set(found.nodes.map((record) => record.readBigUInt64BE(0)));
-      return { commits: found.commits.length, nodes: hashes.size };
+      await this.#takeInNew();
+      this.#merge(1);
+      return this.#count();
     });
     this.#turn = rebuild.catch(() => undefined);
     return rebuild;
@@ -89,15 +91,14 @@ export class Lookup {
 
   async #takeInNew(): Promise<void> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const found = await this.#collect(this.#segments());
-      if (found.commits.length === 0) return;
-      const name = this.#add(this.#encode(found.nodes, found.commits));
-      // A rebuild in another process may have removed what this segment stands on. Left alone, it would hide that its
-      // ancestors are unknown.
+      const { names, covered } = await this.#addNew();
+      if (names.length === 0) return;
+      // A rebuild in another process may have removed what these segments stand on. Left alone, they would hide that
+      // their ancestors are unknown.
       const segments = this.#segments();
-      if (found.covered.every((id) => isCovered(segments, id))) return this.#merge();
-      this.#store.remove([name]);
-      this.#memory.remove([name]);
+      if ([...covered].every((id) => isCovered(segments, id))) return this.#merge(maxSegments);
+      this.#store.remove(names);
+      this.#memory.remove(names);
     }
   }
 
@@ -108,40 +109,20 @@ export class Lookup {
     }
   }
 
-  /** Reads all commits from the tips down to those that the given segments cover. */
-  async #collect(segments: readonly NamedSegment[]): Promise<Collected> {
-    const nodes: Buffer[] = [];
-    const commits: Buffer[] = [];
-    const covered: ObjectId[] = [];
-    const met = new Set<ObjectId>();
-    const pending = await this.#tips();
-    for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
-      if (met.has(id)) continue;
-      met.add(id);
-      if (isCovered(segments, id)) {
-        covered.push(id);
-        continue;
-      }
-      const commit = await this.#readCommit(id);
-      if (commit === undefined) continue;
-      commits.push(Buffer.from(id, 'hex'));
-      // The user's own commits are taken note of, but neither they nor what lies behind them hold nodes.
-      if (commit.entries === undefined) continue;
-      for (const { hash, oid } of commit.entries) nodes.push(encodeNodeRecord(hash, oid));
-      pending.push(...commit.parents);
+  /** Adds segments of all commits from the tips down to those that are covered already. */
+  async #addNew(): Promise<Added> {
+    const names: string[] = [];
+    const collector = new NodeCollector(this.#repository);
+    let segments = this.#segments();
+    for (const tip of await this.#tips()) {
+      await collector.readDown(tip, (id) => isCovered(segments, id));
+      // Not before: what a segment covers is known with all that lies behind it.
+      if (!collector.isFull) continue;
+      names.push(this.#add(collector.take()));
+      segments = this.#segments();
     }
-    return { nodes, commits, covered };
-  }
-
-  async #readCommit(id: ObjectId): Promise<Awaited<ReturnType<typeof readCommitNodes>> | undefined> {
-    try {
-      return await readCommitNodes(this.#repository, id);
-    } catch (error) {
-      // The end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
-      // while we were reading.
-      if (error instanceof ObjectMissing) return undefined;
-      throw error;
-    }
+    if (!collector.isEmpty) names.push(this.#add(collector.take()));
+    return { names, covered: collector.covered };
   }
 
   async #tips(): Promise<ObjectId[]> {
@@ -153,52 +134,58 @@ export class Lookup {
     return tips;
   }
 
-  #encode(nodes: readonly Buffer[], commits: readonly Buffer[]): Buffer {
-    return encodeSegment(nodes, commits, this.#repository.objects.format);
-  }
-
-  #add(bytes: Buffer): string {
+  #add(content: SegmentContent): string {
     try {
-      return this.#store.add(bytes);
+      return this.#store.add(content);
     } catch {
       // A full or read-only disk must not keep anybody from reading: what was found serves this process at least.
-      return this.#memory.add(bytes);
+      return this.#memory.add(content);
     }
   }
 
-  /** Merges the smaller segments once there are many; a large one is only touched when the rest has grown to half of it. */
-  #merge(): void {
+  /**
+   * Merges the smaller segments once there are more than `most`; a large one is only touched when the rest has grown to
+   * half of it, or when there is to be one alone.
+   */
+  #merge(most: number): void {
     const size = ({ segment }: NamedSegment): number => segment.nodeCount + segment.commitCount;
     const segments = this.#store.list().toSorted((a, b) => size(a) - size(b));
-    if (segments.length <= maxSegments) return;
+    if (segments.length <= most) return;
     let sum = 0;
     const sums = segments.map((segment) => (sum += size(segment)));
     const last = segments.findLastIndex((segment, index) => size(segment) <= 2 * (sums[index - 1] ?? 0));
-    const merged = segments.slice(0, Math.max(last, 1) + 1);
-    const { format } = this.#repository.objects;
-    const bytes = this.#encode(
-      merged.flatMap(({ segment }) => splitRecords(segment.nodes(), nodeSize(format))),
-      merged.flatMap(({ segment }) => splitRecords(segment.commits(), commitSize(format))),
-    );
+    const merged = most === 1 ? segments : segments.slice(0, Math.max(last, 1) + 1);
+    const parts = merged.map(({ segment }) => segment);
     try {
-      const name = this.#store.add(bytes);
+      const name = this.#store.add(mergeSegments(parts, this.#repository.objects.format));
       // In this order, so that at no moment less is covered than before.
       this.#store.remove(merged.map((segment) => segment.name).filter((other) => other !== name));
     } catch {
       // Too many segments are slower, not wrong.
     }
   }
+
+  #count(): { commits: number; nodes: number } {
+    const { format } = this.#repository.objects;
+    const parts = this.#segments().map(({ segment }) => segment);
+    const { nodes, commits } = mergeSegments(parts, format);
+    let nodeCount = 0;
+    let commitCount = 0;
+    let last: Buffer | undefined;
+    for (const block of nodes()) {
+      for (let at = 0; at < block.length; at += nodeSize(format)) {
+        // Several blobs may claim to be one node.
+        if (last?.compare(block, at, at + HASH_BYTES, 0, HASH_BYTES) !== 0) nodeCount += 1;
+        last = block.subarray(at, at + HASH_BYTES);
+      }
+    }
+    for (const block of commits()) commitCount += block.length / commitSize(format);
+    return { commits: commitCount, nodes: nodeCount };
+  }
 }
 
 function isCovered(segments: readonly NamedSegment[], id: ObjectId): boolean {
   return segments.some(({ segment }) => segment.covers(id));
-}
-
-function encodeNodeRecord(hash: NodeHash, oid: ObjectId): Buffer {
-  const record = Buffer.alloc(8 + oid.length / 2);
-  record.writeBigUInt64BE(hashBits(hash));
-  record.write(oid, 8, 'hex');
-  return record;
 }
 
 function isBetween(hash: NodeHash, low: bigint, high: bigint): boolean {

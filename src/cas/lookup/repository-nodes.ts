@@ -1,5 +1,5 @@
 import type { UwfError } from '../../errors.ts';
-import { CorruptObject } from '../../git/object-errors.ts';
+import { CorruptObject, ObjectMissing } from '../../git/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readNodeAt } from '../commit-nodes.ts';
 import { hashBits, InvalidNodeHash, isNodeHash } from '../hash.ts';
@@ -87,12 +87,12 @@ async function choose(
   let refused: UwfError | undefined;
   let chosen: StoredNode | undefined;
   for (const oid of oids) {
-    if (!(await repository.objects.has(oid))) continue;
     try {
       const node = await readNodeAt(repository, { hash, oid });
       if (chosen !== undefined) throw new HashCollision(hash, [chosen.oid, node.oid]);
       chosen = node;
     } catch (error) {
+      if (error instanceof ObjectMissing) continue;
       const isRefused =
         error instanceof HashMismatch || error instanceof NotCanonical || error instanceof CorruptObject;
       if (!isRefused) throw error;

@@ -2,6 +2,8 @@ import type { ObjectFormat, ObjectId } from '../../git/object-id.ts';
 import { objectIdBytes, objectIdFromBytes } from '../../git/object-id.ts';
 import { base32 } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
+import { mergeRecords } from './sorted-records.ts';
+import type { SortedRecords } from './sorted-records.ts';
 
 /** Random access to the bytes of a segment. */
 export interface SegmentBytes {
@@ -17,9 +19,12 @@ const magics: Readonly<Record<ObjectFormat, Buffer>> = {
 const magicSize = 8;
 const headerSize = 16;
 
-/** The bytes of a node's record: 8 of its hash, then the object id. */
+/** The bytes of a hash in a node's record. */
+export const HASH_BYTES = 8;
+
+/** The bytes of a node's record: those of its hash, then the object id. */
 export function nodeSize(format: ObjectFormat): number {
-  return 8 + objectIdBytes(format);
+  return HASH_BYTES + objectIdBytes(format);
 }
 
 /** The bytes of a commit's record: its id. */
@@ -27,18 +32,23 @@ export function commitSize(format: ObjectFormat): number {
   return objectIdBytes(format);
 }
 
+/** What a segment is made of. */
+export type SegmentContent = { format: ObjectFormat; nodes: SortedRecords; commits: SortedRecords };
+
+const blockRecords = 4 * 1024;
+
 /**
  * An immutable list of nodes (hash, then the id of a blob that claims to be it) and of the commits they come from.
  *
- * Both lists are sorted by their bytes, so that a search reads a few dozen records however long they are.
+ * Both lists are sorted by their bytes, so that a search reads a page or two however long they are.
  */
 export class Segment {
-  readonly #bytes: SegmentBytes;
+  readonly format: ObjectFormat;
   readonly nodeCount: number;
   readonly commitCount: number;
+  readonly #bytes: SegmentBytes;
   readonly #nodeSize: number;
   readonly #commitSize: number;
-  #commits: Buffer | undefined;
 
   /** Opens a segment; `undefined` if the bytes are none, or cut off. */
   static open(bytes: SegmentBytes): Segment | undefined {
@@ -52,9 +62,10 @@ export class Segment {
   }
 
   private constructor(bytes: SegmentBytes, header: Buffer, format: ObjectFormat) {
-    this.#bytes = bytes;
+    this.format = format;
     this.nodeCount = header.readUInt32BE(8);
     this.commitCount = header.readUInt32BE(12);
+    this.#bytes = bytes;
     this.#nodeSize = nodeSize(format);
     this.#commitSize = commitSize(format);
   }
@@ -62,75 +73,113 @@ export class Segment {
   /** The nodes whose hash, as 8 bytes, lies between two bounds, both included. */
   *between(low: bigint, high: bigint): Generator<{ hash: NodeHash; oid: ObjectId }> {
     const isBefore = (index: number): boolean => this.#nodeAt(index).readBigUInt64BE(0) < low;
-    for (let index = firstNot(this.nodeCount, isBefore); index < this.nodeCount; index++) {
+    const guess = expectedPlace(Number(low >> 32n), this.nodeCount);
+    for (let index = firstNot(this.nodeCount, guess, isBefore); index < this.nodeCount; index++) {
       const node = this.#nodeAt(index);
       const bits = node.readBigUInt64BE(0);
       if (bits > high) return;
-      yield { hash: base32(bits), oid: objectIdFromBytes(node.subarray(8)) };
+      yield { hash: base32(bits), oid: objectIdFromBytes(node.subarray(HASH_BYTES)) };
     }
   }
 
   /** Tells whether the nodes of a commit, and of all its ancestors, are in the lookup since this segment was written. */
   covers(commit: ObjectId): boolean {
     const wanted = Buffer.from(commit, 'hex');
-    const commits = this.commits();
-    const at = (index: number): Buffer => commits.subarray(index * this.#commitSize, (index + 1) * this.#commitSize);
-    const index = firstNot(this.commitCount, (place) => Buffer.compare(at(place), wanted) < 0);
-    return index < this.commitCount && at(index).equals(wanted);
+    const isBefore = (index: number): boolean => Buffer.compare(this.#commitAt(index), wanted) < 0;
+    const guess = expectedPlace(wanted.readUInt32BE(0), this.commitCount);
+    const index = firstNot(this.commitCount, guess, isBefore);
+    return index < this.commitCount && this.#commitAt(index).equals(wanted);
   }
 
-  /** All node records, one after the other. */
-  nodes(): Buffer {
-    return this.#bytes.read(headerSize, this.nodeCount * this.#nodeSize);
+  /** All that it holds. */
+  get content(): SegmentContent {
+    const nodesAt = headerSize;
+    const commitsAt = nodesAt + this.nodeCount * this.#nodeSize;
+    return {
+      format: this.format,
+      nodes: () => this.#blocks(nodesAt, this.nodeCount, this.#nodeSize),
+      commits: () => this.#blocks(commitsAt, this.commitCount, this.#commitSize),
+    };
   }
 
-  /** All commit records, one after the other; kept, since one update asks for thousands. */
-  commits(): Buffer {
-    this.#commits ??= this.#bytes.read(
-      headerSize + this.nodeCount * this.#nodeSize,
-      this.commitCount * this.#commitSize,
-    );
-    return this.#commits;
+  *#blocks(start: number, count: number, size: number): Generator<Buffer> {
+    for (let index = 0; index < count; index += blockRecords) {
+      yield this.#bytes.read(start + index * size, Math.min(blockRecords, count - index) * size);
+    }
   }
 
   #nodeAt(index: number): Buffer {
     return this.#bytes.read(headerSize + index * this.#nodeSize, this.#nodeSize);
   }
+
+  #commitAt(index: number): Buffer {
+    const start = headerSize + this.nodeCount * this.#nodeSize;
+    return this.#bytes.read(start + index * this.#commitSize, this.#commitSize);
+  }
 }
 
 /**
- * Writes a segment from records in any order, each of them as often as it likes.
+ * Writes a segment in pieces, the header last; equal content gives the same pieces.
  *
- * Equal records give equal bytes.
+ * @param write is given bytes and where in the segment they belong
  */
-export function encodeSegment(
-  nodes: readonly Buffer[],
-  commits: readonly Buffer[],
-  format: ObjectFormat = 'sha1',
-): Buffer {
-  const sortedNodes = sortedRecords(nodes);
-  const sortedCommits = sortedRecords(commits);
+export function writeSegment(
+  { format, nodes, commits }: SegmentContent,
+  write: (bytes: Buffer, position: number) => void,
+): void {
+  let position = headerSize;
+  const writeAll = (records: SortedRecords): number => {
+    const start = position;
+    for (const block of records()) {
+      write(block, position);
+      position += block.length;
+    }
+    return position - start;
+  };
   const header = Buffer.alloc(headerSize);
   magics[format].copy(header);
-  header.writeUInt32BE(sortedNodes.length, 8);
-  header.writeUInt32BE(sortedCommits.length, 12);
-  return Buffer.concat([header, ...sortedNodes, ...sortedCommits]);
+  header.writeUInt32BE(writeAll(nodes) / nodeSize(format), 8);
+  header.writeUInt32BE(writeAll(commits) / commitSize(format), 12);
+  write(header, 0);
 }
 
-/** Cuts a run of records of one size into records. */
-export function splitRecords(bytes: Buffer, size: number): Buffer[] {
-  return Array.from({ length: bytes.length / size }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
+/** The content of several segments of one format as one. */
+export function mergeSegments(segments: readonly Segment[], format: ObjectFormat): SegmentContent {
+  const contents = segments.map(({ content }) => content);
+  return {
+    format,
+    nodes: () =>
+      mergeRecords(
+        contents.map(({ nodes }) => nodes),
+        nodeSize(format),
+      ),
+    commits: () =>
+      mergeRecords(
+        contents.map(({ commits }) => commits),
+        commitSize(format),
+      ),
+  };
 }
 
-function sortedRecords(records: readonly Buffer[]): Buffer[] {
-  const sorted = records.toSorted((a, b) => Buffer.compare(a, b));
-  return sorted.filter((record, index) => index === 0 || !sorted[index - 1]?.equals(record));
+/** Where among `count` evenly spread records one is to be expected that starts with these 32 bits; hashes are so. */
+function expectedPlace(first32: number, count: number): number {
+  return Math.floor((first32 / 2 ** 32) * count);
 }
 
-/** The first index for which `isBefore` does not hold, in a list where it holds for a beginning only. */
-function firstNot(count: number, isBefore: (index: number) => boolean): number {
+/**
+ * The first index for which `isBefore` does not hold, in a list where it holds for a beginning only. Looks near `guess`
+ * first, and is right wherever it is.
+ */
+function firstNot(count: number, guess: number, isBefore: (index: number) => boolean): number {
   let low = 0;
   let high = count;
+  // How far off a good guess is: the deviation of a binomial distribution.
+  for (let step = Math.ceil(Math.sqrt(count)), at = guess; low < high && at >= low && at < high; step *= 4) {
+    if (isBefore(at)) low = at + 1;
+    else high = at;
+    if (low > 0 && high < count) break;
+    at += low > 0 ? step : -step;
+  }
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (isBefore(middle)) low = middle + 1;

@@ -1,0 +1,135 @@
+import { createHash, randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { PageCache } from '../../git/page-cache.ts';
+import { Segment, writeSegment } from './segment.ts';
+import type { SegmentBytes, SegmentContent } from './segment.ts';
+import { memoryBytes } from './segment-store.ts';
+import type { NamedSegment, SegmentStore } from './segment-store.ts';
+
+const suffix = '.segment';
+const temporaryPrefix = 'tmp-';
+/** Segments up to this size are read once and kept; larger ones are read by the page. */
+const maxKeptBytes = 256 * 1024;
+const cachedBytes = 4 * 1024 * 1024;
+const abandonedAfterMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Segments as files of a folder, shared by all processes that work on the repository.
+ *
+ * A file appears under its final name complete or not at all, and is named by the SHA-1 of its content, so that two
+ * processes that write the same segment write the same file. A folder that is gone is an empty one. The memory taken
+ * does not depend on how large they are.
+ */
+export class DiskSegments implements SegmentStore {
+  readonly #folder: string;
+  readonly #cache: PageCache = new PageCache(cachedBytes);
+  readonly #open = new Map<string, Segment>();
+  #known: readonly NamedSegment[] | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  known(): readonly NamedSegment[] {
+    return this.#known ?? this.list();
+  }
+
+  list(): readonly NamedSegment[] {
+    const names = listFolder(this.#folder).filter((name) => name.endsWith(suffix));
+    const present = new Set(names);
+    for (const name of this.#open.keys()) if (!present.has(name)) this.#open.delete(name);
+    this.#known = names.flatMap((name) => {
+      const segment = this.#open.get(name) ?? this.#openFile(name);
+      if (segment === undefined) return [];
+      this.#open.set(name, segment);
+      return [{ name, segment }];
+    });
+    return this.#known;
+  }
+
+  add(content: SegmentContent): string {
+    fs.mkdirSync(this.#folder, { recursive: true });
+    const temporary = join(this.#folder, `${temporaryPrefix}${randomBytes(8).toString('hex')}`);
+    try {
+      const name = writeFile(temporary, content) + suffix;
+      this.#removeAbandoned(fs.statSync(temporary).mtimeMs);
+      fs.renameSync(temporary, join(this.#folder, name));
+      this.list();
+      return name;
+    } catch (error) {
+      fs.rmSync(temporary, { force: true });
+      throw error;
+    }
+  }
+
+  remove(names: Iterable<string>): void {
+    for (const name of names) fs.rmSync(join(this.#folder, name), { force: true });
+    this.list();
+  }
+
+  #openFile(name: string): Segment | undefined {
+    const path = join(this.#folder, name);
+    try {
+      const size = fs.statSync(path).size;
+      return Segment.open(size <= maxKeptBytes ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, this.#cache));
+    } catch {
+      // Merged into another one by another process since the folder was listed.
+      return undefined;
+    }
+  }
+
+  /** Removes what writers that were killed left behind, by the clock of the file system itself. */
+  #removeAbandoned(nowMs: number): void {
+    for (const name of listFolder(this.#folder).filter((entry) => entry.startsWith(temporaryPrefix))) {
+      const path = join(this.#folder, name);
+      const modifiedMs = fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
+      if (nowMs - modifiedMs > abandonedAfterMs) fs.rmSync(path, { force: true });
+    }
+  }
+}
+
+/** Writes a segment to a new file, which is on the disk when this returns, and gives the SHA-1 of its content. */
+function writeFile(path: string, content: SegmentContent): string {
+  const descriptor = fs.openSync(path, 'wx');
+  try {
+    const digest = createHash('sha1');
+    writeSegment(content, (bytes, position) => {
+      for (let written = 0; written < bytes.length;) {
+        written += fs.writeSync(descriptor, bytes, written, bytes.length - written, position + written);
+      }
+      digest.update(bytes);
+    });
+    fs.fsyncSync(descriptor);
+    return digest.digest('hex');
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder).toSorted();
+  } catch {
+    // Not made yet, or not readable: what is not there is worked out again from the refs.
+    return [];
+  }
+}
+
+// A repository that is no longer used takes its lookup with it; nobody is there to close the files then.
+const openFiles = new FinalizationRegistry<number>((descriptor) => fs.closeSync(descriptor));
+
+function fileBytes(path: string, cache: PageCache): SegmentBytes {
+  // Open from now on: another process may unlink the file while it is in use here.
+  const descriptor = fs.openSync(path, 'r');
+  const { size } = fs.fstatSync(descriptor);
+  const read = cache.open((position, length) => {
+    const buffer = Buffer.allocUnsafeSlow(Math.max(0, Math.min(length, size - position)));
+    const count = fs.readSync(descriptor, buffer, 0, buffer.length, position);
+    if (count !== buffer.length) throw new Error(`${path} is shorter than its header says`);
+    return buffer;
+  });
+  const bytes: SegmentBytes = { size, read };
+  openFiles.register(bytes, descriptor);
+  return bytes;
+}

@@ -1,0 +1,86 @@
+import { ObjectMissing } from '../../git/object-errors.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readCommitNodes } from '../commit-nodes.ts';
+import { hashBits } from '../hash.ts';
+import type { NodeHash } from '../hash.ts';
+import { commitSize, HASH_BYTES, nodeSize } from './segment.ts';
+import type { SegmentContent } from './segment.ts';
+import { RecordList } from './sorted-records.ts';
+
+/** So many nodes and commits make a segment by themselves. */
+const fullSegment = 128 * 1024;
+
+/** Reads commits from tips down to those that are covered already, and keeps what is to be known of them. */
+export class NodeCollector {
+  /** Commits at which reading stopped because they are covered: what was found stands on them. */
+  readonly covered: Set<ObjectId> = new Set();
+  readonly #repository: Repository;
+  #nodes: RecordList;
+  #commits: RecordList;
+  #met: Set<ObjectId> = new Set();
+
+  constructor(repository: Repository) {
+    this.#repository = repository;
+    const { format } = repository.objects;
+    this.#nodes = new RecordList(nodeSize(format));
+    this.#commits = new RecordList(commitSize(format));
+  }
+
+  get isEmpty(): boolean {
+    return this.#commits.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#nodes.length + this.#commits.length >= fullSegment;
+  }
+
+  /** Reads a commit and all behind it. */
+  async readDown(tip: ObjectId, isCovered: (id: ObjectId) => boolean): Promise<void> {
+    if (this.#met.has(tip) || isCovered(tip)) return;
+    const pending = [tip];
+    for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+      if (this.#met.has(id)) continue;
+      this.#met.add(id);
+      if (isCovered(id)) {
+        this.covered.add(id);
+        continue;
+      }
+      const commit = await this.#readCommit(id);
+      if (commit === undefined) continue;
+      this.#commits.add(Buffer.from(id, 'hex'));
+      // The user's own commits are taken note of, but neither they nor what lies behind them hold nodes.
+      if (commit.entries === undefined) continue;
+      for (const { hash, oid } of commit.entries) this.#nodes.add(encodeNodeRecord(hash, oid));
+      pending.push(...commit.parents);
+    }
+  }
+
+  /** Hands out what was found and forgets it. */
+  take(): SegmentContent {
+    const { format } = this.#repository.objects;
+    const content = { format, nodes: this.#nodes.sorted(), commits: this.#commits.sorted() };
+    this.#nodes = new RecordList(nodeSize(format));
+    this.#commits = new RecordList(commitSize(format));
+    this.#met = new Set();
+    return content;
+  }
+
+  async #readCommit(id: ObjectId): Promise<Awaited<ReturnType<typeof readCommitNodes>> | undefined> {
+    try {
+      return await readCommitNodes(this.#repository, id);
+    } catch (error) {
+      // The end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
+      // while we were reading.
+      if (error instanceof ObjectMissing) return undefined;
+      throw error;
+    }
+  }
+}
+
+function encodeNodeRecord(hash: NodeHash, oid: ObjectId): Buffer {
+  const record = Buffer.allocUnsafe(HASH_BYTES + oid.length / 2);
+  record.writeBigUInt64BE(hashBits(hash));
+  record.write(oid, HASH_BYTES, 'hex');
+  return record;
+}

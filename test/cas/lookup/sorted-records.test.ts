@@ -1,0 +1,61 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mergeRecords, RecordList } from '../../../src/cas/lookup/sorted-records.ts';
+
+const size = 6;
+const record = fc.uint8Array({ minLength: size, maxLength: size, max: 2 }).map((bytes) => Buffer.from(bytes));
+
+function expected(records: readonly Buffer[]): string[] {
+  return [...new Set(records.map((bytes) => bytes.toString('hex')))].toSorted();
+}
+
+function inOrder(blocks: Iterable<Buffer>): string[] {
+  return [...blocks].flatMap((block) =>
+    Array.from({ length: block.length / size }, (_, at) => block.toString('hex', at * size, (at + 1) * size)),
+  );
+}
+
+function listOf(records: readonly Buffer[]): RecordList {
+  const list = new RecordList(size);
+  for (const bytes of records) list.add(bytes);
+  return list;
+}
+
+describe('a list of records', () => {
+  test('gives them in the order of their bytes, each once, as often as it is asked', () => {
+    fc.assert(
+      fc.property(fc.array(record, { maxLength: 200 }), (records) => {
+        const sorted = listOf(records).sorted();
+        expect(inOrder(sorted())).toEqual(expected(records));
+        expect(inOrder(sorted())).toEqual(expected(records));
+      }),
+    );
+  });
+
+  test('of more records than are sorted at once loses none', () => {
+    const list = new RecordList(size);
+    const count = 150_000;
+    for (let at = 0; at < count; at += 1) {
+      const bytes = Buffer.alloc(size);
+      // Every number twice, in an order that is far from sorted.
+      bytes.writeUInt32BE((at * 7919) % (count / 2), 2);
+      list.add(bytes);
+    }
+    const seen = inOrder(list.sorted()());
+    expect(list.length).toBe(count);
+    expect(seen).toHaveLength(count / 2);
+    expect(seen).toEqual(seen.toSorted());
+  });
+
+  test('merged with others gives what is in any of them', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(record), { maxLength: 6 }), (lists) => {
+        const merged = mergeRecords(
+          lists.map((records) => listOf(records).sorted()),
+          size,
+        );
+        expect(inOrder(merged)).toEqual(expected(lists.flat()));
+      }),
+    );
+  });
+});
