@@ -40,6 +40,12 @@ export interface ObjectStore {
   has(id: ObjectId): Promise<boolean>;
 
   /**
+   * Brings objects here that are about to be read, in one connection, where a remote has promised them (a partial clone);
+   * left out where all there is is here. What the remote does not have, or cannot be asked for, is told when it is read.
+   */
+  prefetch?(ids: readonly ObjectId[]): Promise<void>;
+
+  /**
    * Writes objects so that they survive a power cut, all or none visible as a group being no promise,
    * each one complete or absent being one.
    *

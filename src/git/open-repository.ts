@@ -1,10 +1,11 @@
 import { openDiskStores } from './disk/open-disk-stores.ts';
+import type { DiskStores } from './disk/open-disk-stores.ts';
 import { discoverRepository } from './discover.ts';
 import { absoluteGitEnvironment } from './git-directory.ts';
 import type { GitEnvironment } from './git-directory.ts';
 import { FALLBACK_COMMITTER } from './identity.ts';
 import { readRepositoryConfig } from './repository-config.ts';
-import { assertSupportedFormat } from './repository-format.ts';
+import { readRepositoryFormat } from './repository-format.ts';
 import type { Identity, Repository } from './repository.ts';
 
 /** What a repository is told when it is opened; the library finds none of it out by itself. */
@@ -22,8 +23,10 @@ export type OpenOptions = {
 /**
  * Opens the repository that git would work on in `dir`. Nothing is written, and nothing read but configuration.
  *
+ * An ordinary one is served by uwf's own stores alone. What those do not speak (SHA-256, reftable) goes through the git at
+ * hand, and so does what a partial clone has not fetched yet.
  * @throws {RepositoryNotFound} if there is none
- * @throws {UnsupportedRepository} if its format is one that uwf does not speak
+ * @throws {UnsupportedRepository} if its format is spoken neither by uwf nor by the git at hand
  * @throws {InvalidGitConfig} if its configuration cannot be read
  */
 export async function openRepository(dir: string, options: OpenOptions = {}): Promise<Repository> {
@@ -31,11 +34,15 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   const now = options.now ?? Date.now;
   const location = discoverRepository(dir, env);
   const config = readRepositoryConfig(location.gitDir, location.commonDir);
-  assertSupportedFormat(config.shared, location.commonDir);
-  const stores = openDiskStores(location, {
+  const format = readRepositoryFormat(config.shared, location.commonDir);
+  const isOrdinary = format.objects === 'sha1' && format.refs === 'files' && format.promisors.length === 0;
+  const storeOptions = {
     env: absoluteGitEnvironment(env, dir),
     ...(options.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: options.lockTimeoutMs }),
-  });
+  };
+  const stores: DiskStores = isOrdinary
+    ? openDiskStores(location, storeOptions)
+    : await (await import('./native/open-stores-by-format.ts')).openStoresByFormat(location, format, storeOptions);
   return {
     objects: stores.objects,
     refs: stores.refs,

@@ -1,14 +1,15 @@
 import { UwfError } from '../errors.ts';
 import { configBoolean, findConfigEntry } from './config.ts';
 import type { ConfigEntry } from './config.ts';
+import type { ObjectFormat } from './object-id.ts';
 
-/** A repository in a format that uwf does not read or write. It was not touched. */
+/** A repository in a format that is not spoken here. It was not touched. */
 export class UnsupportedRepository extends UwfError {
   readonly path: string;
   /** What is not understood, by its name in git's configuration: `objectFormat sha256`. */
   readonly feature: string;
   constructor(path: string, feature: string, hint: string) {
-    super(`the repository ${path} uses ${feature}, which uwf does not speak; nothing was changed`, {
+    super(`the repository ${path} uses ${feature}, which is not spoken here; nothing was changed`, {
       code: 'unsupported-repository',
       kind: 'environment',
       hint,
@@ -19,54 +20,73 @@ export class UnsupportedRepository extends UwfError {
 }
 
 const ordinaryClone = 'work in a clone of the ordinary format (sha1 objects, files as refs)';
+const fullClone = 'work in a full clone, made without --filter';
+const filesAsRefs = "run 'git refs migrate --ref-format=files', or work in a clone of the ordinary format";
 
 /** Extensions that change nothing about how objects and refs are read and written. */
 const harmless = new Set(['noop', 'noop-v1', 'preciousobjects', 'worktreeconfig', 'relativeworktrees']);
 
+/** How a repository keeps its objects and refs. */
+export type RepositoryFormat = {
+  objects: ObjectFormat;
+  refs: 'files' | 'reftable';
+  /** The remotes that objects are fetched from when they are first read; none in a full clone. */
+  promisors: readonly string[];
+};
+
 /**
- * Checks that the configuration describes a format that uwf understands, before anything is written.
+ * Reads a repository's format from its configuration.
  *
  * Stricter than git in one point: an unknown extension is refused in version 0 too, where git would pass over it.
  * @param path the repository's folder, for the message
- * @throws {UnsupportedRepository} naming the feature
- * Source: git's Documentation/technical/repository-version.txt and `check_repo_format` (setup.c).
+ * @throws {UnsupportedRepository} naming what nobody here understands
+ * Source: git's Documentation/technical/repository-version.txt, partial-clone.txt and `check_repo_format` (setup.c).
  */
-export function assertSupportedFormat(entries: readonly ConfigEntry[], path: string): void {
+export function readRepositoryFormat(entries: readonly ConfigEntry[], path: string): RepositoryFormat {
   const version = findConfigEntry(entries, 'core', 'repositoryformatversion')?.value ?? '0';
   if (version !== '0' && version !== '1') {
     throw new UnsupportedRepository(path, `repositoryFormatVersion ${version}`, ordinaryClone);
   }
+  const format: RepositoryFormat = { objects: 'sha1', refs: 'files', promisors: [] };
+  const promisors = new Set<string>();
   for (const entry of entries) {
-    if (entry.section === 'extensions') assertSupportedExtension(entry, path);
-    // A clone made with --filter lacks objects on purpose; only git knows how to fetch them when they are needed.
-    if (entry.section === 'remote' && entry.key === 'promisor' && configBoolean(entry, path) === true) {
-      throw new UnsupportedRepository(path, `partialClone of ${entry.subsection}`, fullClone);
+    if (entry.section === 'extensions') {
+      const value = entry.value ?? 'true';
+      if (entry.key === 'partialclone') promisors.add(value);
+      else readExtension(entry.key, value, format, path);
+    } else if (entry.section === 'remote' && entry.key === 'promisor' && configBoolean(entry, path) === true) {
+      promisors.add(entry.subsection ?? '');
     }
   }
+  return { ...format, promisors: [...promisors] };
 }
 
-const fullClone = 'work in a full clone, made without --filter';
+function readExtension(key: string, value: string, format: RepositoryFormat, path: string): void {
+  if (key === 'objectformat' && (value === 'sha1' || value === 'sha256')) format.objects = value;
+  else if (key === 'refstorage' && (value === 'files' || value === 'reftable')) format.refs = value;
+  else if (key === 'objectformat') throw new UnsupportedRepository(path, `objectFormat ${value}`, ordinaryClone);
+  else if (key === 'refstorage') throw new UnsupportedRepository(path, `refStorage ${value}`, filesAsRefs);
+  else if (key === 'compatobjectformat') {
+    throw new UnsupportedRepository(path, `compatObjectFormat ${value}`, ordinaryClone);
+  } else if (!harmless.has(key)) throw new UnsupportedRepository(path, `the extension '${key}'`, ordinaryClone);
+}
 
-function assertSupportedExtension(entry: ConfigEntry, path: string): void {
-  const value = entry.value ?? 'true';
-  switch (entry.key) {
-    case 'objectformat':
-      if (value === 'sha1') return;
-      throw new UnsupportedRepository(path, `objectFormat ${value}`, ordinaryClone);
-    case 'refstorage':
-      if (value === 'files') return;
-      throw new UnsupportedRepository(
-        path,
-        `refStorage ${value}`,
-        "run 'git refs migrate --ref-format=files', or work in a clone of the ordinary format",
-      );
-    case 'partialclone':
-      throw new UnsupportedRepository(path, `partialClone of ${value}`, fullClone);
-    case 'compatobjectformat':
-      throw new UnsupportedRepository(path, `compatObjectFormat ${value}`, ordinaryClone);
-    default:
-      if (harmless.has(entry.key)) return;
-      throw new UnsupportedRepository(path, `the extension '${entry.key}'`, ordinaryClone);
+/**
+ * Checks that a format is the ordinary one, for whoever reads and writes no other.
+ *
+ * @param need what would serve the repository, where something would: `git`
+ * @throws {UnsupportedRepository} naming the feature
+ */
+export function assertOrdinaryFormat(
+  { objects, refs, promisors }: RepositoryFormat,
+  path: string,
+  need?: string,
+): void {
+  const hint = (otherwise: string): string => (need === undefined ? otherwise : `${need}; or ${otherwise}`);
+  if (objects !== 'sha1') throw new UnsupportedRepository(path, `objectFormat ${objects}`, hint(ordinaryClone));
+  if (refs !== 'files') throw new UnsupportedRepository(path, `refStorage ${refs}`, hint(filesAsRefs));
+  if (promisors.length > 0) {
+    throw new UnsupportedRepository(path, `partialClone of ${promisors.join(', ')}`, hint(fullClone));
   }
 }
 

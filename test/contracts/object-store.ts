@@ -4,42 +4,46 @@ import { describe, expect, test } from 'vitest';
 import { encodeCommit } from '../../src/git/commit.ts';
 import { CorruptObject, ObjectTooLarge } from '../../src/git/object-errors.ts';
 import { hashObject, parseObjectId } from '../../src/git/object-id.ts';
-import type { GitObject } from '../../src/git/object-id.ts';
+import type { GitObject, ObjectId } from '../../src/git/object-id.ts';
+import type { ObjectStore } from '../../src/git/object-store.ts';
 import { encodeTree } from '../../src/git/tree.ts';
 import { blob, emptyTree } from './store-fixture.ts';
 import type { CreateFixture } from './store-fixture.ts';
 
-const absent = parseObjectId('0123456789abcdef0123456789abcdef01234567');
+/** An id that no object of these tests has. */
+const absentFrom = ({ format }: ObjectStore): ObjectId =>
+  parseObjectId('0123456789abcdef'.repeat(4).slice(0, format === 'sha1' ? 40 : 64));
 
 /** What every object store has to do. */
 export function describeObjectStore(name: string, create: CreateFixture): void {
   describe(`${name} as an object store`, () => {
     test('gives back what was written, by its id, of every type', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const file = blob('a file\n');
       const tree: GitObject = {
         type: 'tree',
-        data: encodeTree([{ mode: '100644', name: 'file', id: hashObject(file) }]),
+        data: encodeTree([{ mode: '100644', name: 'file', id: idOf(file) }]),
       };
       const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400_000 };
       const commit: GitObject = {
         type: 'commit',
-        data: encodeCommit({ tree: hashObject(tree), parents: [], author: who, committer: who, message: 'one' }),
+        data: encodeCommit({ tree: idOf(tree), parents: [], author: who, committer: who, message: 'one' }),
       };
       const tag: GitObject = {
         type: 'tag',
         data: Buffer.from(
-          `object ${hashObject(commit)}\ntype commit\ntag v1\ntagger A U Thor <a@example.com> 1795262400 +0000\n\none\n`,
+          `object ${idOf(commit)}\ntype commit\ntag v1\ntagger A U Thor <a@example.com> 1795262400 +0000\n\none\n`,
         ),
       };
       const all = [file, tree, commit, tag];
       await (await fixture.objects.write(all)).release();
       for (const store of [fixture.objects, (await fixture.reopen()).objects]) {
         for (const object of all) {
-          const read = await store.read(hashObject(object));
+          const read = await store.read(idOf(object));
           expect(read?.type).toBe(object.type);
           expect(Buffer.from(read!.data)).toEqual(Buffer.from(object.data));
-          expect(await store.has(hashObject(object))).toBe(true);
+          expect(await store.has(idOf(object))).toBe(true);
         }
       }
       fixture.expectSound();
@@ -47,26 +51,26 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('says undefined for an object that is not there, and finds it once another store wrote it', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const other = (await fixture.reopen()).objects;
-      expect(await fixture.objects.read(absent)).toBeUndefined();
-      expect(await fixture.objects.has(absent)).toBe(false);
+      expect(await fixture.objects.read(absentFrom(fixture.objects))).toBeUndefined();
+      expect(await fixture.objects.has(absentFrom(fixture.objects))).toBe(false);
       const late = blob('written by somebody else');
-      expect(await fixture.objects.read(hashObject(late))).toBeUndefined();
+      expect(await fixture.objects.read(idOf(late))).toBeUndefined();
       await (await other.write([late])).release();
-      expect(await fixture.objects.has(hashObject(late))).toBe(true);
-      expect(Buffer.from((await fixture.objects.read(hashObject(late)))!.data)).toEqual(Buffer.from(late.data));
+      expect(await fixture.objects.has(idOf(late))).toBe(true);
+      expect(Buffer.from((await fixture.objects.read(idOf(late)))!.data)).toEqual(Buffer.from(late.data));
     });
 
     test('keeps any bytes, as they are', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       await fc.assert(
         fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 2000 }), { maxLength: 4 }), async (contents) => {
           const objects = contents.map((data): GitObject => ({ type: 'blob', data }));
           await (await fixture.objects.write(objects)).release();
           for (const object of objects) {
-            expect(Buffer.from((await fixture.objects.read(hashObject(object)))!.data)).toEqual(
-              Buffer.from(object.data),
-            );
+            expect(Buffer.from((await fixture.objects.read(idOf(object)))!.data)).toEqual(Buffer.from(object.data));
           }
         }),
         { numRuns: 25 },
@@ -76,12 +80,13 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('keeps the empty blob, the empty tree and a blob of several megabytes', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const large: GitObject = { type: 'blob', data: Buffer.alloc(3_000_000, 'no two lines are alike: 0123456789\n') };
       const objects = [blob(''), emptyTree, large];
       await (await fixture.objects.write(objects)).release();
       const { objects: again } = await fixture.reopen();
       for (const object of objects) {
-        const read = await again.read(hashObject(object));
+        const read = await again.read(idOf(object));
         expect(read?.type).toBe(object.type);
         expect(Buffer.compare(read!.data, object.data)).toBe(0);
       }
@@ -90,6 +95,7 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('writes nothing for an empty list', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const list = (): string[] =>
         (fixture.fs.readdirSync(`${fixture.gitdir}/objects`, { recursive: true }) as string[]).toSorted();
       const before = list();
@@ -99,18 +105,20 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('takes the same object again, alone, twice in one list, and beside a new one', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const one = blob('one');
       const two = blob('two');
       await (await fixture.objects.write([one])).release();
       await (await fixture.objects.write([one])).release();
       await (await fixture.objects.write([one, two, one])).release();
-      expect(Buffer.from((await fixture.objects.read(hashObject(one)))!.data)).toEqual(Buffer.from('one'));
-      expect(Buffer.from((await fixture.objects.read(hashObject(two)))!.data)).toEqual(Buffer.from('two'));
+      expect(Buffer.from((await fixture.objects.read(idOf(one)))!.data)).toEqual(Buffer.from('one'));
+      expect(Buffer.from((await fixture.objects.read(idOf(two)))!.data)).toEqual(Buffer.from('two'));
       fixture.expectSound();
     });
 
     test('leaves no temporary file behind, and releasing twice is harmless', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const written = await fixture.objects.write([blob('x'), blob('y')]);
       await written.release();
       await written.release();
@@ -120,9 +128,10 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('refuses to hold an object larger than allowed, and reads one that is just as large', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const object = blob('x'.repeat(1000));
       await (await fixture.objects.write([object])).release();
-      const id = hashObject(object);
+      const id = idOf(object);
       expect((await fixture.objects.read(id, { maxBytes: 1000 }))?.data.byteLength).toBe(1000);
       const refused = fixture.objects.read(id, { maxBytes: 999 });
       await expect(refused).rejects.toThrow(ObjectTooLarge);
@@ -131,8 +140,9 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('calls an object corrupt whose loose file was cut short, and heals it by writing it again', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const object = blob(Array.from({ length: 400 }, (_, number) => `line ${number * number}`).join('\n'));
-      const id = hashObject(object);
+      const id = idOf(object);
       const folder = `${fixture.gitdir}/objects/${id.slice(0, 2)}`;
       fixture.fs.mkdirSync(folder, { recursive: true });
       // The first bytes of a zlib stream, as a writer leaves them that was killed while it wrote in place.
@@ -145,32 +155,38 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('refuses an object whose content is that of another id', async () => {
       const fixture = await create();
-      const folder = `${fixture.gitdir}/objects/${absent.slice(0, 2)}`;
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
+      const folder = `${fixture.gitdir}/objects/${absentFrom(fixture.objects).slice(0, 2)}`;
       fixture.fs.mkdirSync(folder, { recursive: true });
-      fixture.fs.writeFileSync(`${folder}/${absent.slice(2)}`, deflateSync(Buffer.from('blob 6\0forged')));
-      await expect(fixture.objects.read(absent)).rejects.toThrow(CorruptObject);
+      fixture.fs.writeFileSync(
+        `${folder}/${absentFrom(fixture.objects).slice(2)}`,
+        deflateSync(Buffer.from('blob 6\0forged')),
+      );
+      await expect(fixture.objects.read(absentFrom(fixture.objects))).rejects.toThrow(CorruptObject);
     });
 
     test('works again after it was closed', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       await (await fixture.objects.write([blob('before')])).release();
       await fixture.objects.close();
-      expect(await fixture.objects.has(hashObject(blob('before')))).toBe(true);
+      expect(await fixture.objects.has(idOf(blob('before')))).toBe(true);
       await fixture.objects.close();
       await (await fixture.objects.write([blob('after')])).release();
-      expect(await fixture.objects.read(hashObject(blob('after')))).toBeDefined();
+      expect(await fixture.objects.read(idOf(blob('after')))).toBeDefined();
       await fixture.objects.close();
     });
 
     test('makes a fan-out folder again that git removed', async () => {
       const fixture = await create();
+      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       await (await fixture.objects.write([blob('first')])).release();
       for (const entry of fixture.fs.readdirSync(`${fixture.gitdir}/objects`)) {
         if (/^[0-9a-f]{2}$/.test(entry)) fixture.fs.rmSync(`${fixture.gitdir}/objects/${entry}`, { recursive: true });
       }
       await (await fixture.objects.write([blob('first'), blob('second')])).release();
-      expect(await fixture.objects.has(hashObject(blob('first')))).toBe(true);
-      expect(await fixture.objects.has(hashObject(blob('second')))).toBe(true);
+      expect(await fixture.objects.has(idOf(blob('first')))).toBe(true);
+      expect(await fixture.objects.has(idOf(blob('second')))).toBe(true);
     });
   });
 }

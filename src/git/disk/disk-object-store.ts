@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { CorruptObject } from '../object-errors.ts';
 import { hashObject } from '../object-id.ts';
 import type { GitObject, ObjectId } from '../object-id.ts';
@@ -9,10 +8,8 @@ import { findObjectFolders } from './object-folders.ts';
 import type { ObjectEnvironment } from './object-folders.ts';
 import { ObjectSearch } from './object-search.ts';
 import { PackFiles } from './pack-files.ts';
-import { removeStalePackKeeps } from './pack-keep.ts';
-import type { PackKeep } from './pack-keep.ts';
+import { PackWriter } from './pack-writer.ts';
 import { readPackedObject } from './read-packed-object.ts';
-import { writePack } from './write-pack.ts';
 
 const deltaBaseBytes = 16 * 1024 * 1024;
 
@@ -30,11 +27,12 @@ export class DiskObjectStore implements ObjectStore {
   readonly #env: ObjectEnvironment;
   #folders: readonly string[] | undefined;
   #search: ObjectSearch | undefined;
-  #keepsAreSwept = false;
+  readonly #writer: PackWriter;
 
   constructor(commonDir: string, env: ObjectEnvironment) {
     this.#commonDir = commonDir;
     this.#env = env;
+    this.#writer = new PackWriter(commonDir, env, this.format);
   }
 
   async read(id: ObjectId, options: ReadOptions = {}): Promise<GitObject | undefined> {
@@ -57,12 +55,7 @@ export class DiskObjectStore implements ObjectStore {
   }
 
   async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
-    if (objects.length === 0) return { release: async () => {} };
-    const packFolder = join(this.#objectFolders()[0] ?? this.#commonDir, 'pack');
-    if (!this.#keepsAreSwept) removeStalePackKeeps(packFolder);
-    this.#keepsAreSwept = true;
-    const keep = writePack(packFolder, objects, this.format);
-    return { release: async () => tryToRemove(keep) };
+    return this.#writer.write(objects);
   }
 
   async close(): Promise<void> {
@@ -78,14 +71,6 @@ export class DiskObjectStore implements ObjectStore {
   #objectFolders(): readonly string[] {
     this.#folders ??= findObjectFolders(this.#commonDir, this.#env);
     return this.#folders;
-  }
-}
-
-function tryToRemove(keep: PackKeep): void {
-  try {
-    keep.remove();
-  } catch {
-    // The disk has become read-only since. What was written stands, and the keep is removed as that of a dead process.
   }
 }
 

@@ -1,6 +1,6 @@
 import { parseConfig } from '../config.ts';
 import { FALLBACK_COMMITTER } from '../identity.ts';
-import { assertSupportedFormat, UnsupportedRepository } from '../repository-format.ts';
+import { assertOrdinaryFormat, readRepositoryFormat, UnsupportedRepository } from '../repository-format.ts';
 import { RepositoryNotFound } from '../repository-not-found.ts';
 import type { Identity, Repository } from '../repository.ts';
 import { PortableFileSystem } from './file-system.ts';
@@ -49,7 +49,7 @@ export async function openPortableRepository(options: PortableOptions): Promise<
       'name the repository that it belongs to with gitdir: refs and objects are there',
     );
   }
-  assertSupportedFormat(parseConfig(config, `${gitdir}/config`), gitdir);
+  assertOrdinaryFormat(readRepositoryFormat(parseConfig(config, `${gitdir}/config`), gitdir), gitdir);
   const now = options.now ?? Date.now;
   const objects = new PortableObjectStore(files, gitdir, now);
   return {
