@@ -6,41 +6,67 @@ import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import type { CommitOf, ThreadState } from '../thread/thread-state.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
-import type { Judge } from '../thread/verify/verification.ts';
+import type { Judge } from '../thread/verify/check-commit.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import { loadWorkflow } from '../workflow/load-workflow.ts';
 import { decisionContext } from './decision-context.ts';
+import { timeoutOf, type Patience } from './patience.ts';
+
+/** How a judge treats the workflows that it meets. */
+export type JudgeOptions = {
+  /** What keeps a workflow that takes for ever from taking it again; absent where a person asked for this one thread. */
+  patience?: Patience;
+};
+
+/** Definitions are small, but whoever made them decides how many there are. */
+const MAX_DEFINITIONS = 50;
 
 /**
  * Makes the decisions of stored threads again, from the workflow that is stored with each, and says where a commit tells
  * of another one. No agent is asked.
  */
-export function createJudge(repository: Repository): Judge {
+export function createJudge(repository: Repository, { patience }: JudgeOptions = {}): Judge {
   const definitions = new Map<NodeHash, WorkflowDefinition>();
   const definitionOf = async (hash: NodeHash, nodes: NodeSource): Promise<WorkflowDefinition> => {
     const definition = definitions.get(hash) ?? (await loadWorkflow(nodes, hash));
+    if (definitions.size >= MAX_DEFINITIONS) definitions.clear();
     definitions.set(hash, definition);
     return definition;
   };
+  const judge = async (
+    before: ThreadState,
+    commit: CommitOf<'step' | 'suspend' | 'end'>,
+    definition: WorkflowDefinition,
+  ): Promise<string[]> => {
+    const context = await decisionContext(repository, before, definition.name);
+    const decideAgain = async (): Promise<Decision> => {
+      const decision = await decide(definition.moderator, context);
+      // How far a rule gets in its box is not the same on every machine.
+      if (patience !== undefined && decision.kind === 'failed' && timeoutOf(decision.error)) throw decision.error;
+      return decision;
+    };
+    if (commit.kind === 'end') return judgeEnd(repository, decideAgain, before, commit);
+    const faults = await judgeTurn(definition, decideAgain, commit);
+    return commit.kind === 'step' ? [...faults, ...(await judgeReply(definition, context, commit))] : faults;
+  };
   return async (before, commit, nodes) => {
     if (commit.kind === 'start' || commit.kind === 'resume') return [];
-    const definition = await definitionOf(before.start.node.workflow, nodes);
-    const context = await decisionContext(repository, before, definition.name);
-    if (commit.kind === 'end') return judgeEnd(repository, definition, context, before, commit);
-    const faults = await judgeTurn(definition, context, commit);
-    return commit.kind === 'step' ? [...faults, ...(await judgeReply(definition, context, commit))] : faults;
+    const hash = before.start.node.workflow;
+    const definition = await definitionOf(hash, nodes);
+    if (patience === undefined) return judge(before, commit, definition);
+    return patience.spend(hash, definition, () => judge(before, commit, definition));
   };
 }
 
 async function judgeTurn(
   definition: WorkflowDefinition,
-  context: DecisionContext,
+  decideAgain: () => Promise<Decision>,
   { node: { role, rule } }: CommitOf<'step' | 'suspend'>,
 ): Promise<string[]> {
   if (!Object.hasOwn(definition.roles, role)) return [`the workflow has no role '${role}'`];
   // A person gave the turn to this role, whatever the rules said.
   if (rule === null) return [];
-  const decision = await decide(definition.moderator, context);
+  const decision = await decideAgain();
   if (decision.kind === 'role' && decision.role === role && decision.rule === rule) return [];
   return [`it says that rule ${rule + 1} gave the turn to '${role}'; by the rules ${describe(decision)}`];
 }
@@ -56,14 +82,13 @@ async function judgeReply(
 
 async function judgeEnd(
   repository: Repository,
-  definition: WorkflowDefinition,
-  context: DecisionContext,
+  decideAgain: () => Promise<Decision>,
   before: ThreadState,
   end: CommitOf<'end'>,
 ): Promise<string[]> {
   const { outcome, returnCode } = end.node;
   if (outcome === 'cancelled') return returnCode === 130 ? [] : [`a cancelled thread returns 130, not ${returnCode}`];
-  const decision = await decide(definition.moderator, context);
+  const decision = await decideAgain();
   if (decision.kind === 'role') return [`it ended as ${outcome}; by the rules ${describe(decision)}`];
   const expected = decision.kind === 'end' ? decision.returnCode : 1;
   if (returnCode !== expected) return [`it ended with ${returnCode}; by the rules ${describe(decision)}`];

@@ -79,13 +79,23 @@ async function rememberVerdict(
     writeFacts(context.repository, pointer.id, { ...facts, status: 'corrupt', reason: what });
 }
 
-async function checkHistoryRef(repository: Repository, id: ThreadId, ref: RefName, head: ObjectId): Promise<Finding[]> {
+/**
+ * Checks that a history ref is where the thread that it is at belongs: at an end, and under the UTC day of that end.
+ *
+ * @param ref its name, or that under which a remote's is kept
+ */
+export async function checkHistoryRef(
+  repository: Repository,
+  id: ThreadId,
+  ref: string,
+  head: ObjectId,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
   const report = (path: string | null, what: string): void => void findings.push({ commit: head, path, what });
   await attempt(report, null, async () => {
     const commit = await readThreadCommit(repository, head);
     if (commit.kind !== 'end') report(null, `${ref} is for threads that ended, and this is a ${commit.kind}`);
-    else if (historyRef(id, commit.node.completedAtMs) !== ref)
+    else if (!ref.endsWith(historyRef(id, commit.node.completedAtMs).slice('refs/'.length)))
       report('end.json', `it ended on another day than ${ref}`);
   });
   return findings;

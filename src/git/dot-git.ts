@@ -16,3 +16,26 @@ export function isDotGit(name: string): boolean {
     return trimmed === '.git' || trimmed === 'git~1';
   });
 }
+
+/** The short names that NTFS gives files whose long name it has to shorten, without the number. */
+const shortNames = {
+  gitmodules: { first: 'gitmod', hashed: 'gi7eba' },
+  gitattributes: { first: 'gitatt', hashed: 'gi7d29' },
+};
+
+/**
+ * Tells whether some file system would take a name for `.gitmodules` or `.gitattributes`, which git reads.
+ *
+ * Source: `is_hfs_dotgitmodules` (utf8.c), `is_ntfs_dot_generic` (path.c), as `fsck_tree` (fsck.c) applies them.
+ */
+export function isDotGitFile(name: string, file: keyof typeof shortNames): boolean {
+  if (name.replace(ignoredByHfs, '').toLowerCase() === `.${file}`) return true;
+  const { first, hashed } = shortNames[file];
+  return name.split('\\').some((part) => {
+    const stem = part.split(':', 1)[0] ?? '';
+    const trimmed = stem.replace(/[. ]+$/, '').toLowerCase();
+    const [start = '', number = ''] = trimmed.split('~', 2);
+    if (trimmed === `.${file}` || (start === first && /^[1-4]$/.test(number))) return true;
+    return trimmed.length === 8 && /^[1-9]\d*$/.test(number) && hashed.startsWith(start);
+  });
+}

@@ -1,5 +1,5 @@
 import { UwfError } from '../errors.ts';
-import type { ObjectId } from './object-id.ts';
+import type { ObjectId, ObjectType } from './object-id.ts';
 
 /** The repository has an object under this id, but what lies there is not what the id or its type promises. */
 export class CorruptObject extends UwfError {
@@ -35,7 +35,9 @@ export class ObjectTooLarge extends UwfError {
   readonly id: ObjectId;
   readonly bytes: number;
   readonly maxBytes: number;
-  constructor(id: ObjectId, bytes: number, maxBytes: number) {
+  /** What it is, where the store that refused it knows that without reading it. */
+  readonly type: ObjectType | undefined;
+  constructor(id: ObjectId, bytes: number, maxBytes: number, type?: ObjectType) {
     super(`object ${id} has ${bytes} bytes, more than the ${maxBytes} allowed here`, {
       code: 'object-too-large',
       kind: 'data',
@@ -44,6 +46,7 @@ export class ObjectTooLarge extends UwfError {
     this.id = id;
     this.bytes = bytes;
     this.maxBytes = maxBytes;
+    this.type = type;
   }
 }
 

@@ -28,7 +28,7 @@ export function readLooseObject(folder: string, id: ObjectId, maxBytes: number):
   const type = match[1] as ObjectType;
   const size = Number(match[2]);
   const limit = Math.min(maxBytes, constants.MAX_LENGTH);
-  if (size > limit) throw new ObjectTooLarge(id, size, limit);
+  if (size > limit) throw new ObjectTooLarge(id, size, limit, type);
   if (!isPlausibleSize(size, file.byteLength)) throw new CorruptObject(id, `its file is too short for ${size} bytes`);
   const outcome = inflate(file, match[0].length + size);
   if ('problem' in outcome) throw new CorruptObject(id, `its file is ${outcome.problem}`);

@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import { ObjectTooLarge } from '../object-errors.ts';
-import type { GitObject, ObjectId } from '../object-id.ts';
+import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
 import { applyDelta, readDeltaSizes } from './apply-delta.ts';
 import type { DeltaBaseCache } from './delta-base-cache.ts';
 import { inflateStart } from './inflate.ts';
@@ -11,6 +11,9 @@ const longestChain = 4096;
 /** Compressed bytes that surely hold the two sizes at the start of a delta. */
 const deltaStartBytes = 512;
 
+/** A small object may be a delta of a large one, but git makes none of one that is more than 32 times as large. */
+const largestBaseBytes = 64 * 1024 * 1024;
+
 /** A delta that still has to be applied, and the place in the pack of what comes out. */
 type PendingDelta = { offset: number; entry: PackEntry };
 
@@ -19,7 +22,8 @@ type PendingDelta = { offset: number; entry: PackEntry };
  *
  * At most a base, a delta and a result are held at a time. The object's id is not checked here.
  * @throws {CorruptObject} if the pack is damaged there
- * @throws {ObjectTooLarge} before the object is made, if it is larger than `maxBytes`
+ * @throws {ObjectTooLarge} before the object is made, if it is larger than `maxBytes`; and where there is such a limit, if
+ * what it is a delta of is larger than that and than 64 MiB
  */
 export function readPackedObject(
   pack: Pack,
@@ -29,13 +33,14 @@ export function readPackedObject(
   cache: DeltaBaseCache,
 ): GitObject {
   const limit = Math.min(maxBytes, constants.MAX_LENGTH);
+  const baseLimit = maxBytes < constants.MAX_LENGTH ? Math.max(limit, largestBaseBytes) : limit;
   const pending: PendingDelta[] = [];
   let object: GitObject | undefined;
   for (let at = offset; object === undefined;) {
     object = cache.get(pack.serial, at);
     if (object !== undefined) {
       if (pending.length === 0) {
-        checkSize(object.data.byteLength, limit, id);
+        checkSize(object.data.byteLength, limit, id, object.type);
         // What is handed out must not be what later deltas are applied to.
         return { type: object.type, data: Buffer.from(object.data) };
       }
@@ -43,12 +48,16 @@ export function readPackedObject(
     }
     const entry = pack.entryAt(at, id);
     if (entry.type === 'delta') {
-      if (pending.length === 0 && maxBytes < constants.MAX_LENGTH) checkSize(resultSize(pack, entry, id), limit, id);
+      if (maxBytes < constants.MAX_LENGTH) {
+        const bytes = resultSize(pack, entry, id);
+        const most = pending.length === 0 ? limit : baseLimit;
+        if (bytes > most) throw new ObjectTooLarge(id, bytes, most, typeOf(pack, entry, id));
+      }
       if (pending.length === longestChain) throw pack.damaged(id, 'a chain of deltas does not end');
       pending.push({ offset: at, entry });
       at = entry.baseAt;
     } else {
-      checkSize(entry.size, pending.length === 0 ? limit : constants.MAX_LENGTH, id);
+      checkSize(entry.size, pending.length === 0 ? limit : baseLimit, id, entry.type);
       object = { type: entry.type, data: pack.dataOf(entry, id) };
       if (pending.length > 0) cache.set(pack.serial, at, object);
     }
@@ -71,6 +80,16 @@ function resultSize(pack: Pack, entry: PackEntry, id: ObjectId): number {
   return sizes.resultSize;
 }
 
-function checkSize(bytes: number, maxBytes: number, id: ObjectId): void {
-  if (bytes > maxBytes) throw new ObjectTooLarge(id, bytes, maxBytes);
+/** The type of what a delta makes, which is that at the end of its chain. */
+function typeOf(pack: Pack, delta: PackEntry, id: ObjectId): ObjectType {
+  let entry = delta;
+  for (let length = 0; entry.type === 'delta'; length++) {
+    if (length === longestChain) throw pack.damaged(id, 'a chain of deltas does not end');
+    entry = pack.entryAt(entry.baseAt, id);
+  }
+  return entry.type;
+}
+
+function checkSize(bytes: number, maxBytes: number, id: ObjectId, type?: ObjectType): void {
+  if (bytes > maxBytes) throw new ObjectTooLarge(id, bytes, maxBytes, type);
 }

@@ -7,7 +7,7 @@ import type { IndexEntry } from '../../cas/index-blob.ts';
 import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { CommitOf } from '../thread-state.ts';
-import { expectedFiles, isFree } from './expected-files.ts';
+import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type Report } from './finding.ts';
 import type { CommitFiles } from './read-files.ts';
 
@@ -25,20 +25,20 @@ export async function checkFiles(
     expectedFiles(commit, start.node, (hash) => getNode(source, hash)),
   );
   if (expected === undefined) return;
-  const { paths, patterns } = expected;
-  const matched = new Set<object>();
+  const { paths, choices } = expected;
+  const chosen = new Set<Choice>();
   const compact = commit.kind === 'step' ? commit.node.compact : null;
   for (const entry of files.index) {
-    const pattern = patterns.find(({ path }) => path.test(entry.path));
-    if (pattern) matched.add(pattern);
-    const wanted = paths.get(entry.path) ?? pattern?.hash ?? (entry.path === 'compact.md' ? compact : undefined);
+    const choice = choices.get(entry.path);
+    if (choice) chosen.add(choice);
+    const wanted = paths.get(entry.path) ?? choice?.hash ?? (entry.path === 'compact.md' ? compact : undefined);
     if (wanted === undefined || wanted === null) checkFree(entry, nodes.get(entry.path), report);
     else if (wanted !== entry.hash) report(entry.path, `it is node ${entry.hash}, the commit's node says ${wanted}`);
   }
   const present = new Set(files.index.map(({ path }) => path));
   for (const [path, hash] of paths) if (!present.has(path)) report(path, `it is missing; it has to be node ${hash}`);
-  for (const pattern of patterns) {
-    if (!matched.has(pattern)) report(null, `no file ${pattern.path.source} holds node ${pattern.hash}`);
+  for (const choice of new Set(choices.values())) {
+    if (!chosen.has(choice)) report(null, `none of ${choice.paths.join(', ')} holds node ${choice.hash}`);
   }
   await checkWorkspace(repository, commit.kind === 'step' ? commit.node : undefined, files, report);
   checkPinned(files, nodes.values(), report);

@@ -14,8 +14,11 @@ import { findCasRefs } from '../../schema/links.ts';
 import type { ThreadEvent } from '../thread-commit.ts';
 import { TRACE_FOLDER, turnFolder } from '../trace-files.ts';
 
-/** The nodes of a tree by path; a pattern stands where a node does not say the whole name. */
-export type ExpectedFiles = { paths: Map<string, NodeHash>; patterns: { path: RegExp; hash: NodeHash }[] };
+/** The nodes of a tree by path, and those whose node does not say the whole name by each path that would do. */
+export type ExpectedFiles = { paths: Map<string, NodeHash>; choices: Map<string, Choice> };
+
+/** A node that has to lie at one of some paths. */
+export type Choice = { paths: readonly string[]; hash: NodeHash };
 
 /** Reads a node that a node links to. */
 export type ReadNode = (hash: NodeHash) => Promise<Node>;
@@ -67,7 +70,7 @@ export function isFree({ path, hash }: IndexEntry, node: Node): boolean {
 // which is checked before anything is expected of them.
 class Expected implements ExpectedFiles {
   readonly paths = new Map<string, NodeHash>();
-  readonly patterns: { path: RegExp; hash: NodeHash }[] = [];
+  readonly choices = new Map<string, Choice>();
   readonly #read: ReadNode;
 
   constructor(read: ReadNode) {
@@ -118,22 +121,22 @@ class Expected implements ExpectedFiles {
     this.add(`${folder}/input.md`, turn.input);
     this.add(`${folder}/output.md`, turn.output);
     for (const [place, part] of (turn.parts ?? []).entries()) {
-      this.#match(`${folder}/parts/${place + 1}-`, '(?:thought|plan|refusal|note)', '.md', part);
+      this.#choose(
+        ['thought', 'plan', 'refusal', 'note'].map((kind) => `${folder}/parts/${place + 1}-${kind}.md`),
+        part,
+      );
     }
     for (const [place, call] of turn.toolCalls.entries()) {
       const { name, arguments: told, result } = (await this.#read(call)).payload as ReactToolCall;
       const path = `${folder}/calls/${place + 1}-${pathName(name)}`;
       this.add(`${path}.json`, call);
       this.add(`${path}.arguments.md`, told);
-      this.#match(`${path}.`, '(?:error|result)', '.md', result);
+      this.#choose([`${path}.error.md`, `${path}.result.md`], result);
     }
   }
 
-  #match(before: string, choice: string, after: string, hash: NodeHash): void {
-    this.patterns.push({ path: new RegExp(`^${escape(before)}${choice}${escape(after)}$`), hash });
+  #choose(paths: readonly string[], hash: NodeHash): void {
+    const choice: Choice = { paths, hash };
+    for (const path of paths) this.choices.set(path, choice);
   }
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -14,7 +14,8 @@ export type Finding = {
 export type Report = (path: string | null, what: string) => void;
 
 /**
- * Does a part of a check; damage that stops it is a finding like any other, and the rest of the check goes on.
+ * Does a part of a check; damage that stops it, and a value or a pattern that takes for ever to check, is a finding like any
+ * other, and the rest of the check goes on.
  *
  * What is no damage (a disk that cannot be read, a mistake in uwf) is thrown on.
  * @returns what the part gives, or `undefined` if it was stopped
@@ -23,8 +24,19 @@ export async function attempt<T>(report: Report, path: string | null, part: () =
   try {
     return await part();
   } catch (error) {
-    if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
+    if (!(error instanceof UwfError) || (error.kind !== 'data' && error.kind !== 'timeout')) throw error;
     report(path, error.message);
     return undefined;
   }
+}
+
+/** Takes down the first thing that is found about a commit, as a sentence that names it, and nothing after it. */
+export function firstFinding(commit: ObjectId): { report: Report; reason: () => string | undefined } {
+  let found: string | undefined;
+  return {
+    report(path, what) {
+      found ??= `commit ${commit}${path === null ? '' : `, ${path}`}: ${what}`;
+    },
+    reason: () => found,
+  };
 }

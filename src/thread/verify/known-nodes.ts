@@ -1,10 +1,13 @@
-import { readNodeAt } from '../../cas/commit-nodes.ts';
-import type { NodeHash } from '../../cas/hash.ts';
+import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
+import { decodeNode } from '../../cas/node.ts';
 import { HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import { ObjectTooLarge } from '../../git/object-errors.ts';
 import type { ObjectId } from '../../git/object-id.ts';
+import { readBlob } from '../../git/read.ts';
 import type { Repository } from '../../git/repository.ts';
+import { builtIn } from '../../schema/built-in.ts';
 
 /**
  * The nodes that a commit of a thread may link to: those of the commits before it and of its own tree, and what lies
@@ -30,6 +33,11 @@ export class KnownNodes implements NodeSource {
     return node;
   }
 
+  /** Takes in a node of a commit before, which was read and proved when that was verified. */
+  recall({ hash, oid }: IndexEntry): void {
+    this.#oids.set(hash, oid);
+  }
+
   /** Takes in all that lies behind a further parent. */
   addBehind(tip: ObjectId): void {
     this.#others.push(nodesBehind(this.#repository, [tip]));
@@ -49,22 +57,46 @@ export class KnownNodes implements NodeSource {
 /** Nodes that were read and proved, so that what many commits share is read once. */
 export class NodeCache {
   readonly #repository: Repository;
-  readonly #nodes = new Map<string, StoredNode>();
+  readonly #nodes = new Map<string, { node: StoredNode; bytes: number }>();
+  #bytes = 0;
 
   constructor(repository: Repository) {
     this.#repository = repository;
   }
 
-  /** @throws {HashMismatch} {NotCanonical} {ObjectMissing} {CorruptObject} if it cannot be had or is another */
-  async read(entry: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
-    const key = `${entry.hash} ${entry.oid}`;
+  /**
+   * @throws {HashMismatch} {NotCanonical} {ObjectMissing} {CorruptObject} if it cannot be had or is another
+   * @throws {ObjectTooLarge} if it is a schema that nobody would compile
+   */
+  async read({ hash, oid }: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
+    const key = `${hash} ${oid}`;
     const known = this.#nodes.get(key);
-    if (known !== undefined) return known;
-    const node = await readNodeAt(this.#repository, entry);
-    if (this.#nodes.size >= MAX_CACHED) this.#nodes.delete(this.#nodes.keys().next().value ?? '');
-    this.#nodes.set(key, node);
+    if (known !== undefined) return known.node;
+    const blob = await readBlob(this.#repository.objects, oid);
+    await prepareHashing();
+    const node = { hash, oid, ...decodeNode(hash, blob) };
+    const bytes = blob.byteLength;
+    if (schemaTypes.has(node.type) && bytes > MAX_SCHEMA_BYTES) throw new ObjectTooLarge(oid, bytes, MAX_SCHEMA_BYTES);
+    this.#keep(key, node, bytes);
     return node;
+  }
+
+  #keep(key: string, node: StoredNode, bytes: number): void {
+    if (bytes > MAX_CACHED_BYTES / 4) return;
+    this.#nodes.set(key, { node, bytes });
+    this.#bytes += bytes;
+    while (this.#nodes.size > MAX_CACHED || this.#bytes > MAX_CACHED_BYTES) {
+      const [oldest, dropped] = this.#nodes.entries().next().value ?? [];
+      if (oldest === undefined) return;
+      this.#nodes.delete(oldest);
+      this.#bytes -= dropped?.bytes ?? 0;
+    }
   }
 }
 
 const MAX_CACHED = 5_000;
+const MAX_CACHED_BYTES = 16 * 1024 * 1024;
+
+/** A schema is made into a program many times its size. */
+const MAX_SCHEMA_BYTES = 256 * 1024;
+const schemaTypes: ReadonlySet<NodeHash> = new Set([builtIn['meta-schema'], builtIn['role-schema']]);

@@ -16,6 +16,10 @@ export type CommitFiles = {
   pinned: readonly TreeEntry[];
 };
 
+/** More files, or folders in folders, than any commit of a thread has: trees that share parts can have more than can be counted. */
+const MAX_FILES = 100_000;
+const MAX_DEPTH = 16;
+
 type TreeFile = { path: string; mode: TreeMode; id: ObjectId };
 
 /**
@@ -26,23 +30,30 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
   const files: TreeFile[] = [];
   let workspace: ObjectId | undefined;
   let pinned: readonly TreeEntry[] = [];
-  const visit = async (id: ObjectId, folder: string): Promise<void> => {
+  let count = 0;
+  const visit = async (id: ObjectId, folder: string, depth: number): Promise<void> => {
+    if (depth > MAX_DEPTH) return report(folder, `it lies deeper than ${MAX_DEPTH} folders`);
     const entries = await attempt(report, folder || null, () => readTree(repository.objects, id));
     for (const { name, mode, id: child } of entries ?? []) {
+      count += 1;
+      if (count === MAX_FILES + 1) report(null, `its tree has more than ${MAX_FILES} files`);
+      if (count > MAX_FILES) return;
       const path = folder + name;
       if (path === 'workspace' && mode === '040000') workspace = child;
       else if (path === PINNED_FOLDER && mode === '040000') {
         pinned = (await attempt(report, path, () => readTree(repository.objects, child))) ?? [];
-      } else if (mode === '040000') await visit(child, `${path}/`);
+      } else if (mode === '040000') await visit(child, `${path}/`, depth + 1);
       else files.push({ path, mode, id: child });
     }
   };
-  await visit(tree, '');
+  await visit(tree, '', 1);
   const index: IndexEntry[] = [];
   const parts = new Map<string, TreeFile[]>([['', []]]);
   for (const file of files) {
     const folder = indexedFolder(file.path);
-    parts.set(folder, [...(parts.get(folder) ?? []), file]);
+    const part = parts.get(folder) ?? [];
+    parts.set(folder, part);
+    part.push(file);
   }
   for (const [folder, part] of parts) index.push(...(await readIndex(repository, folder, part, report)));
   return { index, workspace, pinned };

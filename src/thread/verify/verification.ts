@@ -1,28 +1,17 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import { prepareHashing } from '../../cas/hash.ts';
-import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
-import type { Content } from '../../schema/built-in/content.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { advanceThread, stateHash, type CommitOf, type ThreadState } from '../thread-state.ts';
-import { checkFiles } from './check-files.ts';
-import { checkMessage } from './check-message.ts';
-import { checkNodes } from './check-nodes.ts';
-import { checkCaller, checkOrder } from './check-order.ts';
-import { checkParents } from './check-parents.ts';
+import { stateHash, type ThreadState } from '../thread-state.ts';
+import { checkCommit, type Judge } from './check-commit.ts';
 import { attempt, type Finding, type Report } from './finding.ts';
+import { growState } from './grow-state.ts';
 import { KnownNodes, NodeCache } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from './read-checked.ts';
 import { readStanding, type Standing } from './standing.ts';
-
-/**
- * Says what a commit decides otherwise than the rules do, a sentence each; handed in, for deciding is above this room.
- * @param before the thread up to the commit
- */
-export type Judge = (before: ThreadState, commit: ThreadCommit, nodes: NodeSource) => Promise<string[]>;
 
 /** What was found out about one thread. */
 export type Verified = {
@@ -86,9 +75,11 @@ export class Verification {
       for (const parent of further) known.addBehind(parent);
       const threads = commit.kind === 'start' ? undefined : await this.#verifyParents(id, further, visited);
       if (!this.#standings.has(commit.id)) {
-        await this.#check(checked, start, state, nodes, known, threads, report);
+        const caller = await this.#callerOf(commit, report);
+        const place = { start, before: state, caller, threads: threads ?? new Map() };
+        await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, this.#judge, report);
       }
-      state = state ? advanceThread(state, commit, textOf(nodes.get('output.md'))) : begin(id, start, nodes);
+      state = growState(id, state, commit, nodes);
       this.#standings.set(commit.id, { head: commit, start, state: stateHash(state) });
     }
     return this.#standings.get(head);
@@ -142,37 +133,10 @@ export class Verification {
     return nodes === undefined || nodes.entries !== undefined;
   }
 
-  async #check(
-    { commit, files }: CheckedCommit,
-    start: CommitOf<'start'>,
-    before: ThreadState | undefined,
-    nodes: ReadonlyMap<string, StoredNode>,
-    known: KnownNodes,
-    threads: ReadonlyMap<ObjectId, Standing> | undefined,
-    report: Report,
-  ): Promise<void> {
-    const linked = await checkNodes(nodes, known, this.#sound, report);
-    await checkFiles(this.#repository, commit, start, files, nodes, known, report);
-    const agent = await attempt(report, null, () => agentOf(commit, known));
-    checkMessage(commit, agent, report);
-    if (commit.kind === 'start') {
-      const [caller, ...others] = commit.commit.parents;
-      const standing =
-        caller &&
-        (await attempt(
-          report,
-          null,
-          async () => this.#standings.get(caller) ?? readStanding(this.#repository, caller),
-        ));
-      checkCaller(commit, standing, report);
-      for (const other of others) report(null, `nothing accounts for its parent ${other}`);
-    } else if (before) {
-      checkOrder(commit, before, report);
-      checkParents(commit, before, threads ?? new Map(), linked, nodes.values(), report);
-      for (const what of (await attempt(report, null, () => this.#judge(before, commit, known))) ?? []) {
-        report(`${commit.kind}.json`, what);
-      }
-    }
+  async #callerOf(commit: ThreadCommit, report: Report): Promise<Standing | undefined> {
+    const [caller] = commit.commit.parents;
+    if (commit.kind !== 'start' || caller === undefined) return undefined;
+    return attempt(report, null, async () => this.#standings.get(caller) ?? readStanding(this.#repository, caller));
   }
 
   #reportOn(commit: ObjectId, isKnown: boolean): Report {
@@ -183,20 +147,4 @@ export class Verification {
       if (!isKnown) findings.push({ commit, path, what });
     };
   }
-}
-
-async function agentOf(commit: ThreadCommit, known: KnownNodes): Promise<AgentRecord | undefined> {
-  if (commit.kind !== 'step' && commit.kind !== 'suspend') return undefined;
-  // Where it is of another type that has been reported as a wrong link; its name is then no text.
-  return (await known.find(commit.node.agent))?.payload as AgentRecord | undefined;
-}
-
-function begin(id: ThreadId, start: CommitOf<'start'>, nodes: ReadonlyMap<string, StoredNode>): ThreadState {
-  const common = { id, head: start, start, prompt: textOf(nodes.get('prompt.md')) };
-  return { ...common, steps: [], pauses: [], suspendedTurns: [], stepsAtLastResume: 0, end: undefined };
-}
-
-/** The text of a content node; '' where it is none, which has been reported. */
-function textOf(node: StoredNode | undefined): string {
-  return (node?.payload as Partial<Content> | undefined)?.text ?? '';
 }

@@ -1,0 +1,71 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { ThreadCommit } from '../thread-commit.ts';
+import type { CommitOf, ThreadState } from '../thread-state.ts';
+import { checkFiles } from './check-files.ts';
+import { checkMessage } from './check-message.ts';
+import { checkNodes } from './check-nodes.ts';
+import { checkCaller, checkOrder } from './check-order.ts';
+import { checkParents } from './check-parents.ts';
+import { attempt, type Report } from './finding.ts';
+import type { CheckedCommit } from './read-checked.ts';
+import type { Standing } from './standing.ts';
+
+/**
+ * Says what a commit decides otherwise than the rules do, a sentence each; handed in, for deciding is above this room.
+ * @param before the thread up to the commit
+ */
+export type Judge = (before: ThreadState, commit: ThreadCommit, nodes: NodeSource) => Promise<string[]>;
+
+/** Where a commit stands that is to be checked. */
+export type Place = {
+  start: CommitOf<'start'>;
+  /** The thread up to the commit; `undefined` for its start. */
+  before: ThreadState | undefined;
+  /** Where the commit stands that a child's start has as its parent. */
+  caller: Standing | undefined;
+  /** The further parents that are commits of threads. */
+  threads: ReadonlyMap<ObjectId, Standing>;
+};
+
+/**
+ * Checks one commit of a thread against all that the format promises, the commits before it taken as they are.
+ *
+ * @param nodes the nodes of its tree that could be read, by path
+ * @param known all nodes that it may link to
+ * @param sound as in {@link checkNodes}
+ */
+export async function checkCommit(
+  repository: Repository,
+  { commit, files }: CheckedCommit,
+  { start, before, caller, threads }: Place,
+  nodes: ReadonlyMap<string, StoredNode>,
+  known: NodeSource,
+  sound: Set<NodeHash>,
+  judge: Judge,
+  report: Report,
+): Promise<void> {
+  const linked = await checkNodes(nodes, known, sound, report);
+  await checkFiles(repository, commit, start, files, nodes, known, report);
+  const agent = await attempt(report, null, () => agentOf(commit, known));
+  checkMessage(commit, agent, report);
+  if (commit.kind === 'start') {
+    checkCaller(commit, caller, report);
+    for (const other of commit.commit.parents.slice(1)) report(null, `nothing accounts for its parent ${other}`);
+  } else if (before) {
+    checkOrder(commit, before, report);
+    checkParents(commit, before, threads, linked, nodes.values(), report);
+    for (const what of (await attempt(report, null, () => judge(before, commit, known))) ?? []) {
+      report(`${commit.kind}.json`, what);
+    }
+  }
+}
+
+async function agentOf(commit: ThreadCommit, known: NodeSource): Promise<AgentRecord | undefined> {
+  if (commit.kind !== 'step' && commit.kind !== 'suspend') return undefined;
+  // Where it is of another type that has been reported as a wrong link; its name is then no text.
+  return (await known.find(commit.node.agent))?.payload as AgentRecord | undefined;
+}

@@ -1,0 +1,195 @@
+import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { readCommitNodes } from '../../cas/commit-nodes.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../thread-id.ts';
+import { stateHash } from '../thread-state.ts';
+import { checkCommit, type Judge } from './check-commit.ts';
+import { attempt, firstFinding, type Report } from './finding.ts';
+import { growState } from './grow-state.ts';
+import { NodeCache, KnownNodes } from './known-nodes.ts';
+import { readChecked, type CheckedCommit } from './read-checked.ts';
+import { furtherParents, resumeVerification, slim, type Verified } from './resume-verification.ts';
+import { readStanding, type Standing } from './standing.ts';
+
+/** What {@link NewCommits} asks of who knows where commits come from. */
+export type Origin = {
+  /** Tells a commit that was verified before, with all behind it. */
+  isVerified(id: ObjectId): Promise<boolean>;
+  /** Checks of a new commit what is no node: the objects as such, recorded files, what is pinned. */
+  checkObjects(commit: CheckedCommit, report: Report): Promise<void>;
+  /** Checks a new commit that is a parent of a thread's and none itself, and all behind it. */
+  checkCode(id: ObjectId, report: Report): Promise<void>;
+};
+
+/** Longer chains, and deeper call stacks, are nobody's. */
+const MAX_COMMITS = 30_000;
+const MAX_NESTING = 1_000;
+/** Verdicts that are remembered; one that was forgotten is found out again. */
+const MAX_REMEMBERED = 200_000;
+/** Commits of a chain that are held between finding them and checking them, so that they are read once. */
+const MAX_HELD = 500;
+
+/**
+ * Verifies the commits of threads that were not verified before: each once, and no further than to the first thing that is
+ * wrong with one. As strict as {@link Verification}; what it costs is what is new.
+ */
+export class NewCommits {
+  readonly #repository: Repository;
+  readonly #judge: Judge;
+  readonly #origin: Origin;
+  readonly #cache: NodeCache;
+  /** What is wrong with a commit or with one behind it; '' if nothing is. */
+  readonly #verdicts = new Map<ObjectId, string>();
+  readonly #standings = new Map<ObjectId, Standing>();
+  readonly #sound = new Set<NodeHash>();
+  /** Where the last chain ended: the next one often goes on there. */
+  #last: { head: ObjectId; verified: Verified } | undefined;
+
+  constructor(repository: Repository, judge: Judge, origin: Origin) {
+    this.#repository = repository;
+    this.#judge = judge;
+    this.#origin = origin;
+    this.#cache = new NodeCache(repository);
+  }
+
+  /** Verifies all that a head reaches and that is new. @returns the first thing that is wrong; `undefined` if nothing is */
+  async verify(id: ThreadId, head: ObjectId): Promise<string | undefined> {
+    await prepareHashing();
+    return this.#settle(id, head, 0);
+  }
+
+  async #settle(id: ThreadId, head: ObjectId, nesting: number): Promise<string | undefined> {
+    const { fresh, base, wrong } = await this.#descend(head);
+    if (fresh.length === 0) return wrong;
+    let reason = wrong ?? (nesting > MAX_NESTING ? `it calls threads more than ${MAX_NESTING} deep` : undefined);
+    const first = firstFinding(fresh.at(-1)?.id ?? head);
+    let verified =
+      reason === undefined && base !== undefined
+        ? await attempt(first.report, null, () => this.#resume(id, base))
+        : undefined;
+    reason ??= first.reason();
+    for (const { id: commit, checked } of fresh.toReversed()) {
+      if (reason === undefined) {
+        const outcome = await this.#check(id, commit, checked, verified, nesting);
+        if (typeof outcome === 'string') reason = outcome;
+        else verified = outcome;
+      }
+      this.#remember(commit, reason ?? '');
+    }
+    this.#last = verified && reason === undefined ? { head, verified } : undefined;
+    return reason;
+  }
+
+  /** Finds the commits of a chain that are new, the newest first, and the one before them. */
+  async #descend(head: ObjectId): Promise<{
+    fresh: { id: ObjectId; checked: CheckedCommit | undefined }[];
+    base?: ObjectId;
+    wrong?: string | undefined;
+  }> {
+    const fresh: { id: ObjectId; checked: CheckedCommit | undefined }[] = [];
+    for (let id: ObjectId = head; ;) {
+      const verdict = this.#verdicts.get(id);
+      if (verdict !== undefined) return { fresh, base: id, wrong: verdict || undefined };
+      if (await this.#origin.isVerified(id)) return { fresh, base: id };
+      const { report, reason } = firstFinding(id);
+      const checked = await readChecked(this.#repository, this.#cache, id, report);
+      fresh.push({ id, checked: fresh.length < MAX_HELD && reason() === undefined ? checked : undefined });
+      if (fresh.length > MAX_COMMITS) return { fresh, wrong: `it has more than ${MAX_COMMITS} new commits` };
+      if (checked === undefined || reason() !== undefined) return { fresh, wrong: reason() };
+      if (checked.commit.kind === 'start') return { fresh };
+      const [parent] = checked.commit.commit.parents;
+      if (parent === undefined) return { fresh, wrong: `commit ${id}: it is no start and has no parent` };
+      id = parent;
+    }
+  }
+
+  async #resume(id: ThreadId, base: ObjectId): Promise<Verified | undefined> {
+    const last = this.#last;
+    this.#last = undefined;
+    if (last?.head !== base) return resumeVerification(this.#repository, this.#cache, id, base);
+    return { ...last.verified, state: { ...last.verified.state, id } };
+  }
+
+  /** Checks one commit, those before it being sound. @returns what is wrong with it, or how the thread stands after it */
+  async #check(
+    id: ThreadId,
+    commitId: ObjectId,
+    held: CheckedCommit | undefined,
+    before: Verified | undefined,
+    nesting: number,
+  ): Promise<string | Verified> {
+    const { report, reason } = firstFinding(commitId);
+    const checked = held ?? (await readChecked(this.#repository, this.#cache, commitId, report));
+    if (checked === undefined) return reason() ?? `commit ${commitId}: it cannot be read`;
+    const { commit, files } = checked;
+    const start = commit.kind === 'start' ? commit : before?.state.start;
+    if (start === undefined) return `commit ${commitId}: its thread has no start`;
+    const known = before?.known ?? new KnownNodes(this.#repository, this.#cache);
+    const nodes = new Map<string, StoredNode>();
+    for (const entry of files.index) {
+      const node = await attempt(report, entry.path, () => known.add(entry));
+      if (node) nodes.set(entry.path, node);
+    }
+    await this.#origin.checkObjects(checked, report);
+    if (reason() !== undefined) return reason() ?? '';
+    const parents = furtherParents(commit);
+    const threads = new Map<ObjectId, Standing>();
+    for (const parent of parents) {
+      known.addBehind(parent);
+      const standing = await this.#settleParent(id, parent, nesting, report);
+      if (standing) threads.set(parent, standing);
+      if (reason() !== undefined) return reason() ?? '';
+    }
+    const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;
+    const place = { start, before: before?.state, caller, threads };
+    await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, this.#judge, report);
+    if (this.#sound.size > MAX_REMEMBERED) this.#sound.clear();
+    const wrong = reason();
+    if (wrong !== undefined) return wrong;
+    const state = growState(id, before?.state, slim(commit), nodes);
+    this.#stand(commitId, { head: slim(commit), start: state.start, state: stateHash(state) });
+    return { state, known };
+  }
+
+  async #settleParent(id: ThreadId, parent: ObjectId, nesting: number, report: Report): Promise<Standing | undefined> {
+    if (!(await this.#isThreads(parent))) {
+      await this.#origin.checkCode(parent, report);
+      return undefined;
+    }
+    const wrong = await this.#settle(id, parent, nesting + 1);
+    if (wrong !== undefined) {
+      report(null, `its parent ${parent} is not sound: ${wrong}`);
+      return undefined;
+    }
+    const known = this.#standings.get(parent);
+    if (known) return known;
+    const standing = await attempt(report, null, () => readStanding(this.#repository, parent));
+    if (standing) this.#stand(parent, standing);
+    return standing;
+  }
+
+  /** Tells a commit of a thread, damaged or not, from one of somebody's code. */
+  async #isThreads(id: ObjectId): Promise<boolean> {
+    if (this.#verdicts.has(id) || this.#standings.has(id)) return true;
+    const nodes = await attempt(
+      () => undefined,
+      null,
+      () => readCommitNodes(this.#repository, id),
+    );
+    return nodes === undefined || nodes.entries !== undefined;
+  }
+
+  #remember(id: ObjectId, verdict: string): void {
+    this.#verdicts.set(id, verdict);
+    if (this.#verdicts.size > MAX_REMEMBERED) this.#verdicts.delete(this.#verdicts.keys().next().value ?? id);
+  }
+
+  #stand(id: ObjectId, standing: Standing): void {
+    this.#standings.set(id, standing);
+    if (this.#standings.size > MAX_STANDINGS) this.#standings.delete(this.#standings.keys().next().value ?? id);
+  }
+}
+
+const MAX_STANDINGS = 1_000;
