@@ -1,0 +1,102 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
+import { createTemporaryFolder } from './temporary-repository.ts';
+
+export type SshServer = {
+  /** The URL of a folder on this machine. */
+  urlOf(path: string): string;
+  /** What a git needs that is to get in: a key, and the server's own as the only known one. */
+  env: Readonly<Record<string, string>>;
+  proxy: CuttingProxy;
+};
+
+const program = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/opt/homebrew/sbin/sshd'].find((path) => existsSync(path));
+
+/** Why no server can be started here; `undefined` where one can. */
+export const noSshServer: string | undefined =
+  program === undefined ? 'there is no sshd on this machine (openssh-server of Debian)' : undefined;
+
+/**
+ * Starts an sshd of this user's on a port of its own, with keys of its own; it reads no configuration of this machine and
+ * ends with the test.
+ */
+export async function startSshServer(): Promise<SshServer> {
+  if (program === undefined) throw new Error(noSshServer);
+  const folder = createTemporaryFolder();
+  const at = (name: string): string => join(folder, name);
+  for (const name of ['host', 'client']) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)]);
+  }
+  // As root it wants this folder, which an init script makes elsewhere.
+  if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  const port = await freePort();
+  const settings = {
+    ListenAddress: '127.0.0.1',
+    Port: String(port),
+    HostKey: at('host'),
+    AuthorizedKeysFile: at('client.pub'),
+    PidFile: 'none',
+    StrictModes: 'no',
+    UsePAM: 'no',
+    PasswordAuthentication: 'no',
+    PermitRootLogin: 'prohibit-password',
+    MaxStartups: '100',
+    AcceptEnv: 'GIT_PROTOCOL',
+    SetEnv: 'GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null',
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`);
+  writeFileSync(at('sshd_config'), lines.join(''));
+  const server = spawn(program, ['-D', '-e', '-f', at('sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  server.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  onTestFinished(() => void server.kill());
+  await waitUntilListening(port, () => (server.exitCode === null ? undefined : said));
+  const proxy = await startCuttingProxy(port);
+  const hostKey = readFileSync(at('host.pub'), 'utf8').split(' ').slice(0, 2).join(' ');
+  writeFileSync(at('known_hosts'), `[127.0.0.1]:${proxy.port} ${hostKey}\n`);
+  const options = {
+    UserKnownHostsFile: at('known_hosts'),
+    GlobalKnownHostsFile: '/dev/null',
+    StrictHostKeyChecking: 'yes',
+    IdentitiesOnly: 'yes',
+    IdentityAgent: 'none',
+    BatchMode: 'yes',
+  };
+  const words = Object.entries(options).map(([name, value]) => `-o ${name}=${value}`);
+  return {
+    urlOf: (path) => `ssh://${userInfo().username}@127.0.0.1:${proxy.port}${path}`,
+    env: { GIT_SSH_COMMAND: `ssh -F /dev/null -i ${at('client')} ${words.join(' ')}`, GIT_SSH_VARIANT: 'ssh' },
+    proxy,
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  // It listens on TCP, so the address is of this kind.
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function waitUntilListening(port: number, whyEnded: () => string | undefined): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const said = whyEnded();
+    if (said !== undefined) throw new Error(`sshd ended: ${said}`);
+    const isThere = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+    if (isThere) return;
+    await delay(25);
+  }
+  throw new Error('sshd does not listen');
+}
