@@ -95,7 +95,6 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('writes nothing for an empty list', async () => {
       const fixture = await create();
-      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const list = (): string[] =>
         (fixture.fs.readdirSync(`${fixture.gitdir}/objects`, { recursive: true }) as string[]).toSorted();
       const before = list();
@@ -118,7 +117,6 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('leaves no temporary file behind, and releasing twice is harmless', async () => {
       const fixture = await create();
-      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const written = await fixture.objects.write([blob('x'), blob('y')]);
       await written.release();
       await written.release();
@@ -155,7 +153,6 @@ export function describeObjectStore(name: string, create: CreateFixture): void {
 
     test('refuses an object whose content is that of another id', async () => {
       const fixture = await create();
-      const idOf = (object: GitObject): ObjectId => hashObject(object, fixture.objects.format);
       const folder = `${fixture.gitdir}/objects/${absentFrom(fixture.objects).slice(0, 2)}`;
       fixture.fs.mkdirSync(folder, { recursive: true });
       fixture.fs.writeFileSync(
