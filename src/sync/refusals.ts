@@ -24,7 +24,7 @@ export class Refusals {
 
 /** A text from elsewhere as one line that does nothing to a terminal. */
 function printable(text: string): string {
-  const characters = [...text.slice(0, 2 * MAX_LENGTH)];
+  const characters = Array.from(text.slice(0, 2 * MAX_LENGTH));
   const cut = characters.length > MAX_LENGTH ? [...characters.slice(0, MAX_LENGTH - 1), '…'] : characters;
   return cut.join('').replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/gu, '\u{fffd}');
 }

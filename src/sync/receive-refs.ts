@@ -1,0 +1,118 @@
+import type { EngineContext } from '../engine/context.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import type { ObjectStore } from '../git/object-store.ts';
+import type { IncomingObjects, RemoteRef } from '../git/remote.ts';
+import type { Repository } from '../git/repository.ts';
+import { rememberRemoved, type RemovedThreads } from '../thread/removed-threads.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { boundedObjects } from './bounded-objects.ts';
+import { checkIncoming, type IncomingTip } from './check-incoming.ts';
+import { INCOMING_LIMITS } from './incoming-limits.ts';
+import { Refusals } from './refusals.ts';
+import type { Refusal } from './report.ts';
+import { relateTips } from './relate-tips.ts';
+import { makeRemovalMark } from './removal-mark.ts';
+import { parseSharedRef, type SharedRef } from './shared-ref.ts';
+import type { Standing } from './standing.ts';
+import type { SyncOptions } from './sync-options.ts';
+
+/** What of the remote's refs may become this repository's. */
+export type Received = { refs: RemoteRef[]; refused: Refusal[] };
+
+/** What is known before anything is looked at. */
+export type Expectations = {
+  here: Standing;
+  removed: RemovedThreads;
+  /** Threads that were asked for by name. */
+  named: ReadonlySet<ThreadId>;
+};
+
+type Told = RemoteRef & { ref: SharedRef };
+
+/**
+ * Sorts what a remote has into what is taken, what is refused, and what is passed over: threads that were removed here or
+ * there, and that nobody asked for.
+ *
+ * What stands here already, or lies on the way to it, is not checked again; all else is, whoever brought it.
+ */
+export async function receiveRefs(
+  context: EngineContext,
+  incoming: IncomingObjects,
+  { here, removed, named }: Expectations,
+  { signal }: SyncOptions,
+): Promise<Received> {
+  const refusals = new Refusals();
+  const mark = makeRemovalMark(context.repository.objects.format).id;
+  const told: Told[] = [];
+  for (const { name, id } of incoming.refs) {
+    const ref = parseSharedRef(name);
+    if (typeof ref === 'string') refusals.add(name, ref);
+    else if (ref.kind === 'removed' && id !== mark) refusals.add(name, 'what it leads to is not the mark of a removal');
+    else told.push({ name, id, ref });
+  }
+  const marked = new Set(told.flatMap(({ ref }) => (ref.kind === 'removed' ? [ref.thread] : [])));
+  const wanted = told.filter(({ name, ref }) => {
+    if (ref.kind !== 'thread' || here.threads.has(ref.thread) || named.has(ref.thread)) return true;
+    const known = removed.get(ref.thread);
+    // Next time it need not be sent.
+    if (known && !known.includes(name)) rememberRemoved(context.repository, ref.thread, [name]);
+    return known === undefined && !marked.has(ref.thread);
+  });
+  const view = viewOf(context.repository, incoming);
+  const objects = boundedObjects(view.objects, INCOMING_LIMITS);
+  const unchecked: IncomingTip[] = [];
+  for (const one of wanted) if (!(await isKnown(objects, one, here))) unchecked.push(tipOf(one));
+  const verdicts = await checkIncoming(context, view, unchecked, signal ? { signal } : {});
+  const refs: RemoteRef[] = [];
+  for (const { name, id } of wanted) {
+    const verdict = verdicts.get(name);
+    if (verdict?.sound === false) refusals.add(name, verdict.reason);
+    else refs.push({ name, id });
+  }
+  return { refs, refused: refusals.list() };
+}
+
+/** Tells whether this repository's own refs vouch for a tip: they are the verified set. */
+async function isKnown(objects: ObjectStore, { id, ref }: Told, here: Standing): Promise<boolean> {
+  if (ref.kind === 'removed') return true;
+  if (ref.kind === 'workflow') return here.workflows.get(ref.workflow) === id;
+  for (const tip of here.threads.get(ref.thread) ?? []) {
+    if (tip.id === id) {
+      if (tip.endedOn === ref.date) return true;
+      continue;
+    }
+    if (ref.date === undefined && (await isBehind(objects, id, tip.id))) return true;
+  }
+  return false;
+}
+
+async function isBehind(objects: ObjectStore, theirs: ObjectId, ours: ObjectId): Promise<boolean> {
+  try {
+    return (await relateTips(objects, theirs, ours)).kind === 'behind';
+  } catch {
+    // Something on the way is damaged: checking it says what.
+    return false;
+  }
+}
+
+function tipOf({ name, id, ref }: Told): IncomingTip {
+  return {
+    ref: name,
+    id,
+    ...(ref.kind === 'thread' && { thread: { id: ref.thread, isHistory: ref.date !== undefined } }),
+    ...(ref.kind === 'workflow' && { workflow: ref.workflow }),
+  };
+}
+
+/** The repository as it would be with what was brought; nothing can be written to it. */
+function viewOf(repository: Repository, incoming: IncomingObjects): Repository {
+  const { refs, location, stateDir, committer, now } = repository;
+  const objects: ObjectStore = {
+    format: repository.objects.format,
+    read: (id, options) => incoming.objects.read(id, options),
+    has: (id) => incoming.objects.has(id),
+    write: () => Promise.reject(new Error('what was brought is looked at, not written to')),
+    close: async () => {},
+  };
+  return { objects, refs, location, stateDir, committer, now, close: async () => {} };
+}
