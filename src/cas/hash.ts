@@ -39,20 +39,30 @@ export function digest(bytes: Uint8Array): bigint {
 
 /** Writes 64 bits as 13 characters of Crockford Base32: most significant first, right-aligned. */
 export function base32(bits: bigint): NodeHash {
+  // Halves that a number holds exactly: of big integers every operation makes a new one.
+  let high = Number(BigInt.asUintN(64, bits) >> 30n);
+  let low = Number(bits & 0x3fffffffn);
   let text = '';
-  let rest = BigInt.asUintN(64, bits);
-  for (let place = 0; place < 13; place++) {
-    text = alphabet.charAt(Number(rest & 31n)) + text;
-    rest >>= 5n;
+  for (let place = 0; place < 6; place++) {
+    text = alphabet.charAt(low & 31) + text;
+    low >>>= 5;
+  }
+  for (let place = 6; place < 13; place++) {
+    text = alphabet.charAt(high % 32) + text;
+    high = Math.floor(high / 32);
   }
   return parseNodeHash(text);
 }
 
 /** Reads the 64 bits of a hash back: the inverse of {@link base32}. */
 export function hashBits(hash: NodeHash): bigint {
-  let bits = 0n;
-  for (const character of hash) bits = (bits << 5n) | BigInt(alphabet.indexOf(character));
-  return bits;
+  return (BigInt(numberOf(hash, 0, 7)) << 30n) | BigInt(numberOf(hash, 7, 13));
+}
+
+function numberOf(hash: NodeHash, from: number, end: number): number {
+  let number = 0;
+  for (let at = from; at < end; at++) number = number * 32 + alphabet.indexOf(hash.charAt(at));
+  return number;
 }
 
 /**

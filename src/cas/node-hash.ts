@@ -21,7 +21,7 @@ const form = /^[0-9A-F][0-9A-HJKMNP-TV-Z]{12}$/;
 
 /** Tells whether a value has the form of a node hash, exactly as hashes are stored (upper case). */
 export function isNodeHash(value: unknown): value is NodeHash {
-  return typeof value === 'string' && form.test(value);
+  return typeof value === 'string' && value.length === 13 && form.test(value);
 }
 
 /** @throws {InvalidNodeHash} if `text` has not the form of a node hash */

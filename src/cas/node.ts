@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import { assertJsonValue, canonicalJson } from './canonical.ts';
+import { assertJsonValue, assertParsedJson, canonicalJson, isCanonicalJson } from './canonical.ts';
 import { CONTENT_TYPE } from './frozen-types.ts';
 import { hashNode, isNodeHash } from './hash.ts';
 import type { NodeHash } from './hash.ts';
@@ -86,10 +86,12 @@ function rawTextOf(type: NodeHash, payload: JsonValue): string | undefined {
   return typeof text === 'string' && Object.keys(others).length === 0 ? text : undefined;
 }
 
+// `ignoreBOM` is the switch that keeps a byte order mark in the text.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function decodeUtf8(blob: Uint8Array): string | undefined {
   try {
-    // `ignoreBOM` is the switch that keeps a byte order mark in the text.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(blob);
+    return utf8.decode(blob);
   } catch {
     return undefined;
   }
@@ -104,7 +106,7 @@ function readJson(text: string): Node | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    assertJsonValue(value);
+    assertParsedJson(value, text);
     if (!isJsonObject(value) || Object.keys(value).length !== 2) return undefined;
     const { type, payload } = value;
     return isNodeHash(type) && payload !== undefined ? { type, payload } : undefined;
@@ -114,5 +116,6 @@ function readJson(text: string): Node | undefined {
 }
 
 function isSameText(node: Node, text: string): boolean {
-  return (rawTextOf(node.type, node.payload) ?? canonicalJson({ payload: node.payload, type: node.type })) === text;
+  const raw = rawTextOf(node.type, node.payload);
+  return raw === undefined ? isCanonicalJson({ payload: node.payload, type: node.type }, text) : raw === text;
 }

@@ -29,6 +29,7 @@ export type PartSchema = { path: readonly string[]; schema: JsonValue };
  * has the form of a hash. A hash that stands in two places is two links.
  */
 export function findLinks(schema: JsonValue, payload: JsonValue, parts: readonly PartSchema[] = []): Link[] {
+  if (!mayHoldLinks(payload)) return [];
   const marks: RefMarks = new Map();
   markRefs(schema, payload, [], marks);
   for (const { path, schema: partSchema } of parts) {
@@ -57,6 +58,13 @@ export function collectRefs(schema: JsonValue, payload: JsonValue): NodeHash[] {
 /** The hashes of all inline pointers (`{ "$cas": "<hash>" }`) in a value: in order of appearance, each once. */
 export function findCasRefs(value: JsonValue): NodeHash[] {
   return collectRefs(true, value);
+}
+
+/** Most nodes are texts, and no schema needs to be asked about those. */
+function mayHoldLinks(value: JsonValue): boolean {
+  if (typeof value === 'string') return isNodeHash(value);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some(mayHoldLinks);
 }
 
 function gather(value: JsonValue, path: (string | number)[], marks: RefMarks, links: Link[]): void {

@@ -30,8 +30,11 @@ export function markRefs(
 class Marker {
   readonly #root: JsonValue;
   readonly #marks: RefMarks;
-  /** Pairs of schema and place that were looked at: they end circles of references, and shared parts are cheap. */
-  readonly #visited = new Map<JsonObject, Set<string>>();
+  /**
+   * What each schema was held against: it ends circles of references, and shared parts are cheap. An object or a list is
+   * known by itself, a string by its place.
+   */
+  readonly #visited = new Map<JsonObject, Set<JsonValue>>();
 
   constructor(root: JsonValue, marks: RefMarks) {
     this.#root = root;
@@ -40,11 +43,15 @@ class Marker {
 
   visit(schema: JsonValue | undefined, value: JsonValue, path: (string | number)[]): void {
     if (!isJsonObject(schema)) return;
-    const place = pointer(path);
-    const places = this.#visited.get(schema) ?? new Set<string>();
-    if (places.has(place)) return;
-    this.#visited.set(schema, places.add(place));
-    if (schema['format'] === CAS_REF && isNodeHash(value)) this.#mark(place, schema['cas_type']);
+    const isString = typeof value === 'string';
+    // Nothing else can be a link, or hold one.
+    if (isString ? !isNodeHash(value) : typeof value !== 'object' || value === null) return;
+    const place = isString ? pointer(path) : value;
+    let known = this.#visited.get(schema);
+    if (known === undefined) this.#visited.set(schema, (known = new Set()));
+    else if (known.has(place)) return;
+    known.add(place);
+    if (typeof place === 'string' && schema['format'] === CAS_REF) this.#mark(place, schema['cas_type']);
     for (const reference of [schema['$ref'], schema['$dynamicRef']]) {
       if (typeof reference === 'string') this.visit(resolveLocalRef(this.#root, reference), value, path);
     }

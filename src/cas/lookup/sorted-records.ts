@@ -138,7 +138,7 @@ function sortRun(run: Buffer, size: number): Buffer {
     return difference === 0 ? run.compare(run, b * size, (b + 1) * size, a * size, (a + 1) * size) : difference;
   };
   const sorted = Buffer.allocUnsafe(run.length);
-  for (const [place, index] of Uint32Array.from(prefixes.keys()).sort(compare).entries()) {
+  for (const [place, index] of Uint32Array.from(prefixes.keys()).toSorted(compare).entries()) {
     run.copy(sorted, place * size, index * size, (index + 1) * size);
   }
   return sorted;
