@@ -8,11 +8,12 @@ import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import type { CreateRemoteFixture } from './remote-fixture.ts';
 import { ref } from './store-fixture.ts';
 
-/** How many places are tried for each direction; UWF_CUTS makes it more. */
-const cuts = Number(process.env['UWF_CUTS'] ?? 6);
-
-/** What every remote has to do when the other side is not there, or goes away. */
-export function describeBrokenRemote(name: string, create: CreateRemoteFixture): void {
+/**
+ * What every remote has to do when the other side is not there, or goes away.
+ *
+ * @param cuts at how many places each direction is cut; `UWF_CUTS` makes it more
+ */
+export function describeBrokenRemote(name: string, create: CreateRemoteFixture, cuts = 6): void {
   describe(`${name} as a remote that breaks`, () => {
     test('says that it cannot be reached where no repository is, and leaves nothing behind', async () => {
       const fixture = await create();
@@ -43,7 +44,7 @@ export function describeBrokenRemote(name: string, create: CreateRemoteFixture):
       const edits = heads.slice(-20).map((value, at) => ({ name: ref(`threads/t${at}`), value }));
       await from.remote.push({ edits });
       const before = to.files();
-      for (const afterBytes of places(40_000)) {
+      for (const afterBytes of places(40_000, cuts)) {
         fixture.cut({ direction: 'down', afterBytes });
         const error: unknown = await to.remote.fetch({ refs: ['refs/threads/*'] }).then(
           (incoming) => incoming.discard(),
@@ -71,7 +72,7 @@ export function describeBrokenRemote(name: string, create: CreateRemoteFixture):
       const edits = values.map((value, at) => ({ name: ref(`threads/t${at}`), value }));
       const before = side.files();
       for (const direction of ['up', 'down'] as const) {
-        for (const afterBytes of places(direction === 'up' ? 40_000 : 1_500)) {
+        for (const afterBytes of places(direction === 'up' ? 40_000 : 1_500, cuts)) {
           fixture.cut({ direction, afterBytes });
           const error: unknown = await side.remote.push({ edits }).catch((failure: unknown) => failure);
           if (fixture.hasCut?.() === true) expect(error).toBeInstanceOf(RemoteUnreachable);
@@ -90,6 +91,8 @@ export function describeBrokenRemote(name: string, create: CreateRemoteFixture):
 }
 
 /** Places spread over a range by the golden ratio, so that a few lie as well as many. */
-function places(within: number): number[] {
-  return Array.from({ length: cuts }, (_, at) => Math.floor(within * ((0.31 + at * 0.618_034) % 1)));
+function places(within: number, cuts: number): number[] {
+  return Array.from({ length: Number(process.env['UWF_CUTS'] ?? cuts) }, (_, at) =>
+    Math.floor(within * ((0.31 + at * 0.618_034) % 1)),
+  );
 }

@@ -68,6 +68,8 @@ export async function startSshServer(): Promise<SshServer> {
     IdentitiesOnly: 'yes',
     IdentityAgent: 'none',
     BatchMode: 'yes',
+    // The default one takes a tenth of a second more on both sides.
+    KexAlgorithms: 'curve25519-sha256',
   };
   const words = Object.entries(options).map(([name, value]) => `-o ${name}=${value}`);
   return {

@@ -1,12 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { describe, test } from 'vitest';
 import { describeRemote } from '../../contracts/remote.ts';
 import type { RemoteFixture } from '../../contracts/remote-fixture.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';
-import { noSshServer, startSshServer } from '../../helpers/ssh-server.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
-import { connectTo } from './remote-scene.ts';
+import { connectTo, counterOf } from './remote-scene.ts';
 
 async function overHttp(): Promise<RemoteFixture> {
   const server = createTemporaryRepository({ bare: true });
@@ -20,18 +18,6 @@ async function overHttp(): Promise<RemoteFixture> {
     countExchanges: count,
     cut: (cut) => http.cut(cut),
     hasCut: () => http.hasCut,
-  };
-}
-
-async function overSsh(): Promise<RemoteFixture> {
-  const server = createTemporaryRepository({ bare: true });
-  const { urlOf, env, proxy } = await startSshServer();
-  return {
-    server,
-    connect: () => connectTo(urlOf(server.dir), env),
-    countExchanges: counterOf(() => proxy.connections),
-    cut: (cut) => proxy.cut(cut),
-    hasCut: () => proxy.hasCut,
   };
 }
 
@@ -50,23 +36,5 @@ async function inFolder(): Promise<RemoteFixture> {
   };
 }
 
-/** How much a count has grown since it was asked for last. */
-function counterOf(total: () => number): () => number {
-  let before = 0;
-  return () => {
-    const now = total();
-    const grown = now - before;
-    before = now;
-    return grown;
-  };
-}
-
 describeRemote('native git over http', overHttp, { list: 1, fetch: 2, push: 1 });
 describeRemote('native git in a folder', inFolder, { list: 1, fetch: 1, push: 1 });
-if (noSshServer === undefined) {
-  describeRemote('native git over ssh', overSsh, { list: 1, fetch: 1, push: 1 });
-} else {
-  describe('native git over ssh as a remote', () => {
-    test.skip(noSshServer, () => {});
-  });
-}

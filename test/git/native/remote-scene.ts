@@ -40,3 +40,14 @@ function filesIn(folder: string): string[] {
     })
     .toSorted();
 }
+
+/** How much a count has grown since it was asked for last. */
+export function counterOf(total: () => number): () => number {
+  let before = 0;
+  return () => {
+    const now = total();
+    const grown = now - before;
+    before = now;
+    return grown;
+  };
+}
