@@ -5,12 +5,16 @@
 /** The exit code of a mistake in uwf itself (`EX_SOFTWARE`, sysexits.h). */
 const bug = 70;
 
+const argv = process.argv.slice(2);
+const dist = require('node:path').join(__dirname, '..', 'dist');
+const loader = require('./program-loader.js').createLoader(dist, argv, process.env);
+
 /** The program, or undefined where it was not built. */
 function load() {
   try {
-    return require('../dist/cli.cjs');
+    return loader.load('cli.cjs');
   } catch (error) {
-    if (error.code !== 'MODULE_NOT_FOUND' || require('node:fs').existsSync(`${__dirname}/../dist/cli.cjs`)) throw error;
+    if (error.code !== 'ENOENT' || require('node:fs').existsSync(`${dist}/cli.cjs`)) throw error;
     return undefined;
   }
 }
@@ -28,7 +32,8 @@ if (program === undefined) {
   process.stderr.write("uwf: it has not been built yet; run 'npm run build' in its folder\n");
   process.exitCode = bug;
 } else {
-  void program.main(process.argv.slice(2)).then((code) => {
+  void program.main(argv).then((code) => {
     process.exitCode = code;
+    loader.keep(program.commandNameOf(argv));
   });
 }

@@ -59,7 +59,9 @@ function removeLeftovers(record) {
     const name = path.relative(outputFolder, path.join(entry.parentPath, entry.name));
     // Names with a dot in front are the record and the scratch of another build that runs now.
     const isOurs = claimed.has(name) || name.startsWith('.') || name.endsWith('.tmp');
-    if (entry.isFile() && !isOurs) rmSync(path.join(outputFolder, name), { force: true });
+    // What V8 made of programs that are no more.
+    const isCache = name.startsWith('.code-cache');
+    if (entry.isFile() && (!isOurs || isCache)) rmSync(path.join(outputFolder, name), { force: true });
   }
 }
 

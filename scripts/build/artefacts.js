@@ -5,6 +5,8 @@
  *   of node's own start, and every file that node must find costs again. `cli` comes in two parts, because every byte
  *   that V8 must look at costs too: `early` names the commands that must start fast, and what no such command needs goes
  *   into the second part.
+ * - `import-module` is the one place that says `import()` of a file that is known only then: apart, because a program that
+ *   says so cannot be loaded from V8's code cache.
  * - `library` is what programs import: one ES module whose packages stay packages, with declarations. `agent-contract` is
  *   another, for the tests of who writes an agent.
  */
@@ -16,12 +18,15 @@ export const artefacts = [
     output: 'cli.cjs',
     lateOutput: 'cli-late.cjs',
     early: [
+      'src/cli/commands/cas/get.ts',
+      'src/cli/commands/log.ts',
       'src/cli/commands/thread/list.ts',
       'src/cli/commands/thread/show.ts',
       'src/cli/help/overview.ts',
       'src/cli/help/version.ts',
     ],
   },
+  { name: 'import-module', entry: 'src/agent/import-module.ts', output: 'import-module.cjs', kind: 'program' },
   { name: 'evaluator', entry: 'src/expression/evaluator-main.ts', output: 'evaluator.cjs', kind: 'program' },
   { name: 'library', entry: 'src/index.ts', output: 'index.js', kind: 'library' },
   { name: 'agent-contract', entry: 'src/agent/contract-suite/index.ts', output: 'agent-contract.js', kind: 'library' },

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { apartPlugin } from './apart-plugin.js';
 import { licencesOf } from './licences.js';
 import { bundleSplitProgram } from './split-program.js';
 import { vendorPlugin, vendorSource } from './vendor-plugin.js';
@@ -30,6 +32,16 @@ const program = {
 };
 
 /**
+ * Puts a digest in front of a program, by which `bin/program-loader.js` knows what it has in its cache.
+ *
+ * Programs that say `import()` get none: run from a cache, Node 20 refuses them (`ERR_VM_DYNAMIC_IMPORT_CALLBACK_MISSING`).
+ */
+function withDigest(text) {
+  if (/\bimport\s*\(/.test(text)) return text;
+  return `/*${createHash('sha256').update(text).digest('hex').slice(0, 16)}*/${text}`;
+}
+
+/**
  * Bundles programs and, next to them in `vendor/`, the heavy packages that they ask for.
  *
  * @returns names of the files written, relative to `outputFolder`
@@ -41,7 +53,7 @@ export async function bundlePrograms(root, outputFolder, programs) {
   const written = [];
 
   const write = (name, result) => {
-    writeOutput(path.join(outputFolder, name), result.outputFiles[0].contents);
+    writeOutput(path.join(outputFolder, name), withDigest(result.outputFiles[0].text));
     written.push(name);
   };
 
@@ -51,7 +63,10 @@ export async function bundlePrograms(root, outputFolder, programs) {
     programs.map(async (artefact) => {
       if (artefact.lateOutput !== undefined) return bundleSplitProgram(root, artefact, { build, options, wanted });
       return [
-        [artefact.output, await build({ ...options, entryPoints: [artefact.entry], plugins: [vendorPlugin(wanted)] })],
+        [
+          artefact.output,
+          await build({ ...options, entryPoints: [artefact.entry], plugins: [apartPlugin, vendorPlugin(wanted)] }),
+        ],
       ];
     }),
   );

@@ -1,3 +1,4 @@
+import { apartPlugin } from './apart-plugin.js';
 import { lazyBuiltinsPlugin } from './lazy-builtins-plugin.js';
 import { borrowingEarly, withoutLate } from './late-plugin.js';
 import { vendorPlugin } from './vendor-plugin.js';
@@ -25,7 +26,9 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [...plugins, vendorPlugin(wanted)],
+      plugins: [apartPlugin, ...plugins, vendorPlugin(wanted)],
+      // `import()` of what is in the bundle, or Node's own, does with `require`; the loader's cache asks for it.
+      supported: { 'dynamic-import': false },
     });
   const bundleEarly = (contents, isEarly, late) =>
     bundle(contents, [withoutLate(root, { isEarly, late, lateFile: lateOutput }), lazyBuiltinsPlugin]);
@@ -37,7 +40,7 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
 
   const late = new Set();
   const first = await bundleEarly(
-    `exports.main = require('./${entry}').main;\nexports.modules = {};\n${offer(inFirst, 'exports.modules')}`,
+    `Object.assign(exports, require('./${entry}'));\nexports.modules = {};\n${offer(inFirst, 'exports.modules')}`,
     (name) => inFirst.has(name),
     late,
   );

@@ -1,5 +1,3 @@
-import { pathToFileURL } from 'node:url';
-
 import { nearestName } from '../nearest-name.ts';
 import { packageRoot } from '../package-root.ts';
 import { adoptPackage } from './adopt-package.ts';
@@ -8,6 +6,7 @@ import { builtInAgents } from './built-in-agents.ts';
 import type { AgentPackage } from './contract.ts';
 import { findPackage } from './find-package.ts';
 import type { InstalledPackage } from './find-package.ts';
+import { importModule } from './import-module.ts';
 import { satisfiesRange } from './version-range.ts';
 
 const BUILT_IN = 'builtin:';
@@ -95,7 +94,7 @@ async function importPackage(reference: string, { entry, folder }: InstalledPack
     });
   }
   try {
-    return await import(pathToFileURL(entry).href);
+    return await importModule(entry);
   } catch (cause) {
     throw new AgentBroken(`the agent package '${reference}' in ${folder} cannot be loaded: ${String(cause)}`, {
       hint: 'install it again, or look for a newer version',

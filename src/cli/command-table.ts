@@ -15,7 +15,12 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       { verb: 'init', summary: 'prepare this repository for workflows', load: () => import('./commands/init.ts') },
       { verb: 'run', summary: 'start a thread and run it to its end', load: () => import('./commands/run.ts') },
-      { verb: 'log', summary: 'tell the story of a thread', load: () => import('./commands/log.ts') },
+      {
+        verb: 'log',
+        summary: 'tell the story of a thread',
+        isFast: true,
+        load: () => import('./commands/log.ts'),
+      },
     ],
   },
   {
@@ -101,7 +106,13 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       { noun: 'cas', verb: 'list', summary: 'list what was put', load: () => import('./commands/cas/list.ts') },
       { noun: 'cas', verb: 'put', summary: 'store a text or a value', load: () => import('./commands/cas/put.ts') },
-      { noun: 'cas', verb: 'get', summary: 'print what a node holds', load: () => import('./commands/cas/get.ts') },
+      {
+        noun: 'cas',
+        verb: 'get',
+        summary: 'print what a node holds',
+        isFast: true,
+        load: () => import('./commands/cas/get.ts'),
+      },
       {
         noun: 'cas',
         verb: 'cat',

@@ -25,6 +25,16 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
   }
 }
 
+/** The name of the command that a command line means; empty where it means none. For who keeps what was compiled for it. */
+export function commandNameOf(argv: readonly string[]): string {
+  try {
+    const target = findCommand(argv);
+    return target.kind === 'command' ? target.name : '';
+  } catch {
+    return '';
+  }
+}
+
 async function runCommand(argv: readonly string[], cli: CliContext): Promise<number> {
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./completion/complete.ts');

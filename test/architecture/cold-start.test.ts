@@ -7,6 +7,7 @@ type BenchRepository = {
   folder: string;
   env: NodeJS.ProcessEnv;
   thread: string;
+  ref: string;
   filesPerStep: number[];
   remove(): void;
 };
@@ -44,13 +45,26 @@ function filesLoadedBy(argv: readonly string[]): string[] {
   return files.map((file) => path.relative(path.dirname(bundle), file));
 }
 
-test.each(['--version', '--help', 'thread list', 'thread show <id>'])(
-  'uwf %s loads the first part of the bundle and nothing else',
-  (command) => {
-    const argv = command.split(' ').map((word) => (word === '<id>' ? repository.thread : word));
-    expect(filesLoadedBy(argv)).toEqual(['cli.cjs']);
-  },
-);
+/** The words of a command line, with the thread and the hash of its last node in their places. */
+function wordsOf(command: string): string[] {
+  const { folder, env, thread, ref } = repository;
+  const format = '--format=%(trailers:key=Uwf-Node,valueonly)';
+  const hash = spawnSync('git', ['log', '-1', format, ref], { cwd: folder, env, encoding: 'utf8' }).stdout.trim();
+  return command.split(' ').map((word) => ({ '<thread>': thread, '<hash>': hash })[word] ?? word);
+}
+
+test.each([
+  '--version',
+  '--help',
+  'thread list',
+  'thread show <thread>',
+  'log -n 20 <thread>',
+  'log --oneline',
+  'cas get <hash>',
+  'cas get <hash> --thread <thread>',
+])('uwf %s loads the first part of the bundle and nothing else, no package at all', (command) => {
+  expect(filesLoadedBy(wordsOf(command))).toEqual(['cli.cjs']);
+});
 
 test('a step with a small reply costs at most three new files', () => {
   // The last step also writes the thread's end.

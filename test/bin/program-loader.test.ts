@@ -1,0 +1,101 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+type Loader = { load(name: string): { say(): string }; keep(command: string): void };
+type CreateLoader = (folder: string, argv: readonly string[], env: Readonly<Record<string, string>>) => Loader;
+
+// CommonJS without types: it is what `bin/uwf.js` starts with.
+const { createLoader } = createRequire(import.meta.url)('../../bin/program-loader.js') as {
+  createLoader: CreateLoader;
+};
+
+const digest = '0123456789abcdef';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'uwf-loader-'));
+});
+
+afterEach(() => {
+  chmodSync(folder, 0o755);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function writeProgram(text: string, its = digest): void {
+  writeFileSync(path.join(folder, 'one.cjs'), `/*${its}*/"use strict";exports.say = () => ${JSON.stringify(text)};\n`);
+}
+
+/** What one start of the program with these words says, and which caches there are then. */
+function start(command: string, env: Readonly<Record<string, string>> = {}): { said: string; caches: string[] } {
+  const loader = createLoader(folder, command.split(' '), env);
+  const said = loader.load('one.cjs').say();
+  loader.keep(command);
+  return { said, caches: namesIn(path.join(folder, '.code-cache')) };
+}
+
+function namesIn(place: string): string[] {
+  try {
+    return readdirSync(place).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+test('what was compiled for a command is kept once, and used from then on', () => {
+  writeProgram('hello');
+  const first = start('thread show');
+  expect(first).toEqual({
+    said: 'hello',
+    caches: [`one.cjs-${digest}-thread-show-${process.version}-${process.arch}`],
+  });
+  // Of a program of the same length V8 takes what it kept for its own: that is how the second start is seen to use it.
+  writeProgram('HELLO');
+  expect(start('thread show')).toEqual({ ...first, said: 'hello' });
+  expect(start('log').said).toBe('HELLO');
+});
+
+test('a program that has changed is another program', () => {
+  writeProgram('hello');
+  start('log');
+  writeProgram('HELLO', 'fedcba9876543210');
+  expect(start('log')).toMatchObject({ said: 'HELLO', caches: [expect.anything(), expect.anything()] });
+});
+
+test.each([
+  ['nothing', ''],
+  ['no code', 'x'.repeat(1000)],
+])('a cache that holds %s does no harm', (_, text) => {
+  writeProgram('hello');
+  const [name = ''] = start('log').caches;
+  writeFileSync(path.join(folder, '.code-cache', name), text);
+  expect(start('log').said).toBe('hello');
+});
+
+test("where the program's folder takes none, it is kept in the cache folder of the user, or not at all", () => {
+  writeProgram('hello');
+  // A file in the place of the folder keeps root out as well.
+  writeFileSync(path.join(folder, '.code-cache'), '');
+  const home = path.join(folder, 'home');
+  mkdirSync(home);
+  expect(start('log').said).toBe('hello');
+  expect(start('log', { XDG_CACHE_HOME: home }).said).toBe('hello');
+  expect(namesIn(path.join(home, 'uwf', 'code-cache'))).toHaveLength(1);
+});
+
+test('a program without a digest is loaded as any other module', () => {
+  writeFileSync(path.join(folder, 'one.cjs'), 'exports.say = () => "plain";\n');
+  expect(start('log')).toEqual({ said: 'plain', caches: [] });
+});
+
+test('programs take others of their folder through the loader', () => {
+  writeProgram('hello');
+  writeFileSync(path.join(folder, 'two.cjs'), `/*${digest}*/exports.say = () => require('./one.cjs').say() + '!';\n`);
+  const loader = createLoader(folder, ['log'], {});
+  expect(loader.load('two.cjs').say()).toBe('hello!');
+  loader.keep('log');
+  expect(namesIn(path.join(folder, '.code-cache'))).toHaveLength(2);
+});
