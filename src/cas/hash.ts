@@ -1,7 +1,7 @@
-import { encode, rfc8949EncodeOptions } from 'cborg';
 import createXxhash from 'xxhash-wasm';
 import type { XXHashAPI } from 'xxhash-wasm';
 import type { JsonValue } from '../json.ts';
+import { deterministicCbor } from './deterministic-cbor.ts';
 import { META_SCHEMA } from './frozen-types.ts';
 import { parseNodeHash } from './node-hash.ts';
 import type { NodeHash } from './node-hash.ts';
@@ -63,15 +63,6 @@ function numberOf(hash: NodeHash, from: number, end: number): number {
   let number = 0;
   for (let at = from; at < end; at++) number = number * 32 + alphabet.indexOf(hash.charAt(at));
   return number;
-}
-
-/**
- * Encodes a value as deterministic CBOR: shortest forms, keys in the order of their encoded bytes, `-0` as 0.
- *
- * Source: RFC 8949 §4.2.1.
- */
-export function deterministicCbor(value: JsonValue): Uint8Array {
-  return encode(value, rfc8949EncodeOptions);
 }
 
 /**

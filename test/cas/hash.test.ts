@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { ulid } from 'ulid';
 import { beforeAll, describe, expect, test } from 'vitest';
 import vectors from '../../fixtures/golden/hash-vectors.json' with { type: 'json' };
+import { deterministicCbor } from '../../src/cas/deterministic-cbor.ts';
 import {
   base32,
-  deterministicCbor,
   digest,
   hashBits,
   hashNode,
