@@ -1,3 +1,4 @@
+import { ObjectTooLarge } from '../../src/git/object-errors.ts';
 import type { ObjectId } from '../../src/git/object-id.ts';
 import type { RefName } from '../../src/git/ref-store.ts';
 import { checkIncoming, type CheckOptions, type IncomingTip, type Verdict } from '../../src/sync/check-incoming.ts';
@@ -28,9 +29,12 @@ export function viewOf(local: MapRepository, remote: MapRepository, reads: Reads
     ...view,
     objects: {
       ...view.objects,
-      read: (id, options) => {
+      read: async (id, options) => {
         reads.set(id, (reads.get(id) ?? 0) + 1);
-        return read(id, options);
+        const object = await read(id);
+        const { maxBytes = Infinity } = options ?? {};
+        if (object && object.data.byteLength > maxBytes) throw new ObjectTooLarge(id, object.data.byteLength, maxBytes);
+        return object;
       },
     },
   };
