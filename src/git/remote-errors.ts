@@ -14,6 +14,19 @@ export class RemoteUnreachable extends UwfError {
   }
 }
 
+/** Contents cannot be left out for now if nothing remembers where they are. */
+export class NoRemoteToReturnTo extends UwfError {
+  readonly remote: string;
+  constructor(remote: string) {
+    super(`what is left out now could not be fetched later: ${remote} is no remote of git's configuration`, {
+      code: 'no-remote-to-return-to',
+      kind: 'usage',
+      hint: "give it a name with 'git remote add <name> <url>', or fetch everything",
+    });
+    this.remote = remote;
+  }
+}
+
 /** git's configuration has no remote of this name, and it is no URL and no path. */
 export class NoSuchRemote extends UwfError {
   readonly remote: string;

@@ -13,7 +13,10 @@ export type FetchRequest = {
   except?: readonly string[];
   /** What the remote is known to have had, under its own names; what has not changed since costs nothing. */
   known?: readonly RemoteRef[];
-  /** Brings commits and trees alone; the contents come when they are first read. */
+  /**
+   * Brings commits and trees alone; the contents come when they are first read, from a remote that git's configuration has
+   * under a name.
+   */
   withoutContents?: boolean;
   /** Objects larger than this are not brought, where the remote can leave them out; bytes. */
   maxObjectBytes?: number;
@@ -32,6 +35,12 @@ export interface IncomingObjects {
   readonly refs: readonly RemoteRef[];
   /** Reads what was brought, and what the repository has. */
   readonly objects: Pick<ObjectStore, 'read' | 'has'>;
+  /**
+   * Brings objects that were left out ({@link FetchRequest.withoutContents}), in one more connection; there only where
+   * something was.
+   * @throws {RemoteUnreachable} if the connection broke, or the remote lacks one of them
+   */
+  bring?(ids: readonly ObjectId[]): Promise<void>;
   /**
    * Makes what these commits lead to the repository's, and nothing else; durable, and guarded from a concurrent `git gc`
    * until it is released. Called once.
@@ -87,6 +96,7 @@ export interface Remote {
   /**
    * Brings what the refs lead to and the repository does not have.
    * @throws {RemoteUnreachable} if there is no connection, it broke, or was not let in; nothing is left behind
+   * @throws {NoRemoteToReturnTo} if contents are to be left out and the remote has no name to ask for them by
    */
   fetch(request: FetchRequest): Promise<IncomingObjects>;
 

@@ -1,33 +1,28 @@
-import type { GitEnvironment } from '../git-directory.ts';
 import type { ObjectId } from '../object-id.ts';
-import type { RepositoryLocation } from '../repository.ts';
-import { runGit } from './run-git.ts';
+import { runGit, type GitRun } from './run-git.ts';
 
-/** Where objects that a remote has promised come from, and where they go. */
-export type ObjectSource = { location: RepositoryLocation; env: GitEnvironment; promisor: string };
+const settings = ['fetch.negotiationAlgorithm=noop', 'protocol.version=2', 'fetch.unpackLimit=1', 'gc.auto=0'];
+const options = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-auto-maintenance'];
 
 /**
- * Fetches objects by their ids, in one connection, and nothing that they lead to.
+ * Fetches objects by their ids, in one connection, and of what they lead to no contents.
  *
  * As git does for those that it misses itself.
- * @throws {GitFailed} {GitNotFound} as `runGit`
+ * @throws {GitFailed} {GitNotFound} as `runGit`; if the remote lacks one of them, none comes
  * Source: `fetch_objects` in git's promisor-remote.c.
  */
-export async function fetchObjects({ location, env, promisor }: ObjectSource, ids: readonly ObjectId[]): Promise<void> {
-  await runGit({
-    location,
-    env,
-    args: [
-      ...['-c', 'fetch.negotiationAlgorithm=noop', 'fetch', '--quiet', promisor],
-      ...[
-        '--no-tags',
-        '--no-write-fetch-head',
-        '--recurse-submodules=no',
-        '--no-auto-maintenance',
-        '--filter=blob:none',
-      ],
-      '--stdin',
-    ],
-    input: ids.map((id) => `${id}\n`).join(''),
-  });
+export async function fetchObjects(
+  run: Omit<GitRun, 'args' | 'input'>,
+  remote: string,
+  ids: readonly ObjectId[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const args = [
+    ...settings.flatMap((setting) => ['-c', setting]),
+    'fetch',
+    ...options,
+    '--refmap=',
+    '--filter=blob:none',
+  ];
+  await runGit({ ...run, args: [...args, '--stdin', '--', remote], input: ids.map((id) => `${id}\n`).join('') });
 }

@@ -11,16 +11,7 @@ import type { GitRun } from './run-git.ts';
 /** Sections of the repository's own configuration that say how a remote is reached, and by what right. */
 const reaching = /^(?:remote|url|http|credential|ssh|protocol|pack|push)\.|^core\.(?:sshcommand|askpass|gitproxy)$/i;
 /** What they say beside that: which refs come and go, which is asked for on the command line instead. */
-const aboutRefs = new Set([
-  'fetch',
-  'push',
-  'mirror',
-  'prune',
-  'prunetags',
-  'tagopt',
-  'promisor',
-  'partialclonefilter',
-]);
+const aboutRefs = new Set(['fetch', 'push', 'mirror', 'prune', 'prunetags', 'tagopt', 'partialclonefilter']);
 
 /** Of the local refs git has been told, none of those that the alternate would tell it of once more. */
 const ownConfiguration: readonly Pick<GitVariable, 'name' | 'value'>[] = [

@@ -17,6 +17,15 @@ export type Destination = {
   env: GitEnvironment;
   /** Commits that the repository's refs lead to: what they have need not come again. */
   has: readonly ObjectId[];
+  /** Where contents come from that were left out; absent where none were. */
+  promisor?: Promisor;
+};
+
+/** A remote that has promised what it has not sent. */
+export type Promisor = {
+  /** Remembers in the repository that it has, so that git neither misses it nor collects what leads there. */
+  remember(): Promise<void>;
+  bring(ids: readonly ObjectId[]): Promise<void>;
 };
 
 /** git packs what it is given as it is: nothing is searched for that would be smaller, and nothing larger is held. */
@@ -28,11 +37,10 @@ export class NativeIncoming implements IncomingObjects {
   readonly objects: ObjectStore;
   readonly #folder: GuestFolder;
   readonly #destination: Destination;
-  readonly #isPartial: boolean;
+  readonly bring?: (ids: readonly ObjectId[]) => Promise<void>;
 
-  /** @param isPartial whether contents were left out on purpose */
   constructor(
-    { refs, objects, isPartial }: { refs: readonly RemoteRef[]; objects: ObjectStore; isPartial: boolean },
+    { refs, objects }: { refs: readonly RemoteRef[]; objects: ObjectStore },
     folder: GuestFolder,
     destination: Destination,
   ) {
@@ -40,21 +48,34 @@ export class NativeIncoming implements IncomingObjects {
     this.objects = objects;
     this.#folder = folder;
     this.#destination = destination;
-    this.#isPartial = isPartial;
+    const { promisor } = destination;
+    if (promisor) this.bring = (ids) => promisor.bring(ids);
   }
 
   async accept(tips: readonly ObjectId[]): Promise<WrittenObjects> {
     if (tips.length === 0) return { release: async () => {} };
     // git makes a pack of exactly what these lead to: what else the remote has sent stays outside.
-    const { objectFolder, parent, has } = this.#destination;
+    const { objectFolder, parent, has, promisor } = this.#destination;
     const accepted = new Quarantine(parent, objectFolder);
     try {
       const to = join(accepted.path, 'objects/pack/pack');
-      const partial = this.#isPartial ? ['--missing=allow-any'] : [];
-      const args = [...asItIs, '--revs', '--delta-base-offset', '--window=0', '--threads=1', ...partial, to];
+      // What a remote has promised this repository before may be missing in any case.
+      const missing = promisor ? 'allow-any' : 'allow-promisor';
+      const args = [
+        ...asItIs,
+        '--revs',
+        '--delta-base-offset',
+        '--window=0',
+        '--threads=1',
+        `--missing=${missing}`,
+        to,
+      ];
       const input = [...tips, ...has.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
       const name = (await runGit({ ...this.#folder.run(args), input })).toString('latin1').trim();
-      if (this.#isPartial && name !== '') writeFileSync(`${to}-${name}.promisor`, '');
+      if (promisor && name !== '') {
+        writeFileSync(`${to}-${name}.promisor`, '');
+        await promisor.remember();
+      }
       const keeps = accepted.takeOver();
       return {
         release: async () => {

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { DiskObjectStore } from '../disk/disk-object-store.ts';
 import type { GitEnvironment } from '../git-directory.ts';
-import { RemoteUnreachable } from '../remote-errors.ts';
+import { NoRemoteToReturnTo, RemoteUnreachable } from '../remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from '../remote.ts';
 import type { Repository, RepositoryLocation } from '../repository.ts';
+import { fetchObjects } from './fetch-objects.ts';
 import { fetchRefs, landingOf } from './fetch-refs.ts';
 import { GuestFolder, incomingFolder } from './guest-folder.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
-import { NativeIncoming } from './native-incoming.ts';
+import { NativeIncoming, type Promisor } from './native-incoming.ts';
 import { pushRefs } from './push-refs.ts';
-import { GitFailed } from './run-git.ts';
+import { GitFailed, runGit } from './run-git.ts';
 
 /** Which remote, and from where. */
 export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> & {
@@ -52,6 +53,7 @@ export class NativeRemote implements Remote {
   async fetch(request: FetchRequest): Promise<IncomingObjects> {
     request.signal?.throwIfAborted();
     const { location, env, stateDir, address, mayAsk } = this.#options;
+    if (request.withoutContents && !this.isConfigured) throw new NoRemoteToReturnTo(this.name);
     const has = await this.#tips();
     const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
     try {
@@ -59,7 +61,8 @@ export class NativeRemote implements Remote {
       const objects = new DiskObjectStore(folder.path, {});
       const objectFolder = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
       const destination = { objectFolder, parent: incomingFolder(stateDir), env, has: [...has] };
-      return new NativeIncoming({ refs, objects, isPartial: request.withoutContents === true }, folder, destination);
+      const promisor = request.withoutContents ? { promisor: this.#promisorFor(folder, request) } : {};
+      return new NativeIncoming({ refs, objects }, folder, { ...destination, ...promisor });
     } catch (error) {
       folder.remove();
       throw error;
@@ -76,6 +79,18 @@ export class NativeRemote implements Remote {
     } finally {
       folder.remove();
     }
+  }
+
+  #promisorFor(folder: GuestFolder, { signal }: FetchRequest): Promisor {
+    const { location, env, address, mayAsk } = this.#options;
+    return {
+      bring: (ids) =>
+        this.#reach(() => fetchObjects({ ...folder.run([]), mayAsk, ...(signal && { signal }) }, address, ids)),
+      remember: async () => {
+        // Without a filter of its own: what the user fetches otherwise goes on being whole.
+        await runGit({ location, env, args: ['config', '--local', `remote.${this.name}.promisor`, 'true'] });
+      },
+    };
   }
 
   /** What the repository's refs lead to: what follows from it is there, and stays there. */

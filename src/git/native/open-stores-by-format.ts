@@ -1,9 +1,11 @@
 import { openDiskStores } from '../disk/open-disk-stores.ts';
 import type { DiskStores } from '../disk/open-disk-stores.ts';
 import type { GitEnvironment } from '../git-directory.ts';
+import type { ObjectId } from '../object-id.ts';
 import { assertOrdinaryFormat } from '../repository-format.ts';
 import type { RepositoryFormat } from '../repository-format.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { fetchObjects } from './fetch-objects.ts';
 import { openNativeStores } from './open-native-stores.ts';
 import { PromisedObjectStore } from './promised-object-store.ts';
 import { GitFailed, GitNotFound, runGit } from './run-git.ts';
@@ -29,9 +31,10 @@ export async function openStoresByFormat(
   if (!isOnDisk) await assertSpokenByGit(location, format, options.env);
   const near = format.objects === 'sha1' ? disk.objects : native.objects;
   const [promisor] = format.promisors;
+  const bring = (ids: readonly ObjectId[]): Promise<void> =>
+    fetchObjects({ location, env: options.env }, promisor ?? '', ids);
   return {
-    objects:
-      promisor === undefined ? near : new PromisedObjectStore(near, native.objects, { ...options, location, promisor }),
+    objects: promisor === undefined ? near : new PromisedObjectStore(near, native.objects, bring),
     refs: format.refs === 'files' ? disk.refs : native.refs,
     close: async () => {
       await Promise.all([disk.close(), native.close()]);

@@ -1,7 +1,5 @@
 import type { GitObject, ObjectFormat, ObjectId } from '../object-id.ts';
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../object-store.ts';
-import { fetchObjects } from './fetch-objects.ts';
-import type { ObjectSource } from './fetch-objects.ts';
 import { GitFailed } from './run-git.ts';
 
 /**
@@ -14,18 +12,22 @@ export class PromisedObjectStore implements ObjectStore {
   readonly format: ObjectFormat;
   readonly #near: ObjectStore;
   readonly #far: Pick<ObjectStore, 'read' | 'close'>;
-  readonly #source: ObjectSource;
+  readonly #bring: (ids: readonly ObjectId[]) => Promise<void>;
 
   /**
    * @param near what is here
    * @param far what asks the remote for each object that is not here
-   * @param source where many are fetched from at once
+   * @param bring brings many at once
    */
-  constructor(near: ObjectStore, far: Pick<ObjectStore, 'read' | 'close'>, source: ObjectSource) {
+  constructor(
+    near: ObjectStore,
+    far: Pick<ObjectStore, 'read' | 'close'>,
+    bring: (ids: readonly ObjectId[]) => Promise<void>,
+  ) {
     this.format = near.format;
     this.#near = near;
     this.#far = far;
-    this.#source = source;
+    this.#bring = bring;
   }
 
   async read(id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> {
@@ -44,7 +46,7 @@ export class PromisedObjectStore implements ObjectStore {
     const missing: ObjectId[] = [];
     for (const id of new Set(ids)) if (!(await this.#near.has(id))) missing.push(id);
     try {
-      if (missing.length > 0) await fetchObjects(this.#source, missing);
+      if (missing.length > 0) await this.#bring(missing);
     } catch (error) {
       // One that the remote lacks fails them all; whoever reads it is told, and the others come one by one.
       if (!(error instanceof GitFailed)) throw error;
