@@ -13,12 +13,10 @@ import type { FetchReport } from './report.ts';
 import { selectRefs, type Selection } from './select-refs.ts';
 import { readStanding } from './standing.ts';
 import type { SyncOptions } from './sync-options.ts';
-import { readTracked, refsOf } from './tracking.ts';
+import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from './tracking.ts';
 
 /** Lost races after which giving up is better: somebody moves refs in a loop. */
 const MAX_TRIES = 20;
-/** Refs that change together at most: the locks of one change are all held at once. */
-const BATCH = 500;
 
 /** A fetch, and what the remote was seen to have. */
 export type Fetched = { report: FetchReport; there: readonly RemoteRef[] };
@@ -129,9 +127,7 @@ async function apply(repository: Repository, facts: FetchFacts, report: FetchRep
     try {
       await applyParts(repository, plan.forks, report);
       await applyParts(repository, plan.parts, report);
-      for (let at = 0; at < plan.tracking.length; at += BATCH) {
-        await repository.refs.update(plan.tracking.slice(at, at + BATCH));
-      }
+      await updateTracking(repository, plan.tracking);
       return;
     } catch (error) {
       if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
@@ -144,7 +140,7 @@ async function applyParts(repository: Repository, parts: readonly FetchPart[], r
     const group: FetchPart[] = [];
     const batch = new ObjectBatch(repository.objects.format);
     const edits: RefEdit[] = [];
-    for (; at < parts.length && edits.length < BATCH; at += 1) {
+    for (; at < parts.length && edits.length < MAX_TOGETHER; at += 1) {
       const part = parts[at];
       if (part === undefined) break;
       group.push(part);

@@ -7,6 +7,9 @@ import { REMOTES_PREFIX } from '../thread/remove-thread.ts';
 
 const MAX_TRIES = 20;
 
+/** Refs that change together at most: the locks of one change are all held at once. */
+export const MAX_TOGETHER = 500;
+
 /** Where this repository keeps what a configured remote has under a name such as `refs/threads/<ulid>`. */
 function trackingRef(remote: string, name: string): RefName {
   return parseRefName(name.replace(/^refs\/(?:uwf\/)?/, `${REMOTES_PREFIX}${remote}/`));
@@ -48,11 +51,16 @@ export async function remember(
   for (let tries = 1; ; tries += 1) {
     const edits = trackingEdits(remote, await readTracked(repository, remote), news);
     try {
-      return await repository.refs.update(edits);
+      return await updateTracking(repository, edits);
     } catch (error) {
       if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
     }
   }
+}
+
+/** Makes edits that need not be made together. */
+export async function updateTracking({ refs }: Repository, edits: readonly RefEdit[]): Promise<void> {
+  for (let at = 0; at < edits.length; at += MAX_TOGETHER) await refs.update(edits.slice(at, at + MAX_TOGETHER));
 }
 
 /** Refs as a remote tells of them, from a map. */
