@@ -35,5 +35,7 @@ if (program === undefined) {
   void program.main(argv).then((code) => {
     process.exitCode = code;
     loader.keep(program.commandNameOf(argv));
+    // Node takes a millisecond or two to tidy up what the end of the process tidies up as well.
+    if (program.isAllWritten()) process.exit();
   });
 }

@@ -1,3 +1,4 @@
+import type { Commit } from '../git/commit.ts';
 import { ObjectTooLarge } from '../git/object-errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { ObjectStore } from '../git/object-store.ts';
@@ -35,14 +36,19 @@ const caches = new WeakMap<ObjectStore, Map<ObjectId, CommitNodes>>();
  *
  * A commit whose tree has no `index`, an empty one, or something else under that name is none of uwf's: it may be a
  * commit of the user's code that a step pins.
+ * @param known the commit, where it has been read already
  * @throws {ObjectMissing} {CorruptObject} if the commit or its tree cannot be read
  */
-export async function readCommitNodes(repository: NodeReader, commitId: ObjectId): Promise<CommitNodes> {
+export async function readCommitNodes(
+  repository: NodeReader,
+  commitId: ObjectId,
+  known?: Commit,
+): Promise<CommitNodes> {
   const cache = caches.get(repository.objects) ?? new Map<ObjectId, CommitNodes>();
   caches.set(repository.objects, cache);
-  const known = cache.get(commitId);
-  if (known !== undefined) return known;
-  const commit = await readCommit(repository.objects, commitId);
+  const cached = cache.get(commitId);
+  if (cached !== undefined) return cached;
+  const commit = known ?? (await readCommit(repository.objects, commitId));
   const entries = await readIndexes(repository.objects, await readTree(repository.objects, commit.tree));
   const nodes = { parents: commit.parents, committedAtMs: commit.committer.atMs, entries };
   if (cache.size >= maxCached) cache.delete(oldestKey(cache));
@@ -53,10 +59,15 @@ export async function readCommitNodes(repository: NodeReader, commitId: ObjectId
 /**
  * Lists the nodes of a commit's tree.
  *
+ * @param known the commit, where it has been read already
  * @throws {InvalidIndex} if the commit is none of uwf's
  */
-export async function readCommitIndex(repository: NodeReader, commitId: ObjectId): Promise<readonly IndexEntry[]> {
-  const { entries } = await readCommitNodes(repository, commitId);
+export async function readCommitIndex(
+  repository: NodeReader,
+  commitId: ObjectId,
+  known?: Commit,
+): Promise<readonly IndexEntry[]> {
+  const { entries } = await readCommitNodes(repository, commitId, known);
   if (entries === undefined) throw new InvalidIndex(0, `commit ${commitId} has none`);
   return entries;
 }

@@ -7,6 +7,8 @@ import { parseArguments } from './arguments/parse-arguments.ts';
 import { readWordsFast } from './arguments/read-words-fast.ts';
 import { reportError } from './report-error.ts';
 
+export { isAllWritten } from './process-streams.ts';
+
 /**
  * Runs one command line.
  *

@@ -2,6 +2,7 @@ import { fstatSync, writeSync } from 'node:fs';
 import type { OutputStream } from './output/output-stream.ts';
 import { onClosedPipe } from './signals.ts';
 
+let isNodeWriting = false;
 let stdout: OutputStream | undefined;
 let stderr: OutputStream | undefined;
 
@@ -20,6 +21,14 @@ export function processStderr(): OutputStream {
 }
 
 /**
+ * Whether all that was said has been written, so that the process may end at once: nothing went through Node's own
+ * streams, which may still hold some of it.
+ */
+export function isAllWritten(): boolean {
+  return !isNodeWriting;
+}
+
+/**
  * Opens a stream for one of the process's file descriptors.
  *
  * Node's own streams bring `net` and `stream` along, which takes 5 ms: they are asked for where there may be a terminal, or
@@ -27,6 +36,7 @@ export function processStderr(): OutputStream {
  */
 function open(descriptor: number, nodeStream: () => NodeJS.WriteStream, onClosed: () => void): OutputStream {
   const guarded = (): NodeJS.WriteStream => {
+    isNodeWriting = true;
     const stream = nodeStream();
     if (stream.listenerCount('error') === 0) {
       stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -57,7 +57,7 @@ export function kindOfFile(path: string): ThreadCommitKind | undefined {
  */
 export async function readThreadCommit(repository: Repository, id: ObjectId): Promise<ThreadCommit> {
   const commit = await readCommit(repository.objects, id);
-  const index = await readCommitIndex(repository, id);
+  const index = await readCommitIndex(repository, id, commit);
   const entry = index.find((candidate) => kindOfFile(candidate.path) !== undefined);
   const kind = entry && kindOfFile(entry.path);
   if (!entry || !kind) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
