@@ -37,9 +37,10 @@ export class PageCache {
       const start = position - first * pageBytes;
       if (last <= first) return this.#page(owner, first, load).subarray(start, start + length);
       if (last - first >= mostPages) return load(position, length);
-      const pages = [];
-      for (let page = first; page <= last; page++) pages.push(this.#page(owner, page, load));
-      return Buffer.concat(pages).subarray(start, start + length);
+      const bytes = Buffer.allocUnsafe(length);
+      let filled = this.#page(owner, first, load).subarray(start).copy(bytes);
+      for (let page = first + 1; page <= last; page++) filled += this.#page(owner, page, load).copy(bytes, filled);
+      return bytes.subarray(0, filled);
     };
   }
 

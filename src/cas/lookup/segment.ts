@@ -72,8 +72,10 @@ export class Segment {
 
   /** The nodes whose hash, as 8 bytes, lies between two bounds, both included. */
   *between(low: bigint, high: bigint): Generator<{ hash: NodeHash; oid: ObjectId }> {
-    const isBefore = (index: number): boolean => this.#nodeAt(index).readBigUInt64BE(0) < low;
-    const guess = expectedPlace(Number(low >> 32n), this.nodeCount);
+    const lowest = Buffer.allocUnsafe(HASH_BYTES);
+    lowest.writeBigUInt64BE(low);
+    const isBefore = (index: number): boolean => this.#nodeAt(index).compare(lowest, 0, HASH_BYTES, 0, HASH_BYTES) < 0;
+    const guess = expectedPlace(lowest.readUInt32BE(0), this.nodeCount);
     for (let index = firstNot(this.nodeCount, guess, isBefore); index < this.nodeCount; index++) {
       const node = this.#nodeAt(index);
       const bits = node.readBigUInt64BE(0);
