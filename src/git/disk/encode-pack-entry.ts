@@ -1,7 +1,8 @@
 import { deflateSync } from 'node:zlib';
-import type { GitObject, ObjectType } from '../object-id.ts';
+import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
 
 const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3, tag: 4 };
+const refDelta = 7;
 
 /** What zlib writes into at once, in bytes: as much as the object is large. */
 const minChunkSize = 256;
@@ -23,16 +24,33 @@ export function encodePackHead(count: number): Buffer {
  * Source: gitformat-pack(5).
  */
 export function encodePackEntry({ type, data }: GitObject, level: number): Buffer {
+  return Buffer.concat([encodeHead(typeNumbers[type], data.byteLength), deflate(data, level)]);
+}
+
+/**
+ * Writes an object out as its difference from another one, which is named by its id.
+ *
+ * @param delta as git encodes it
+ */
+export function encodeDeltaEntry(delta: Uint8Array, base: ObjectId, level: number): Buffer {
+  const head = encodeHead(refDelta, delta.byteLength);
+  return Buffer.concat([head, Buffer.from(base, 'hex'), deflate(delta, level)]);
+}
+
+function encodeHead(typeNumber: number, size: number): Buffer {
   const head: number[] = [];
-  let byte = (typeNumbers[type] << 4) | (data.byteLength & 0x0f);
-  let rest = Math.floor(data.byteLength / 16);
+  let byte = (typeNumber << 4) | (size & 0x0f);
+  let rest = Math.floor(size / 16);
   while (rest > 0) {
     head.push(byte | 0x80);
     byte = rest & 0x7f;
     rest = Math.floor(rest / 128);
   }
   head.push(byte);
+  return Buffer.from(head);
+}
+
+function deflate(data: Uint8Array, level: number): Buffer {
   // Node's default makes 16 KiB of garbage for an object of 100 bytes.
-  const chunkSize = Math.min(Math.max(data.byteLength, minChunkSize), maxChunkSize);
-  return Buffer.concat([Buffer.from(head), deflateSync(data, { level, chunkSize })]);
+  return deflateSync(data, { level, chunkSize: Math.min(Math.max(data.byteLength, minChunkSize), maxChunkSize) });
 }

@@ -37,9 +37,9 @@ export class HttpIncomingObjects implements IncomingObjects {
       has: (id) => heads.has(id),
       all: async () => [...heads],
     });
-    const ids = await findNewObjects(this.objects, commits);
+    const found = await findNewObjects(this.objects, commits);
     const objects: GitObject[] = [];
-    for (const id of ids) objects.push(await this.#entry(id));
+    for (const { id } of found) objects.push(await this.#entry(id));
     return this.#repository.objects.write(objects);
   }
 

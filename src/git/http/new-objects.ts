@@ -8,6 +8,12 @@ import { readTreeLinks, type TreeLink } from './tree-links.ts';
 const rememberedTrees = 256;
 
 /**
+ * An object that is new, and one that lies under the same path in what the commit follows: likely much the same, and
+ * surely had by whoever has that. No chain of these leads back to where it starts.
+ */
+export type NewObject = { id: ObjectId; similar: ObjectId | undefined };
+
+/**
  * Finds the objects of commits that what they follow has not under the same path: the commits themselves, trees, blobs.
  * Each once, commits first.
  *
@@ -15,7 +21,7 @@ const rememberedTrees = 256;
  * @param commits the newest first; what they follow and is not among them is there already
  * @throws {ObjectMissing} / {CorruptObject} if a tree cannot be read
  */
-export async function findNewObjects(objects: ObjectReader, commits: readonly WalkedCommit[]): Promise<ObjectId[]> {
+export async function findNewObjects(objects: ObjectReader, commits: readonly WalkedCommit[]): Promise<NewObject[]> {
   const search = new Search(objects);
   const trees = new Map(commits.map(({ id, tree }) => [id, tree]));
   for (const commit of commits.toReversed()) {
@@ -26,7 +32,8 @@ export async function findNewObjects(objects: ObjectReader, commits: readonly Wa
     }
     await search.addTree(commit.tree, before);
   }
-  return [...trees.keys(), ...search.found];
+  const found = [...search.found].map(([id, similar]) => ({ id, similar }));
+  return [...commits.map(({ id }) => ({ id, similar: undefined })), ...found];
 }
 
 /** The tree of a commit that is there already; `undefined` if it is not here, so that nothing is taken for granted. */
@@ -40,7 +47,8 @@ async function treeOf(objects: ObjectReader, id: ObjectId): Promise<ObjectId | u
 }
 
 class Search {
-  readonly found = new Set<ObjectId>();
+  readonly found = new Map<ObjectId, ObjectId | undefined>();
+  readonly #similar = new Set<ObjectId>();
   readonly #objects: ObjectReader;
   readonly #remembered = new Map<ObjectId, readonly TreeLink[]>();
 
@@ -55,7 +63,7 @@ class Search {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { id, others } = next;
       if (this.found.has(id) || others.includes(id)) continue;
-      this.found.add(id);
+      this.#add(id, others[0]);
       const elsewhere = new Map<string, ObjectId[]>();
       for (const other of others) {
         for (const { name, id } of await this.#linksOfOther(other))
@@ -65,9 +73,16 @@ class Search {
         const same = elsewhere.get(link.name) ?? [];
         if (same.includes(link.id)) continue;
         if (link.kind === 'tree') waiting.push({ id: link.id, others: same });
-        else this.found.add(link.id);
+        else if (!this.found.has(link.id)) this.#add(link.id, same[0]);
       }
     }
+  }
+
+  /** What another one is like is like nothing itself, if it comes later: else the two could be alike in a circle. */
+  #add(id: ObjectId, similar: ObjectId | undefined): void {
+    const chosen = this.#similar.has(id) ? undefined : similar;
+    this.found.set(id, chosen);
+    if (chosen !== undefined) this.#similar.add(chosen);
   }
 
   /** What lies under this name elsewhere need not be a folder, nor be here. */

@@ -7,7 +7,7 @@ import { BrokenAnswer } from './broken-answer.ts';
 import type { HttpConnection } from './http-connection.ts';
 import { readLocalRefs } from './local-refs.ts';
 import { findNewCommits } from './new-commits.ts';
-import { findNewObjects } from './new-objects.ts';
+import { findNewObjects, type NewObject } from './new-objects.ts';
 import { openPackBytes } from './pack-bytes.ts';
 import type { PackBytes, Spool } from './pack-bytes.ts';
 import { encodePacket, flushPacket, PacketReader } from './pkt-line.ts';
@@ -75,8 +75,9 @@ async function send(
   const pack = openPackBytes(spool);
   try {
     if (values.length > 0) {
-      const ids = await objectsToSend(repository, values, there);
-      await writePushPack(repository.objects, ids, pack, request.signal);
+      const found = await objectsToSend(repository, values, there);
+      const mayBeThin = !there.capabilities.has('no-thin');
+      await writePushPack(repository.objects, found, pack, { mayBeThin, signal: request.signal });
     }
     const answer = await connection.post('git-receive-pack', {
       byteLength: commands.byteLength + pack.byteLength,
@@ -94,7 +95,7 @@ async function send(
   }
 }
 
-async function objectsToSend(repository: Repository, values: readonly ObjectId[], there: There): Promise<ObjectId[]> {
+async function objectsToSend(repository: Repository, values: readonly ObjectId[], there: There): Promise<NewObject[]> {
   const commits = await findNewCommits(repository.objects, values, {
     has: (id) => there.ids.has(id),
     all: () => commonCommits(repository, there),
