@@ -110,7 +110,9 @@ async function take(
   const { refs: accepted, refused } = await receiveRefs(context, incoming, expectations, options);
   report.refused = refused;
   options.signal?.throwIfAborted();
-  const guard = await incoming.accept([...new Set(accepted.map(({ id }) => id))]);
+  const known = new Set((await repository.refs.list('refs/')).map(({ id }) => id));
+  const news = new Set(accepted.map(({ id }) => id).filter((id) => !known.has(id)));
+  const guard = await incoming.accept([...news]);
   try {
     const namesThere = new Set(incoming.refs.map(({ name }) => name));
     await apply(repository, { remote, accepted, namesThere, selection, removed }, report);
