@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { apartPlugin } from './apart-plugin.js';
+import { builtInChecksPlugin } from './built-in-checks-plugin.js';
 import { licencesOf } from './licences.js';
 import { bundleSplitProgram } from './split-program.js';
 import { vendorPlugin, vendorSource } from './vendor-plugin.js';
@@ -65,7 +66,11 @@ export async function bundlePrograms(root, outputFolder, programs) {
       return [
         [
           artefact.output,
-          await build({ ...options, entryPoints: [artefact.entry], plugins: [apartPlugin, vendorPlugin(wanted)] }),
+          await build({
+            ...options,
+            entryPoints: [artefact.entry],
+            plugins: [apartPlugin, builtInChecksPlugin, vendorPlugin(wanted)],
+          }),
         ],
       ];
     }),
@@ -104,7 +109,14 @@ export async function bundleLibraries(root, outputFolder, libraries) {
   const { build } = await import('esbuild');
   const results = await Promise.all(
     libraries.map(({ entry }) =>
-      build({ ...shared, format: 'esm', packages: 'external', absWorkingDir: root, entryPoints: [entry] }),
+      build({
+        ...shared,
+        format: 'esm',
+        packages: 'external',
+        absWorkingDir: root,
+        entryPoints: [entry],
+        plugins: [builtInChecksPlugin],
+      }),
     ),
   );
   return libraries.map(({ output }, index) => {

@@ -1,4 +1,5 @@
 import { apartPlugin } from './apart-plugin.js';
+import { builtInChecksPlugin } from './built-in-checks-plugin.js';
 import { lazyBuiltinsPlugin } from './lazy-builtins-plugin.js';
 import { borrowingEarly, withoutLate } from './late-plugin.js';
 import { vendorPlugin } from './vendor-plugin.js';
@@ -26,7 +27,7 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [apartPlugin, ...plugins, vendorPlugin(wanted)],
+      plugins: [apartPlugin, builtInChecksPlugin, ...plugins, vendorPlugin(wanted)],
       // `import()` of what is in the bundle, or Node's own, does with `require`; the loader's cache asks for it.
       supported: { 'dynamic-import': false },
     });

@@ -1,10 +1,9 @@
 import { canonicalJson } from '../cas/canonical.ts';
-import { isNodeHash } from '../cas/hash.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
-import { CAS_REF } from './mark-refs.ts';
+import { createAjv } from './create-ajv.ts';
 import { readableErrors } from './schema-error.ts';
 import type { SchemaError } from './schema-error.ts';
 import { subschemas } from './subschemas.ts';
@@ -132,22 +131,8 @@ function findForeignPart(schema: JsonValue): string | undefined {
 let loading: Promise<Ajv2020> | undefined;
 
 function loadAjv(): Promise<Ajv2020> {
-  loading ??= importAjv();
+  loading ??= createAjv();
   return loading;
-}
-
-async function importAjv(): Promise<Ajv2020> {
-  const [{ Ajv2020 }, formats] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  const ajv = new Ajv2020({
-    strict: false,
-    allErrors: true,
-    logger: false,
-    // A property every object inherits (`constructor`) is none of the value's.
-    ownProperties: true,
-  });
-  formats.default.default(ajv);
-  ajv.addFormat(CAS_REF, { type: 'string', validate: isNodeHash });
-  return ajv;
 }
 
 function describeErrors(errors: readonly SchemaError[]): string {
