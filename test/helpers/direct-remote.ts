@@ -26,11 +26,11 @@ export class DirectRemote implements Remote {
   readonly url = 'memory:';
   readonly isConfigured: boolean;
   readonly #here: Stores;
-  readonly #there: Stores;
+  readonly there: Stores;
 
   constructor(here: Stores, there: Stores, name = 'origin', isConfigured = true) {
     this.#here = here;
-    this.#there = there;
+    this.there = there;
     this.name = name;
     this.isConfigured = isConfigured;
   }
@@ -38,7 +38,7 @@ export class DirectRemote implements Remote {
   async list(patterns: readonly string[]): Promise<RemoteRef[]> {
     // Others get their turn, as they would while the wire is waited for.
     await aMoment();
-    const refs = await this.#there.refs.list('refs/');
+    const refs = await this.there.refs.list('refs/');
     return refs.filter(({ name }) => patterns.some((pattern) => matches(name, pattern)));
   }
 
@@ -46,7 +46,7 @@ export class DirectRemote implements Remote {
     const found = (await this.list(refs)).filter(({ name }) => !except.some((pattern) => matches(name, pattern)));
     const brought = await missing(
       this.#here,
-      this.#there,
+      this.there,
       found.map(({ id }) => id),
     );
     await aMoment();
@@ -57,8 +57,8 @@ export class DirectRemote implements Remote {
         has: async (id) => brought.has(id) || this.#here.objects.has(id),
       },
       accept: async (tips) => {
-        const objects = { ...this.#there.objects, read: async (id: ObjectId) => brought.get(id) };
-        const taken = await missing(this.#here, { ...this.#there, objects }, tips);
+        const objects = { ...this.there.objects, read: async (id: ObjectId) => brought.get(id) };
+        const taken = await missing(this.#here, { ...this.there, objects }, tips);
         return this.#here.objects.write([...taken.values()]);
       },
       discard: async () => brought.clear(),
@@ -67,7 +67,7 @@ export class DirectRemote implements Remote {
 
   async push({ edits }: PushRequest): Promise<PushResult[]> {
     await aMoment();
-    const refs = new Map((await this.#there.refs.list('refs/')).map(({ name, id }) => [name, id]));
+    const refs = new Map((await this.there.refs.list('refs/')).map(({ name, id }) => [name, id]));
     const results: PushResult[] = [];
     const changes: RefEdit[] = [];
     for (const { name, value, expected } of edits) {
@@ -81,10 +81,10 @@ export class DirectRemote implements Remote {
     }
     if (results.some(({ outcome }) => outcome === 'moved')) return results.map(undone);
     const tips = changes.flatMap(({ value }) => (value === null ? [] : [value]));
-    const sent = await missing(this.#there, this.#here, tips);
-    const written = await this.#there.objects.write([...sent.values()]);
+    const sent = await missing(this.there, this.#here, tips);
+    const written = await this.there.objects.write([...sent.values()]);
     try {
-      await this.#there.refs.update(changes);
+      await this.there.refs.update(changes);
       return results;
     } catch (error) {
       if (!(error instanceof RefMoved)) throw error;
