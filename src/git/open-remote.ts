@@ -1,13 +1,14 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import type { AskForCredentials } from './http/http-connection.ts';
 import type { GitEnvironment } from './git-directory.ts';
-import { readIfThere } from './git-directory.ts';
-import { listGitVariables, type GitVariable } from './native/git-variables.ts';
+import { BundleRemote } from './native/bundle-remote.ts';
+import { addressOf, bundlePathOf, defaultRemote, withoutPassword } from './native/choose-remote.ts';
+import { keyOf, listGitVariables, subsectionOf, type GitVariable } from './native/git-variables.ts';
 import { remotesIn } from './native/list-remotes.ts';
-import { NativeRemote } from './native/native-remote.ts';
-import { runGit } from './native/run-git.ts';
+import { NativeRemote, type NativeRemoteOptions } from './native/native-remote.ts';
+import { GitNotFound, runGit } from './native/run-git.ts';
 import { NoSuchRemote } from './remote-errors.ts';
 import type { Remote } from './remote.ts';
+import { readRepositoryConfig } from './repository-config.ts';
 import type { Repository, RepositoryLocation } from './repository.ts';
 
 /** What finding a remote is told. */
@@ -20,16 +21,18 @@ export type OpenRemoteOptions = {
   cwd?: string;
   /** Whether git may ask a person at the terminal for a password or a passphrase; default: it must not. */
   mayAsk?: boolean;
+  /** Asked for a password over HTTP where there is no git, which would ask its credential helpers. */
+  onAuth?: AskForCredentials;
 };
 
 /**
- * Finds a remote as git does: by a name in its configuration, as a URL or as a path.
+ * Finds a remote as git does: by a name in its configuration, as a URL or as a path; without a name the one that git
+ * would take. Nothing is connected to yet.
  *
- * Without a name it is the one of the branch that is checked out (for a push first `branch.<name>.pushRemote` and
- * `remote.pushDefault`), else the only one there is, else `origin`. Nothing is connected to yet.
+ * git itself reaches it. Where there is no git, or the repository is not on a disk, HTTP is spoken in this process.
  * @throws {NoSuchRemote} if there is none of this name, and it is no URL and no path
- * @throws {GitFailed} {GitNotFound} as `runGit`
- * Source: git-fetch(1), "GIT URLS" and "REMOTES"; `remotes_remote_for_branch` in git's remote.c.
+ * @throws {GitNotFound} if there is no git and the remote is not reached over HTTP
+ * @throws {GitFailed} as `runGit`
  */
 export async function openRemote(
   repository: Repository,
@@ -37,44 +40,72 @@ export async function openRemote(
   options: OpenRemoteOptions,
 ): Promise<Remote> {
   const { location, stateDir } = repository;
-  if (location === undefined || stateDir === undefined) throw new Error('the repository is not on a disk');
+  if (location === undefined || stateDir === undefined) return openOverHttp(repository, name ?? 'origin', [], options);
   const { env, direction = 'fetch', mayAsk = false } = options;
-  const variables = await listGitVariables(location, env);
+  const variables = await readVariables(location, env);
+  if (variables === undefined) {
+    const own = variablesWithoutGit(location);
+    return openOverHttp(repository, name ?? defaultRemote(own, remotesIn(own), location, direction), own, options);
+  }
   const configured = remotesIn(variables);
   const chosen = name ?? defaultRemote(variables, configured, location, direction);
   const isConfigured = configured.includes(chosen);
   const address = isConfigured ? chosen : addressOf(chosen, location, options.cwd);
   if (address === undefined) throw new NoSuchRemote(chosen, configured);
   const url = await urlOf({ location, env }, address, isConfigured, direction);
-  const shown = { name: withoutPassword(chosen), url: withoutPassword(url), isConfigured };
-  return new NativeRemote(repository, { ...shown, location, stateDir, env, address, mayAsk });
+  const native: NativeRemoteOptions = {
+    name: withoutPassword(chosen),
+    url: withoutPassword(url),
+    isConfigured,
+    location,
+    stateDir,
+    env,
+    address,
+    mayAsk,
+    format: repository.objects.format,
+  };
+  const remote = new NativeRemote(repository, native);
+  const bundle = bundlePathOf(url, location);
+  return bundle === undefined ? remote : new BundleRemote(remote, bundle, native);
 }
 
-function defaultRemote(
+/** `undefined` where there is no git. */
+async function readVariables(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[] | undefined> {
+  try {
+    return await listGitVariables(location, env);
+  } catch (error) {
+    if (error instanceof GitNotFound) return undefined;
+    throw error;
+  }
+}
+
+/** The repository's own configuration alone: where the user's and the system's lie, git knows. */
+function variablesWithoutGit({ gitDir, commonDir }: RepositoryLocation): GitVariable[] {
+  return readRepositoryConfig(gitDir, commonDir).all.map(({ section, subsection, key, value }) => ({
+    scope: 'local',
+    name: [section, ...(subsection === undefined ? [] : [subsection]), key].join('.'),
+    value,
+  }));
+}
+
+async function openOverHttp(
+  repository: Repository,
+  name: string,
   variables: readonly GitVariable[],
-  configured: readonly string[],
-  { gitDir }: RepositoryLocation,
-  direction: 'fetch' | 'push',
-): string {
-  const last = (name: string): string | undefined => variables.findLast((variable) => variable.name === name)?.value;
-  const branch = /^ref:\s*refs\/heads\/(.+)$/.exec(readIfThere(resolve(gitDir, 'HEAD'))?.trim() ?? '')?.[1];
-  const forPush =
-    direction === 'push' ? (last(`branch.${branch}.pushremote`) ?? last('remote.pushdefault')) : undefined;
-  const only = configured.length === 1 ? configured[0] : undefined;
-  return forPush ?? last(`branch.${branch}.remote`) ?? only ?? 'origin';
-}
-
-/** What git is to be told for something that is no name in its configuration; `undefined` if it cannot be a place. */
-function addressOf(text: string, location: RepositoryLocation, cwd: string | undefined): string | undefined {
-  if (text === '' || text.startsWith('-')) return undefined;
-  // `<transport>::<address>` is for git to allow or refuse (`protocol.<name>.allow`), as is every scheme.
-  if (/^[A-Za-z0-9][A-Za-z0-9+.-]*(?::\/\/|::)/.test(text)) return text;
-  const here = resolve(cwd ?? location.workTree ?? location.gitDir, text);
-  if (existsSync(here)) return here;
-  if (existsSync(resolve(location.workTree ?? location.gitDir, text))) return text;
-  // `host:path`, as scp writes it; a slash before the colon makes it a path.
-  if (/^[^/]+:/.test(text)) return text;
-  return text.endsWith('.bundle') ? here : undefined;
+  { onAuth }: OpenRemoteOptions,
+): Promise<Remote> {
+  const own = variables.filter(
+    (variable) => subsectionOf(variable.name) === name && variable.name.startsWith('remote.'),
+  );
+  const url = own.find((variable) => keyOf(variable.name) === 'url')?.value;
+  const address = url ?? name;
+  if (!/^https?:\/\//i.test(address)) {
+    throw url === undefined && !address.includes(':')
+      ? new NoSuchRemote(name, remotesIn(variables))
+      : new GitNotFound();
+  }
+  const { openHttpRemote } = await import('./http/open-http-remote.ts');
+  return openHttpRemote(repository, { name, url: address, isConfigured: url !== undefined, ...(onAuth && { onAuth }) });
 }
 
 /** Where it is, after `url.<base>.insteadOf`. */
@@ -84,22 +115,8 @@ async function urlOf(
   isConfigured: boolean,
   direction: 'fetch' | 'push',
 ): Promise<string> {
-  const args =
-    isConfigured && direction === 'push'
-      ? ['remote', 'get-url', '--push', '--', address]
-      : ['ls-remote', '--get-url', '--', address];
+  const isPushed = isConfigured && direction === 'push';
+  const args = isPushed ? ['remote', 'get-url', '--push', '--', address] : ['ls-remote', '--get-url', '--', address];
   const printed = (await runGit({ ...run, args })).toString('utf8');
   return printed.split('\n')[0] ?? address;
-}
-
-/** A URL as it may be shown: its password left out. */
-function withoutPassword(url: string): string {
-  return url.replace(/^([A-Za-z0-9+.-]+:\/\/)([^/@]*)@/, (_, scheme: string, userinfo: string) => {
-    const [user = ''] = userinfo.split(':');
-    return userinfo.includes(':') && user !== ''
-      ? `${scheme}${user}@`
-      : userinfo.includes(':')
-        ? scheme
-        : `${scheme}${userinfo}@`;
-  });
 }

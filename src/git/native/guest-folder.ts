@@ -2,6 +2,7 @@ import { existsSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GitEnvironment } from '../git-directory.ts';
 import { asStorageError } from '../object-errors.ts';
+import type { ObjectFormat } from '../object-id.ts';
 import type { RemoteRef } from '../remote.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { formatGitVariables, keyOf, listGitVariables, type GitVariable } from './git-variables.ts';
@@ -13,12 +14,26 @@ const reaching = /^(?:remote|url|http|credential|ssh|protocol|pack|push)\.|^core
 /** What they say beside that: which refs come and go, which is asked for on the command line instead. */
 const aboutRefs = new Set(['fetch', 'push', 'mirror', 'prune', 'prunetags', 'tagopt', 'partialclonefilter']);
 
-/** Of the local refs git has been told, none of those that the alternate would tell it of once more. */
-const ownConfiguration: readonly Pick<GitVariable, 'name' | 'value'>[] = [
-  { name: 'core.repositoryformatversion', value: '0' },
-  { name: 'core.bare', value: 'true' },
-  { name: 'core.alternaterefsprefixes', value: 'refs/none/' },
-];
+type Setting = Pick<GitVariable, 'name' | 'value'>;
+
+function ownSettings(format: ObjectFormat): Setting[] {
+  return [
+    { name: 'core.repositoryformatversion', value: '1' },
+    ...(format === 'sha1' ? [] : [{ name: 'extensions.objectformat', value: format }]),
+    { name: 'core.bare', value: 'true' },
+    // git is told of the local refs that matter; the alternate would tell it of all of them once more.
+    { name: 'core.alternaterefsprefixes', value: 'refs/none/' },
+  ];
+}
+
+/** The repository that a guest folder is beside. */
+export type GuestOf = {
+  location: RepositoryLocation;
+  env: GitEnvironment;
+  /** Its folder for what is machine-local. */
+  stateDir: string;
+  format: ObjectFormat;
+};
 
 /** What leads git to other objects or refs than those of the folder. */
 const unset = {
@@ -38,23 +53,19 @@ const unset = {
  */
 export class GuestFolder {
   readonly quarantine: Quarantine;
-  readonly #run: Pick<GitRun, 'location' | 'env' | 'variables' | 'cwd'>;
+  readonly #run: Pick<GitRun, 'location' | 'env' | 'cwd'>;
 
   private constructor(quarantine: Quarantine, env: GitEnvironment, cwd: string) {
     this.quarantine = quarantine;
     const location: RepositoryLocation = { gitDir: quarantine.path, commonDir: quarantine.path, workTree: undefined };
-    this.#run = { location, env, variables: unset, cwd };
+    this.#run = { location, env: { ...env, ...unset }, cwd };
   }
 
   /**
-   * @param stateDir the repository's folder for what is machine-local
    * @param refs what the folder's refs are at first; names that git would accept, in any order
    * @throws {StorageFull} / {StorageReadOnly} / {GitNotFound} / {GitFailed}
    */
-  static async create(
-    { location, env, stateDir }: { location: RepositoryLocation; env: GitEnvironment; stateDir: string },
-    refs: readonly RemoteRef[],
-  ): Promise<GuestFolder> {
+  static async create({ location, env, stateDir, format }: GuestOf, refs: readonly RemoteRef[]): Promise<GuestFolder> {
     const copied = (await listGitVariables(location, env)).filter(isCopied);
     const objects = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
     const quarantine = new Quarantine(incomingFolder(stateDir), objects);
@@ -64,7 +75,7 @@ export class GuestFolder {
       // Behind the object folder the repository's own alternates follow: git reads them recursively.
       write('objects/info/alternates', `${[objects, ...alternatesOf(env)].join('\n')}\n`);
       write('HEAD', 'ref: refs/heads/none\n');
-      write('config', formatGitVariables([...copied, ...ownConfiguration]));
+      write('config', formatGitVariables([...copied, ...ownSettings(format)]));
       write('packed-refs', formatPackedRefs(refs));
       const shallow = join(location.commonDir, 'shallow');
       if (existsSync(shallow)) copyFileSync(shallow, join(quarantine.path, 'shallow'));
@@ -73,6 +84,16 @@ export class GuestFolder {
       throw asStorageError(error, quarantine.path);
     }
     return new GuestFolder(quarantine, env, location.workTree ?? location.gitDir);
+  }
+
+  /** The folder as git finds it. */
+  get location(): RepositoryLocation {
+    return this.#run.location;
+  }
+
+  /** What a git in this folder inherits. */
+  get env(): GitEnvironment {
+    return this.#run.env;
   }
 
   /** Where git writes what it brings. */

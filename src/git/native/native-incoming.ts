@@ -28,19 +28,22 @@ export type Promisor = {
   bring(ids: readonly ObjectId[]): Promise<void>;
 };
 
+/** Reads what was brought and what the repository has. */
+type IncomingReader = Pick<ObjectStore, 'read' | 'has' | 'close'>;
+
 /** git packs what it is given as it is: nothing is searched for that would be smaller, and nothing larger is held. */
 const asItIs = ['-c', 'core.bigFileThreshold=4m', '-c', 'pack.writeReverseIndex=false', 'pack-objects', '--quiet'];
 
 /** What native git brought into a guest folder. */
 export class NativeIncoming implements IncomingObjects {
   readonly refs: readonly RemoteRef[];
-  readonly objects: ObjectStore;
+  readonly objects: IncomingReader;
   readonly #folder: GuestFolder;
   readonly #destination: Destination;
   readonly bring?: (ids: readonly ObjectId[]) => Promise<void>;
 
   constructor(
-    { refs, objects }: { refs: readonly RemoteRef[]; objects: ObjectStore },
+    { refs, objects }: { refs: readonly RemoteRef[]; objects: IncomingReader },
     folder: GuestFolder,
     destination: Destination,
   ) {

@@ -1,28 +1,26 @@
 import { join } from 'node:path';
 import { DiskObjectStore } from '../disk/disk-object-store.ts';
-import type { GitEnvironment } from '../git-directory.ts';
+import type { ObjectStore } from '../object-store.ts';
 import { NoRemoteToReturnTo, RemoteUnreachable } from '../remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from '../remote.ts';
-import type { Repository, RepositoryLocation } from '../repository.ts';
+import type { Repository } from '../repository.ts';
 import { fetchObjects } from './fetch-objects.ts';
 import { fetchRefs, landingOf } from './fetch-refs.ts';
-import { GuestFolder, incomingFolder } from './guest-folder.ts';
+import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
 import { NativeIncoming, type Promisor } from './native-incoming.ts';
+import { NativeObjectStore } from './native-object-store.ts';
 import { pushRefs } from './push-refs.ts';
 import { GitFailed, runGit } from './run-git.ts';
 
 /** Which remote, and from where. */
-export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> & {
-  /** The repository on disk. */
-  location: RepositoryLocation;
-  stateDir: string;
-  env: GitEnvironment;
-  /** What git is given to find it: the name, or the URL or path as it was typed. */
-  address: string;
-  /** Whether git may ask a person at the terminal. */
-  mayAsk: boolean;
-};
+export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
+  GuestOf & {
+    /** What git is given to find it: the name, or the URL or path as it was typed. */
+    address: string;
+    /** Whether git may ask a person at the terminal. */
+    mayAsk: boolean;
+  };
 
 /**
  * A remote as git itself reaches it: ssh, https with the user's credential helpers, a folder, a bundle.
@@ -58,7 +56,7 @@ export class NativeRemote implements Remote {
     const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
     try {
       const refs = await this.#reach(() => fetchRefs(folder, address, request, mayAsk));
-      const objects = new DiskObjectStore(folder.path, {});
+      const objects = this.#readerOf(folder);
       const objectFolder = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
       const destination = { objectFolder, parent: incomingFolder(stateDir), env, has: [...has] };
       const promisor = request.withoutContents ? { promisor: this.#promisorFor(folder, request) } : {};
@@ -90,6 +88,18 @@ export class NativeRemote implements Remote {
         // Without a filter of its own: what the user fetches otherwise goes on being whole.
         await runGit({ location, env, args: ['config', '--local', `remote.${this.name}.promisor`, 'true'] });
       },
+    };
+  }
+
+  /** Reads what has come, then what the repository has: it may know how to get what a remote has promised it. */
+  #readerOf({ location, path, env }: GuestFolder): Pick<ObjectStore, 'read' | 'has' | 'close'> {
+    const { objects } = this.#repository;
+    const { format } = this.#options;
+    const brought = format === 'sha1' ? new DiskObjectStore(path, {}) : new NativeObjectStore(location, env, format);
+    return {
+      read: async (id, options) => (await brought.read(id, options)) ?? objects.read(id, options),
+      has: async (id) => (await brought.has(id)) || objects.has(id),
+      close: () => brought.close(),
     };
   }
 

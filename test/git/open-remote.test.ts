@@ -1,0 +1,133 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ObjectId } from '../../src/git/object-id.ts';
+import { openRemote, type OpenRemoteOptions } from '../../src/git/open-remote.ts';
+import { GitNotFound } from '../../src/git/native/run-git.ts';
+import { NoSuchRemote, RemoteUnreachable } from '../../src/git/remote-errors.ts';
+import { writeChain } from '../helpers/commit-chain.ts';
+import { startGitHttpServer } from '../helpers/git-http-server.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  isolatedGitEnvironment as env,
+} from '../helpers/temporary-repository.ts';
+
+async function scene() {
+  const local = createTemporaryRepository();
+  const repository = await local.open();
+  const open = (name?: string, options: Partial<OpenRemoteOptions> = {}) =>
+    openRemote(repository, name, { env, ...options });
+  return { ...local, repository, open };
+}
+
+describe('the remote that is taken where none is named', () => {
+  test('is the only one there is, else origin', async () => {
+    const { git, open } = await scene();
+    await expect(open()).rejects.toThrow(NoSuchRemote);
+    git('remote', 'add', 'upstream', 'https://example.com/a.git');
+    expect((await open()).name).toBe('upstream');
+    git('remote', 'add', 'origin', 'https://example.com/b.git');
+    expect(await open()).toMatchObject({ name: 'origin', url: 'https://example.com/b.git', isConfigured: true });
+  });
+
+  test('is that of the branch, and for a push the one that is configured for pushes', async () => {
+    const { git, open } = await scene();
+    for (const name of ['origin', 'mine', 'theirs', 'branchs'])
+      git('remote', 'add', name, `https://example.com/${name}`);
+    git('config', 'branch.main.remote', 'theirs');
+    expect((await open()).name).toBe('theirs');
+    expect((await open(undefined, { direction: 'push' })).name).toBe('theirs');
+    git('config', 'remote.pushDefault', 'mine');
+    expect((await open(undefined, { direction: 'push' })).name).toBe('mine');
+    git('config', 'branch.main.pushRemote', 'branchs');
+    expect((await open(undefined, { direction: 'push' })).name).toBe('branchs');
+    expect((await open()).name).toBe('theirs');
+  });
+});
+
+describe('a remote that is named', () => {
+  test('may be a URL, an address as scp writes it, or a path; nothing else', async () => {
+    const { dir, open } = await scene();
+    const bare = createTemporaryRepository({ bare: true });
+    mkdirSync(join(dir, 'sub'));
+    expect((await open('ssh://git@example.com/x.git')).url).toBe('ssh://git@example.com/x.git');
+    expect((await open('git@example.com:x.git')).url).toBe('git@example.com:x.git');
+    expect(await open(bare.dir)).toMatchObject({ url: bare.dir, isConfigured: false });
+    const relative = join('../..', basename(bare.dir));
+    expect((await open(relative, { cwd: join(dir, 'sub') })).url).toBe(bare.dir);
+    expect((await open(`../${basename(bare.dir)}`)).url).toBe(bare.dir);
+    for (const name of ['nothing', 'no/such/path', '', '-x', '--upload-pack=false']) {
+      await expect(open(name)).rejects.toThrow(NoSuchRemote);
+    }
+  });
+
+  test('has the URL that git would use, and another one for pushes where there is one', async () => {
+    const { git, open } = await scene();
+    git('config', 'url.https://example.com/.insteadOf', 'ex:');
+    git('remote', 'add', 'origin', 'ex:a.git');
+    git('config', 'remote.origin.pushurl', 'ssh://example.com/a.git');
+    expect((await open('origin')).url).toBe('https://example.com/a.git');
+    expect((await open('origin', { direction: 'push' })).url).toBe('ssh://example.com/a.git');
+    expect((await open('ex:b.git')).url).toBe('https://example.com/b.git');
+  });
+
+  test('shows no password, neither in its name nor in what it says', async () => {
+    const { git, open } = await scene();
+    const secret = 'https://user:hunter2@127.0.0.1:1/x.git';
+    git('remote', 'add', 'origin', secret);
+    for (const remote of [await open('origin'), await open(secret), await open('https://hunter2@127.0.0.1:1/x.git')]) {
+      const error: unknown = await remote.list(['refs/*']).catch((failure: unknown) => failure);
+      expect(error).toBeInstanceOf(RemoteUnreachable);
+      expect(`${remote.name} ${remote.url} ${String(error)} ${(error as RemoteUnreachable).hint}`).not.toContain(
+        'hunter2',
+      );
+    }
+  });
+
+  test('gets the password from the URL, or from a credential helper of the repository', async () => {
+    const server = createTemporaryRepository({ bare: true });
+    server.git('config', 'http.receivepack', 'true');
+    const http = await startGitHttpServer(dirname(server.dir));
+    http.requireCredentials({ user: 'me', password: 'hunter2' });
+    const url = http.urlOf(basename(server.dir));
+    const { git, open, repository } = await scene();
+    git('remote', 'add', 'origin', url);
+    await expect((await open()).list(['refs/*'])).rejects.toThrow(RemoteUnreachable);
+    expect(await (await open(url.replace('//', '//me:hunter2@'))).list(['refs/*'])).toEqual([]);
+    const helper = join(createTemporaryFolder(), 'helper');
+    writeFileSync(helper, '#!/bin/sh\necho username=me\necho password=hunter2\n', { mode: 0o755 });
+    git('config', 'credential.helper', helper);
+    const [one] = (await writeChain(repository, undefined, 'one')) as [ObjectId];
+    git('update-ref', 'refs/threads/a', one);
+    const remote = await open();
+    // A RefName is made by its parser; this one is fetched as well as pushed.
+    const edits = (await repository.refs.list('refs/threads/')).map(({ name, id }) => ({ name, value: id }));
+    expect(await remote.push({ edits })).toMatchObject([{ outcome: 'done' }]);
+    const incoming = await remote.fetch({ refs: ['refs/threads/*'] });
+    expect(incoming.refs).toEqual([{ name: 'refs/threads/a', id: one }]);
+    await incoming.discard();
+  });
+
+  test('runs no program that its address asks for, unless git is told to allow it', async () => {
+    const { dir, open } = await scene();
+    const remote = await open(`ext::sh -c touch% ${dir}/ran`);
+    await expect(remote.list(['refs/*'])).rejects.toThrow(/transport 'ext' not allowed/);
+  });
+});
+
+describe('without git', () => {
+  const withoutGit = { ...env, PATH: '/nonexistent' };
+
+  test('http is spoken in this process, and nothing else is spoken', async () => {
+    const server = createTemporaryRepository({ bare: true });
+    const http = await startGitHttpServer(dirname(server.dir));
+    const { git, open } = await scene();
+    git('remote', 'add', 'origin', http.urlOf(basename(server.dir)));
+    const remote = await open(undefined, { env: withoutGit });
+    expect(remote).toMatchObject({ name: 'origin', isConfigured: true });
+    expect(await remote.list(['refs/*'])).toEqual([]);
+    await expect(open(server.dir, { env: withoutGit })).rejects.toThrow(NoSuchRemote);
+    await expect(open('ssh://example.com/x.git', { env: withoutGit })).rejects.toThrow(GitNotFound);
+  });
+});
