@@ -149,6 +149,18 @@ export const commandGroups: readonly CommandGroup[] = [
     ],
   },
   {
+    title: 'others: sharing through any git remote',
+    commands: [
+      { verb: 'push', summary: 'send threads and workflows to a remote', load: () => import('./commands/push.ts') },
+      {
+        verb: 'fetch',
+        summary: 'bring threads and workflows from a remote',
+        load: () => import('./commands/fetch.ts'),
+      },
+      { verb: 'sync', summary: 'fetch from a remote, then push to it', load: () => import('./commands/sync.ts') },
+    ],
+  },
+  {
     title: 'this machine',
     commands: [
       {

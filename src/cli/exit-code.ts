@@ -51,3 +51,12 @@ export function exitCodeOfRun(over: { event: string }): ExitCode {
       return EXIT.done;
   }
 }
+
+/**
+ * The exit code of a push, a fetch or both. What failed a check weighs more than what somebody has to decide; all else was
+ * done in either case.
+ */
+export function exitCodeOfSharing(left: { refused: readonly object[]; undecided: readonly object[] }): ExitCode {
+  if (left.refused.length > 0) return EXIT.failed;
+  return left.undecided.length > 0 ? EXIT.conflict : EXIT.done;
+}

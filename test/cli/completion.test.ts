@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { shells } from '../../src/cli/completion/scripts.ts';
 import { createLoopRepository, runCommand } from '../helpers/cli.ts';
 
-const { uwf, json } = createLoopRepository();
+const { uwf, json, git } = createLoopRepository();
+git('remote', 'add', 'origin', 'https://example.org/x.git');
+git('remote', 'add', 'up/stream', 'https://example.org/y.git');
 const { thread } = (await json(['thread', 'start', 'loop', '-p', 'the task'])) as { thread: string };
 
 /** What is offered for the last word of a line. */
@@ -27,6 +29,9 @@ test.each([
       'step',
       'cas',
       'schema',
+      'push',
+      'fetch',
+      'sync',
       'agent',
       'mcp',
       'fsck',
@@ -56,6 +61,13 @@ test.each([
     ['bash', 'zsh', 'fish'],
   ],
   [['workflow', 'graph', 'loop', '--format', 'm'], ['mermaid']],
+  [
+    ['push', ''],
+    ['origin', 'up/stream'],
+  ],
+  [['push', 'origin', ''], [thread]],
+  [['push', 'origin', thread, ''], [thread]],
+  [['init', '--remote', 'up'], ['up/stream']],
   [['nonsense', ''], []],
 ])('%j is completed by %j', async (words, expected) => {
   expect(await offered(...words)).toEqual(expected);

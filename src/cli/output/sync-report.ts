@@ -46,7 +46,9 @@ function formatPushed(report: PushReport, paint: Palette, { pushed, nothing, vis
   ];
   const url = oneLine(report.url);
   if (sum !== '') return [`${pushed} ${url}: ${sum}`, ...lines, visible].join('\n');
-  return [`${nothing} ${url}${lines.length === 0 ? ': it has everything' : ''}`, ...lines].join('\n');
+  // What it has is known from the last exchange: where that leaves nothing to push, nobody is asked.
+  if (lines.length === 0) return `nothing to push to ${url}: it had everything when it was last seen`;
+  return [`${nothing} ${url}`, ...lines].join('\n');
 }
 
 /** What a fetch brought; then a line for each thread, in the form of `git fetch`. */
@@ -63,9 +65,16 @@ export function formatFetch(report: FetchReport, paint: Palette): string {
 
 /** Both, or one line where both sides were the same already. */
 export function formatSync({ fetched, pushed }: SyncReport, paint: Palette): string {
-  const parts = [formatFetch(fetched, paint), formatPush(pushed, paint)];
-  const isQuiet = parts.every((part) => !part.includes('\n')) && sumUp(fetched) === '' && sumUp(pushed) === '';
-  return isQuiet ? `nothing to fetch from ${oneLine(fetched.url)}, and nothing to push` : parts.join('\n');
+  const parts = [
+    ...(isEmpty(fetched) ? [] : [formatFetch(fetched, paint)]),
+    ...(isEmpty(pushed) ? [] : [formatPush(pushed, paint)]),
+  ];
+  return parts.length === 0 ? `nothing to fetch from ${oneLine(fetched.url)}, and nothing to push` : parts.join('\n');
+}
+
+/** Whether nothing changed, and nothing is left to be told of. */
+function isEmpty(report: FetchReport | PushReport): boolean {
+  return Object.values(report).every((value) => typeof value === 'string' || value.length === 0);
 }
 
 type Changes = { threads: readonly ThreadChange[]; workflows: readonly WorkflowChange[] };

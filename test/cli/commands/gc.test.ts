@@ -64,7 +64,8 @@ describe('uwf thread rm', () => {
     expect(localFiles(repository, thread)).not.toEqual([]);
 
     expect(await uwf(['thread', 'rm', thread])).toMatchObject({ code: 0 });
-    expect(localFiles(repository, thread)).toEqual([]);
+    // That it was removed is remembered.
+    expect(localFiles(repository, thread)).toEqual([`removed/${thread}`]);
     const withFork = objectsKept(repository);
     expect(withFork.size).toBeLessThan(withAll.size);
     expect((await uwf(['thread', 'run', fork.thread])).code).toBe(0);

@@ -52,7 +52,7 @@ describe('a push', () => {
   });
 
   test('that changed nothing says so, and says no more than it knows', () => {
-    expect(formatPush(nothingPushed, paint)).toBe(`nothing was pushed to ${url}: it has everything`);
+    expect(formatPush(nothingPushed, paint)).toBe(`nothing to push to ${url}: it had everything when it was last seen`);
     const held = { ...nothingPushed, held: [{ thread: thread(1), reason: 'fetch first' }] };
     expect(formatPush(held, paint).split('\n')[0]).toBe(`nothing was pushed to ${url}`);
   });
@@ -65,7 +65,7 @@ describe('a push', () => {
     expect(formatDryPush(report, paint)).toBe(
       `would push to ${url}: 1 thread (1 new)\n * [new thread]       ${thread(1)}\nanyone who can read that repository could read them then`,
     );
-    expect(formatDryPush(nothingPushed, paint)).toBe(`nothing would be pushed to ${url}: it has everything`);
+    expect(formatDryPush(nothingPushed, paint)).toBe(formatPush(nothingPushed, paint));
   });
 });
 

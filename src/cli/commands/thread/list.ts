@@ -23,7 +23,9 @@ export const command: Command = defineCommand({
   description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.
 
 With --follow it lists them, oldest first, and prints each one again when it changes, until it is interrupted; under --json
-as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.`,
+as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.
+
+With --remote it lists the threads that a remote has, newest first, from what the names of its refs tell; nothing is fetched.`,
   arguments: [],
   options: {
     all: { short: 'a', summary: 'list those that are over as well' },
@@ -41,6 +43,11 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
     until: { value: '<when>', summary: 'only threads started before then', parse: parseMoment },
     before: { value: '<when>', summary: 'only threads that were over before then: 90d', parse: parseMoment },
     limit: { short: 'n', value: '<n>', summary: 'at most so many', parse: parseCount },
+    remote: {
+      value: '<remote>',
+      isValueOptional: true,
+      summary: 'list what a remote has, by default the one that git would fetch from',
+    },
     follow: { short: 'f', summary: 'go on: print each thread again when it changes' },
     cursor: { value: '<thread>', summary: 'go on after this thread, the last of the list before' },
   },
@@ -56,6 +63,8 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
       prompt: 'the first line of its prompt',
       steps: 'how many steps it has',
       nextRole: 'who is next, or who waits; null when it is over',
+      endedOn: 'with --remote: the UTC day on which it ended, or null',
+      here: "with --remote: whether it is here, too: 'same' commit, 'other' commit, or 'none'",
     },
   },
   examples: [
@@ -63,9 +72,15 @@ as JSON lines. A thread that leaves the list is printed a last time; one that wa
     { command: 'uwf thread list --status failed --since 7d', comment: 'what went wrong this week' },
     { command: 'uwf thread list --ended --before 90d', comment: 'what could go' },
     { command: 'uwf thread list --follow --json', comment: 'a stream of what changes' },
+    { command: 'uwf thread list --remote=origin --since 30d', comment: 'what others have shared this month' },
     { command: "uwf thread list --all --json --query '$count($)'", comment: 'how many there are' },
   ],
   async run({ options, cli, out }) {
+    if (options.remote !== undefined) {
+      const { listAtRemote } = await import('../../list-at-remote.ts');
+      await listAtRemote(cli, out, options);
+      return undefined;
+    }
     const repository = await openToRead(cli);
     const { since, until, before, workflow, role, text, limit, cursor } = options;
     const wanted =

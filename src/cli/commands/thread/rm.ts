@@ -1,18 +1,20 @@
-import { describeThread, listThreads } from '../../../engine/describe.ts';
-import { takeLease } from '../../../engine/lease.ts';
+import { listThreads } from '../../../engine/describe.ts';
 import { forgetThread } from '../../../engine/local-traces.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { getThread, listPointers, type ThreadPointer } from '../../../thread/find-thread.ts';
-import { removeThread, removeThreads } from '../../../thread/remove-thread.ts';
-import { WrongThreadState } from '../../../thread/thread-errors.ts';
-import { isOver } from '../../../thread/thread-status.ts';
+import { lastSeenAt } from '../../../sync/last-seen-at.ts';
+import { listPointers, type ThreadPointer } from '../../../thread/find-thread.ts';
+import { removeThreads } from '../../../thread/remove-thread.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readingContext } from '../../engine-here.ts';
 import { parseMoment } from '../../input/parse-value.ts';
 import { openToWrite } from '../../open-repository.ts';
+import type { Palette } from '../../output/palette.ts';
+import { oneLine } from '../../output/width.ts';
+import type { RemovedEverywhere } from '../../remove-everywhere.ts';
+import { removeHere, type RemovedThread } from '../../remove-here.ts';
 import { UsageError } from '../../usage-error.ts';
 
-type Removed = { thread: string; head: string };
+type Removed = RemovedThread & Partial<RemovedEverywhere>;
 
 /** So many threads lose their refs in one change. */
 const BATCH = 500;
@@ -23,6 +25,10 @@ export const command: Command = defineCommand({
 git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over is removed with
 --force only, one that somebody works on not at all.
 
+This machine remembers that, and no fetch brings the thread back until it is named: 'uwf fetch <remote> <thread>'. Remotes
+keep it. With --remote it is removed there, too, and a mark is left by which the next sync of others removes it from theirs,
+unless they have steps of it that the remote never had.
+
 With --ended --before it removes all threads that were over by then.`,
   arguments: [
     { name: 'thread', summary: "the thread's id, or its first characters", isOptional: true, candidates: 'thread' },
@@ -31,15 +37,25 @@ With --ended --before it removes all threads that were over by then.`,
     force: { short: 'f', summary: 'remove it although it is not over' },
     ended: { summary: 'remove all threads that are over; needs --before' },
     before: { value: '<when>', summary: 'only those that were over before then: 90d, 2026-11-21', parse: parseMoment },
+    remote: {
+      value: '<remote>',
+      isValueOptional: true,
+      summary: 'remove it there, too; by default the remote that git would push to',
+    },
     'dry-run': { short: 'n', summary: 'say what would be removed, and remove nothing' },
   },
   json: {
     shape: 'object',
-    fields: { thread: 'the thread, or with --before a list of all these', head: 'the commit that it was at' },
+    fields: {
+      thread: 'the thread, or with --before a list of all these',
+      head: 'the commit that it was at; null if only the remote had it',
+      remote: 'with --remote, where it was removed, too; null if that did not have it',
+    },
   },
   examples: [
     { command: 'uwf thread rm 01KAM4', comment: 'a thread that is over' },
     { command: 'uwf thread rm --ended --before 90d', comment: 'all that have been over for 90 days' },
+    { command: 'uwf thread rm 01KAM4 --remote=origin', comment: 'for everybody' },
     { command: 'git fetch . <head>:refs/threads/<thread>', comment: 'and back again, until git has collected it' },
   ],
   async run({ args, options, cli, out }) {
@@ -49,45 +65,44 @@ With --ended --before it removes all threads that were over by then.`,
     if (args.thread !== undefined && (options.ended || options.before)) {
       throw new UsageError('a thread and --ended or --before cannot be given together');
     }
+    const { remote } = options;
+    if (args.thread === undefined && remote !== undefined) {
+      throw new UsageError('--remote removes one thread at a time', 'name it');
+    }
     const isDry = options['dry-run'];
     const repository = await openToWrite(cli);
+    const seenAt = await lastSeenAt(repository);
     let removed: Removed[];
     if (args.thread === undefined) {
       const threads = await findEndedBefore(repository, options.before?.(cli.now()) ?? 0);
       if (!isDry) await removeAll(repository, threads);
       removed = threads.map(({ id, head }) => ({ thread: id, head }));
-    } else removed = [await removeOne(repository, args.thread, { force: options.force, isDry })];
-    const verb = isDry ? 'would remove' : 'removed';
+    } else if (remote === undefined) {
+      removed = [await removeHere(repository, args.thread, { force: options.force, isDry })];
+    } else {
+      const { removeEverywhere } = await import('../../remove-everywhere.ts');
+      const name = remote === true ? undefined : remote;
+      removed = [await removeEverywhere(cli, repository, name, args.thread, { force: options.force, isDry })];
+    }
     const [only] = removed;
     await out.result(args.thread !== undefined && only ? only : removed, () =>
-      removed.map(({ thread, head }) => `${verb} thread ${out.paint.id(thread)} (was ${head})`).join('\n'),
+      removed.map((each) => lineOf(each, isDry, out.paint)).join('\n'),
     );
     if (removed.length === 0) out.hint('no thread was over by then');
+    const shared = remote === undefined && !isDry ? removed.find(({ thread }) => seenAt.has(thread)) : undefined;
+    if (shared) {
+      const [where = ''] = seenAt.get(shared.thread) ?? [];
+      out.hint(`${where} still has it, and no fetch brings it back but 'uwf fetch ${where} ${shared.thread}'`);
+    }
   },
 });
 
-async function removeOne(
-  repository: Repository,
-  thread: string,
-  { force, isDry }: { force: boolean; isDry: boolean },
-): Promise<Removed> {
-  const { id, head } = await getThread(repository, thread);
-  const { status } = await describeThread(readingContext(repository), id).catch(() => ({ status: 'corrupt' as const }));
-  if (!isOver(status) && status !== 'running' && !force) {
-    const hint = `'uwf thread cancel ${id}' ends it; --force removes it as it is`;
-    throw new WrongThreadState(id, status, 'it is not over', hint);
-  }
-  if (isDry) return { thread: id, head };
-  // Under the lease, so that nobody begins a turn whose step would then have no thread.
-  const lease = await takeLease(repository, id);
-  try {
-    const pointer = await getThread(repository, id);
-    await removeThread(repository, pointer);
-    forgetThread(repository, id);
-    return { thread: id, head: pointer.head };
-  } finally {
-    lease.release();
-  }
+function lineOf({ thread, head, remote }: Removed, isDry: boolean, paint: Palette): string {
+  const verb = isDry ? 'would remove' : 'removed';
+  const there =
+    remote === undefined ? '' : remote === null ? '; the remote did not have it' : ` at ${oneLine(remote)}, too`;
+  if (head === null) return `${verb} thread ${paint.id(thread)} at ${oneLine(remote ?? '')}; it was not here`;
+  return `${verb} thread ${paint.id(thread)} (was ${head})${there}`;
 }
 
 /** The ended threads under `refs/history/`; nobody writes to those any more, so that they need no lease. */

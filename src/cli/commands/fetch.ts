@@ -1,0 +1,64 @@
+import { defineCommand, type Command } from '../command.ts';
+import { readingContext } from '../engine-here.ts';
+import { exitCodeOfSharing } from '../exit-code.ts';
+import { hintAfterFetch } from '../hint-after-fetch.ts';
+import { parseMoment } from '../input/parse-value.ts';
+import { openToWrite } from '../open-repository.ts';
+import { exchangeWith } from '../open-remote-here.ts';
+import { formatFetch } from '../output/sync-report.ts';
+import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+
+export const command: Command = defineCommand({
+  summary: 'bring threads and workflows from a remote',
+  description: `Brings all threads and registered workflows of a remote, or the threads that are named, in one connection, and moves those
+that are here forward. Nothing that was done here is lost: where a thread went on in both places, the remote's keeps the id
+and this repository's becomes a fork. A thread that was removed here comes back only when it is named.
+
+Nothing that is fetched is run or believed. It is checked apart from this repository first, as 'uwf thread verify' checks it;
+what fails is refused with the reason and leaves nothing behind, and all else comes in. Who goes on with a thread does so
+with the agents of this machine.`,
+  arguments: remoteArguments,
+  options: {
+    thread: onlyThreadsOption,
+    since: { value: '<when>', summary: 'only threads started since then: 30d, 2026-11-21', parse: parseMoment },
+    spine: { summary: 'leave out what was said and done until it is first read' },
+  },
+  json: {
+    shape: 'object',
+    fields: {
+      remote: 'the remote as it was named',
+      url: 'where it is',
+      threads: 'threads that are new here, went forward, ended, were removed or forked: thread, change, before, head',
+      workflows: 'the same of workflows',
+      refused: 'what failed a check, and why: ref, reason',
+      held: 'threads that wait for somebody to decide, and why',
+    },
+  },
+  examples: [
+    { command: 'uwf fetch', comment: 'everything, from the remote that git would fetch from' },
+    { command: 'uwf fetch origin 01KAM4', comment: 'one thread, also if it was removed here' },
+    { command: 'uwf fetch --since 30d', comment: 'what was started in the last month' },
+    { command: 'uwf fetch --spine', comment: 'enough to list threads and read their log' },
+    { command: 'uwf fetch threads.bundle', comment: 'from a file that somebody carried here' },
+  ],
+  exitCodes: {
+    1: 'something was refused; all else was fetched',
+    5: 'a thread waits for a decision; all else was fetched',
+  },
+  async run({ args, options, cli, out }) {
+    const repository = await openToWrite(cli);
+    const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
+    const { fetchThreads } = await import('../../sync/fetch-threads.ts');
+    const report = await exchangeWith(cli, repository, { name, direction: 'fetch' }, (remote, exchange) =>
+      fetchThreads(readingContext(repository), remote, {
+        ...exchange,
+        ...(threads.length > 0 && { threads }),
+        ...(options.since && { sinceMs: options.since(cli.now()) }),
+        spine: options.spine,
+      }),
+    );
+    await out.result(report, () => formatFetch(report, out.paint));
+    if (!out.isJson) await hintAfterFetch(out, repository, report);
+    return exitCodeOfSharing({ refused: report.refused, undecided: report.held });
+  },
+});

@@ -1,0 +1,58 @@
+import { defineCommand, type Command } from '../command.ts';
+import { readingContext } from '../engine-here.ts';
+import { exitCodeOfSharing } from '../exit-code.ts';
+import { openToWrite } from '../open-repository.ts';
+import { exchangeWith } from '../open-remote-here.ts';
+import { formatDryPush, formatPush } from '../output/sync-report.ts';
+import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+
+export const command: Command = defineCommand({
+  summary: 'send threads and workflows to a remote',
+  description: `Sends what the remote does not have of all threads and registered workflows, or of the threads that are named, in one
+connection. Nothing there is ever overwritten: a thread only goes forward, and one that somebody else has taken further is
+rejected until it is fetched; 'uwf sync' does both. The ref of a thread that is over moves to refs/history/ there too.
+
+What was put under a thread and not taken in by a step, journals and sessions stay on this machine. Everything else of a
+thread goes: prompts, replies, traces, snapshots of files.`,
+  arguments: remoteArguments,
+  options: {
+    thread: onlyThreadsOption,
+    'dry-run': { short: 'n', summary: 'say what would be sent, and send nothing' },
+  },
+  json: {
+    shape: 'object',
+    fields: {
+      remote: 'the remote as it was named',
+      url: 'where it is',
+      threads: 'threads that are new there, went forward, ended or were removed: thread, change, before, head',
+      workflows: 'the same of workflows',
+      rejected: 'what the remote did not take, and why',
+      held: 'threads that wait for somebody to decide, and why',
+      alongside: 'threads that were not named, and whose commits went along',
+    },
+  },
+  examples: [
+    { command: 'uwf push', comment: 'everything, to the remote that git would push to' },
+    { command: 'uwf push origin 01KAM4 01KAN8', comment: 'two threads and nothing else' },
+    { command: 'uwf push --dry-run', comment: 'what others would see' },
+    { command: 'uwf push threads.bundle', comment: 'into a file, to be carried' },
+  ],
+  exitCodes: { 5: 'something was rejected, or waits for a decision; the rest was sent' },
+  async run({ args, options, cli, out }) {
+    const repository = await openToWrite(cli);
+    const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
+    const { pushThreads } = await import('../../sync/push-threads.ts');
+    const isDryRun = options['dry-run'];
+    const report = await exchangeWith(cli, repository, { name, direction: 'push' }, (remote, exchange) =>
+      pushThreads(readingContext(repository), remote, {
+        ...exchange,
+        ...(threads.length > 0 && { threads }),
+        dryRun: isDryRun,
+      }),
+    );
+    await out.result(report, () => (isDryRun ? formatDryPush : formatPush)(report, out.paint));
+    const undecided = [...report.rejected, ...report.held];
+    if (undecided.length > 0) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
+    return exitCodeOfSharing({ refused: [], undecided });
+  },
+});

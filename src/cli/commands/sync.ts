@@ -1,0 +1,49 @@
+import { defineCommand, type Command } from '../command.ts';
+import { readingContext } from '../engine-here.ts';
+import { exitCodeOfSharing } from '../exit-code.ts';
+import { hintAfterFetch } from '../hint-after-fetch.ts';
+import { openToWrite } from '../open-repository.ts';
+import { exchangeWith } from '../open-remote-here.ts';
+import { formatSync } from '../output/sync-report.ts';
+import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+
+export const command: Command = defineCommand({
+  summary: 'fetch from a remote, then push to it',
+  description: `Does what 'uwf fetch' and 'uwf push' do, and again where somebody else pushed in between, so that afterwards both sides have
+the same threads and workflows. Where a thread went on in both places, the remote's keeps its id and this repository's
+becomes a fork, which is pushed too. A thread that somebody removed with 'uwf thread rm --remote' is removed here as well,
+unless it has steps that only this repository has.`,
+  arguments: remoteArguments,
+  options: { thread: onlyThreadsOption },
+  json: {
+    shape: 'object',
+    fields: { fetched: "what 'uwf fetch' tells", pushed: "what 'uwf push' tells" },
+  },
+  examples: [
+    { command: 'uwf sync', comment: 'everything, with the remote that git would choose' },
+    { command: 'uwf sync origin 01KAM4', comment: 'one thread' },
+    { command: 'uwf sync ../other/repository', comment: 'with another repository on this machine' },
+  ],
+  exitCodes: {
+    1: 'something was refused; all else is in step',
+    5: 'something was rejected, or waits for a decision; all else is in step',
+  },
+  async run({ args, options, cli, out }) {
+    const repository = await openToWrite(cli);
+    const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
+    const { syncThreads } = await import('../../sync/sync-threads.ts');
+    const report = await exchangeWith(cli, repository, { name, direction: 'push' }, (remote, exchange) =>
+      syncThreads(readingContext(repository), remote, {
+        ...exchange,
+        ...(threads.length > 0 && { threads }),
+      }),
+    );
+    const { fetched, pushed } = report;
+    await out.result(report, () => formatSync(report, out.paint));
+    if (!out.isJson) await hintAfterFetch(out, repository, fetched);
+    return exitCodeOfSharing({
+      refused: fetched.refused,
+      undecided: [...fetched.held, ...pushed.held, ...pushed.rejected],
+    });
+  },
+});

@@ -1,0 +1,77 @@
+import { listRemoteThreads, type RemoteThread } from '../sync/list-remote-threads.ts';
+import type { CliContext } from './context.ts';
+import type { Moment } from './input/parse-value.ts';
+import { openToRead } from './open-repository.ts';
+import { exchangeWith } from './open-remote-here.ts';
+import type { Output } from './output/output.ts';
+import { formatTable } from './output/table.ts';
+import { formatAgo } from './output/time.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The options of `uwf thread list`, as far as the names of a remote's refs can answer them. */
+type ListOptions = {
+  /** True for the one that git would fetch from. */
+  remote?: string | true | undefined;
+  all: boolean;
+  ended: boolean;
+  since: Moment | undefined;
+  until: Moment | undefined;
+  limit: number | undefined;
+  /** Only those behind this one, or behind where it would stand; its first characters will do. */
+  cursor: string | undefined;
+};
+
+/** The options that only the threads themselves can answer. */
+const needingObjects = ['status', 'workflow', 'role', 'text', 'before', 'follow'] as const;
+type NeedingObjects = Partial<Record<(typeof needingObjects)[number], unknown>>;
+
+const presence: Record<RemoteThread['here'], string> = { same: 'yes', other: 'at another commit', none: '' };
+
+/**
+ * Lists the threads that a remote has, newest first, by the names of its refs.
+ *
+ * @throws {UsageError} for an option that names cannot answer
+ */
+export async function listAtRemote(cli: CliContext, out: Output, options: ListOptions & NeedingObjects): Promise<void> {
+  const other = needingObjects.find((name) => isGiven(options[name]));
+  if (other !== undefined) {
+    throw new UsageError(
+      `--${other} and --remote cannot be given together`,
+      "a remote tells names and commits of threads; 'uwf fetch --spine' brings enough to know more",
+    );
+  }
+  const { remote: given, all, ended, since, until, limit, cursor } = options;
+  const repository = await openToRead(cli);
+  const name = given === true ? undefined : given;
+  const found = await exchangeWith(cli, repository, { name, direction: 'fetch' }, (remote) =>
+    listRemoteThreads(repository, remote, { active: !ended, ended: all || ended }, cli.signal),
+  );
+  const sinceMs = since?.(cli.now()) ?? 0;
+  const untilMs = until?.(cli.now()) ?? Number.POSITIVE_INFINITY;
+  const wanted = found.filter(({ thread, startedAt }) => {
+    const timeMs = Date.parse(startedAt);
+    return timeMs >= sinceMs && timeMs <= untilMs && (cursor === undefined || thread < cursor.toUpperCase());
+  });
+  const threads = wanted.slice(0, limit);
+  const nowMs = cli.now();
+  await out.result(threads, () =>
+    formatTable<RemoteThread>(
+      threads,
+      [
+        { title: 'THREAD', cell: ({ thread }) => thread, paint: out.paint.id },
+        { title: 'STATUS', cell: ({ endedOn }) => (endedOn === null ? 'active' : `ended ${endedOn}`) },
+        { title: 'HEAD', cell: ({ head }) => head.slice(0, 7), paint: out.paint.quiet },
+        { title: 'STARTED', cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs), paint: out.paint.quiet },
+        { title: 'HERE', cell: ({ here }) => presence[here] },
+      ],
+      out.paint,
+      cli.stdout,
+    ),
+  );
+  if (threads.length === 0) out.hint(found.length === 0 ? 'it has no such thread' : 'none of its threads is like that');
+  else if (threads.some(({ here }) => here !== 'same')) out.hint("'uwf fetch' brings them");
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}

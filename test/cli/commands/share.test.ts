@@ -1,0 +1,348 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  cloneCliRepository,
+  createCliRepository,
+  createLoopRepository,
+  loopWorkflow,
+  scriptedConfig,
+  type CliRepository,
+} from '../../helpers/cli.ts';
+import { startGitHttpServer } from '../../helpers/git-http-server.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  expectCleanFsck,
+} from '../../helpers/temporary-repository.ts';
+
+type Change = { thread: string; change: string; head: string | null; before: string | null };
+type Pushed = { url: string; threads: Change[]; workflows: object[]; rejected: object[]; held: object[] };
+type Fetched = { threads: Change[]; workflows: object[]; refused: { ref: string }[]; held: object[] };
+
+/** A bare repository, and one that runs the loop and has it as its remote. */
+function createHome(): { server: ReturnType<typeof createTemporaryRepository>; home: CliRepository } {
+  const server = createTemporaryRepository({ bare: true });
+  const home = createLoopRepository();
+  home.git('remote', 'add', 'origin', server.dir);
+  return { server, home };
+}
+
+async function start({ json }: CliRepository, prompt = 'the task'): Promise<string> {
+  const { thread } = (await json(['thread', 'start', 'loop', '-p', prompt])) as { thread: string };
+  return thread;
+}
+
+/** The refs of threads and workflows, with what they point at. */
+function shared({ git }: Pick<CliRepository, 'git'>): string {
+  return git('for-each-ref', 'refs/threads', 'refs/history', 'refs/workflows');
+}
+
+test('a thread is pushed, resumed in a clone by another agent, ended there, and has ended at home', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  const url = (await startGitHttpServer(join(server.dir, '..'))).urlOf(server.dir.split('/').at(-1) ?? '');
+  server.git('config', 'http.receivepack', 'true');
+  const home = createCliRepository({
+    '.uwf/workflows/loop.yaml': loopWorkflow,
+    '.uwf/config.yaml': 'agents: { me: { package: "builtin:human" } }\ndefaultAgent: me\n',
+  });
+  home.git('add', '.uwf/workflows');
+  home.git('commit', '-qm', 'the workflow');
+  // git itself goes by the path: this process serves the URL, and waits for git.
+  home.git('push', '-q', server.dir, 'main');
+  home.git('remote', 'add', 'origin', url);
+  expect((await home.uwf(['run', 'loop', '-p', 'the task'])).code).toBe(4);
+  const [{ thread, head }] = (await home.json(['thread', 'list'])) as [{ thread: string; head: string }];
+  expect(await home.json(['push'])).toMatchObject({ url, threads: [{ thread, change: 'new', head, before: null }] });
+
+  const clone = cloneCliRepository(server.dir, {
+    '.uwf/config.yaml': scriptedConfig({
+      writer: ['---\n$status: written\nwords: 3\n---\nA text'],
+      checker: ['---\n$status: accepted\n---\nGood'],
+    }),
+  });
+  clone.git('remote', 'set-url', 'origin', url);
+  expect(shared(clone)).toBe('');
+  const fetched = await clone.uwf(['fetch']);
+  expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining(` * [new thread]       ${thread}\n`) });
+  expect(fetched.stderr).toContain(`'uwf thread resume`);
+  expect(await clone.uwf(['thread', 'resume', thread, '-p', 'go on'])).toMatchObject({ code: 0 });
+  const steps = (await clone.json(['step', 'list', thread])) as { agent: string }[];
+  expect(new Set(steps.map(({ agent }) => agent))).toEqual(new Set(['script']));
+  const pushed = await clone.uwf(['push']);
+  expect(pushed).toMatchObject({ code: 0, stdout: expect.stringContaining(`pushed to ${url}: 1 thread (1 ended)`) });
+  expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe('');
+
+  expect(await home.json(['fetch'])).toMatchObject({ threads: [{ thread, change: 'ended', before: head }] });
+  expect(await home.json(['thread', 'show', thread])).toMatchObject({ status: 'ended', steps: 2 });
+  expect((await home.uwf(['thread', 'verify', thread])).code).toBe(0);
+  expect(shared(home)).toBe(shared(clone));
+  expectCleanFsck(home.dir);
+});
+
+test('what git alone pushes and fetches is understood', async () => {
+  const { server, home } = createHome();
+  const thread = await start(home);
+  await home.uwf(['thread', 'step', thread]);
+  home.git('push', '-q', 'origin', 'refs/threads/*');
+  const other = cloneCliRepository(server.dir, {
+    '.uwf/config.yaml': scriptedConfig({ checker: ['---\n$status: accepted\n---\nGood'] }),
+  });
+  other.git('fetch', '-q', 'origin', 'refs/threads/*:refs/threads/*');
+  expect(await other.json(['thread', 'show', thread])).toMatchObject({ status: 'idle', steps: 1 });
+  expect((await other.uwf(['thread', 'run', thread])).code).toBe(0);
+  other.git('push', '-q', 'origin', 'refs/history/*:refs/history/*');
+  // git left the active ref at the server; the end is the truth.
+  expect(server.git('for-each-ref', '--format=%(refname)').split('\n')).toHaveLength(2);
+  expect(await home.json(['sync'])).toMatchObject({ fetched: { threads: [{ thread, change: 'ended' }] } });
+  expect(server.git('for-each-ref', '--format=%(refname)')).toMatch(/^refs\/history\/[\d-]+\/\w{26}$/);
+  expect(shared(home)).toBe(shared(other));
+});
+
+describe('uwf push', () => {
+  test('tells what became visible where, and sends nothing twice', async () => {
+    const { server, home } = createHome();
+    const [first, second] = [await start(home), await start(home)];
+    await home.uwf(['workflow', 'add', 'loop']);
+    const { code, stdout, stderr } = await home.uwf(['push', 'origin']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      `pushed to ${server.dir}: 2 threads (2 new), 1 workflow`,
+      ` * [new thread]       ${first}`,
+      ` * [new thread]       ${second}`,
+      ' * [new workflow]     loop',
+      'anyone who can read that repository can read them',
+      '',
+    ]);
+    expect(await home.uwf(['push', 'origin'])).toMatchObject({
+      code: 0,
+      stdout: `nothing to push to ${server.dir}: it had everything when it was last seen\n`,
+    });
+  });
+
+  test('sends the threads that are named and nothing else, with a remote or the default one', async () => {
+    const { server, home } = createHome();
+    const threads = [await start(home), await start(home), await start(home)] as const;
+    await home.uwf(['workflow', 'add', 'loop']);
+    expect(await home.uwf(['push', 'origin', threads[0]])).toMatchObject({ code: 0 });
+    expect(await home.uwf(['push', threads[1]])).toMatchObject({ code: 0 });
+    expect(server.git('for-each-ref', '--format=%(refname:lstrip=2)').split('\n')).toEqual(threads.slice(0, 2));
+    expect(await home.uwf(['push', '--thread', threads[2]])).toMatchObject({ code: 0 });
+    expect(shared(server)).not.toContain('refs/workflows');
+  });
+
+  test('--dry-run sends nothing and remembers nothing', async () => {
+    const { server, home } = createHome();
+    const thread = await start(home);
+    const before = home.git('for-each-ref');
+    const { code, stdout } = await home.uwf(['push', '-n']);
+    expect({ code, first: stdout.split('\n')[0] }).toEqual({
+      code: 0,
+      first: `would push to ${server.dir}: 1 thread (1 new)`,
+    });
+    expect(stdout).toContain(thread);
+    expect(server.git('for-each-ref')).toBe('');
+    expect(home.git('for-each-ref')).toBe(before);
+  });
+
+  test('leaves a thread that others have taken further as it is, says so, and exits with 5', async () => {
+    const { server, home } = createHome();
+    const thread = await start(home);
+    await home.uwf(['push']);
+    const other = createLoopRepository();
+    other.git('remote', 'add', 'origin', server.dir);
+    await other.uwf(['fetch']);
+    await other.uwf(['thread', 'step', thread]);
+    await other.uwf(['push']);
+    const there = shared(server);
+    await home.uwf(['thread', 'step', thread]);
+    const refused = await home.uwf(['push']);
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("'uwf sync'") });
+    expect(refused.stdout).toContain(thread);
+    expect(shared(server)).toBe(there);
+
+    const synced = (await home.json(['sync'])) as { fetched: Fetched; pushed: Pushed };
+    const fork = synced.fetched.threads.find(({ change }) => change === 'forked');
+    expect(fork).toMatchObject({ of: thread });
+    expect(synced.pushed.threads).toMatchObject([{ thread: fork?.thread, change: 'new' }]);
+    await other.uwf(['fetch']);
+    expect(shared(other)).toBe(shared(home));
+  });
+});
+
+describe('uwf fetch', () => {
+  test('refuses what is no thread, brings all else, and exits with 1', async () => {
+    const { server, home } = createHome();
+    const thread = await start(home);
+    await home.uwf(['push']);
+    home.git('commit', '--allow-empty', '-qm', 'not a thread');
+    home.git('push', '-q', 'origin', 'HEAD:refs/threads/01KTWEWZ760000000000000000', 'HEAD:refs/threads/nonsense');
+    const other = cloneCliRepository(server.dir);
+    const { code, stdout } = await other.uwf(['fetch']);
+    expect(code).toBe(1);
+    expect(stdout).toContain(` * [new thread]       ${thread}\n`);
+    expect(stdout).toMatch(/^ ! \[refused\] {10}refs\/threads\/01KTWEWZ760000000000000000 {2}\(.+\)$/m);
+    expect(stdout).toMatch(/^ ! \[refused\] {10}refs\/threads\/nonsense {2}\(.+\)$/m);
+    expect(shared(other)).toBe(shared(home));
+    expect(((await other.lines(['fetch']))[0] as Fetched | undefined)?.refused).toHaveLength(2);
+  });
+
+  test('brings what was started since a time, or is named', async () => {
+    const { server, home } = createHome();
+    const threads = [await start(home), await start(home)] as const;
+    await home.uwf(['push']);
+    const other = cloneCliRepository(server.dir);
+    const later = (): number => Date.now() + 86_400_000;
+    expect(await other.json(['fetch', '--since', '1h'], { now: later })).toMatchObject({ threads: [] });
+    expect(await other.json(['fetch', threads[1]])).toMatchObject({ threads: [{ thread: threads[1], change: 'new' }] });
+    expect(await other.json(['fetch', '--since', '2d'], { now: later })).toMatchObject({
+      threads: [{ thread: threads[0], change: 'new' }],
+    });
+  });
+
+  test('takes a file that a push wrote', async () => {
+    const { home } = createHome();
+    const thread = await start(home);
+    const file = join(createTemporaryFolder(), 'threads.bundle');
+    expect(await home.uwf(['push', file])).toMatchObject({ code: 0 });
+    const other = createCliRepository();
+    expect(other.git('bundle', 'verify', '-q', file)).toBe('');
+    expect(await other.json(['fetch', file])).toMatchObject({ threads: [{ thread, change: 'new' }] });
+    expect(shared(other)).toBe(shared(home));
+  });
+
+  test('shows on a terminal how far it is, takes that away in the end, and is quiet in a pipe', async () => {
+    const { server, home } = createHome();
+    await start(home);
+    await home.uwf(['push']);
+    const [one, two] = [cloneCliRepository(server.dir), cloneCliRepository(server.dir)];
+    const onTerminal = await one.uwf(['fetch'], { isTTY: true });
+    expect(onTerminal.stderr).toContain('\r\u001B[K');
+    expect(onTerminal.stdout).toContain('fetched from');
+    expect((await two.uwf(['fetch'])).stderr).toMatch(/^hint: [^\n]+\n$/);
+  });
+});
+
+describe('a removed thread', () => {
+  test('is not brought back by a fetch until it is named', async () => {
+    const { home } = createHome();
+    const thread = await start(home);
+    await home.uwf(['push']);
+    const removed = await home.uwf(['thread', 'rm', thread, '--force']);
+    expect(removed).toMatchObject({ code: 0, stderr: expect.stringContaining(`'uwf fetch origin ${thread}'`) });
+    expect(await home.json(['fetch'])).toMatchObject({ threads: [] });
+    expect(await home.json(['sync'])).toMatchObject({ fetched: { threads: [] }, pushed: { threads: [] } });
+    expect(await home.json(['fetch', 'origin', thread])).toMatchObject({ threads: [{ thread, change: 'new' }] });
+    expect(await home.json(['thread', 'show', thread])).toMatchObject({ thread });
+  });
+
+  test('with --remote is removed there, and elsewhere by the next sync', async () => {
+    const { server, home } = createHome();
+    const [kept, thread] = [await start(home), await start(home)];
+    await home.uwf(['push']);
+    const other = cloneCliRepository(server.dir);
+    await other.uwf(['fetch']);
+    const removed = await home.uwf(['thread', 'rm', thread, '--force', '--remote']);
+    expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining(server.dir) });
+    expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${kept}`);
+    expect(await other.json(['sync'])).toMatchObject({ fetched: { threads: [{ thread, change: 'removed' }] } });
+    expect(shared(other)).toBe(shared(home));
+  });
+
+  test('stays where it is when the remote cannot be reached', async () => {
+    const { home } = createHome();
+    const thread = await start(home);
+    home.git('remote', 'set-url', 'origin', '/no/such/folder');
+    const before = home.git('for-each-ref');
+    expect((await home.uwf(['thread', 'rm', thread, '--force', '--remote=origin'])).code).toBe(1);
+    expect(home.git('for-each-ref')).toBe(before);
+  });
+});
+
+describe('uwf thread list --remote', () => {
+  test('tells by one advertisement what a remote has, newest first, and brings nothing', async () => {
+    const { server, home } = createHome();
+    const [ended, active] = [await start(home), await start(home)];
+    await home.uwf(['thread', 'cancel', ended]);
+    await home.uwf(['push']);
+    const other = cloneCliRepository(server.dir);
+    expect(await other.json(['thread', 'list', '--remote', '--all'])).toEqual([
+      expect.objectContaining({ thread: active, endedOn: null, here: 'none' }),
+      expect.objectContaining({ thread: ended, endedOn: new Date().toISOString().slice(0, 10), here: 'none' }),
+    ]);
+    expect(other.git('for-each-ref', 'refs/threads', 'refs/history', 'refs/uwf')).toBe('');
+    await home.uwf(['thread', 'step', active]);
+    expect(await home.json(['thread', 'list', '--remote=origin'])).toMatchObject([{ thread: active, here: 'other' }]);
+    expect(await home.json(['thread', 'list', '--remote=origin', '--ended'])).toMatchObject([
+      { thread: ended, here: 'same' },
+    ]);
+    expect((await home.uwf(['thread', 'list', '--remote', '--all', '-n', '1'])).stdout).toMatch(
+      new RegExp(
+        `^THREAD +STATUS +HEAD +STARTED +HERE\n${active} +active +[0-9a-f]{7} +just now +at another commit\n$`,
+      ),
+    );
+  });
+
+  test('refuses what names cannot tell', async () => {
+    const { home } = createHome();
+    expect(await home.uwf(['thread', 'list', '--remote', '--status', 'failed'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--status and --remote cannot be given together'),
+    });
+    expect(await home.uwf(['thread', 'list', '--remote', 'origin'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('did you mean --remote=origin?'),
+    });
+  });
+});
+
+describe('what goes wrong', () => {
+  test.each(['push', 'fetch', 'sync'])('uwf %s says which remote there is not', async (verb) => {
+    const { uwf, git, json } = createLoopRepository();
+    await json(['thread', 'start', 'loop', '-p', 'the task']);
+    expect(await uwf([verb])).toMatchObject({ code: 2, stderr: expect.stringContaining('git remote add') });
+    git('remote', 'add', 'origin', '/no/such/folder');
+    expect(await uwf([verb, 'orign'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/there is no remote 'orign'\nhint: .*origin/),
+    });
+    const { code, stdout, stderr } = await uwf([verb, 'origin']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    // In git's own words.
+    expect(stderr).toContain("'/no/such/folder' does not appear to be a git repository");
+  });
+
+  test('a thread that is nowhere is named', async () => {
+    const { home } = createHome();
+    for (const verb of ['push', 'fetch', 'sync']) {
+      const { code, stderr } = await home.uwf([verb, 'origin', '01KTWEWZ760000000000000000']);
+      expect({ verb, code }).toEqual({ verb, code: 2 });
+      expect(stderr).toContain('01KTWEWZ760000000000000000');
+    }
+  });
+
+  test('a password that is wrong is told in the words of git, without the password', async () => {
+    const { server, home } = createHome();
+    const http = await startGitHttpServer(join(server.dir, '..'));
+    http.requireCredentials({ user: 'ada', password: 'right' });
+    const url = http.urlOf(server.dir.split('/').at(-1) ?? '').replace('//', '//ada:wrong@');
+    const { code, stderr } = await home.uwf(['fetch', url]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Authentication failed');
+    expect(stderr).not.toContain('wrong');
+  });
+
+  test('one that is interrupted leaves nothing behind', async () => {
+    const { server, home } = createHome();
+    await start(home);
+    await home.uwf(['push']);
+    const other = cloneCliRepository(server.dir);
+    const { Interruption } = await import('../../../src/cli/interruption.ts');
+    const signal = AbortSignal.abort(new Interruption('SIGINT'));
+    expect((await other.uwf(['fetch'], { signal })).code).toBe(130);
+    expect(other.git('for-each-ref', 'refs/threads', 'refs/uwf')).toBe('');
+    const left = join(other.dir, '.git/uwf/incoming');
+    expect(existsSync(left) ? readdirSync(left) : []).toEqual([]);
+    expect((await other.uwf(['fetch'])).code).toBe(0);
+  });
+});
