@@ -5,7 +5,7 @@
  * @param source what `loadSource` gives for `longThreadSources`
  * @returns the thread's id, its head, and the hash of its last step
  */
-export async function writeLongThread(source, repository, steps) {
+export async function writeLongThread(source, repository, steps, seed = 0) {
   const { ObjectBatch, publish, draftCommit, contentNode, agentNode, encodeNode, builtIn, artifactPath } = source;
   await source.prepareHashing();
   const batch = new ObjectBatch();
@@ -16,10 +16,10 @@ export async function writeLongThread(source, repository, steps) {
   let ancestors = [];
   let head = state.head.id;
   for (let number = 1; number <= steps; number += 1) {
-    const texts = [0, 1, 2].map((which) => contentNode(prose(number * 8 + which, 1024)));
+    const texts = [0, 1, 2].map((which) => contentNode(prose((seed + number) * 8 + which, 1024)));
     const refs = texts.map(({ hash }) => hash);
-    const content = contentNode(prose(number * 8 + 3, 1024), refs);
-    const prompt = contentNode(prose(number * 8 + 4, 1024));
+    const content = contentNode(prose((seed + number) * 8 + 3, 1024), refs);
+    const prompt = contentNode(prose((seed + number) * 8 + 4, 1024));
     const atMs = state.start.node.startedAtMs + number;
     const node = encodeNode(builtIn['thread-step'], {
       number,

@@ -78,7 +78,7 @@ export { builtIn, builtInSchema, typeNameOf, typeNames, type TypeName } from './
 export type { Content } from './schema/built-in/content.ts';
 export { DanglingLink, WrongLinkType } from './schema/check-links.ts';
 export { collectRefs, findCasRefs } from './schema/links.ts';
-export { putNode, type PutOptions } from './schema/put-node.ts';
+export { putNode, putNodes, type PutOptions } from './schema/put-node.ts';
 export { putSchema } from './schema/put-schema.ts';
 export { refs, type NodesOf } from './schema/refs.ts';
 export { validate, type Validation } from './schema/validate.ts';

@@ -1,7 +1,7 @@
 import { prepareHashing } from '../cas/hash.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { encodeNode } from '../cas/node.ts';
-import type { EncodedNode } from '../cas/node.ts';
+import type { EncodedNode, Node } from '../cas/node.ts';
 import { combineSources, MemorySource } from '../cas/node-source.ts';
 import type { NodeSource, StoredNode } from '../cas/node-source.ts';
 import { putScratch } from '../cas/scratch.ts';
@@ -11,7 +11,7 @@ import type { JsonValue } from '../json.ts';
 import { builtIn } from './built-in.ts';
 import { assertLinks } from './check-links.ts';
 import { assertPinned } from './check-pin.ts';
-import { sourceOf } from './refs.ts';
+import { linksOf, sourceOf } from './refs.ts';
 import { typeClosure } from './type-closure.ts';
 import { assertValid } from './validate.ts';
 import { walk } from './walk.ts';
@@ -51,32 +51,56 @@ export async function putNode(
   payload: JsonValue,
   options: PutOptions,
 ): Promise<NodeHash> {
-  await prepareHashing();
-  const node = encodeNode(type, payload);
-  const kept = options.kept ?? new MemorySource();
-  const source = combineSources(kept, sourceOf(repository));
-  await assertValid(type, node.payload, source);
-  await assertLinks(source, node);
-  await assertPinned(repository, node, options.blob);
-  const linked = await findLinked(source, kept, node);
-  const types = await typeClosure(source, [type, ...linked.map((other) => other.type)]);
-  await putScratch(repository, options.ref, {
-    nodes: [node],
-    linked,
-    types,
-    blobs: options.blob ? [options.blob] : [],
-  });
-  return node.hash;
+  const [hash] = await putNodes(repository, [{ type, payload }], options);
+  // One hash for each node.
+  return hash as NodeHash;
 }
 
-/** What a node links to, directly or through others, and nothing keeps yet. */
-async function findLinked(source: NodeSource, kept: NodeSource, node: EncodedNode): Promise<EncodedNode[]> {
+/**
+ * Stores many nodes as {@link putNode} does, in one write: they are all stored, or none. They may link to each other, in
+ * any order.
+ *
+ * @returns their hashes, in the order of the nodes
+ * @throws what {@link putNode} does, for the first node with which something is wrong
+ */
+export async function putNodes(
+  repository: Repository,
+  nodes: readonly Node[],
+  options: PutOptions,
+): Promise<NodeHash[]> {
+  await prepareHashing();
+  const given = nodes.map(({ type, payload }) => encodeNode(type, payload));
+  const kept = options.kept ?? new MemorySource();
+  const source = combineSources(kept, sourceOf(repository));
+  const together = new MemorySource(given);
+  const withGiven = combineSources(together, source);
+  const linking: NodeHash[] = [];
+  for (const node of given) {
+    await assertValid(node.type, node.payload, withGiven);
+    await assertPinned(repository, node, options.blob);
+    if ((await linksOf(withGiven, node)).length === 0) continue;
+    await assertLinks(withGiven, node);
+    linking.push(node.hash);
+  }
+  const linked = await findLinked(withGiven, kept, together, linking);
+  const types = await typeClosure(withGiven, new Set([...given, ...linked].map(({ type }) => type)));
+  const blobs = options.blob ? [options.blob] : [];
+  await putScratch(repository, options.ref, { nodes: given, linked, types, blobs });
+  return given.map(({ hash }) => hash);
+}
+
+/** What nodes link to, directly or through others, and nothing keeps yet. */
+async function findLinked(
+  source: NodeSource,
+  kept: NodeSource,
+  given: NodeSource,
+  roots: readonly NodeHash[],
+): Promise<EncodedNode[]> {
   const isKept = async ({ hash, type }: StoredNode): Promise<boolean> =>
     threadTypes.includes(type) || (await kept.find(hash)) !== undefined;
-  const withNode = combineSources(new MemorySource([node]), source);
   const linked: EncodedNode[] = [];
-  for await (const found of walk(withNode, node.hash, { isBoundary: isKept })) {
-    if (found.hash === node.hash || (await isKept(found))) continue;
+  for await (const found of walk(source, roots, { isBoundary: isKept })) {
+    if ((await given.find(found.hash)) !== undefined || (await isKept(found))) continue;
     linked.push(encodeNode(found.type, found.payload));
   }
   return linked;

@@ -4,9 +4,10 @@ import { combineSources, getNode, type NodeSource, type StoredNode } from '../ca
 import { isArtifact, listScratch, removeFromScratch } from '../cas/scratch.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
+import type { Node } from '../cas/node.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn, type Artifact } from '../schema/built-in.ts';
-import { putNode } from '../schema/put-node.ts';
+import { putNodes } from '../schema/put-node.ts';
 import { readChain } from './chain.ts';
 import { getThread } from './find-thread.ts';
 import { WrongThreadState } from './thread-errors.ts';
@@ -45,6 +46,12 @@ export interface ThreadCas extends NodeSource {
    */
   putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash>;
   /**
+   * Puts many nodes in one write, all or none; they may link to each other.
+   * @returns their hashes, in the order of the nodes
+   * @throws as `putTyped` does
+   */
+  putAll(nodes: readonly Node[]): Promise<NodeHash[]>;
+  /**
    * Pins a git object for as long as the thread has the artifact that names it.
    * @param blob the blob itself, where the repository may not have it yet
    * @throws {ObjectMissing} {WrongPin} if the repository does not have it, or it is of another kind
@@ -82,15 +89,19 @@ class ScopedCas implements ThreadCas {
     return this.putTyped(builtIn.content, { text });
   }
 
-  putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
-    return this.#put(type, payload);
+  async putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
+    return onlyOf(await this.putAll([{ type, payload }]));
   }
 
-  pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash> {
-    return this.#put(builtIn.artifact, { ...artifact }, blob);
+  async pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash> {
+    return onlyOf(await this.#put([{ type: builtIn.artifact, payload: { ...artifact } }], blob));
   }
 
-  async #put(type: NodeHash, payload: JsonValue, blob?: Uint8Array): Promise<NodeHash> {
+  putAll(nodes: readonly Node[]): Promise<NodeHash[]> {
+    return this.#put(nodes);
+  }
+
+  async #put(nodes: readonly Node[], blob?: Uint8Array): Promise<NodeHash[]> {
     const pointer = await getThread(this.#repository, this.#thread);
     if (pointer.isHistory) {
       throw new WrongThreadState(
@@ -101,7 +112,7 @@ class ScopedCas implements ThreadCas {
       );
     }
     const kept = nodesBehind(this.#repository, [pointer.head]);
-    return putNode(this.#repository, type, payload, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
+    return putNodes(this.#repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
   }
 
   async find(hash: NodeHash): Promise<StoredNode | undefined> {
@@ -134,4 +145,9 @@ class ScopedCas implements ThreadCas {
     const waiting = (await listScratch(this.#repository, scratchRef(id))).filter(isArtifact);
     return [...entries, ...waiting.map((entry) => ({ hash: entry.hash, step: undefined }))];
   }
+}
+
+function onlyOf(hashes: readonly NodeHash[]): NodeHash {
+  // One node was put, and there is a hash for each.
+  return hashes[0] as NodeHash;
 }
