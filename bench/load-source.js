@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { builtInChecksPlugin } from '../scripts/build/built-in-checks-plugin.js';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -24,6 +25,8 @@ export async function loadSource(...paths) {
       platform: 'node',
       format: 'esm',
       packages: 'external',
+      // As in what ships.
+      plugins: [builtInChecksPlugin],
       logLevel: 'error',
     });
     return await import(pathToFileURL(outfile).href);

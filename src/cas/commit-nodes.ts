@@ -1,8 +1,8 @@
 import type { Commit } from '../git/commit.ts';
 import { ObjectTooLarge } from '../git/object-errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
-import type { ObjectStore } from '../git/object-store.ts';
 import { readBlob, readCommit, readTree } from '../git/read.ts';
+import type { ObjectReader } from '../git/read.ts';
 import type { TreeEntry } from '../git/tree.ts';
 import { prepareHashing } from './hash.ts';
 import { INDEX_NAME, InvalidIndex, parseIndex } from './index-blob.ts';
@@ -11,7 +11,7 @@ import { decodeNode } from './node.ts';
 import type { StoredNode } from './node-source.ts';
 
 /** What the readers of nodes need of a repository. */
-export type NodeReader = { readonly objects: ObjectStore };
+export type NodeReader = { readonly objects: ObjectReader };
 
 /** What a commit of uwf says without its nodes being read. */
 export type CommitNodes = {
@@ -29,7 +29,7 @@ const ownIndexes = 'children';
 const maxIndexBytes = 16 * 1024 * 1024;
 const maxCached = 2000;
 // Commits never change, so what was read of one stays true; one cache per open repository.
-const caches = new WeakMap<ObjectStore, Map<ObjectId, CommitNodes>>();
+const caches = new WeakMap<ObjectReader, Map<ObjectId, CommitNodes>>();
 
 /**
  * Reads the parents of a commit and the index of its tree, together with the indexes of its `workflow/` and `children/*`.
@@ -84,7 +84,7 @@ export async function readNodeAt(repository: NodeReader, entry: Pick<IndexEntry,
   return { hash: entry.hash, oid: entry.oid, ...node };
 }
 
-async function readIndexes(objects: ObjectStore, root: readonly TreeEntry[]): Promise<IndexEntry[] | undefined> {
+async function readIndexes(objects: ObjectReader, root: readonly TreeEntry[]): Promise<IndexEntry[] | undefined> {
   const entries = await readIndex(objects, root, '');
   if (entries === undefined) return undefined;
   const folders: { path: string; id: ObjectId }[] = [];
@@ -104,7 +104,7 @@ async function readIndexes(objects: ObjectStore, root: readonly TreeEntry[]): Pr
 }
 
 async function readIndex(
-  objects: ObjectStore,
+  objects: ObjectReader,
   tree: readonly TreeEntry[],
   prefix: string,
 ): Promise<IndexEntry[] | undefined> {

@@ -20,7 +20,6 @@ import { statusOf } from './meta-status.ts';
 import { moveThread } from './move-thread.ts';
 import type { LinkResolution } from './resolve-links.ts';
 import { LinkTakenBack } from './thread-errors.ts';
-import { readThreadCommit } from './thread-commit.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type CommitOf, type ThreadState } from './thread-state.ts';
@@ -166,7 +165,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
       durationMs: draft.completedAtMs - draft.startedAtMs,
     },
   });
-  await moveThread(
+  const moved = await moveThread(
     repository,
     state.id,
     batch,
@@ -177,7 +176,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     ],
     { keep: true },
   );
-  return advanceThread(state, await readThreadCommit(repository, tip), draft.text);
+  return advanceThread(state, moved, draft.text);
 }
 
 function assertLinked({ linked }: StepDraft, scratch: Scratch): void {

@@ -7,7 +7,6 @@ import type { Outcome } from '../schema/built-in/thread-end.ts';
 import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
-import { readThreadCommit } from './thread-commit.ts';
 import { contentNode, draftCommit } from './thread-draft.ts';
 import { activeRef, historyRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
@@ -51,6 +50,6 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     { name: historyRef(state.id, atMs), expected: null, value: tip },
     { name: activeRef(state.id), expected: state.head.id, value: null },
   ];
-  await moveThread(repository, state.id, batch, tip, edits, { keep: false });
-  return advanceThread(state, await readThreadCommit(repository, tip), '');
+  const moved = await moveThread(repository, state.id, batch, tip, edits, { keep: false });
+  return advanceThread(state, moved, '');
 }

@@ -1,15 +1,18 @@
 import type { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { readCommit } from '../git/read.ts';
+import { readThrough } from '../git/read-through.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { ThreadMoved } from './thread-errors.ts';
 import { forkIdFor, type ThreadId } from './thread-id.ts';
+import { readThreadCommit, type ThreadCommit } from './thread-commit.ts';
 import { activeRef } from './thread-refs.ts';
 
 /**
  * Writes a batch and moves a thread's ref from its head to a new tip, with other edits in the same transaction.
  *
+ * @returns the commit, as its readers will find it
  * @param edits the whole transaction; one of them is the thread's own
  * @throws {ThreadMoved} if another writer was first. What was written is then kept as a fork, before the objects lose
  *   their protection, because an agent's turn costs money; `keep: false` (nothing was paid for it) keeps nothing
@@ -22,7 +25,7 @@ export async function moveThread(
   tip: ObjectId,
   edits: readonly RefEdit[],
   { keep }: { keep: boolean },
-): Promise<void> {
+): Promise<ThreadCommit> {
   const written = await repository.objects.write(batch.objects);
   try {
     await repository.refs.update(edits);
@@ -33,6 +36,7 @@ export async function moveThread(
   } finally {
     await written.release();
   }
+  return readThreadCommit({ objects: readThrough(batch, repository.objects) }, tip);
 }
 
 /**

@@ -6,7 +6,6 @@ import type { JsonObject } from '../json.ts';
 import { builtIn } from '../schema/built-in.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
-import { readThreadCommit } from './thread-commit.ts';
 import { WrongThreadState } from './thread-errors.ts';
 import { contentNode, draftCommit } from './thread-draft.ts';
 import { newThreadId } from './thread-id.ts';
@@ -82,6 +81,6 @@ async function writeResume(
     bodyPath: 'answer.md',
   });
   const edits = [{ name: activeRef(state.id), expected: state.end ? null : state.head.id, value: tip }];
-  await moveThread(repository, state.id, batch, tip, edits, { keep: false });
-  return { ...advanceThread(state, await readThreadCommit(repository, tip), ''), end: undefined };
+  const moved = await moveThread(repository, state.id, batch, tip, edits, { keep: false });
+  return { ...advanceThread(state, moved, ''), end: undefined };
 }

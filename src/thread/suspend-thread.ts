@@ -9,7 +9,6 @@ import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { moveThread } from './move-thread.ts';
-import { readThreadCommit } from './thread-commit.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
@@ -85,6 +84,6 @@ export async function suspendThread(
     trailers: { role: draft.role, status: 'suspended', agent: draft.agent.name },
   });
   const edits = [{ name: activeRef(state.id), expected: state.head.id, value: tip }];
-  await moveThread(repository, state.id, batch, tip, edits, { keep: false });
-  return advanceThread(state, await readThreadCommit(repository, tip), '');
+  const moved = await moveThread(repository, state.id, batch, tip, edits, { keep: false });
+  return advanceThread(state, moved, '');
 }

@@ -1,4 +1,4 @@
-import { readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
+import { readCommitIndex, readNodeAt, type NodeReader } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { IndexEntry } from '../cas/index-blob.ts';
 import type { StoredNode } from '../cas/node-source.ts';
@@ -55,7 +55,7 @@ export function kindOfFile(path: string): ThreadCommitKind | undefined {
  * Reads a commit as part of a thread, verifying the node it carries.
  * @throws {CorruptThread} if its tree has none of the five node files, or a damaged one
  */
-export async function readThreadCommit(repository: Repository, id: ObjectId): Promise<ThreadCommit> {
+export async function readThreadCommit(repository: NodeReader, id: ObjectId): Promise<ThreadCommit> {
   const commit = await readCommit(repository.objects, id);
   const index = await readCommitIndex(repository, id, commit);
   const entry = index.find((candidate) => kindOfFile(candidate.path) !== undefined);
