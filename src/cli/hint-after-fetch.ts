@@ -9,7 +9,8 @@ const MOST = 20;
 
 /** Says what can be done with the threads that a fetch brought: answer one that waits, go on with one, or read one. */
 export async function hintAfterFetch(out: Output, repository: Repository, report: FetchReport): Promise<void> {
-  const changed = report.threads.filter(({ change }) => change !== 'removed').slice(-MOST);
+  const present = report.threads.filter(({ change }) => change !== 'removed');
+  const changed = present.toSorted((a, b) => (a.thread < b.thread ? -1 : 1)).slice(-MOST);
   const [last] = changed.slice(-1);
   if (last === undefined) return;
   const described = await Promise.all(

@@ -13,7 +13,7 @@ export class ThreadNotThere extends UwfError {
     super(`${remote} has no thread '${text}'`, {
       code: 'thread-not-there',
       kind: 'usage',
-      hint: `run 'uwf thread list --remote ${remote}' to see what it has`,
+      hint: `run 'uwf thread list --remote=${remote}' to see what it has`,
     });
     this.text = text;
     this.remote = remote;

@@ -24,7 +24,8 @@ export class ProgressLine {
       this.#stream.write(`${text}\n`);
       return;
     }
-    this.#stream.write(fitTo(text, (this.#stream.columns ?? 80) - 1));
+    // A terminal that does not know its width says 0.
+    this.#stream.write(fitTo(text, (this.#stream.columns || 80) - 1));
     this.#isDrawn = true;
   }
 

@@ -97,7 +97,7 @@ function plural(count: number, unit: string): string {
 
 function changeLines({ threads, workflows }: Changes, paint: Palette): string[] {
   return [
-    ...threads.map((change) => threadLine(change, paint)),
+    ...inOrder(threads).map((change) => threadLine(change, paint)),
     ...workflows.map(({ workflow, change, before, head }) =>
       before === null
         ? line(paint.good(' * '), `[new workflow]`, paint.name(oneLine(workflow)))
@@ -109,6 +109,11 @@ function changeLines({ threads, workflows }: Changes, paint: Palette): string[] 
           ),
     ),
   ];
+}
+
+/** Oldest first, as they started. */
+function inOrder(threads: readonly ThreadChange[]): readonly ThreadChange[] {
+  return threads.toSorted((a, b) => (a.thread < b.thread ? -1 : 1));
 }
 
 function threadLine({ thread, change, head, before, commits, of }: ThreadChange, paint: Palette): string {
