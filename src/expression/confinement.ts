@@ -81,6 +81,8 @@ function reasonForNode(node: SyntaxNode, tameLambdas: ReadonlySet<SyntaxNode>): 
     case 'function':
       return reasonForCall(node);
     case 'lambda':
+      // JSONata makes a regular expression of it, and holds that against the arguments of every call.
+      if (node.signature !== undefined) return 'a function with a signature';
       return tameLambdas.has(node) || node.thunk === true ? undefined : 'a function of its own';
     case 'binary':
       return TAME_OPERATORS.has(node.value) ? undefined : `the operator ${String(node.value)}`;

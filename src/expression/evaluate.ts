@@ -11,8 +11,6 @@ export type EvaluateOptions = {
   timeoutMs?: number;
   /** Nesting of evaluations; default 5,000. */
   maxDepth?: number;
-  /** The expression came over the wire: it is evaluated in the child whatever it looks like. */
-  isForeign?: boolean;
   /** Allows functions such as `$now`; for a person's own query, never for what is replayed. */
   mayVary?: boolean;
 };
@@ -47,12 +45,12 @@ async function evaluateInBox(
   source: string,
   scope: Scope,
   wanted: EvaluationTask['wanted'],
-  { timeoutMs = DEFAULT_TIMEOUT_MS, maxDepth = DEFAULT_MAX_DEPTH, isForeign = false, mayVary = false }: EvaluateOptions,
+  { timeoutMs = DEFAULT_TIMEOUT_MS, maxDepth = DEFAULT_MAX_DEPTH, mayVary = false }: EvaluateOptions,
 ): Promise<JsonValue | undefined> {
   const { refused, reasonForChild } = await compileExpression(source);
   if (!mayVary && refused[0] !== undefined) throw new ExpressionRefused(source, refused[0].name, refused[0].offset);
   const task: EvaluationTask = { source, timeoutMs, maxDepth, wanted, mayVary };
-  if (!isForeign && reasonForChild === undefined) return evaluateHere(task, scope);
+  if (reasonForChild === undefined) return evaluateHere(task, scope);
   const { sharedEvaluator } = await import('./evaluator-child.ts');
   return sharedEvaluator().evaluate(task, scope);
 }

@@ -15,8 +15,12 @@ import type { Scope } from './scope.ts';
 const START_TIMEOUT_MS = 10_000;
 /** An idle child goes after this time. */
 const IDLE_MS = 30_000;
-/** V8's heap in the child. A thread of 10,000 steps takes about 40 MB of it. */
-const HEAP_MB = 512;
+/** V8's heap in the child: what holds for a small thread, and what is added for each MB that the thread has as JSON. */
+const HEAP_MB = 64;
+const HEAP_MB_PER_SCOPE_MB = 8;
+/** A heap grows in such steps, so that a thread that grows rarely needs another process. */
+const HEAP_STEP_MB = 64;
+const LARGEST_HEAP_MB = 512;
 
 /** How a wait for an answer ended. */
 type Outcome = { kind: 'answer'; answer: EvaluatorAnswer } | { kind: 'late' } | Death;
@@ -31,6 +35,7 @@ export class EvaluatorChild {
   #process: ChildProcessWithoutNullStreams | undefined;
   #lines: Interface | undefined;
   #loadedScope: Scope | undefined;
+  #heapMb = HEAP_MB;
   #idleTimer: NodeJS.Timeout | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -65,10 +70,11 @@ export class EvaluatorChild {
   async #evaluateNext(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
     clearTimeout(this.#idleTimer);
     await this.#load(scope);
-    const outcome = await this.#ask({ kind: 'evaluate', task }, task.timeoutMs + GRACE_MS);
+    const request = JSON.stringify({ kind: 'evaluate', task } satisfies EvaluatorRequest);
+    const outcome = await this.#ask(request, task.timeoutMs + GRACE_MS);
     this.#idleTimer = setTimeout(() => this.close(), IDLE_MS).unref();
     if (outcome.kind === 'late') throw new ExpressionTimeout(task.source, task.timeoutMs);
-    if (outcome.kind === 'died') throw diedEvaluating(task, outcome);
+    if (outcome.kind === 'died') throw diedEvaluating(task, outcome, this.#heapMb);
     const { answer } = outcome;
     if (answer.kind === 'error') throw restoreError(task, answer.error);
     return answer.kind === 'value' ? answer.value : undefined;
@@ -76,14 +82,18 @@ export class EvaluatorChild {
 
   async #load(scope: Scope): Promise<void> {
     if (this.#loadedScope === scope) return;
-    const outcome = await this.#ask({ kind: 'scope', scope }, START_TIMEOUT_MS);
+    const request = JSON.stringify({ kind: 'scope', scope } satisfies EvaluatorRequest);
+    const neededMb = heapFor(request.length);
+    if (this.#process !== undefined && this.#heapMb < neededMb) this.close();
+    if (this.#process === undefined) this.#heapMb = neededMb;
+    const outcome = await this.#ask(request, START_TIMEOUT_MS);
     if (outcome.kind === 'late') throw new EvaluatorUnavailable(`did not start within ${START_TIMEOUT_MS} ms`);
     if (outcome.kind === 'died') throw new EvaluatorUnavailable(`ended at its start (${howItEnded(outcome)})`);
     this.#loadedScope = scope;
   }
 
   /** Sends a request and waits for its answer; whenever none came, no process is left. */
-  async #ask(request: EvaluatorRequest, timeoutMs: number): Promise<Outcome> {
+  async #ask(request: string, timeoutMs: number): Promise<Outcome> {
     const child = (this.#process ??= await this.#start());
     const lines = this.#lines;
     keepAlive(child, true);
@@ -103,7 +113,7 @@ export class EvaluatorChild {
       lines?.once('line', onLine);
       child.once('exit', onEnd).once('error', onError);
       if (child.exitCode !== null || child.signalCode !== null) onEnd(child.exitCode, child.signalCode);
-      else child.stdin.write(`${JSON.stringify(request)}\n`);
+      else child.stdin.write(`${request}\n`);
     });
     if (outcome.kind === 'answer') keepAlive(child, false);
     else this.close();
@@ -116,7 +126,7 @@ export class EvaluatorChild {
       throw new EvaluatorUnavailable(`is missing: ${program} does not exist (npm run build makes it)`);
     const [{ spawn }, { createInterface }] = await Promise.all([import('node:child_process'), import('node:readline')]);
     // A bare environment: no secrets, no NODE_OPTIONS, and the same time zone everywhere.
-    const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, program], {
+    const child = spawn(process.execPath, [`--max-old-space-size=${this.#heapMb}`, program], {
       stdio: 'pipe',
       env: { TZ: 'UTC' },
     });
@@ -141,12 +151,18 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
   }
 }
 
+/** The heap for a scope of so many characters of JSON: the same on every machine, for what fails for want of it is a decision. */
+function heapFor(scopeLength: number): number {
+  const wantedMb = HEAP_MB + (scopeLength / 1e6) * HEAP_MB_PER_SCOPE_MB;
+  return Math.min(LARGEST_HEAP_MB, Math.ceil(wantedMb / HEAP_STEP_MB) * HEAP_STEP_MB);
+}
+
 /** V8 ends a process that has no memory left with these. */
 const OUT_OF_MEMORY: ReadonlySet<unknown> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 133, 134]);
 
-function diedEvaluating(task: EvaluationTask, death: Death): Error {
+function diedEvaluating(task: EvaluationTask, death: Death, heapMb: number): Error {
   if (OUT_OF_MEMORY.has(death.signal ?? death.code))
-    return new ExpressionFailed(task.source, `it needs more than ${HEAP_MB} MB of memory`);
+    return new ExpressionFailed(task.source, `it needs more than ${heapMb} MB of memory`);
   return new EvaluatorUnavailable(`ended before it answered (${howItEnded(death)})`);
 }
 

@@ -25,7 +25,7 @@ export type CheckContext = {
 export async function checkReply(
   checks: readonly RoleCheck[],
   { meta, steps, start }: CheckContext,
-  options: Pick<EvaluateOptions, 'timeoutMs' | 'isForeign'> = {},
+  options: Pick<EvaluateOptions, 'timeoutMs'> = {},
 ): Promise<string[]> {
   const bindings = { meta, steps: [...steps], start };
   const scope = { input: bindings, bindings };

@@ -13,8 +13,6 @@ import { ruleScope, templateScope } from './step-bindings.ts';
 export type DecideOptions = {
   /** Wall time of each condition; default 1,000. */
   timeoutMs?: number;
-  /** The rules came over the wire: every condition is evaluated in the child that can be killed. */
-  isForeign?: boolean;
 };
 
 /**

@@ -45,6 +45,7 @@ describe('what could hold the process or fill its memory is not', () => {
     ['($f := function($x){ $f($x) }; $f(1))', 'a function of its own'],
     ['function($g){ $g($g) }(function($g){ $g($g) })', 'a call of a computed function'],
     ['$map([1], function($x){ $x($x) })', 'a call of a computed function'],
+    ['$map($steps, function($x)<x?x?x?f:x>{ 1 })', 'a function with a signature'],
     ['$steps.**', "a 'descendant' node"],
     ['$ ~> |$|{}|', "a 'apply' node"],
     ['$substring(?, 1)', "a 'partial' node"],

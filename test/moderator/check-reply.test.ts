@@ -53,7 +53,6 @@ describe('a reply', () => {
     'is seen by %s',
     async (expression) => {
       expect(await checkReply([{ expression, message: 'no' }], reply({ n: 1 }))).toEqual([]);
-      expect(await checkReply([{ expression, message: 'no' }], reply({ n: 1 }), { isForeign: true })).toEqual([]);
     },
   );
 });
