@@ -28,6 +28,7 @@ export class CarriedObjects {
   readonly #objects: ObjectStore;
   readonly #local: Pick<ObjectStore, 'has'>;
   readonly #limits: IncomingLimits;
+  readonly #mayLackFiles: boolean;
   readonly #trees = new Map<ObjectId, Extent>();
   readonly #files = new Set<ObjectId>();
   readonly #code = new Set<ObjectId>();
@@ -36,11 +37,18 @@ export class CarriedObjects {
   /**
    * @param objects what was brought, and what this repository has
    * @param local what this repository has
+   * @param mayLackFiles whether files may be left out until they are first read
    */
-  constructor(objects: ObjectStore, local: Pick<ObjectStore, 'has'>, limits: IncomingLimits) {
+  constructor(
+    objects: ObjectStore,
+    local: Pick<ObjectStore, 'has'>,
+    limits: IncomingLimits,
+    mayLackFiles: boolean = false,
+  ) {
     this.#objects = objects;
     this.#local = local;
     this.#limits = limits;
+    this.#mayLackFiles = mayLackFiles;
   }
 
   /** Checks a commit of a thread as an object, and the parts of its tree that hold no nodes. */
@@ -119,6 +127,7 @@ export class CarriedObjects {
     const nothing: Extent = { files: 0, depth: 0 };
     if (kind === 'submodule') return nothing;
     if (kind === 'folder') return this.#checkTree(id, path, report, depth + 1);
+    if (this.#mayLackFiles && !(await this.#objects.has(id))) return nothing;
     if (special !== undefined && kind === 'file') {
       const fault = faultOfSpecialFile(special, await this.#read(id, 'blob', MAX_SPECIAL_BYTES));
       if (fault !== undefined) return fail(report, path, `git would not take the file: ${fault}`);

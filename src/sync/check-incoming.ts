@@ -29,6 +29,8 @@ export type Verdict = { sound: true } | { sound: false; reason: string };
 
 export type CheckOptions = {
   limits?: Partial<IncomingLimits>;
+  /** Whether files that steps recorded, and files of code, may be left out until they are first read. */
+  mayLackFiles?: boolean;
   signal?: AbortSignal;
 };
 
@@ -52,7 +54,7 @@ export async function checkIncoming(
   tips: readonly IncomingTip[],
   options: CheckOptions = {},
 ): Promise<Map<string, Verdict>> {
-  const check = await createCheck(context.repository, view, { ...INCOMING_LIMITS, ...options.limits });
+  const check = await createCheck(context.repository, view, options);
   const verdicts = new Map<string, Verdict>();
   for (const tip of tips) {
     options.signal?.throwIfAborted();
@@ -64,11 +66,12 @@ export async function checkIncoming(
 /** Says what is wrong with a tip; `undefined` if nothing is. */
 type Check = (tip: IncomingTip) => Promise<string | undefined>;
 
-async function createCheck(local: Repository, view: Repository, limits: IncomingLimits): Promise<Check> {
+async function createCheck(local: Repository, view: Repository, options: CheckOptions): Promise<Check> {
+  const limits: IncomingLimits = { ...INCOMING_LIMITS, ...options.limits };
   const verified = await VerifiedCommits.of(local);
   const isVerified = (id: ObjectId): Promise<boolean> => verified.has(id);
   const bounded: Repository = { ...view, objects: boundedObjects(view.objects, limits) };
-  const carried = new CarriedObjects(view.objects, local.objects, limits);
+  const carried = new CarriedObjects(view.objects, local.objects, limits, options.mayLackFiles);
   const patience = new Patience();
   const threads = new NewCommits(bounded, createJudge(bounded, { patience }), {
     isVerified,

@@ -8,6 +8,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { boundedObjects } from './bounded-objects.ts';
 import { checkIncoming, type IncomingTip } from './check-incoming.ts';
 import { INCOMING_LIMITS } from './incoming-limits.ts';
+import { checkSpines } from './check-spines.ts';
 import { Refusals } from './refusals.ts';
 import type { Refusal } from './report.ts';
 import { relateTips } from './relate-tips.ts';
@@ -36,7 +37,7 @@ type Told = RemoteRef & { ref: SharedRef };
  * What stands here already, or lies on the way to it, is not checked again; all else is, whoever brought it.
  */
 export async function receiveRefs(
-  context: EngineContext,
+  context: Pick<EngineContext, 'repository'>,
   incoming: IncomingObjects,
   { here, removed, named }: Expectations,
   { signal }: SyncOptions,
@@ -62,7 +63,11 @@ export async function receiveRefs(
   const objects = boundedObjects(view.objects, INCOMING_LIMITS);
   const unchecked: IncomingTip[] = [];
   for (const one of wanted) if (!(await isKnown(objects, one, here))) unchecked.push(tipOf(one));
-  const verdicts = await checkIncoming(context, view, unchecked, signal ? { signal } : {});
+  const bring = incoming.bring?.bind(incoming);
+  const checkOptions = signal ? { signal } : {};
+  const verdicts = bring
+    ? await checkSpines(context, view, bring, unchecked, checkOptions)
+    : await checkIncoming(context, view, unchecked, checkOptions);
   const refs: RemoteRef[] = [];
   for (const { name, id } of wanted) {
     const verdict = verdicts.get(name);
@@ -109,7 +114,12 @@ function viewOf(repository: Repository, incoming: IncomingObjects): Repository {
   const { refs, location, stateDir, committer, now } = repository;
   const objects: ObjectStore = {
     format: repository.objects.format,
-    read: (id, options) => incoming.objects.read(id, options),
+    async read(id, options) {
+      const object = await incoming.objects.read(id, options);
+      // What a light fetch left out before comes when it is needed, unless this one leaves it out as well.
+      const isPromised = object === undefined && incoming.bring === undefined && repository.objects.prefetch;
+      return isPromised ? repository.objects.read(id, options) : object;
+    },
     has: (id) => incoming.objects.has(id),
     write: () => Promise.reject(new Error('what was brought is looked at, not written to')),
     close: async () => {},

@@ -1,5 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/object-id.ts';
+import { NotHereYet } from './not-here-yet.ts';
 
 /** Something about a commit of a thread that is not as it has to be. */
 export type Finding = {
@@ -17,13 +18,15 @@ export type Report = (path: string | null, what: string) => void;
  * Does a part of a check; damage that stops it, and a value or a pattern that takes for ever to check, is a finding like any
  * other, and the rest of the check goes on.
  *
- * What is no damage (a disk that cannot be read, a mistake in uwf) is thrown on.
+ * So does what was not fetched yet ({@link NotHereYet}), without being one. What is no damage (a disk that cannot be read, a mistake in uwf) is thrown on.
  * @returns what the part gives, or `undefined` if it was stopped
  */
 export async function attempt<T>(report: Report, path: string | null, part: () => Promise<T>): Promise<T | undefined> {
   try {
     return await part();
   } catch (error) {
+    // Nothing is wrong with what is still to come.
+    if (error instanceof NotHereYet) return undefined;
     if (!(error instanceof UwfError) || (error.kind !== 'data' && error.kind !== 'timeout')) throw error;
     report(path, error.message);
     return undefined;

@@ -8,6 +8,7 @@ import type { ObjectId } from '../../git/object-id.ts';
 import { readBlob } from '../../git/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { builtIn } from '../../schema/built-in.ts';
+import { NotHereYet } from './not-here-yet.ts';
 
 /**
  * The nodes that a commit of a thread may link to: those of the commits before it and of its own tree, and what lies
@@ -24,13 +25,19 @@ export class KnownNodes implements NodeSource {
     this.#cache = cache;
   }
 
-  /** Takes in a node of the tree at hand; it is read, and proved to be that node. @throws {HashCollision} */
+  /** Takes in a node of the tree at hand; it is read, and proved to be that node. @throws {HashCollision} {NotHereYet} */
   async add(entry: IndexEntry): Promise<StoredNode> {
     const known = this.#oids.get(entry.hash);
     if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
-    const node = await this.#cache.read(entry);
-    this.#oids.set(entry.hash, entry.oid);
-    return node;
+    try {
+      const node = await this.#cache.read(entry);
+      this.#oids.set(entry.hash, entry.oid);
+      return node;
+    } catch (error) {
+      // That it exists is known; whoever needs more of it is told the same.
+      if (error instanceof NotHereYet) this.#oids.set(entry.hash, entry.oid);
+      throw error;
+    }
   }
 
   /** Takes in a node of a commit before, which was read and proved when that was verified. */

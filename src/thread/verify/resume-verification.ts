@@ -7,6 +7,8 @@ import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { ThreadState } from '../thread-state.ts';
 import { growState } from './grow-state.ts';
+import { ObjectMissing } from '../../git/object-errors.ts';
+import { NotHereYet } from './not-here-yet.ts';
 import { KnownNodes, type NodeCache } from './known-nodes.ts';
 
 /** What the check of a commit needs of those before it. */
@@ -48,6 +50,16 @@ export function slim<Event extends ThreadCommit>(commit: Event): Event {
 
 async function textsOf(repository: Repository, commit: ThreadCommit): Promise<Map<string, StoredNode>> {
   const path = commit.kind === 'start' ? 'prompt.md' : commit.kind === 'step' ? 'output.md' : undefined;
-  const node = path && (await findNodeAt(repository, commit, path));
+  const node = path && (await unlessAbsent(() => findNodeAt(repository, commit, path)));
   return new Map(node ? [[path, node]] : []);
+}
+
+/** Contents of what was verified before may not have been fetched yet; rules see no text then. */
+async function unlessAbsent<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof NotHereYet || error instanceof ObjectMissing) return undefined;
+    throw error;
+  }
 }
