@@ -115,6 +115,19 @@ export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
 export { readThread, type StepEntry, type ThreadState } from './thread/thread-state.ts';
 export type { ThreadStatus } from './thread/thread-status.ts';
 
+// Sharing threads with other repositories
+export { openRemote, type OpenRemoteOptions } from './git/open-remote.ts';
+export type { Remote } from './git/remote.ts';
+export { NoSuchRemote, RemoteUnreachable } from './git/remote-errors.ts';
+export { fetchThreads } from './sync/fetch-threads.ts';
+export { listRemoteThreads, type RemoteThread } from './sync/list-remote-threads.ts';
+export { pushThreads } from './sync/push-threads.ts';
+export { NotRemovedThere, removeRemoteThread } from './sync/remove-remote-thread.ts';
+export type * from './sync/report.ts';
+export { ThreadNotThere } from './sync/select-refs.ts';
+export type { SyncOptions } from './sync/sync-options.ts';
+export { syncThreads } from './sync/sync-threads.ts';
+
 // The engine, and the agents it runs
 export { createEngine, type Engine } from './engine/engine.ts';
 export { loadConfig, type Config } from './engine/config.ts';

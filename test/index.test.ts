@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as uwf from '../src/index.ts';
 import { createLoopRepository } from './helpers/cli.ts';
-import { expectCleanFsck } from './helpers/temporary-repository.ts';
+import { createTemporaryRepository, expectCleanFsck, isolatedGitEnvironment } from './helpers/temporary-repository.ts';
 
 test('the library offers what it promises', () => {
   expect(uwf).toMatchObject(
@@ -20,6 +20,10 @@ test('the library offers what it promises', () => {
         'registerWorkflow',
         'loadWorkflow',
         'decide',
+        'openRemote',
+        'pushThreads',
+        'fetchThreads',
+        'syncThreads',
         'createEngine',
         'loadConfig',
         'UwfError',
@@ -75,5 +79,28 @@ describe('a program that embeds uwf', () => {
     expect(names.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual(['checker', 'writer']);
     await expect(uwf.walk(repository, 'nothing').next()).rejects.toMatchObject({ code: 'thread-not-found' });
     await repository.close();
+  });
+
+  test('shares a thread with another repository, and removes it from there', async () => {
+    const { dir } = createLoopRepository();
+    const repository = await uwf.openRepository(dir, { committer: { name: 'A', email: 'a@b' } });
+    const { definition } = await uwf.resolveWorkflow(repository, 'loop', { cwd: dir });
+    const engine = uwf.createEngine({ repository, config: await uwf.loadConfig(repository), env: process.env });
+    const { thread, head } = await engine.start({ definition, prompt: 'the task' });
+    const server = createTemporaryRepository({ bare: true });
+    const remote = await uwf.openRemote(repository, server.dir, { env: isolatedGitEnvironment, direction: 'push' });
+    const pushed = await uwf.pushThreads({ repository }, remote);
+    expect(pushed.threads).toMatchObject([{ thread, change: 'new', head }]);
+
+    const clone = createTemporaryRepository();
+    clone.git('remote', 'add', 'origin', server.dir);
+    const other = await clone.open();
+    const there = await uwf.openRemote(other, undefined, { env: isolatedGitEnvironment });
+    expect(await uwf.listRemoteThreads(other, there, { active: true })).toMatchObject([{ thread, here: 'none' }]);
+    expect((await uwf.fetchThreads({ repository: other }, there)).threads).toMatchObject([{ thread, head }]);
+    await uwf.removeRemoteThread({ repository }, remote, thread);
+    expect((await uwf.syncThreads({ repository: other }, there)).fetched.threads).toMatchObject([
+      { thread, change: 'removed' },
+    ]);
   });
 });

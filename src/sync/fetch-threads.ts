@@ -31,7 +31,7 @@ export type Fetched = { report: FetchReport; there: readonly RemoteRef[] };
  * @throws {RefMoved} {RefLocked} {StorageFull} {StorageReadOnly} as the stores do; what is done by then stays, and is whole
  */
 export async function fetchThreads(
-  context: EngineContext,
+  context: Pick<EngineContext, 'repository'>,
   remote: Remote,
   options: SyncOptions = {},
 ): Promise<FetchReport> {
@@ -43,7 +43,7 @@ export async function fetchThreads(
  * @param mayBeMissing true if what is named may be here alone
  */
 export async function fetchFrom(
-  context: EngineContext,
+  context: Pick<EngineContext, 'repository'>,
   remote: Remote,
   options: SyncOptions,
   { mayBeMissing }: { mayBeMissing: boolean } = { mayBeMissing: false },
@@ -97,7 +97,7 @@ async function sharedRefs({ refs }: Repository): Promise<RemoteRef[]> {
 }
 
 async function take(
-  context: EngineContext,
+  context: Pick<EngineContext, 'repository'>,
   remote: Remote,
   selection: Selection,
   incoming: IncomingObjects,

@@ -37,7 +37,7 @@ export type Pushed = {
  * @throws {ThreadNotFound} {AmbiguousThread} if a thread is named that cannot be told
  */
 export async function pushThreads(
-  context: EngineContext,
+  context: Pick<EngineContext, 'repository'>,
   remote: Remote,
   options: SyncOptions = {},
 ): Promise<PushReport> {
@@ -67,7 +67,7 @@ export type PushFacts = {
 
 /** Plans and makes one push. */
 export async function pushOnce(
-  { repository }: EngineContext,
+  { repository }: Pick<EngineContext, 'repository'>,
   remote: Remote,
   { there, scope, refused }: PushFacts,
   { dryRun, signal, onProgress }: SyncOptions,

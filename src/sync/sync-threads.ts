@@ -18,7 +18,7 @@ const MAX_WAIT_MS = 200;
  * @throws as {@link fetchThreads} and {@link pushThreads}
  */
 export async function syncThreads(
-  context: EngineContext,
+  context: Pick<EngineContext, 'repository'>,
   remote: Remote,
   options: SyncOptions = {},
 ): Promise<SyncReport> {

@@ -1,5 +1,4 @@
 import { defineCommand, type Command } from '../command.ts';
-import { readingContext } from '../engine-here.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
 import { hintAfterFetch } from '../hint-after-fetch.ts';
 import { parseMoment } from '../input/parse-value.ts';
@@ -50,7 +49,7 @@ with the agents of this machine.`,
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
     const { fetchThreads } = await import('../../sync/fetch-threads.ts');
     const report = await exchangeWith(cli, repository, { name, direction: 'fetch' }, (remote, exchange) =>
-      fetchThreads(readingContext(repository), remote, {
+      fetchThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
         ...(options.since && { sinceMs: options.since(cli.now()) }),

@@ -1,5 +1,4 @@
 import { defineCommand, type Command } from '../command.ts';
-import { readingContext } from '../engine-here.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
 import { openToWrite } from '../open-repository.ts';
 import { exchangeWith } from '../open-remote-here.ts';
@@ -44,7 +43,7 @@ thread goes: prompts, replies, traces, snapshots of files.`,
     const { pushThreads } = await import('../../sync/push-threads.ts');
     const isDryRun = options['dry-run'];
     const report = await exchangeWith(cli, repository, { name, direction: 'push' }, (remote, exchange) =>
-      pushThreads(readingContext(repository), remote, {
+      pushThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
         dryRun: isDryRun,

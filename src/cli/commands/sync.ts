@@ -1,5 +1,4 @@
 import { defineCommand, type Command } from '../command.ts';
-import { readingContext } from '../engine-here.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
 import { hintAfterFetch } from '../hint-after-fetch.ts';
 import { openToWrite } from '../open-repository.ts';
@@ -33,7 +32,7 @@ unless it has steps that only this repository has.`,
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
     const { syncThreads } = await import('../../sync/sync-threads.ts');
     const report = await exchangeWith(cli, repository, { name, direction: 'push' }, (remote, exchange) =>
-      syncThreads(readingContext(repository), remote, {
+      syncThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
       }),
