@@ -91,8 +91,10 @@ class ServedFolder {
     const backend = spawn('git', ['http-backend'], {
       env: { ...isolatedGitEnvironment, ...cgiVariables(request, url, this.#root) },
       stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
     });
-    response.once('close', () => backend.kill());
+    // As a group: http-backend is a child of git, and has children itself.
+    response.once('close', () => endGroup(backend.pid));
     backend.stdin.on('error', () => {});
     request.on('data', (chunk: Buffer) => {
       served.received += chunk.length;
@@ -136,6 +138,14 @@ class ServedFolder {
   }
 }
 
+function endGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGTERM');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 function cgiVariables({ method, headers }: IncomingMessage, url: URL, root: string): Record<string, string> {
   return {
     GIT_PROJECT_ROOT: root,
@@ -145,7 +155,7 @@ function cgiVariables({ method, headers }: IncomingMessage, url: URL, root: stri
     QUERY_STRING: url.search.slice(1),
     REMOTE_ADDR: '127.0.0.1',
     CONTENT_TYPE: headers['content-type'] ?? '',
-    ...(headers['content-length'] !== undefined && { CONTENT_LENGTH: headers['content-length'] }),
+    // No CONTENT_LENGTH: where less came than it says, http-backend would go on reading for ever.
     ...(headers['content-encoding'] !== undefined && { HTTP_CONTENT_ENCODING: headers['content-encoding'] }),
     ...(typeof headers['git-protocol'] === 'string' && { GIT_PROTOCOL: headers['git-protocol'] }),
   };
