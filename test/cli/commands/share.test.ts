@@ -200,6 +200,25 @@ describe('uwf fetch', () => {
     });
   });
 
+  test('--spine needs a remote with a name, from which the rest can be fetched later', async () => {
+    const { server, home } = createHome();
+    server.git('config', 'uploadpack.allowFilter', 'true');
+    const thread = await start(home);
+    await home.uwf(['thread', 'step', thread]);
+    await home.uwf(['push']);
+    const url = `file://${server.dir}`;
+    const other = createCliRepository();
+    expect(await other.uwf(['fetch', url, '--spine'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('git remote add'),
+    });
+    other.git('remote', 'add', 'origin', url);
+    expect(await other.json(['fetch', '--spine'])).toMatchObject({ threads: [{ thread, change: 'new' }] });
+    expect(other.git('rev-list', '--objects', '--missing=print', `refs/threads/${thread}`)).toMatch(/^\?/m);
+    expect(await other.json(['thread', 'show', thread])).toMatchObject({ steps: 1, nextRole: 'checker' });
+    expect((await other.uwf(['thread', 'read', thread])).stdout).toContain('A first draft');
+  });
+
   test('takes a file that a push wrote', async () => {
     const { home } = createHome();
     const thread = await start(home);
@@ -247,6 +266,24 @@ describe('a removed thread', () => {
     expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${kept}`);
     expect(await other.json(['sync'])).toMatchObject({ fetched: { threads: [{ thread, change: 'removed' }] } });
     expect(shared(other)).toBe(shared(home));
+  });
+
+  test('that only the remote has, or that the remote has not, is removed where it is', async () => {
+    const { server, home } = createHome();
+    const [shared1, own] = [await start(home), await start(home)];
+    await home.uwf(['push', 'origin', shared1]);
+    expect(await home.json(['thread', 'rm', own, '--force', '--remote'])).toMatchObject({ thread: own, remote: null });
+    expect(await home.uwf(['thread', 'rm', shared1, '--remote'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it is not over'),
+    });
+    const other = createCliRepository();
+    const dry = ['thread', 'rm', shared1.toLowerCase(), `--remote=${server.dir}`, '-n'];
+    expect(await other.uwf(dry)).toMatchObject({ code: 0, stdout: expect.stringContaining('would remove') });
+    expect(shared(server)).toContain(shared1);
+    expect(await other.json(dry.slice(0, -1))).toEqual({ thread: shared1, head: null, remote: server.dir });
+    expect(shared(server)).toBe('');
+    expect(await other.uwf(['thread', 'rm', '--ended', '--before', '1d', '--remote'])).toMatchObject({ code: 2 });
   });
 
   test('stays where it is when the remote cannot be reached', async () => {
