@@ -1,8 +1,10 @@
 const blockBytes = 16;
 const longestInsert = 127;
 const longestCopy = 0xffff;
-/** How many places of one base are looked at for the same block, so that a file of zeros does not take for ever. */
+/** How many places of a base are looked at for one block, so that a file of zeros does not take for ever. */
 const placesPerBlock = 8;
+/** A match so long is taken without looking for a longer one. */
+const longEnough = 4096;
 
 /**
  * Writes how to make a target out of a base, as `applyDelta` reads it: stretches of the base that are copied, and what
@@ -66,6 +68,7 @@ function longestMatch(base: Buffer, target: Buffer, at: number, places: readonly
     let length = 0;
     while (at + length < target.byteLength && base[from + length] === target[at + length]) length += 1;
     if (length >= blockBytes && length > (longest?.length ?? 0)) longest = { from, length };
+    if (length >= longEnough) break;
   }
   return longest;
 }

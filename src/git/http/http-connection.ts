@@ -135,10 +135,14 @@ export class HttpConnection {
     };
     const request = (isSafe ? requestHttps : requestHttp)(url, options);
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
-      request.on('response', resolve);
+      let stream: { destroy(error: Error): unknown } = request;
+      request.on('response', (response) => {
+        stream = response;
+        resolve(response);
+      });
       request.on('error', reject);
       request.on('timeout', () =>
-        request.destroy(new BrokenAnswer(`nothing came for ${Math.round(idleTimeoutMs / 1000)} s`)),
+        stream.destroy(new BrokenAnswer(`nothing came for ${Math.round(idleTimeoutMs / 1000)} s`)),
       );
     });
     if (body === undefined) request.end();

@@ -17,11 +17,11 @@ export type IncomingLimits = {
 
 const MiB = 1024 * 1024;
 
-/** As far as memory stays below 300 MB: a file is there up to three times while it is written. */
+/** As far as memory stays below 300 MB: a file is there up to four times while it is written. */
 export const limitsOnDisk: IncomingLimits = {
   packBytes: 4096 * MiB,
   objects: 1_000_000,
-  objectBytes: 50 * MiB,
+  objectBytes: 32 * MiB,
   deltaBytes: 32 * MiB,
   unpackedBytes: 16_384 * MiB,
 };

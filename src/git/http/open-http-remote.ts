@@ -100,9 +100,15 @@ class HttpRemote implements Remote {
       signal?.throwIfAborted();
       const code = errnoOf(error);
       if (error instanceof UwfError || !(error instanceof BrokenAnswer || code !== undefined)) throw error;
-      throw new RemoteUnreachable(this.name, (error instanceof Error && error.message) || String(code), error);
+      throw new RemoteUnreachable(this.name, wordsFor(error, code), error);
     } finally {
       connection.close();
     }
   }
+}
+
+function wordsFor(error: unknown, code: string | undefined): string {
+  // Node says 'aborted' of a connection that the other side closed.
+  if (code === 'ECONNRESET') return 'the connection broke';
+  return (error instanceof Error && error.message) || String(code);
 }
