@@ -7,7 +7,12 @@ describe('of what a hostile remote has', () => {
   let hostile: HostileRemote;
   let verdicts: Map<string, Verdict>;
   beforeAll(async () => {
-    hostile = await createHostileRemote({ sound: 5, largeBytes: 101 * 1024 * 1024, garbageRefs: 100 });
+    hostile = await createHostileRemote({
+      sound: 5,
+      largeBytes: 101 * 1024 * 1024,
+      garbageRefs: 100,
+      endlessRules: true,
+    });
     verdicts = await checkAll(hostile.remote);
   }, 120_000);
 

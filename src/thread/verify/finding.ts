@@ -38,8 +38,16 @@ export function firstFinding(commit: ObjectId): { report: Report; reason: () => 
   let found: string | undefined;
   return {
     report(path, what) {
-      found ??= `commit ${commit}${path === null ? '' : `, ${path}`}: ${what}`;
+      found ??= `commit ${commit}${path === null ? '' : `, ${shortened(path)}`}: ${what}`;
     },
     reason: () => found,
   };
+}
+
+const LONGEST_PATH = 80;
+
+/** A path whose middle is left out where it is long: whoever made it decides how long, and what is wrong comes after it. */
+function shortened(path: string): string {
+  const half = LONGEST_PATH / 2;
+  return path.length > LONGEST_PATH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
 }
