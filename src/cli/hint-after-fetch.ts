@@ -1,25 +1,26 @@
-import { describeThread } from '../engine/describe.ts';
 import type { Repository } from '../git/repository.ts';
 import type { FetchReport } from '../sync/report.ts';
-import { readingContext } from './engine-here.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
 import type { Output } from './output/output.ts';
 
 /** So many threads are looked at to find one that waits for somebody. */
 const MOST = 20;
 
-/** Says what can be done with the threads that a fetch brought: answer one that waits, go on with one, or read one. */
+/**
+ * Says what can be done with the threads that a fetch brought: answer one that waits, or read one.
+ *
+ * Looks at heads only, so that it takes no time however long the threads are.
+ */
 export async function hintAfterFetch(out: Output, repository: Repository, report: FetchReport): Promise<void> {
-  const present = report.threads.filter(({ change }) => change !== 'removed');
-  const changed = present.toSorted((a, b) => (a.thread < b.thread ? -1 : 1)).slice(-MOST);
-  const [last] = changed.slice(-1);
-  if (last === undefined) return;
-  const described = await Promise.all(
-    changed.map(({ thread }) => describeThread(readingContext(repository), thread).catch(() => undefined)),
-  );
-  const waiting = described.findLast((thread) => thread?.status === 'suspended');
-  if (waiting) {
-    out.hint(
-      `thread ${waiting.thread} waits for somebody: 'uwf thread show ${waiting.thread}', then 'uwf thread resume'`,
-    );
-  } else out.hint(`'uwf log ${last.thread}' tells its story`);
+  const present = report.threads.flatMap(({ thread, head }) => (head === null ? [] : [{ thread, head }]));
+  const newest = present.toSorted((a, b) => (a.thread < b.thread ? 1 : -1)).slice(0, MOST);
+  const [first] = newest;
+  if (first === undefined) return;
+  for (const { thread, head } of newest) {
+    const commit = await readThreadCommit(repository, head).catch(() => undefined);
+    if (commit?.kind !== 'suspend') continue;
+    out.hint(`thread ${thread} waits for somebody: 'uwf thread show ${thread}', then 'uwf thread resume'`);
+    return;
+  }
+  out.hint(`'uwf log ${first.thread}' tells its story`);
 }
