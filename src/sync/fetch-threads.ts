@@ -1,5 +1,6 @@
 import type { EngineContext } from '../engine/context.ts';
 import { publish } from '../git/publish.ts';
+import { UwfError } from '../errors.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { IncomingObjects, Remote, RemoteRef } from '../git/remote.ts';
@@ -17,6 +18,9 @@ import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from './tracking.ts
 
 /** Lost races after which giving up is better: somebody moves refs in a loop. */
 const MAX_TRIES = 20;
+
+/** After so many new refs all are put into one file: each has one of its own until then. */
+const MANY_REFS = 1_000;
 
 /** A fetch, and what the remote was seen to have. */
 export type Fetched = { report: FetchReport; there: readonly RemoteRef[] };
@@ -66,6 +70,8 @@ export async function fetchFrom(
     await incoming.discard();
   }
   for (const thread of selection.named) forgetRemoved(repository, thread);
+  const created = [...report.threads, ...report.workflows].filter(({ before }) => before === null);
+  if (created.length > MANY_REFS) await tryToPackRefs(repository, options);
   return { report, there: incoming.refs };
 }
 
@@ -154,5 +160,16 @@ async function applyParts(repository: Repository, parts: readonly FetchPart[], r
       if (thread) report.threads.push(thread);
       if (workflow) report.workflows.push(workflow);
     }
+  }
+}
+
+async function tryToPackRefs({ location }: Repository, { env }: SyncOptions): Promise<void> {
+  if (location === undefined || env === undefined) return;
+  const { packRefs } = await import('../git/native/pack-refs.ts');
+  try {
+    await packRefs(location, env);
+  } catch (error) {
+    // There is no git, or somebody holds the lock: what was fetched is there all the same.
+    if (!(error instanceof UwfError)) throw error;
   }
 }

@@ -24,8 +24,8 @@ import {
 } from './clones.ts';
 
 /** How many sequences of actions are tried: between repositories in memory, and by native git between such on disk. */
-const IN_MEMORY = Number(process.env['SYNC_SEQUENCES'] ?? 100);
-const BY_GIT = Number(process.env['SYNC_SEQUENCES_BY_GIT'] ?? 6);
+const IN_MEMORY = Number(process.env['SYNC_SEQUENCES'] ?? 60);
+const BY_GIT = Number(process.env['SYNC_SEQUENCES_BY_GIT'] ?? 3);
 const seed = process.env['SYNC_SEED'] === undefined ? {} : { seed: Number(process.env['SYNC_SEED']) };
 
 const names = ['Ada', 'Ben', 'Cleo'];
