@@ -21,6 +21,8 @@ export type Config = {
   /** `compactor` is one of `agents`. */
   context?: ConfigContext & { compactor?: string };
   snapshot?: ConfigSnapshot;
+  /** Whether git folds small packs in the background while agents work; default: true. */
+  foldPacks?: boolean;
 };
 
 /**
@@ -41,6 +43,7 @@ export async function loadConfig(repository: Repository): Promise<Config> {
   const roles = Object.fromEntries(files.flatMap((file) => Object.entries(file.roles)));
   const defaultAgent = machine?.defaultAgent ?? shared?.defaultAgent;
   const compactor = machine?.compactor ?? shared?.compactor;
+  const foldPacks = machine?.foldPacks ?? shared?.foldPacks;
   const mistakes = files.flatMap((file) => file.mistakes);
   const references = Object.entries(roles).map(([role, reference]) => ({ where: `roles.${role}`, reference }));
   if (defaultAgent !== undefined) references.push({ where: 'defaultAgent', reference: defaultAgent });
@@ -54,6 +57,7 @@ export async function loadConfig(repository: Repository): Promise<Config> {
     limits: { ...shared?.limits, ...machine?.limits },
     context: { ...shared?.context, ...machine?.context, ...(compactor && { compactor: compactor.agent }) },
     ...((shared?.snapshot ?? machine?.snapshot) && { snapshot: { ...shared?.snapshot, ...machine?.snapshot } }),
+    ...(foldPacks !== undefined && { foldPacks }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
   };
 }

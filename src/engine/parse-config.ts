@@ -35,6 +35,7 @@ export type ParsedConfig = {
   /** The agent that sums threads up. */
   compactor: AgentReference | undefined;
   snapshot?: ConfigSnapshot;
+  foldPacks?: boolean;
   mistakes: ConfigMistake[];
 };
 
@@ -105,6 +106,11 @@ class ConfigParser {
             parsed.compactor = this.#reference(agent, 'context.compactor');
           },
         }),
+      foldPacks: (value, name, key) => {
+        const fold = this.#plain(value);
+        if (typeof fold === 'boolean') parsed.foldPacks = fold;
+        else this.#mistake(value ?? key, `${name} must be true or false`);
+      },
       snapshot: (value) =>
         this.#fields(value, 'snapshot', {
           mode: (mode, _name, key) => this.#snapshotMode(mode, key),

@@ -20,6 +20,7 @@ import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { UnknownChild } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
+import { foldPacks } from './fold-packs.ts';
 import { prepareTurn } from './prepare-turn.ts';
 import { recordWorkspace } from './record-workspace.ts';
 import { writeSession } from './sessions.ts';
@@ -132,6 +133,7 @@ async function runRole(
     number: state.steps.length + 1,
     visit: prepared.turn.request.visit,
   });
+  foldPacks(context);
   const result = await takeTurn(context, prepared.turn);
   lease.setProcessGroup(null);
   const { attempts, usage, trace, session } = result;

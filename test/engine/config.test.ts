@@ -219,6 +219,11 @@ describe('the agent of a role', () => {
   });
 });
 
+test('whether packs are folded is said by either file, the one of this machine winning', async () => {
+  expect(await load('foldPacks: true', 'foldPacks: false')).toMatchObject({ foldPacks: false });
+  expect(await mistakesIn('foldPacks: never')).toEqual(['1:12 foldPacks must be true or false']);
+});
+
 describe('how the files of steps are kept', () => {
   test('is said by either file, the one of this machine winning', async () => {
     const config = await load('snapshot: { mode: on, maxBytes: 1000 }', 'snapshot: { mode: changed, timeoutMs: 500 }');

@@ -6,6 +6,21 @@ import { errnoOf } from '../object-errors.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
 
+/**
+ * What git is asked for: packs of a size and smaller become one, so that each is twice as large as those after it
+ * together. One thread, and no files for servers: it is work for the background.
+ */
+export const foldArguments: readonly string[] = [
+  '-c',
+  'pack.threads=1',
+  'repack',
+  '--geometric=2',
+  '-d',
+  '-n',
+  '-q',
+  '--no-write-bitmap-index',
+];
+
 /** Counts the packs of a repository's own object folder. */
 export function countPacks({ commonDir }: RepositoryLocation): number {
   try {
@@ -32,6 +47,6 @@ export async function consolidatePacks(
 ): Promise<{ before: number; after: number }> {
   removeStalePackKeeps(join(location.commonDir, 'objects', 'pack'));
   const before = countPacks(location);
-  if (before > 1) await runGit({ location, env, args: ['repack', '--geometric=2', '-d', '-q'] });
+  if (before > 1) await runGit({ location, env, args: foldArguments });
   return { before, after: countPacks(location) };
 }
