@@ -1,0 +1,19 @@
+import { createContext } from '../../src/engine/context.ts';
+import { openRemote } from '../../src/git/open-remote.ts';
+import { openRepository } from '../../src/git/open-repository.ts';
+import { syncThreads } from '../../src/sync/sync-threads.ts';
+
+/**
+ * Syncs a clone with its remote, as a command of its own would.
+ *
+ * Argument: the clone. Prints `done` when all of it is done.
+ */
+const [dir = ''] = process.argv.slice(2);
+const repository = await openRepository(dir);
+const remote = await openRemote(repository, 'origin', { env: process.env });
+const context = createContext({ repository, config: { agents: {}, roles: {} } }, () =>
+  Promise.reject(new Error('nothing runs here')),
+);
+await syncThreads(context, remote);
+process.stdout.write('done\n');
+await repository.close();
