@@ -43,6 +43,25 @@ const options = [
   '--refmap=',
 ];
 
+/**
+ * What git may hold in memory to take in what is sent. An object that is no blob, and what a delta makes, it holds whole;
+ * a million objects of ordinary size need less than this.
+ */
+const maxDataBytes = 192 * 1024 * 1024;
+
+/** The other side of a folder on this machine is a child of this side: it gets back what it may take. */
+const unlimitedUploadPack = 'ulimit -S -d "$(ulimit -H -d)" 2>/dev/null; git-upload-pack';
+
+/** How a fetch is done. */
+export type FetchControl = {
+  /** Whether git may ask a person at the terminal. */
+  mayAsk: boolean;
+  /** Whether the remote is a folder of this machine. */
+  isLocal: boolean;
+  /** All that is asked for is names, and the remote has them; default: what it does not have is left out. */
+  areNames?: boolean;
+};
+
 /** The name under which the guest folder is to have a ref of the remote; `undefined` for one that is no ref's. */
 export function landingOf(name: string): string | undefined {
   return name.startsWith('refs/') ? `${landing}${name.slice('refs/'.length)}` : undefined;
@@ -59,7 +78,7 @@ export async function fetchRefs(
   folder: GuestFolder,
   remote: string,
   request: FetchRequest,
-  mayAsk: boolean,
+  { mayAsk, isLocal, areNames = false }: FetchControl,
 ): Promise<RemoteRef[]> {
   const { refs, except = [], withoutContents, maxObjectBytes, signal, onProgress } = request;
   if (refs.length === 0) return [];
@@ -70,12 +89,15 @@ export async function fetchRefs(
     ...options,
     ...(onProgress === undefined ? [] : ['--progress']),
     ...(filter ? [`--filter=${filter}`] : []),
+    ...(isLocal ? [`--upload-pack=${unlimitedUploadPack}`] : []),
     '--',
     remote,
   ];
-  const input = [...refs.flatMap(refspecOf), ...except.map((name) => `^${name}`)].map((line) => `${line}\n`).join('');
+  const input = [...refs.flatMap((name) => refspecOf(name, areNames)), ...except.map((name) => `^${name}`)]
+    .map((line) => `${line}\n`)
+    .join('');
   try {
-    const control = { mayAsk, ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    const control = { mayAsk, maxDataBytes, ...(signal && { signal }), ...(onProgress && { onProgress }) };
     await runGit({ ...folder.run(args), input, ...control });
   } catch (error) {
     // Then everything has come, and only a ref could not be written: two that cannot both be, or a name too long for a file.
@@ -87,8 +109,8 @@ export async function fetchRefs(
 }
 
 /** A name is asked for as a pattern: one that the remote does not have is no failure then. */
-function refspecOf(pattern: string): string[] {
-  const name = pattern.endsWith('*') ? pattern : `${pattern}*`;
+function refspecOf(pattern: string, isName: boolean): string[] {
+  const name = isName || pattern.endsWith('*') ? pattern : `${pattern}*`;
   const local = landingOf(name);
   return local === undefined ? [] : [`+${name}:${local}`];
 }

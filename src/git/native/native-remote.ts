@@ -5,7 +5,8 @@ import { NoRemoteToReturnTo, RemoteUnreachable } from '../remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from '../remote.ts';
 import type { Repository } from '../repository.ts';
 import { fetchObjects } from './fetch-objects.ts';
-import { fetchRefs, landingOf } from './fetch-refs.ts';
+import { landingOf } from './fetch-refs.ts';
+import { fetchWhatCanBe } from './fetch-what-can-be.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
 import { NativeIncoming, type Promisor } from './native-incoming.ts';
@@ -55,7 +56,9 @@ export class NativeRemote implements Remote {
     const has = await this.#tips();
     const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
     try {
-      const refs = await this.#reach(() => fetchRefs(folder, address, request, mayAsk));
+      const refs = await this.#reach(() =>
+        fetchWhatCanBe(folder, address, request, { mayAsk, isLocal: isFolder(this.url) }),
+      );
       const objects = this.#readerOf(folder);
       const objectFolder = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
       const destination = { objectFolder, parent: incomingFolder(stateDir), env, has: [...has] };
@@ -117,6 +120,11 @@ export class NativeRemote implements Remote {
       throw new RemoteUnreachable(this.name, error.said, error);
     }
   }
+}
+
+/** Whether a URL is that of a folder of this machine, whose other side git starts itself. */
+function isFolder(url: string): boolean {
+  return url.startsWith('file://') || !/^(?:[A-Za-z0-9+.-]+::?|[^/]+:)/.test(url);
 }
 
 /** Local commits, under names that only say that they are there. */

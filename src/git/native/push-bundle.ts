@@ -22,7 +22,7 @@ import { GitFailed, runGit } from './run-git.ts';
 export async function pushBundle(folder: GuestFolder, path: string, request: PushRequest): Promise<PushResult[]> {
   const { edits, signal } = request;
   const had = existsSync(path)
-    ? await fetchRefs(folder, path, { refs: ['refs/*'], ...(signal && { signal }) }, false)
+    ? await fetchRefs(folder, path, { refs: ['refs/*'], ...(signal && { signal }) }, { mayAsk: false, isLocal: false })
     : [];
   const refs = new Map<string, ObjectId>(had.map(({ name, id }) => [name, id]));
   const results: PushResult[] = [];

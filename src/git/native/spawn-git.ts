@@ -15,6 +15,11 @@ export type GitStart = {
   cwd?: string;
   /** Lets it ask a person at the terminal for a name, a password or a passphrase; default: it must not. */
   mayAsk?: boolean;
+  /**
+   * How much memory each of its processes may take for data; what it asks for beyond that it does not get, and ends.
+   * Where the system has no such limit there is none.
+   */
+  maxDataBytes?: number;
   /** Ends it when aborted. */
   signal?: AbortSignal;
 };
@@ -26,7 +31,8 @@ const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PRE
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, variables, cwd, signal } = start;
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
-  return spawn('git', ['-c', 'core.hooksPath=/dev/null', ...args], {
+  const words = limited(['git', '-c', 'core.hooksPath=/dev/null', ...args], start.maxDataBytes);
+  return spawn(words[0] ?? 'git', words.slice(1), {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {
       ...inherited,
@@ -40,4 +46,14 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(signal && { signal }),
   });
+}
+
+/**
+ * Has a shell set the limit and become the program: Node cannot limit a child. Files that are mapped do not count.
+ *
+ * Source: getrlimit(2), RLIMIT_DATA; POSIX leaves `-d` of ulimit to the system, so it may fail.
+ */
+function limited(words: readonly string[], maxDataBytes: number | undefined): readonly string[] {
+  if (maxDataBytes === undefined || process.platform === 'win32') return words;
+  return ['/bin/sh', '-c', `ulimit -S -d ${Math.floor(maxDataBytes / 1024)} 2>/dev/null; exec "$@"`, 'sh', ...words];
 }
