@@ -1,9 +1,9 @@
-import type { CaptureTag, Context, Liquid } from 'liquidjs';
+import type { Context, Emitter, Liquid } from 'liquidjs';
 
 /** Limits of one rendering. */
 const RENDER_TIMEOUT_MS = 1000;
-/** Characters and list items that filters and ranges may make. */
-const MEMORY_UNITS = 32_000_000;
+/** Characters and list items that filters, ranges and output may make. */
+const MEMORY_UNITS = 8_000_000;
 /** The longest template, in UTF-16 units. */
 const LONGEST_TEMPLATE = 262_144;
 
@@ -18,7 +18,7 @@ export function liquidEngine(): Promise<Liquid> {
 }
 
 async function createEngine(): Promise<Liquid> {
-  const { Liquid, CaptureTag } = await import('liquidjs');
+  const { Liquid, toValue } = await import('liquidjs');
   const liquid = new Liquid({
     strictFilters: true,
     // A variable that is not there is a mistake to be found when the workflow is validated, not in the middle of a run.
@@ -34,7 +34,7 @@ async function createEngine(): Promise<Liquid> {
   for (const tag of FILE_TAGS) delete liquid.tags[tag];
   delete liquid.filters.sample;
   makeDatesReplayable(liquid);
-  liquid.registerTag('capture', countingCapture(CaptureTag));
+  countOutput(liquid, toValue);
   return liquid;
 }
 
@@ -61,13 +61,30 @@ function inUtc(text: string): string {
   return match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
 }
 
-/** `capture` alone makes strings without counting them against the memory limit; doubled in a loop they fill the heap. */
-function countingCapture(Capture: typeof CaptureTag): typeof CaptureTag {
-  return class extends Capture {
-    override *render(context: Context): Generator<unknown, void, string> {
-      yield* super.render(context);
-      const captured: unknown = context.getSync([this.variable]);
-      context.memoryLimit.use(typeof captured === 'string' ? captured.length : 0);
-    }
-  };
+/** What is written out, to the result or into a `capture`, counts against the memory limit while it is written. */
+function countOutput({ renderer }: Liquid, toValue: (value: unknown) => unknown): void {
+  const render = renderer.renderTemplates.bind(renderer);
+  renderer.renderTemplates = (templates, context, emitter = new CountedOutput(context, toValue)) =>
+    render(templates, context, emitter);
+}
+
+/** Writes as Liquid's own does: lists without anything between their items, nothing for null. */
+class CountedOutput implements Emitter {
+  buffer = '';
+  readonly #context: Context;
+  readonly #toValue: (value: unknown) => unknown;
+
+  constructor(context: Context, toValue: (value: unknown) => unknown) {
+    this.#context = context;
+    this.#toValue = toValue;
+  }
+
+  write(written: unknown): void {
+    const value = this.#toValue(written);
+    if (value === undefined || value === null) return;
+    if (Array.isArray(value)) return value.forEach((item) => this.write(item));
+    const text = String(value);
+    this.#context.memoryLimit.use(text.length);
+    this.buffer += text;
+  }
 }

@@ -48,7 +48,7 @@ export async function compileTemplate(source: string): Promise<CompiledTemplate>
 /**
  * Renders a template over variables, which are not changed. A variable that does not exist gives nothing.
  *
- * Bounded in time (1 s), in what it makes on the way (32 million characters and items) and in its result (4 million).
+ * Bounded in time (1 s), in what it makes on the way (8 million characters and items) and in its result (4 million).
  * @throws {TemplateSyntaxError} when the source is not Liquid
  * @throws {TemplateFailed} when a filter fails or a limit is reached
  */

@@ -111,6 +111,16 @@ describe('what ends when it is rendered', () => {
     });
   });
 
+  test.each([
+    ['the result', '{% for i in (1..100000) %}{{ text }}{% endfor %}'],
+    ['a capture', '{% capture x %}{% for i in (1..100000) %}{{ text }}{% endfor %}{% endcapture %}'],
+    ['a list', '{% for i in (1..100000) %}{{ list }}{% endfor %}'],
+  ])('%s as soon as it is too large, and not only when it is whole', async (_, source) => {
+    const text = 'x'.repeat(100_000);
+    const large = { text, list: [text, [text]] };
+    await expect(renderTemplate(source, large)).rejects.toThrow('memory alloc limit exceeded');
+  });
+
   test.each(['now', 'today', 'March 4, 2026'])(
     'the date %j, which another day or machine reads differently',
     async (date) => {
