@@ -8,46 +8,15 @@
 // --fold N      fold uwf's packs, outside the time measured, whenever there are N (default 50; 0: never)
 // --folder DIR  where the repositories are made (default: the machine's folder for temporary files)
 // --json        one JSON object on stdout
-import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { appenderSources, makeRepository, openAppender, prose, who } from './appender.js';
 import { median } from './interleave.js';
 import { loadSource } from './load-source.js';
 import { quietEnvironment } from './quiet-environment.js';
-
-const sources = [
-  'src/cas/hash.ts',
-  'src/cas/node.ts',
-  'src/git/native/consolidate-packs.ts',
-  'src/git/object-batch.ts',
-  'src/git/open-repository.ts',
-  'src/schema/built-in.ts',
-  'src/thread/append-step.ts',
-  'src/thread/start-thread.ts',
-  'src/workflow/write-workflow-tree.ts',
-];
-
-const who = { name: 'Bench', email: 'bench@example.org' };
-const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
-const workflow = {
-  name: 'append',
-  description: 'appends',
-  roles: {
-    writer: {
-      description: 'writes',
-      systemPrompt: 'Write.',
-      extractPrompt: 'Say that you are done.',
-      schema: { type: 'object', properties: { $status: { const: 'done' } }, required: ['$status'] },
-    },
-  },
-  moderator: [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: 'writer', when: null },
-  ],
-};
 
 /**
  * Measures appending.
@@ -55,8 +24,7 @@ const workflow = {
  * @returns medians of wall and CPU time in ms, the first and the last hundred apart, and the new files of each step
  */
 export async function measureAppend({ steps = 1000, foldAt = 50, folder = tmpdir() } = {}) {
-  const source = await loadSource(...sources);
-  await source.prepareHashing();
+  const source = await loadSource(...appenderSources, 'src/git/native/consolidate-packs.ts');
   const own = await openOwn(source, makeRepository(folder), foldAt);
   const peer = await openPeer(makeRepository(folder));
   const ownSteps = [];
@@ -92,12 +60,6 @@ function summary(times) {
   return { wallMs: middle(times, 'wallMs'), cpuMs: middle(times, 'cpuMs') };
 }
 
-function makeRepository(folder) {
-  const made = fs.mkdtempSync(path.join(folder, 'uwf-append-'));
-  execFileSync('git', ['init', '--quiet', made], { env: quietEnvironment() });
-  return made;
-}
-
 async function timed(work) {
   const cpu = process.cpuUsage();
   const startedMs = performance.now();
@@ -108,41 +70,20 @@ async function timed(work) {
 }
 
 async function openOwn(source, folder, foldAt) {
-  const repository = await source.openRepository(folder, { committer: who });
-  const batch = new source.ObjectBatch();
-  let state = await source.startThread(repository, batch, {
-    workflow: source.writeWorkflowTree(batch, workflow),
-    prompt: 'Append.',
-    agents: { writer: agent },
-  });
+  const appender = await openAppender(source, folder);
+  const { location } = appender.repository;
   return {
     async append(number) {
-      const nodes = [1, 2, 3].map((which) => source.encodeNode(source.builtIn.content, { text: prose(number, which) }));
+      const draft = appender.draft(number);
       const before = countFiles(folder);
-      const { wallMs, cpuMs, value } = await timed(() =>
-        source.appendStep(repository, state, {
-          role: 'writer',
-          meta: { $status: 'done' },
-          text: prose(number, 4),
-          prompt: prose(number, 5),
-          agent,
-          rule: 0,
-          usage: null,
-          attempts: [],
-          childThreads: [],
-          linked: { waiting: [], nodes, commits: [], missing: [] },
-          startedAtMs: 1_795_262_400_000 + number,
-          completedAtMs: 1_795_262_400_001 + number,
-        }),
-      );
-      state = value;
+      const { wallMs, cpuMs } = await timed(() => appender.append(draft));
       const newFiles = countFiles(folder) - before;
-      const packs = source.countPacks(repository.location);
-      if (foldAt > 0 && packs >= foldAt) await source.consolidatePacks(repository.location, quietEnvironment());
+      const packs = source.countPacks(location);
+      if (foldAt > 0 && packs >= foldAt) await source.consolidatePacks(location, quietEnvironment());
       return { wallMs, cpuMs, newFiles, packs };
     },
     async remove() {
-      await repository.close();
+      await appender.repository.close();
       fs.rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -176,15 +117,6 @@ async function openPeer(folder) {
     },
     remove: async () => fs.rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-/** 1 KiB of words that no two steps share. */
-function prose(number, which) {
-  let text = `${number} ${which}`;
-  for (let seed = number * 7 + which; text.length < 1024; seed = (seed * 48_271 + 11) % 2_147_483_647) {
-    text += ` ${seed.toString(36)}`;
-  }
-  return `${text.slice(0, 1023)}\n`;
 }
 
 function countFiles(folder) {

@@ -9,7 +9,7 @@ import { foldArguments } from './consolidate-packs.ts';
 import { gitEnvironment } from './git-environment.ts';
 
 /** From so many small packs on they are folded: git's own `gc --auto` looks at 50. */
-const mostSmallPacks = 24;
+const mostSmallPacks = 16;
 
 /** A pack of fewer bytes is small. What folding makes of small ones soon is not. */
 const smallBytes = 1024 * 1024;

@@ -84,12 +84,12 @@ function isRunning(pid: number): boolean {
 
 test('many small packs become few, and every object can still be read', async () => {
   const scene = await createScene();
-  await scene.addPacks(23);
+  await scene.addPacks(15);
   expect(scene.fold()).toBe(false);
   await scene.addPacks(1);
   expect(scene.fold()).toBe(true);
   await until(() => countPacks(scene.location) < 4 && !isRunning(holderOf(scene)));
-  expect(scene.git('rev-list', '--objects', 'refs/threads/test').split('\n')).toHaveLength(24 * 3);
+  expect(scene.git('rev-list', '--objects', 'refs/threads/test').split('\n')).toHaveLength(16 * 3);
   expectCleanFsck(scene.dir);
 });
 
@@ -111,7 +111,7 @@ test('one process folds at a time, and a killed one blocks nothing', async () =>
 
 test('what others keep is left alone and does not count', async () => {
   const scene = await createScene();
-  await scene.addPacks(30);
+  await scene.addPacks(22);
   const kept = readdirSync(scene.packFolder).filter((name) => name.endsWith('.idx'));
   for (const name of kept.slice(0, 7)) writeFileSync(join(scene.packFolder, name.replace('.idx', '.keep')), '');
   expect(scene.fold()).toBe(false);

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import path from 'node:path';
+import { quietEnvironment } from './quiet-environment.js';
+
+/** The modules that {@link openAppender} is made of. */
+export const appenderSources = [
+  'src/cas/hash.ts',
+  'src/cas/node.ts',
+  'src/git/object-batch.ts',
+  'src/git/open-repository.ts',
+  'src/schema/built-in.ts',
+  'src/thread/append-step.ts',
+  'src/thread/start-thread.ts',
+  'src/workflow/write-workflow-tree.ts',
+];
+
+/** Who commits in benchmarks. */
+export const who = { name: 'Bench', email: 'bench@example.org' };
+const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
+const workflow = {
+  name: 'append',
+  description: 'appends',
+  roles: {
+    writer: {
+      description: 'writes',
+      systemPrompt: 'Write.',
+      extractPrompt: 'Say that you are done.',
+      schema: { type: 'object', properties: { $status: { const: 'done' } }, required: ['$status'] },
+    },
+  },
+  moderator: [
+    { from: '__start__', to: 'writer', when: null },
+    { from: 'writer', to: 'writer', when: null },
+  ],
+};
+
+/** Makes an empty repository in a folder. */
+export function makeRepository(folder) {
+  const made = mkdtempSync(path.join(folder, 'uwf-append-'));
+  execFileSync('git', ['init', '--quiet', made], { env: quietEnvironment() });
+  return made;
+}
+
+/**
+ * Starts a thread to append steps to, each of six nodes of 1 KiB: the step, the prompt, the reply and three artifacts.
+ *
+ * @param source what `loadSource` gives for `appenderSources`
+ */
+export async function openAppender(source, folder) {
+  await source.prepareHashing();
+  const repository = await source.openRepository(folder, { committer: who });
+  const batch = new source.ObjectBatch();
+  let state = await source.startThread(repository, batch, {
+    workflow: source.writeWorkflowTree(batch, workflow),
+    prompt: 'Append.',
+    agents: { writer: agent },
+  });
+  return {
+    repository,
+    /** What {@link append} takes for a step, made outside of what is measured. */
+    draft(number) {
+      const nodes = [1, 2, 3].map((which) => source.encodeNode(source.builtIn.content, { text: prose(number, which) }));
+      return {
+        role: 'writer',
+        meta: { $status: 'done' },
+        text: prose(number, 4),
+        prompt: prose(number, 5),
+        agent,
+        rule: 0,
+        usage: null,
+        attempts: [],
+        childThreads: [],
+        linked: { waiting: [], nodes, commits: [], missing: [] },
+        startedAtMs: 1_795_262_400_000 + number,
+        completedAtMs: 1_795_262_400_001 + number,
+      };
+    },
+    async append(draft) {
+      state = await source.appendStep(repository, state, draft);
+    },
+  };
+}
+
+/** 1 KiB of words that no two steps share. */
+export function prose(number, which) {
+  let text = `${number} ${which}`;
+  for (let seed = number * 7 + which; text.length < 1024; seed = (seed * 48_271 + 11) % 2_147_483_647) {
+    text += ` ${seed.toString(36)}`;
+  }
+  return `${text.slice(0, 1023)}\n`;
+}
