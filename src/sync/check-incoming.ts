@@ -68,17 +68,17 @@ type Check = (tip: IncomingTip) => Promise<string | undefined>;
 
 async function createCheck(local: Repository, view: Repository, options: CheckOptions): Promise<Check> {
   const limits: IncomingLimits = { ...INCOMING_LIMITS, ...options.limits };
-  const verified = await VerifiedCommits.of(local);
-  const isVerified = (id: ObjectId): Promise<boolean> => verified.has(id);
+  const ofThreads = await VerifiedCommits.of(local, 'threads');
+  const ofWorkflows = await VerifiedCommits.of(local, 'workflows');
   const bounded: Repository = { ...view, objects: boundedObjects(view.objects, limits) };
   const carried = new CarriedObjects(view.objects, local.objects, limits, options.mayLackFiles);
   const patience = new Patience();
   const threads = new NewCommits(bounded, createJudge(bounded, { patience }), {
-    isVerified,
+    isVerified: (id) => ofThreads.has(id),
     checkObjects: (commit, report) => carried.checkCommit(commit, report),
     checkCode: (id, report) => carried.checkCode(id, report),
   });
-  const registrations = new Registrations(bounded, carried, patience, isVerified);
+  const registrations = new Registrations(bounded, carried, patience, (id) => ofWorkflows.has(id));
   return async ({ ref, id, thread, workflow }) => {
     if (workflow !== undefined) return registrations.check(workflow, id);
     if (thread === undefined) return 'uwf has no use for a ref of this kind';

@@ -117,7 +117,8 @@ function viewOf(repository: Repository, incoming: IncomingObjects): Repository {
     async read(id, options) {
       const object = await incoming.objects.read(id, options);
       // What a light fetch left out before comes when it is needed, unless this one leaves it out as well.
-      const isPromised = object === undefined && incoming.bring === undefined && repository.objects.prefetch;
+      const isPromised =
+        object === undefined && incoming.bring === undefined && repository.objects.prefetch !== undefined;
       return isPromised ? repository.objects.read(id, options) : object;
     },
     has: (id) => incoming.objects.has(id),

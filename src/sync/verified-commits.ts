@@ -13,7 +13,7 @@ const MAX_WALKED = 200_000;
 type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[] };
 
 /**
- * The commits that local threads and workflows lead to: they were verified before a ref led to them.
+ * The commits that local threads, or workflows, lead to: they were verified before a ref led to them.
  *
  * Most are told without a walk: a head, and what is not in the repository at all. For the rest local history is walked,
  * newest first, no further than to a day before the commit in question. Whoever is not found is verified once more, so a
@@ -31,9 +31,13 @@ export class VerifiedCommits {
     this.#heads = heads;
   }
 
-  static async of(repository: Repository): Promise<VerifiedCommits> {
+  /**
+   * What local refs of one kind lead to: that a commit is a sound part of a thread does not make it a version of a
+   * workflow, nor the other way round.
+   */
+  static async of(repository: Repository, kind: 'threads' | 'workflows'): Promise<VerifiedCommits> {
     const heads = new Set<ObjectId>();
-    for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX]) {
+    for (const prefix of kind === 'threads' ? [ACTIVE_PREFIX, HISTORY_PREFIX] : [WORKFLOWS_PREFIX]) {
       for (const { id } of await repository.refs.list(prefix)) heads.add(id);
     }
     return new VerifiedCommits(repository, heads);

@@ -76,6 +76,26 @@ describe('a fetch', () => {
     ).toEqual([]);
   });
 
+  test('does not take a thread for a workflow, nor a workflow for a thread, though it knows both', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    await registerWorkflow(ada.repository, loop);
+    const { id } = await share(ada, ben);
+    const registration = server.refMap.get(parseRefName('refs/workflows/loop')) as ObjectId;
+    const { head } = await getThread(ada.repository, id);
+    server.refMap.set(parseRefName('refs/workflows/loop'), head);
+    server.refMap.set(parseRefName('refs/workflows/other'), head);
+    server.refMap.set(parseRefName('refs/threads/01KAM4Z0000000000000000000'), registration);
+    const { threads, workflows, refused } = await fetchThreads(ben.context, ben.remote);
+    expect([threads, workflows]).toEqual([[], []]);
+    expect(refused.map(({ ref }) => ref).toSorted()).toEqual([
+      'refs/threads/01KAM4Z0000000000000000000',
+      'refs/workflows/loop',
+      'refs/workflows/other',
+    ]);
+    expect((await findWorkflow(ben.repository, 'loop'))?.commit).toBe(registration);
+  });
+
   test('does not believe what a plain git fetch has brought', async () => {
     const { server, places } = createPlaces('Ada', 'Ben');
     const [ada, ben] = places as [Place, Place];
