@@ -1,12 +1,12 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
+import { findEnded, getThread, listPointers, newestActive, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
-import { isOver, type ThreadStatus } from '../thread/thread-status.ts';
+import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
-import { findLease, findLeaseRecord } from './find-lease.ts';
+import { findAbandoned, findLease } from './find-lease.ts';
 import type { ThreadUsage } from './sum-usage.ts';
 
 /** A thread in a list. */
@@ -80,24 +80,62 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
   };
 }
 
-/** Lists threads, newest first; the suspended ones, which wait for a person, before the others. */
+/**
+ * Lists threads, newest first. A list of all has the suspended ones, which wait for a person, before the others; a piece
+ * of it (`limit`, `cursor`) is in order of age alone, and costs what it shows.
+ */
 export async function listThreads(context: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
   const { statuses, sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, limit, cursor } = options;
-  const wantsHistory = statuses?.some(isOver) ?? false;
-  const pointers = wantsHistory ? await listPointers(context.repository) : await listActive(context.repository);
+  const isPiece = limit !== undefined || cursor !== undefined;
   const found: ThreadSummary[] = [];
-  for (const pointer of pointers.toReversed()) {
+  if (limit === 0) return found;
+  for await (const pointer of newestFirst(context.repository, options)) {
     const timeMs = threadTimeMs(pointer.id);
-    if (timeMs < sinceMs || timeMs > untilMs) continue;
+    if (timeMs < sinceMs) break;
+    if (timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
+    if (!(await mayHaveStatus(context, pointer, statuses))) continue;
     const summary = await summaryOf(context, pointer);
     const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
     if (isWanted && (await isLike(context.repository, summary, options))) found.push(summary);
-    // Among threads of one status the newest come first: what follows cannot be among them.
-    if (limit !== undefined && cursor === undefined && statuses?.length === 1 && found.length >= limit) break;
+    if (found.length === limit) break;
   }
+  if (isPiece) return found;
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
-  return after([...waiting, ...others], cursor).slice(0, limit);
+  return [...waiting, ...others];
+}
+
+/** The threads that may be listed, by their ids alone. */
+async function* newestFirst(
+  repository: Repository,
+  { statuses, limit }: ListOptions,
+): AsyncGenerator<ThreadPointer, void, void> {
+  if (statuses?.some(isOver)) {
+    yield* (await listPointers(repository)).toReversed();
+    return;
+  }
+  // An ending that a crash cut in two has left the thread among the active ones as well. It happens under a lease, which
+  // is then left too.
+  const ended = new Set((await findEnded(repository, new Set(findAbandoned(repository)))).map(({ id }) => id));
+  for await (const pointer of newestActive(repository, limit)) if (!ended.has(pointer.id)) yield pointer;
+}
+
+/** Tells by its head alone whether a thread can have one of some statuses: reading the whole of it takes much longer. */
+async function mayHaveStatus(
+  { repository }: EngineContext,
+  { id, head }: ThreadPointer,
+  statuses: readonly ThreadStatus[] | undefined,
+): Promise<boolean> {
+  // A thread can be corrupt behind a sound head.
+  if (statuses === undefined || statuses.includes('corrupt') || findFacts(repository, id, head)) return true;
+  const { readThreadCommit } = await import('../thread/thread-commit.ts');
+  try {
+    return statuses.includes(
+      statusOfHead(await readThreadCommit(repository, head), findLease(repository, id) !== undefined),
+    );
+  } catch {
+    return false;
+  }
 }
 
 async function isLike(repository: Repository, summary: ThreadSummary, wanted: ListOptions): Promise<boolean> {
@@ -115,27 +153,6 @@ async function isLike(repository: Repository, summary: ThreadSummary, wanted: Li
 
 function hasText(prompt: string, text: string): boolean {
   return prompt.toLowerCase().includes(text.toLowerCase());
-}
-
-/** What stands behind a thread in a list; behind its place by age, if it has changed so that it is listed no more. */
-function after(threads: readonly ThreadSummary[], cursor: ThreadId | undefined): readonly ThreadSummary[] {
-  if (cursor === undefined) return threads;
-  const place = threads.findIndex(({ thread }) => thread === cursor);
-  return place === -1 ? threads.filter(({ thread }) => thread < cursor) : threads.slice(place + 1);
-}
-
-/**
- * The threads under `refs/threads/` that have not ended.
- *
- * An ending that a crash cut in two has left the thread there as well. It happens under a lease, which is then left too:
- * only where there is such a lease are the names of the history read.
- */
-async function listActive(repository: Repository): Promise<ThreadPointer[]> {
-  const pointers = await listPointers(repository, { active: true });
-  const isCrashed = pointers.some(({ id }) => findLeaseRecord(repository, id) && !findLease(repository, id));
-  if (!isCrashed) return pointers;
-  const ended = new Set((await listPointers(repository, { history: true })).map(({ id }) => id));
-  return pointers.filter(({ id }) => !ended.has(id));
 }
 
 async function summaryOf(context: EngineContext, pointer: ThreadPointer): Promise<ThreadSummary> {

@@ -39,14 +39,23 @@ export function findLeasesOf(repository: Repository, holder: ProcessIdentity): L
 
 /** The threads that somebody works on now, in order. */
 export function findRunning(repository: Repository): ThreadId[] {
-  const { stateDir } = repository;
-  if (stateDir === undefined) return [...inProcessLeases(repository).keys()].toSorted();
+  if (repository.stateDir === undefined) return [...inProcessLeases(repository).keys()].toSorted();
+  return leased(repository)
+    .filter((thread) => findLease(repository, thread) !== undefined)
+    .toSorted();
+}
+
+/** The threads whose holder died and left the lease; in no order. */
+export function findAbandoned(repository: Repository): ThreadId[] {
+  return leased(repository).filter((thread) => findLeaseRecord(repository, thread) && !findLease(repository, thread));
+}
+
+function leased({ stateDir }: Repository): ThreadId[] {
+  if (stateDir === undefined) return [];
   return namesIn(leaseFolder(stateDir))
     .filter((name) => name.endsWith(suffix))
     .map((name) => name.slice(0, -suffix.length))
-    .filter(isThreadId)
-    .filter((thread) => findLease(repository, thread) !== undefined)
-    .toSorted();
+    .filter(isThreadId);
 }
 
 /** Where the leases of all threads are. */

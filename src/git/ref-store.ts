@@ -31,6 +31,16 @@ export class RefMoved extends UwfError {
   }
 }
 
+/** Which of the refs below a prefix somebody will look at; default: all. */
+export type WantedRefs = {
+  /** Those whose names begin so; it begins with the prefix itself. */
+  startsWith?: string;
+  /** Those whose names it holds for. */
+  where?: (name: string) => boolean;
+  /** The last so many of those. */
+  last?: number;
+};
+
 /**
  * The mutable half of a repository, and the only place where concurrency lives.
  *
@@ -44,8 +54,9 @@ export interface RefStore {
   /**
    * Lists the refs below a prefix that ends in `/`, sorted by name (bytes), loose and packed together.
    * Broken refs and leftovers such as `x.lock` are not listed.
+   * @param wanted saves the store work; what comes back is in order, but may be more than was wanted
    */
-  list(prefix: string): Promise<Ref[]>;
+  list(prefix: string, wanted?: WantedRefs): Promise<Ref[]>;
 
   /**
    * Changes several refs, or none: every expected value is compared under the locks of all of them

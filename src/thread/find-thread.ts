@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/object-id.ts';
-import type { RefName } from '../git/ref-store.ts';
+import type { Ref, RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { AmbiguousThread, ThreadNotFound } from './thread-errors.ts';
 import type { ThreadId } from './thread-id.ts';
@@ -8,6 +8,9 @@ import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from './thread-refs.ts';
 /** Where a thread is: its id, the ref it was found under, and what that points at. */
 export type ThreadPointer = { id: ThreadId; ref: RefName; head: ObjectId; isHistory: boolean };
 
+/** Where threads are looked for; default: everywhere. */
+export type WhichThreads = { active?: boolean; history?: boolean };
+
 /**
  * Lists where threads are; an id found under both an active and a history ref is ended and comes once.
  *
@@ -15,31 +18,49 @@ export type ThreadPointer = { id: ThreadId; ref: RefName; head: ObjectId; isHist
  */
 export async function listPointers(
   repository: Repository,
-  which: { active?: boolean; history?: boolean } = { active: true, history: true },
+  which: WhichThreads = { active: true, history: true },
 ): Promise<ThreadPointer[]> {
-  const byId = new Map<ThreadId, ThreadPointer>();
-  const prefixes = [...(which.active ? [ACTIVE_PREFIX] : []), ...(which.history ? [HISTORY_PREFIX] : [])];
-  for (const prefix of prefixes) {
-    for (const { name, id: head } of await repository.refs.list(prefix)) {
-      const thread = threadOfRef(name);
-      if (thread) byId.set(thread.id, { ...thread, ref: name, head });
-    }
-  }
-  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX) : [];
+  const history = which.history ? await repository.refs.list(HISTORY_PREFIX) : [];
+  return pointersOf([...active, ...history]);
+}
+
+/**
+ * Gives the active threads, the newest first, with those that ended and were not folded yet.
+ *
+ * @param count how many are wanted in all likelihood: then the names of the others are not read; default: all
+ */
+export async function* newestActive(repository: Repository, count?: number): AsyncGenerator<ThreadPointer, void, void> {
+  const newest = pointersOf(
+    await repository.refs.list(ACTIVE_PREFIX, count === undefined ? {} : { last: count }),
+  ).toReversed();
+  yield* newest;
+  const last = newest.at(-1);
+  if (count === undefined || last === undefined) return;
+  // More were wanted after all.
+  const others = await listPointers(repository, { active: true });
+  for (const pointer of others.toReversed()) if (pointer.id < last.id) yield pointer;
+}
+
+/** Those of some threads that have ended. */
+export async function findEnded(repository: Repository, ids: ReadonlySet<ThreadId>): Promise<ThreadPointer[]> {
+  if (ids.size === 0) return [];
+  const ended: ReadonlySet<string> = ids;
+  const where = (name: string): boolean => ended.has(name.slice(name.lastIndexOf('/') + 1));
+  return pointersOf(await repository.refs.list(HISTORY_PREFIX, { where })).filter(({ id }) => ids.has(id));
 }
 
 /**
  * Finds a thread by its id or by a prefix that only it has; letters may be lower-case.
  *
- * Costs one listing of names: even a whole id has to be looked for in both places, since an ending that was cut in
- * two leaves it in both.
+ * Costs a search among the active threads and a listing of the names of those that have ended: even a whole id has to be
+ * looked for in both places, since an ending that was cut in two leaves it in both.
  * @throws {ThreadNotFound} if there is none
  * @throws {AmbiguousThread} if there are several
  */
 export async function getThread(repository: Repository, idOrPrefix: string): Promise<ThreadPointer> {
   const wanted = idOrPrefix.toUpperCase();
-  const pointers = wanted === '' ? [] : await listPointers(repository);
-  const matches = pointers.filter((pointer) => pointer.id.startsWith(wanted));
+  const matches = wanted === '' ? [] : await findByPrefix(repository, wanted);
   const [first, second] = matches;
   if (!first) throw new ThreadNotFound(idOrPrefix);
   if (second) {
@@ -49,4 +70,21 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
     );
   }
   return first;
+}
+
+async function findByPrefix(repository: Repository, wanted: string): Promise<ThreadPointer[]> {
+  const active = await repository.refs.list(ACTIVE_PREFIX, { startsWith: ACTIVE_PREFIX + wanted });
+  const where = (name: string): boolean => name.startsWith(wanted, name.lastIndexOf('/') + 1);
+  const history = await repository.refs.list(HISTORY_PREFIX, { where });
+  return pointersOf([...active, ...history]).filter(({ id }) => id.startsWith(wanted));
+}
+
+/** The threads that refs belong to, sorted; of two refs of one thread the later counts. */
+function pointersOf(refs: readonly Ref[]): ThreadPointer[] {
+  const byId = new Map<ThreadId, ThreadPointer>();
+  for (const { name, id: head } of refs) {
+    const thread = threadOfRef(name);
+    if (thread) byId.set(thread.id, { ...thread, ref: name, head });
+  }
+  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }

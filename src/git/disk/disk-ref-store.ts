@@ -1,6 +1,6 @@
 import { asStorageError } from '../object-errors.ts';
 import type { ObjectId } from '../object-id.ts';
-import type { Ref, RefEdit, RefName, RefStore } from '../ref-store.ts';
+import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { LockRecords } from './lock-records.ts';
 import { RefReader } from './ref-reader.ts';
@@ -30,8 +30,8 @@ export class DiskRefStore implements RefStore {
     return this.#reader.follow(name).id;
   }
 
-  async list(prefix: string): Promise<Ref[]> {
-    return this.#reader.list(prefix);
+  async list(prefix: string, wanted?: WantedRefs): Promise<Ref[]> {
+    return this.#reader.list(prefix, wanted);
   }
 
   async update(edits: readonly RefEdit[]): Promise<void> {

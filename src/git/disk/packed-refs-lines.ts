@@ -11,6 +11,8 @@ const peeled = 0x5e;
 const space = 0x20;
 /** What is no longer than this is read through rather than halved again. */
 const scanBytes = 4096;
+/** What the line of a thread takes. */
+const usualLineBytes = 96;
 const largestChunk = 1024 * 1024;
 
 /**
@@ -51,6 +53,32 @@ export class PackedRefsLines {
       if (!isBefore(line)) return this.from(line.start);
     }
     return [];
+  }
+
+  /** The last so many lines whose names start with a prefix, or all of them if there are fewer; in order. */
+  lastWithPrefix(prefix: string, count: number): PackedLine[] {
+    if (!this.#isSorted) {
+      return [...this.fromName(prefix)].filter(({ name }) => name.startsWith(prefix)).slice(-count);
+    }
+    const wanted = Buffer.from(prefix);
+    const isNotBehind = ({ name }: PackedLine): boolean =>
+      Buffer.compare(Buffer.from(name).subarray(0, wanted.length), wanted) <= 0;
+    let end = this.#source.size;
+    for (const line of this.from(this.#seek(isNotBehind))) {
+      if (isNotBehind(line)) continue;
+      end = line.start;
+      break;
+    }
+    for (let bytes = Math.max(scanBytes, count * usualLineBytes); ; bytes *= 4) {
+      const start = bytes < end ? (this.#firstLineBehind(end - bytes)?.start ?? 0) : 0;
+      const lines: PackedLine[] = [];
+      for (const line of this.from(start)) {
+        if (line.start >= end) break;
+        lines.push(line);
+      }
+      const within = lines.filter(({ name }) => name.startsWith(prefix));
+      if (start === 0 || within.length >= count || within.length < lines.length) return within.slice(-count);
+    }
   }
 
   /** The lines as they stand in the file, from the beginning of a line on. */

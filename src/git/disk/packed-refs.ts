@@ -45,6 +45,19 @@ export class PackedRefs {
     return refs;
   }
 
+  /** The last so many refs below a prefix, sorted by their bytes. The prefix need not end in `/`. */
+  lastBelow(prefix: string, count: number): Ref[] {
+    for (let most = count; ; most *= 4) {
+      const lines = this.#current()?.lines.lastWithPrefix(prefix, most) ?? [];
+      const refs = lines.flatMap((line): Ref[] => {
+        const id = idOf(line);
+        return id !== undefined && isName(line.name) ? [{ name: line.name, id }] : [];
+      });
+      // What git does not take for a ref was among the last: others are.
+      if (refs.length >= count || lines.length < most) return refs.slice(-count);
+    }
+  }
+
   /**
    * The file without some refs, and its permissions; `undefined` if none of them is in it.
    *

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../object-id.ts';
 import { BrokenRef, InvalidRefName } from '../ref-errors.ts';
 import { isRefName } from '../ref-name.ts';
-import type { Ref, RefName } from '../ref-store.ts';
+import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { hasLooseRef, listLooseRefs, readLooseRef } from './loose-refs.ts';
 import { PackedRefs } from './packed-refs.ts';
@@ -48,18 +48,31 @@ export class RefReader {
   /**
    * The refs below a prefix that ends in `/`, sorted by their bytes; broken ones are left out.
    *
+   * Of those that are not wanted none is read that has a file of its own.
    * @throws {InvalidRefName} if no ref can be below the prefix
    */
-  list(prefix: string): Ref[] {
+  list(prefix: string, { startsWith = prefix, where, last }: WantedRefs = {}): Ref[] {
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+    const isWanted = (name: RefName): boolean => name.startsWith(startsWith) && where?.(name) !== false;
     // Read in this order, or a ref that is packed in between would be in neither.
-    const loose = new Map(listLooseRefs(this.#location, prefix).map((name) => [name, this.#valueOf(name)]));
-    const packed = this.packed.below(prefix);
-    if (loose.size === 0) return packed;
-    const refs = packed.filter(({ name }) => !loose.has(name));
-    for (const [name, id] of loose) if (id !== undefined) refs.push({ name, id });
-    return sortByBytes(refs);
+    const loose = listLooseRefs(this.#location, prefix).filter(isWanted);
+    const packed =
+      last === undefined || where !== undefined
+        ? this.packed.below(startsWith).filter(({ name }) => isWanted(name))
+        : this.packed.lastBelow(startsWith, last);
+    if (loose.length === 0) return packed;
+    const isLoose = new Set(loose);
+    const refs = packed.filter(({ name }) => !isLoose.has(name));
+    // Each is a file to be read.
+    const candidates = last === undefined ? loose : sortNames(loose).slice(-last);
+    for (const name of candidates) {
+      const id = this.#valueOf(name);
+      if (id !== undefined) refs.push({ name, id });
+      // In place of a broken one another is among the last.
+      else if (last !== undefined) return this.list(prefix, { startsWith, ...(where && { where }) });
+    }
+    return sortByBytes(refs).slice(last === undefined ? 0 : -last);
   }
 
   /** Tells whether there is a ref of this name, sound or broken. */
@@ -99,4 +112,9 @@ function sortByBytes(refs: readonly Ref[]): Ref[] {
     return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   }
   return refs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function sortNames(names: readonly RefName[]): RefName[] {
+  if (!names.some((name) => highCharacters.test(name))) return names.toSorted();
+  return names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }

@@ -21,6 +21,7 @@ const over = ['ended', 'failed', 'cancelled'] as const;
 export const command: Command = defineCommand({
   summary: 'list threads, those that wait for you first',
   description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.
+With --limit or --cursor it is the newest of all, whatever they do, and costs what it shows, however many threads there are.
 
 With --follow it lists them, oldest first, and prints each one again when it changes, until it is interrupted; under --json
 as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.
