@@ -13,8 +13,17 @@ import { usageOf } from './sum-usage.ts';
 
 /** Reads a thread from its chain and remembers what it says. */
 export async function gatherFacts(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
-  const state = await readThread(context.repository, pointer.id, pointer.head);
-  return rememberFacts(context, state);
+  return rememberFacts(context, await readAsNeeded(context, pointer));
+}
+
+/** Of a thread that a light fetch brought, texts are fetched only if it takes them to say who is next. */
+async function readAsNeeded(context: EngineContext, { id, head }: ThreadPointer): Promise<ThreadState> {
+  const { repository } = context;
+  if (repository.objects.prefetch === undefined) return readThread(repository, id, head);
+  const state = await readThread(repository, id, head, 'steps');
+  const isDecided = state.head.kind === 'end' || state.head.kind === 'suspend';
+  if (isDecided || !/text|_body/.test(JSON.stringify((await definitionOf(context, state)).moderator))) return state;
+  return readThread(repository, id, head);
 }
 
 /**

@@ -21,6 +21,8 @@ export type ThreadVerdict = {
   sound: boolean;
   /** How many commits were looked at, those of the threads that it called included. */
   commits: number;
+  /** How many contents were not checked, because a light fetch has left them out and nobody has read them yet. */
+  unchecked: number;
   /** What is wrong, the commits in the order in which they were made: the first is the first difference. */
   findings: Finding[];
 };
@@ -33,17 +35,13 @@ export type ThreadVerdict = {
  */
 export async function verifyThread(context: EngineContext, thread: string): Promise<ThreadVerdict> {
   const { repository } = context;
-  return verifyPointer(
-    context,
-    new Verification(repository, createJudge(repository)),
-    await getThread(repository, thread),
-  );
+  return verifyPointer(context, createVerification(repository), await getThread(repository, thread));
 }
 
 /** Verifies all threads, by the names of their refs, as {@link verifyThread} does; what they share is looked at once. */
 export async function* verifyThreads(context: EngineContext): AsyncGenerator<ThreadVerdict, void, void> {
   const { repository } = context;
-  const verification = new Verification(repository, createJudge(repository));
+  const verification = createVerification(repository);
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
     for (const { name, id: head } of await repository.refs.list(prefix)) {
       const thread = threadOfRef(name);
@@ -52,16 +50,29 @@ export async function* verifyThreads(context: EngineContext): AsyncGenerator<Thr
   }
 }
 
+function createVerification(repository: Repository): Verification {
+  return new Verification(repository, createJudge(repository), repository.objects.prefetch !== undefined);
+}
+
 async function verifyPointer(
   context: EngineContext,
   verification: Verification,
   pointer: ThreadPointer,
 ): Promise<ThreadVerdict> {
   const { id, ref, head, isHistory } = pointer;
-  const { commits, findings } = await verification.verify(id, head);
+  const before = verification.leftOut.length;
+  let { commits, findings } = await verification.verify(id, head);
+  let unchecked = verification.leftOut.length - before;
+  if (findings.length > 0 && verification.leftOut.length > 0) {
+    // Rules may have found no text where there is one: what is wrong is said of the whole thread only.
+    await context.repository.objects.prefetch?.(verification.leftOut);
+    const whole = new Verification(context.repository, createJudge(context.repository));
+    ({ commits, findings } = await whole.verify(id, head));
+    unchecked = 0;
+  }
   if (isHistory && findings.length === 0) findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
   await rememberVerdict(context, pointer, findings[0]?.what);
-  return { thread: id, ref, head, sound: findings.length === 0, commits, findings };
+  return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings };
 }
 
 /** Lets lists say that a thread is corrupt although what they read of it can be read, or no longer say so. */

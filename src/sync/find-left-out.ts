@@ -26,16 +26,17 @@ export async function findThreadFiles(
 ): Promise<ThreadFiles> {
   const files: ThreadFiles = { spine: new Set(), contents: new Set() };
   const seen = new Set<string>();
-  const addFolder = async (tree: ObjectId, folder: string, depth: number): Promise<boolean> => {
+  const addFolder = async (tree: ObjectId, folder: string, depth: number, top?: string[]): Promise<boolean> => {
     // Most of what threads have in common lies in the same place: the definition, the types.
     if (seen.has(`${tree} ${folder}`) || depth > MAX_DEPTH) return true;
     seen.add(`${tree} ${folder}`);
     const entries = await readTree(objects, tree);
-    if (depth === 0 && !entries.some(({ name }) => name === INDEX_NAME)) return false;
+    const root = top ?? entries.map(({ name }) => name);
+    if (depth === 0 && !root.includes(INDEX_NAME)) return false;
     for (const { name, mode, id } of entries) {
       const path = folder + name;
-      if (mode !== '040000') (isSpineFile(path) ? files.spine : files.contents).add(id);
-      else if (path !== 'workspace' && path !== PINNED_FOLDER) await addFolder(id, `${path}/`, depth + 1);
+      if (mode !== '040000') (isSpineFile(path, root) ? files.spine : files.contents).add(id);
+      else if (path !== 'workspace' && path !== PINNED_FOLDER) await addFolder(id, `${path}/`, depth + 1, root);
     }
     return true;
   };

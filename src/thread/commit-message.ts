@@ -31,6 +31,11 @@ export function commitMessage(subject: string, body: string, bodyPath: string, t
   return `${paragraphs.join('\n\n')}\n`;
 }
 
+/** The body of a message that {@link commitMessage} wrote: the reply, as far as it is there. */
+export function bodyOfMessage(message: string): string {
+  return message.trimEnd().split('\n\n').slice(1, -1).join('\n\n');
+}
+
 /** The first line of a text that says something, without Markdown's heading and list marks. */
 export function firstLine(text: string): string {
   const line = text.split(/\r?\n/).find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? '';

@@ -33,11 +33,21 @@ export type ThreadState = {
   end: CommitOf<'end'> | undefined;
 };
 
+/** How much of a thread is read: `steps` leaves the texts of steps empty that a light fetch has left out. */
+export type ThreadExtent = 'texts' | 'steps';
+
 /**
  * Reads a whole thread.
+ *
+ * Texts that a light fetch has left out come in one connection.
  * @throws {CorruptThread} if its chain is not what storage promises
  */
-export async function readThread(repository: Repository, id: ThreadId, head: ObjectId): Promise<ThreadState> {
+export async function readThread(
+  repository: Repository,
+  id: ThreadId,
+  head: ObjectId,
+  extent: ThreadExtent = 'texts',
+): Promise<ThreadState> {
   const commits: ThreadCommit[] = [];
   for await (const commit of readChain(repository, head)) commits.push(commit);
   const first = commits.at(-1);
@@ -53,12 +63,26 @@ export async function readThread(repository: Repository, id: ThreadId, head: Obj
     stepsAtLastResume: 0,
     end: undefined,
   };
+  if (extent === 'texts') await repository.objects.prefetch?.(commits.flatMap(replyOf));
   const steps: StepEntry[] = [];
   for (const commit of commits.toReversed().slice(1)) {
-    if (commit.kind === 'step') steps.push({ commit, text: await readTextAt(repository, commit, 'output.md') });
+    if (commit.kind === 'step') {
+      const isLeftOut = extent === 'steps' && !(await hasAll(repository, replyOf(commit)));
+      steps.push({ commit, text: isLeftOut ? '' : await readTextAt(repository, commit, 'output.md') });
+    }
     state = { ...advance(state, commit), steps };
   }
   return state;
+}
+
+/** Where the text of a step's reply lies; of other commits nowhere. */
+function replyOf({ kind, index }: ThreadCommit): ObjectId[] {
+  return kind === 'step' ? index.filter(({ path }) => path === 'output.md').map(({ oid }) => oid) : [];
+}
+
+async function hasAll({ objects }: Repository, ids: readonly ObjectId[]): Promise<boolean> {
+  for (const id of ids) if (!(await objects.has(id))) return false;
+  return true;
 }
 
 /** The state after one more commit, its reply's text given if it is a step. */

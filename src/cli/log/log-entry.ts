@@ -2,6 +2,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import { statusOf } from '../../thread/meta-status.ts';
 import { readChain } from '../../thread/chain.ts';
+import { bodyOfMessage } from '../../thread/commit-message.ts';
 import { readThreadCommit, readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 
 /** A commit of a thread as the log tells it. */
@@ -64,7 +65,9 @@ async function describe(repository: Repository, commit: ThreadCommit): Promise<L
         at: iso(completedAtMs),
         durationMs: completedAtMs - startedAtMs,
         usage,
-        text: await text('output.md'),
+        text: (await isHere(repository, commit, 'output.md'))
+          ? await text('output.md')
+          : bodyOfMessage(commit.commit.message),
       };
     }
     case 'suspend': {
@@ -80,6 +83,12 @@ async function describe(repository: Repository, commit: ThreadCommit): Promise<L
       return { ...common, status: outcome, at: iso(completedAtMs), text: await text('summary.md') };
     }
   }
+}
+
+/** Of a thread that a light fetch brought, replies are told as their commits do, until somebody reads the thread. */
+async function isHere({ objects }: Repository, { index }: ThreadCommit, path: string): Promise<boolean> {
+  const oid = index.find((entry) => entry.path === path)?.oid;
+  return objects.prefetch === undefined || oid === undefined || objects.has(oid);
 }
 
 /** The agent as the commit's author names it: for people, without reading back to the start where it is recorded. */

@@ -8,6 +8,7 @@ import type { ObjectId } from '../../git/object-id.ts';
 import { readBlob } from '../../git/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { builtIn } from '../../schema/built-in.ts';
+import { isSpineFile } from '../spine-files.ts';
 import { NotHereYet } from './not-here-yet.ts';
 
 /**
@@ -25,11 +26,16 @@ export class KnownNodes implements NodeSource {
     this.#cache = cache;
   }
 
-  /** Takes in a node of the tree at hand; it is read, and proved to be that node. @throws {HashCollision} {NotHereYet} */
-  async add(entry: IndexEntry): Promise<StoredNode> {
+  /**
+   * Takes in a node of the tree at hand; it is read, and proved to be that node.
+   * @param root all nodes of the tree
+   * @throws {HashCollision} {NotHereYet}
+   */
+  async add(entry: IndexEntry, root: readonly IndexEntry[] = []): Promise<StoredNode> {
     const known = this.#oids.get(entry.hash);
     if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
     try {
+      await this.#cache.assertHere(entry, root);
       const node = await this.#cache.read(entry);
       this.#oids.set(entry.hash, entry.oid);
       return node;
@@ -65,17 +71,33 @@ export class KnownNodes implements NodeSource {
 export class NodeCache {
   readonly #repository: Repository;
   readonly #nodes = new Map<string, { node: StoredNode; bytes: number }>();
+  readonly #leavesOut: boolean;
   #bytes = 0;
+  /** Contents that were not fetched yet, and left at that. */
+  readonly leftOut: Set<ObjectId> = new Set();
 
-  constructor(repository: Repository) {
+  /** @param leavesOut whether contents that were not fetched yet are left at that */
+  constructor(repository: Repository, leavesOut: boolean = false) {
     this.#repository = repository;
+    this.#leavesOut = leavesOut;
+  }
+
+  /** @throws {NotHereYet} if it is a content that is to be left out for now */
+  async assertHere({ path, oid }: IndexEntry, index: readonly IndexEntry[]): Promise<void> {
+    if (!this.#leavesOut || (await this.#repository.objects.has(oid))) return;
+    const paths = index.map((entry) => entry.path);
+    if (isSpineFile(path, paths)) return;
+    this.leftOut.add(oid);
+    throw new NotHereYet(oid);
   }
 
   /**
    * @throws {HashMismatch} {NotCanonical} {ObjectMissing} {CorruptObject} if it cannot be had or is another
+   * @throws {NotHereYet} if it was left out
    * @throws {ObjectTooLarge} if it is a schema that nobody would compile
    */
   async read({ hash, oid }: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
+    if (this.leftOut.has(oid)) throw new NotHereYet(oid);
     const key = `${hash} ${oid}`;
     const known = this.#nodes.get(key);
     if (known !== undefined) return known.node;

@@ -129,7 +129,7 @@ export class NewCommits {
     const known = before?.known ?? new KnownNodes(this.#repository, this.#cache);
     const nodes = new Map<string, StoredNode>();
     for (const entry of files.index) {
-      const node = await attempt(report, entry.path, () => known.add(entry));
+      const node = await attempt(report, entry.path, () => known.add(entry, files.index));
       if (node) nodes.set(entry.path, node);
     }
     await this.#origin.checkObjects(checked, report);

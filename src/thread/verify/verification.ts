@@ -38,10 +38,16 @@ export class Verification {
   readonly #findings = new Map<ObjectId, Finding[]>();
   readonly #sound = new Set<NodeHash>();
 
-  constructor(repository: Repository, judge: Judge) {
+  /** @param leavesOut whether contents that a light fetch left out are left unchecked, rather than fetched */
+  constructor(repository: Repository, judge: Judge, leavesOut: boolean = false) {
     this.#repository = repository;
     this.#judge = judge;
-    this.#cache = new NodeCache(repository);
+    this.#cache = new NodeCache(repository, leavesOut);
+  }
+
+  /** Contents that were not here and not checked, of all threads so far. */
+  get leftOut(): readonly ObjectId[] {
+    return [...this.#cache.leftOut];
   }
 
   /** Verifies all that a head reaches, except commits of somebody's code. */
@@ -68,7 +74,7 @@ export class Verification {
       const report = this.#reportOn(commit.id, this.#standings.has(commit.id));
       const nodes = new Map<string, StoredNode>();
       for (const entry of files.index) {
-        const node = await attempt(report, entry.path, () => known.add(entry));
+        const node = await attempt(report, entry.path, () => known.add(entry, files.index));
         if (node) nodes.set(entry.path, node);
       }
       const further = commit.kind === 'start' ? commit.commit.parents : commit.commit.parents.slice(1);

@@ -21,6 +21,7 @@ the steps that are stored. No agent is asked, and nothing is written. The first 
       head: 'the commit that it is at',
       sound: 'whether nothing is wrong',
       commits: 'how many commits were looked at, those of threads it called included',
+      unchecked: 'how many contents were not checked, because a light fetch left them out and nobody has read them yet',
       findings: 'what is wrong: commit, path (null for the commit itself), what',
     },
   },
@@ -28,10 +29,11 @@ the steps that are stored. No agent is asked, and nothing is written. The first 
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
     const verdict = await verifyThread(readingContext(await openToRead(cli)), args.thread);
-    const { thread, commits } = verdict;
+    const { thread, commits, unchecked } = verdict;
+    const rest = unchecked > 0 ? `; ${formatCount(unchecked)} contents are not here yet and not checked` : '';
     await out.result(verdict, () =>
       verdict.sound
-        ? `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified`
+        ? `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified${rest}`
         : formatFindings(`thread ${thread}`, verdict.findings, out.paint),
     );
     return verdict.sound ? EXIT.done : EXIT.failed;
