@@ -9,14 +9,7 @@ import { GitFailed, runGit } from './run-git.ts';
 const mostArgumentBytes = 800_000;
 
 /** Nothing but these refs, whatever is configured, and no hook of the user's, which is about code. */
-const options = [
-  '--porcelain',
-  '--no-verify',
-  '--no-follow-tags',
-  '--no-force-if-includes',
-  '--recurse-submodules=no',
-  '--no-thin',
-];
+const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-if-includes', '--recurse-submodules=no'];
 
 /** The repository whose commits are pushed: what follows what is found out there. */
 type Source = { location: RepositoryLocation; env: GitEnvironment };
