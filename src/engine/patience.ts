@@ -10,6 +10,9 @@ const MAX_SLOW_MS = 20_000;
 /** How many workflows may run out of time before new ones are no longer tried. */
 const MAX_EXHAUSTED = 20;
 
+/** Expressions of one workflow together, in UTF-16 units: parsing alone takes a second for each 64 thousand. */
+const MAX_EXPRESSIONS = 262_144;
+
 type Account = { spentMs: number; decisions: number; exhausted?: string };
 
 /**
@@ -61,7 +64,13 @@ export class Patience {
       account.exhausted = `${MAX_EXHAUSTED} workflows ran out of time before this one, so that it was not tried; fetch it by itself`;
       return account;
     }
-    const expired = await tryOut(definition);
+    const expressions = expressionsOf(definition);
+    const length = expressions.reduce((sum, source) => sum + source.length, 0);
+    if (length > MAX_EXPRESSIONS) {
+      account.exhausted = `the expressions of its workflow have ${length} characters, more than the ${MAX_EXPRESSIONS} allowed`;
+      return account;
+    }
+    const expired = await tryOut(expressions);
     if (expired !== undefined) this.#exhaust(account, expired.message);
     return account;
   }
@@ -73,13 +82,17 @@ export class Patience {
   }
 }
 
-/** Evaluates every condition and check once, over a thread without steps. What fails otherwise may be right with steps. */
-async function tryOut({ roles, moderator }: WorkflowDefinition): Promise<ExpressionTimeout | undefined> {
+/** The conditions and checks of a workflow, each once. */
+function expressionsOf({ roles, moderator }: WorkflowDefinition): string[] {
+  const checks = Object.values(roles).flatMap(({ check }) => (check ?? []).map(({ expression }) => expression));
+  return [...new Set([...moderator.flatMap(({ when }) => when ?? []), ...checks])];
+}
+
+/** Evaluates each once, over a thread without steps. What fails otherwise may be right with steps. */
+async function tryOut(expressions: readonly string[]): Promise<ExpressionTimeout | undefined> {
   const start = { prompt: '', workflow: '', depth: 0, startedAtMs: 0 };
   const bindings = { meta: {}, steps: [], start, threadId: '' };
-  const checks = Object.values(roles).flatMap(({ check }) => (check ?? []).map(({ expression }) => expression));
-  const conditions = moderator.flatMap(({ when }) => when ?? []);
-  for (const source of new Set([...conditions, ...checks])) {
+  for (const source of expressions) {
     try {
       await holds(source, { input: bindings, bindings });
     } catch (error) {

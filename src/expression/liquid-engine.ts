@@ -83,6 +83,7 @@ class CountedOutput implements Emitter {
     const value = this.#toValue(written);
     if (value === undefined || value === null) return;
     if (Array.isArray(value)) return value.forEach((item) => this.write(item));
+    // oxlint-disable-next-line typescript/no-base-to-string -- an object is written so by Liquid, and a Drop has a text of its own
     const text = String(value);
     this.#context.memoryLimit.use(text.length);
     this.buffer += text;
