@@ -25,7 +25,7 @@ function makeThread({ dir, git }: TemporaryRepository, name: string, ...blobs: s
 /** Fetches in a process of its own, and gives what came of it with the memory that took. */
 async function fetchFrom(url: string) {
   const local = createTemporaryRepository();
-  const script = join(import.meta.dirname, 'fetch-in-child.ts');
+  const script = join(import.meta.dirname, '../../faults/fetch-in-child.ts');
   const { process: child, outcome } = await startTypeScript(script, [local.dir, url], { env: isolatedGitEnvironment });
   const memory = watchMemory(child.pid ?? 0);
   const { stdout, stderr, code } = await outcome;
