@@ -74,11 +74,13 @@ export class NativeRefStore implements RefStore {
       names.add(name);
     }
     const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', 'commit', ''];
+    const commit = (): Promise<void> => this.#transactions.ask(lines.join('\n'), readCommitted, false);
     try {
-      await this.#transactions.ask(lines.join('\n'), readCommitted, false);
+      await commit();
     } catch (error) {
       if (!(error instanceof GitFailed)) throw error;
-      await this.#explain(error, edits);
+      const outcome = await this.#explain(error, edits);
+      if (outcome === 'not made') await commit();
     }
   }
 
@@ -96,19 +98,20 @@ export class NativeRefStore implements RefStore {
     return value === null ? `delete ${name} ${expected}` : `update ${name} ${value} ${expected ?? nothing}`;
   }
 
-  /** Throws what kept git from making a transaction; returns if it was made after all. */
-  async #explain(failure: GitFailed, edits: readonly RefEdit[]): Promise<void> {
+  /** Throws what kept git from making a transaction; of one that was killed it says whether it had made it. */
+  async #explain(failure: GitFailed, edits: readonly RefEdit[]): Promise<'made' | 'not made'> {
     const facts = { path: this.#start.location.commonDir, waitedMs: this.#lockTimeoutMs };
     const error = errorOfRefusal(failure.said, edits, facts);
     if (error !== undefined) throw error;
     const actual = await this.#readAll(edits.map(({ name }) => name));
     // A git that is killed says nothing, and may have been done already.
     const isKilled = !failure.said.includes('fatal:');
-    if (isKilled && edits.every(({ name, value }) => (actual.get(name) ?? null) === value)) return;
+    if (isKilled && edits.every(({ name, value }) => (actual.get(name) ?? null) === value)) return 'made';
     for (const { name, expected } of edits) {
       const id = actual.get(name) ?? null;
       if (id !== expected) throw new RefMoved(name, expected, id);
     }
+    if (isKilled) return 'not made';
     throw failure;
   }
 

@@ -1,16 +1,19 @@
 import nodeFs from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openNativeStores } from '../../../src/git/native/open-native-stores.ts';
 import type { NativeStores } from '../../../src/git/native/open-native-stores.ts';
 import type { ObjectFormat } from '../../../src/git/object-id.ts';
 import { describeObjectStore } from '../../contracts/object-store.ts';
 import { describeRefStore } from '../../contracts/ref-store.ts';
+import { ref, writeCommits } from '../../contracts/store-fixture.ts';
 import type { StoreFixture } from '../../contracts/store-fixture.ts';
 import {
+  createTemporaryFolder,
   createTemporaryRepository,
   expectCleanFsck,
   isolatedGitEnvironment,
+  runGit,
 } from '../../helpers/temporary-repository.ts';
 
 function fixtureOf(format: ObjectFormat): () => Promise<StoreFixture> {
@@ -39,3 +42,58 @@ for (const format of ['sha1', 'sha256'] as const) {
   describeObjectStore(`native (${format})`, fixtureOf(format));
   describeRefStore(`native (${format})`, fixtureOf(format));
 }
+
+/** The running git processes that this process started, by what they were asked to do. */
+function childrenRunning(command: string): number[] {
+  return nodeFs.readdirSync('/proc').flatMap((name) => {
+    try {
+      const stat = nodeFs.readFileSync(`/proc/${name}/stat`, 'latin1');
+      const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      const isOurs = Number(parent) === process.pid && state !== 'Z';
+      return isOurs && nodeFs.readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(command) ? [Number(name)] : [];
+    } catch {
+      // Ended meanwhile, or no process at all.
+      return [];
+    }
+  });
+}
+
+test.runIf(nodeFs.existsSync('/proc/self/stat'))(
+  'a git that somebody kills is started again, and closing ends it',
+  async () => {
+    const { objects, refs } = await fixtureOf('sha1')();
+    const [a, b] = await writeCommits(objects, 'a', 'b');
+    for (const [expected, value] of [
+      [null, a!],
+      [a!, b!],
+    ] as const) {
+      await refs.update([{ name: ref('threads/one'), expected, value }]);
+      expect((await objects.read(value))?.type).toBe('commit');
+      expect([childrenRunning('cat-file').length, childrenRunning('update-ref').length]).toEqual([1, 1]);
+      const waiting = Array.from({ length: 50 }, () => objects.read(value));
+      for (const pid of [...childrenRunning('cat-file'), ...childrenRunning('update-ref')])
+        process.kill(pid, 'SIGKILL');
+      expect(await Promise.all(waiting)).toHaveLength(50);
+    }
+    expect(await refs.read(ref('threads/one'))).toBe(b);
+    await objects.close();
+    expect(childrenRunning('cat-file')).toEqual([]);
+  },
+);
+
+test('a git that knows no batch command is asked through two processes', async () => {
+  const { dir } = createTemporaryRepository();
+  const bin = createTemporaryFolder();
+  const git = runGit(dir, ['--exec-path']);
+  nodeFs.writeFileSync(
+    join(bin, 'git'),
+    `#!/bin/sh\ncase "$*" in *--batch-command*) echo "error: unknown option \\\`batch-command'" >&2; exit 129;; esac\nexec ${git}/git "$@"\n`,
+    { mode: 0o755 },
+  );
+  const location = { gitDir: join(dir, '.git'), commonDir: join(dir, '.git'), workTree: dir };
+  const env = { ...isolatedGitEnvironment, PATH: `${bin}:${isolatedGitEnvironment['PATH']}` };
+  const stores = openNativeStores(location, { env, format: 'sha1' });
+  const [a] = await writeCommits(stores.objects, 'a');
+  expect((await stores.objects.read(a!, { maxBytes: 1000 }))?.type).toBe('commit');
+  await stores.close();
+});
