@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PageCache } from '../../src/git/page-cache.ts';
-import type { ReadBytes } from '../../src/git/page-cache.ts';
+import type { FillBuffer } from '../../src/git/page-cache.ts';
 
 const pageBytes = 16 * 1024;
 
@@ -9,11 +9,11 @@ function fileOf(bytes: number): Buffer {
   return Buffer.from(Array.from({ length: bytes }, (_, at) => (at * 31 + (at >> 8)) % 256));
 }
 
-function counted(file: Buffer): { load: ReadBytes; loads: () => number } {
+function counted(file: Buffer): { load: FillBuffer; loads: () => number } {
   let loads = 0;
-  const load: ReadBytes = (position, length) => {
+  const load: FillBuffer = (buffer, position) => {
     loads += 1;
-    return file.subarray(position, position + length);
+    return buffer.subarray(0, file.copy(buffer, 0, Math.min(position, file.length)));
   };
   return { load, loads: () => loads };
 }

@@ -123,11 +123,11 @@ function fileBytes(path: string, cache: PageCache): SegmentBytes {
   // Open from now on: another process may unlink the file while it is in use here.
   const descriptor = fs.openSync(path, 'r');
   const { size } = fs.fstatSync(descriptor);
-  const read = cache.open((position, length) => {
-    const buffer = Buffer.allocUnsafeSlow(Math.max(0, Math.min(length, size - position)));
-    const count = fs.readSync(descriptor, buffer, 0, buffer.length, position);
-    if (count !== buffer.length) throw new Error(`${path} is shorter than its header says`);
-    return buffer;
+  const read = cache.open((buffer, position) => {
+    const wanted = Math.max(0, Math.min(buffer.length, size - position));
+    const count = fs.readSync(descriptor, buffer, 0, wanted, position);
+    if (count !== wanted) throw new Error(`${path} is shorter than its header says`);
+    return buffer.subarray(0, count);
   });
   const bytes: SegmentBytes = { size, read };
   openFiles.register(bytes, descriptor);

@@ -1,5 +1,6 @@
 import type { ObjectFormat, ObjectId } from '../../git/object-id.ts';
 import { objectIdBytes, objectIdFromBytes } from '../../git/object-id.ts';
+import type { ReadBytes } from '../../git/page-cache.ts';
 import { base32 } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { mergeRecords } from './sorted-records.ts';
@@ -8,7 +9,7 @@ import type { SortedRecords } from './sorted-records.ts';
 /** Random access to the bytes of a segment. */
 export interface SegmentBytes {
   readonly size: number;
-  read(position: number, length: number): Buffer;
+  readonly read: ReadBytes;
 }
 
 // Header: 8 bytes of magic, then two unsigned 32-bit counts, big-endian. Then the nodes, then the commits, both sorted.
@@ -106,7 +107,8 @@ export class Segment {
 
   *#blocks(start: number, count: number, size: number): Generator<Buffer> {
     for (let index = 0; index < count; index += blockRecords) {
-      yield this.#bytes.read(start + index * size, Math.min(blockRecords, count - index) * size);
+      // A copy: it is used until the next block is asked for, and others are read meanwhile.
+      yield Buffer.from(this.#bytes.read(start + index * size, Math.min(blockRecords, count - index) * size));
     }
   }
 

@@ -17,9 +17,7 @@ export class PackFiles {
 
   /** The bytes of a file. Whoever asks again for the same name after git replaced the file gets those of the new one. */
   reader(path: string): ReadBytes {
-    return this.#cache.open((position, length) =>
-      readAt(this.#open.open(path), Buffer.allocUnsafeSlow(length), position),
-    );
+    return this.#cache.open((buffer, position) => readAt(this.#open.open(path), buffer, position));
   }
 
   sizeOf(path: string): number {
