@@ -11,7 +11,7 @@ import { ref } from './store-fixture.ts';
 /**
  * What every remote has to do when the other side is not there, or goes away.
  *
- * @param cuts at how many places each direction is cut; `UWF_CUTS` makes it more
+ * @param cuts at how many places each direction is cut; `SUITE_CUTS` makes it more
  */
 export function describeBrokenRemote(name: string, create: CreateRemoteFixture, cuts = 6): void {
   describe(`${name} as a remote that breaks`, () => {
@@ -92,7 +92,7 @@ export function describeBrokenRemote(name: string, create: CreateRemoteFixture, 
 
 /** Places spread over a range by the golden ratio, so that a few lie as well as many. */
 function places(within: number, cuts: number): number[] {
-  return Array.from({ length: Number(process.env['UWF_CUTS'] ?? cuts) }, (_, at) =>
+  return Array.from({ length: Number(process.env['SUITE_CUTS'] ?? cuts) }, (_, at) =>
     Math.floor(within * ((0.31 + at * 0.618_034) % 1)),
   );
 }

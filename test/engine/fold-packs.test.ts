@@ -4,8 +4,8 @@ import { countPacks } from '../../src/git/native/consolidate-packs.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { configOf, createFixture, reply, statuses, workflow, type EngineFixture } from './engine-fixture.ts';
 
-/** `UWF_FOLD_STEPS=1000 npx vitest run test/engine/fold-packs.test.ts` is the long run. */
-const steps = Number(process.env['UWF_FOLD_STEPS'] ?? 80);
+/** `SUITE_FOLD_STEPS=1000 npx vitest run test/engine/fold-packs.test.ts` is the long run. */
+const steps = Number(process.env['SUITE_FOLD_STEPS'] ?? 80);
 
 const onAndOn = workflow('on-and-on', { writer: statuses('more', 'done') }, [
   { from: '__start__', to: 'writer', when: null },

@@ -15,7 +15,7 @@ import { writeBareRepository } from './serve-hostile-remote.ts';
 const MIB = 1024 * 1024;
 /** All that `uwf fetch` and its children may take, with what the test asks of it. */
 const MAX_MEMORY = 300 * MIB;
-const isFull = process.env['UWF_HOSTILE_FULL'] === '1';
+const isFull = process.env['SUITE_HOSTILE_FULL'] === '1';
 
 type Run = { status: number | null; stdout: string; stderr: string; peakBytes: number };
 

@@ -11,8 +11,8 @@ import type { TemporaryRepository } from '../../helpers/temporary-repository.ts'
 import { addManySteps } from '../../thread/long-thread.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
 
-/** How long the thread is; HTTP_STEPS makes it longer. */
-const steps = Number(process.env['HTTP_STEPS'] ?? 300);
+/** How long the thread is; SUITE_HTTP_STEPS makes it longer. */
+const steps = Number(process.env['SUITE_HTTP_STEPS'] ?? 300);
 
 /** Pushes with git, while this process serves. */
 async function pushByGit(dir: string, url: string, refspec: string): Promise<void> {

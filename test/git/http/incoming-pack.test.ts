@@ -141,7 +141,7 @@ describe('a pack that git sends', () => {
           if (read !== undefined) expect(Buffer.from(read.data).equals(data)).toBe(true);
         }
       }),
-      { numRuns: Number(process.env['HTTP_FUZZ'] ?? 150) },
+      { numRuns: Number(process.env['SUITE_HTTP_FUZZ'] ?? 150) },
     );
     expect(opened).toBeGreaterThan(0);
   });

@@ -11,8 +11,8 @@ import {
   isolatedGitEnvironment,
 } from '../../helpers/temporary-repository.ts';
 
-/** How large the large files are; HTTP_LARGE_MIB=1024 for a gibibyte. */
-const largeMiB = Number(process.env['HTTP_LARGE_MIB'] ?? 33);
+/** How large the large files are; SUITE_HTTP_LARGE_MIB=1024 for a gibibyte. */
+const largeMiB = Number(process.env['SUITE_HTTP_LARGE_MIB'] ?? 33);
 const MiB = 1024 * 1024;
 
 /** Writes one commit with one file to a ref of its own, without ever holding the file. */

@@ -14,7 +14,7 @@ import {
 const script = join(import.meta.dirname, '../../faults/fetch-in-child.ts');
 
 /** How many kills there are, spread over the time a fetch takes. */
-const kills = Number(process.env['UWF_KILLS'] ?? 6);
+const kills = Number(process.env['SUITE_KILLS'] ?? 6);
 
 test(
   'a fetch that is killed leaves one stale folder at most, which the next one removes',

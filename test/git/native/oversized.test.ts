@@ -13,8 +13,8 @@ import {
 } from '../../helpers/temporary-repository.ts';
 
 /** The size of what is too large; 1,024 in a full run. Memory would show less of it than of twice the limit. */
-const mebibytes = Number(process.env['UWF_HUGE_MIB'] ?? 256);
-const isFull = process.env['UWF_HUGE_MIB'] !== undefined;
+const mebibytes = Number(process.env['SUITE_HUGE_MIB'] ?? 256);
+const isFull = process.env['SUITE_HUGE_MIB'] !== undefined;
 const mostBytes = 300 * 1024 * 1024;
 
 function makeThread({ dir, git }: TemporaryRepository, name: string, ...blobs: string[]): void {

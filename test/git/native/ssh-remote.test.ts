@@ -29,7 +29,7 @@ describe.skipIf(noSshServer !== undefined)('with an sshd', () => {
 });
 
 // Shaking hands takes half a second, and once hands are shaken it is the same talk as in a folder.
-describe.runIf(noSshServer === undefined && process.env['UWF_SSH'] === 'full')('all of it with an sshd', () => {
+describe.runIf(noSshServer === undefined && process.env['SUITE_SSH'] === 'full')('all of it with an sshd', () => {
   describeRemoteFetch(name, overSsh, costs);
   describeRemotePush(name, overSsh);
 });
