@@ -165,8 +165,9 @@ class Session {
     const { stdin, stdout, stderr } = this.#child;
     for (const handle of [this.#child, stdin, stdout, stderr]) {
       // The pipes of a child are sockets, which can be let go of; their declared types do not say so.
-      const { ref, unref } = handle as ChildProcessWithoutNullStreams;
-      (isHeld ? ref : unref).call(handle as ChildProcessWithoutNullStreams);
+      const socket = handle as ChildProcessWithoutNullStreams;
+      if (isHeld) socket.ref();
+      else socket.unref();
     }
   }
 }
