@@ -18,6 +18,8 @@ type Layout = {
 
 const fanOutBytes = 256 * 4;
 const magic = 0xff744f63;
+/** A stretch of ids this long is looked through at once; a longer one is halved by single reads first. */
+const idsPerRead = 128;
 const checksumsBytes = 40;
 
 /**
@@ -78,9 +80,20 @@ export class PackIndex {
   #positionOf(wanted: Buffer, first: number, end: number, layout: Layout, id: ObjectId): number | undefined {
     let low = first;
     let high = end;
-    while (low < high) {
+    while (high - low > idsPerRead) {
       const middle = low + ((high - low) >>> 1);
       const order = this.#read(layout.idsAt + middle * layout.idStride, 20, id).compare(wanted);
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    if (low === high) return undefined;
+    const start = low;
+    const block = this.#read(layout.idsAt + start * layout.idStride, (high - start - 1) * layout.idStride + 20, id);
+    while (low < high) {
+      const middle = low + ((high - low) >>> 1);
+      const at = (middle - start) * layout.idStride;
+      const order = block.compare(wanted, 0, 20, at, at + 20);
       if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;
