@@ -175,10 +175,23 @@ async function summaryOf(context: EngineContext, pointer: ThreadPointer): Promis
   }
 }
 
-async function childrenOf(context: EngineContext, facts: ThreadFacts): Promise<ThreadId[]> {
-  const { findChildren } = await import('../thread/find-children.ts');
-  const children = await findChildren(context.repository, facts.startHash, facts.startedAtMs);
-  return children.map((child) => child.pointer.id);
+/** The threads that this one called, by their starts: only those that began later are looked at. */
+async function childrenOf({ repository }: EngineContext, facts: ThreadFacts): Promise<ThreadId[]> {
+  const pointers = await listPointers(repository);
+  const later = pointers
+    .filter(({ id }) => threadTimeMs(id) >= facts.startedAtMs)
+    .map(({ id, head }) => ({ id, head, known: findFacts(repository, id, head) }))
+    // This one, and its forks, began as it did.
+    .filter(({ known }) => known?.startHash !== facts.startHash);
+  if (later.length === 0) return [];
+  const { readStart } = await import('../thread/find-children.ts');
+  const children: ThreadId[] = [];
+  for (const { id, head, known } of later) {
+    // A chain may be long; where it starts may be known.
+    const start = await readStart(repository, known?.startCommit ?? head);
+    if (start?.node.parentThread === facts.startHash) children.push(id);
+  }
+  return children;
 }
 
 /** What this machine remembers of the head, or what the chain says, which is then remembered. */
