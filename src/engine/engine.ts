@@ -36,8 +36,9 @@ export interface Engine {
   /** Steps until the thread is over or suspended. */
   run(thread: string, options?: RunOptions): Promise<ThreadOver>;
   /**
-   * Lets a suspended thread go on, with an answer or without, and runs it; a child's parent goes on with it. An ended
-   * thread is taken up again as a new one.
+   * Lets a suspended thread go on, with an answer or without, and runs it; a child's parent goes on with it. One whose run
+   * was cut off goes on where it stands. An ended thread is taken up again as a new one.
+   * @throws {WrongThreadState} if there is an answer and nobody waits for one
    */
   resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
   /**

@@ -14,7 +14,7 @@ import { readCurrent, withLease } from './with-thread.ts';
 export type ResumeOptions = RunOptions & { answer?: string };
 
 /**
- * Lets a suspended thread go on and runs it; see `Engine.resume`.
+ * Lets a suspended thread, or one whose run was cut off, go on and runs it; see `Engine.resume`.
  *
  * When a child that was resumed by itself is over, the parent that waits for it goes on too.
  */
@@ -27,7 +27,9 @@ export async function resumeAndRun(
   const wish = options.agent === undefined ? {} : { agent: options.agent };
   if (current.end) return reopen(context, current, options.answer, wish);
   const { over, state } = await withLease(context, current.id, options.adoptLease, async (before, lease) => {
-    const resumed = await resumeThread(context.repository, before, options.answer);
+    // A run that was cut off waits for nobody: without an answer it simply goes on.
+    const isCutOff = before.head.kind !== 'suspend' && options.answer === undefined;
+    const resumed = isCutOff ? before : await resumeThread(context.repository, before, options.answer);
     return { state: resumed, over: await inSlot(context, resumed, () => runOn(context, lease, resumed, wish)) };
   });
   if (over.event !== 'thread.suspended') await resumeParent(context, state);

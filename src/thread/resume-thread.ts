@@ -11,6 +11,7 @@ import { contentNode, draftCommit } from './thread-draft.ts';
 import { newThreadId } from './thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
+import { statusOfHead } from './thread-status.ts';
 
 /**
  * Writes down that a person lets a suspended thread go on, with an answer or without.
@@ -26,8 +27,8 @@ export async function resumeThread(
   if (state.head.kind !== 'suspend') {
     throw new WrongThreadState(
       state.id,
-      state.head.kind,
-      'it does not wait for anything',
+      statusOfHead(state.head, false),
+      'it does not wait for an answer',
       `run 'uwf thread run ${state.id}'`,
     );
   }

@@ -140,10 +140,15 @@ describe('uwf thread run and resume', () => {
     });
   });
 
-  test('a thread that does not wait cannot be resumed', async () => {
+  test('a thread that waits for nobody takes no answer, and goes on without one', async () => {
     const repository = createLoopRepository();
     const thread = await start(repository);
-    expect(await repository.uwf(['thread', 'resume', thread])).toMatchObject({ code: 2 });
+    expect(await repository.uwf(['thread', 'resume', thread, '-p', 'Blue'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`thread ${thread} is idle: it does not wait for an answer`),
+    });
+    expect(await repository.uwf(['thread', 'resume', thread])).toMatchObject({ code: 0 });
+    expect(await repository.json(['thread', 'show', thread])).toMatchObject({ status: 'ended' });
   });
 });
 
