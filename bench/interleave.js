@@ -19,7 +19,13 @@ export function interleave(commands, { rounds, cwd, env }) {
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, [program, ...argv]] of Object.entries(commands)) {
       const startedMs = performance.now();
-      const result = spawnSync(program, argv, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
+      const result = spawnSync(program, argv, {
+        cwd,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        encoding: 'utf8',
+        maxBuffer: 2 ** 28,
+      });
       const elapsedMs = performance.now() - startedMs;
       if (result.status !== 0) throw new Error(`${name} failed: ${result.stderr}`);
       if (round > 0) times[name].push(elapsedMs);
