@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
+import { packageRoot } from '../../src/package-root.ts';
 
 /** How a script ended: its exit code, or the signal that killed it. */
 export type ScriptOutcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
@@ -54,7 +54,8 @@ export async function runTypeScript(...args: Parameters<typeof startTypeScript>)
 }
 
 async function bundleScript(entry: string, withFaults: boolean): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'uwf-script-'));
+  // Within uwf's own folder: its packages are found from there, and an engine finds the `uwf` that it tells agents of.
+  const folder = mkdtempSync(join(packageRoot(), 'node_modules', '.uwf-script-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const outfile = join(folder, `${basename(entry, '.ts')}.mjs`);
   await build({
@@ -64,6 +65,7 @@ async function bundleScript(entry: string, withFaults: boolean): Promise<string>
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    packages: 'external',
     logLevel: 'error',
     plugins: withFaults ? [faultyFileSystem] : [],
   });
