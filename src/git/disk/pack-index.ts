@@ -89,11 +89,13 @@ export class PackIndex {
     }
     if (low === high) return undefined;
     const start = low;
+    const prefix = wanted.readUInt32BE(0);
     const block = this.#read(layout.idsAt + start * layout.idStride, (high - start - 1) * layout.idStride + 20, id);
     while (low < high) {
       const middle = low + ((high - low) >>> 1);
       const at = (middle - start) * layout.idStride;
-      const order = block.compare(wanted, 0, 20, at, at + 20);
+      // Nearly always enough, and no call out of JavaScript.
+      const order = block.readUInt32BE(at) - prefix || block.compare(wanted, 0, 20, at, at + 20);
       if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;
