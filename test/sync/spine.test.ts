@@ -88,7 +88,6 @@ test("after a light fetch the user's own fetches stay whole, git keeps house, an
   const { author, server, reader, thread } = await createScene();
   await fetchInto(reader, 'origin', true);
   expect(reader.git('config', 'remote.origin.promisor')).toBe('true');
-  expect(reader.git('config', '--list')).not.toContain('partialclonefilter');
   const left = absent(reader);
   reader.git('gc', '--quiet', '--prune=now');
   reader.git('repack', '-a', '-d', '--quiet');
@@ -111,6 +110,33 @@ test("after a light fetch the user's own fetches stay whole, git keeps house, an
   expect(report).toMatchObject({ refused: [], threads: [{ thread: forked.thread }] });
   expect(await reader.uwf(['thread', 'read', forked.thread])).toMatchObject({ code: 0 });
   expectCleanFsck(reader.dir);
+}, 120_000);
+
+test('contents that were read late do not make git leave out contents of code', async () => {
+  const { author, reader, thread } = await createScene();
+  reader.git('remote', 'set-url', 'origin', `file://${author.git('remote', 'get-url', 'origin')}`);
+  await fetchInto(reader, 'origin', true);
+  const left = absent(reader);
+  expect((await reader.uwf(['thread', 'read', thread])).code).toBe(0);
+  const [missing] = reader.git('rev-list', '--objects', '--all', '--missing=print').match(/(?<=^\?)\w+$/m) ?? [];
+  reader.git('cat-file', '-e', String(missing));
+  const read = absent(reader);
+  expect(read).toBeLessThan(left);
+
+  author.write('more.txt', 'more');
+  author.git('add', '.');
+  author.git('commit', '--quiet', '-m', 'more');
+  author.git('push', '--quiet', 'origin', 'main');
+  reader.git('fetch', '--quiet', 'origin');
+  expect(absent(reader)).toBe(read);
+}, 120_000);
+
+test("a filter that the user has for the remote's code stays", async () => {
+  const { server, reader } = await createScene();
+  reader.git('config', 'remote.origin.partialclonefilter', 'blob:limit=1m');
+  server.forget();
+  await fetchInto(reader, 'origin', true);
+  expect(reader.git('config', 'remote.origin.partialclonefilter')).toBe('blob:limit=1m');
 }, 120_000);
 
 test('contents are not left out where nothing would remember who has them', async () => {

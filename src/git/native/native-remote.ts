@@ -7,12 +7,21 @@ import type { Repository } from '../repository.ts';
 import { fetchObjects } from './fetch-objects.ts';
 import { landingOf } from './fetch-refs.ts';
 import { fetchWhatCanBe } from './fetch-what-can-be.ts';
+import { listGitVariables } from './git-variables.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
 import { NativeIncoming, type Promisor } from './native-incoming.ts';
 import { NativeObjectStore } from './native-object-store.ts';
 import { pushRefs } from './push-refs.ts';
 import { GitFailed, runGit } from './run-git.ts';
+
+/**
+ * Leaves out nothing that git can hold, so that what the user fetches otherwise goes on being whole.
+ *
+ * Source: `partial_clone_register` in git's list-objects-filter-options.c, which keeps a filter that is there; a git that
+ * cannot count so far passes over it.
+ */
+const filterOfNothing = 'blob:limit=1024g';
 
 /** Which remote, and from where. */
 export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
@@ -88,8 +97,13 @@ export class NativeRemote implements Remote {
       bring: (ids) =>
         this.#reach(() => fetchObjects({ ...folder.run([]), mayAsk, ...(signal && { signal }) }, address, ids)),
       remember: async () => {
-        // Without a filter of its own: what the user fetches otherwise goes on being whole.
-        await runGit({ location, env, args: ['config', '--local', `remote.${this.name}.promisor`, 'true'] });
+        const set = (key: string, value: string): Promise<unknown> =>
+          runGit({ location, env, args: ['config', '--local', `remote.${this.name}.${key}`, value] });
+        const settings = await listGitVariables(location, env);
+        const filter = `remote.${this.name}.partialclonefilter`;
+        // Where there is no filter, git's first fetch of a missing object would set one that leaves out all contents.
+        if (!settings.some(({ name }) => name === filter)) await set('partialclonefilter', filterOfNothing);
+        await set('promisor', 'true');
       },
     };
   }
