@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { GitEnvironment } from '../git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { gitEnvironment } from './git-environment.ts';
 
 /** How git is started: on which repository, with what, and what for. */
 export type GitStart = {
@@ -24,23 +25,15 @@ export type GitStart = {
   signal?: AbortSignal;
 };
 
-/** What names a repository, an index or a place in it: of the caller's, not of the one that is worked on. */
-const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_NAMESPACE'];
-
 /** Starts native git, without hooks. Its errors come as events of the child. */
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, variables, cwd, signal } = start;
-  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
   const words = limited(['git', '-c', 'core.hooksPath=/dev/null', ...args], start.maxDataBytes);
   return spawn(words[0] ?? 'git', words.slice(1), {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {
-      ...inherited,
-      GIT_DIR: location.gitDir,
-      ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
-      GIT_OPTIONAL_LOCKS: '0',
+      ...gitEnvironment(location, env),
       ...(start.mayAsk !== true && { GIT_TERMINAL_PROMPT: '0' }),
-      LC_ALL: 'C',
       ...variables,
     },
     stdio: ['pipe', 'pipe', 'pipe'],
