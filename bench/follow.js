@@ -1,17 +1,41 @@
-// How far 'uwf thread read --follow' is behind an agent that works in another process: from the moment at which the agent
-// says a word to the moment at which it comes out of the follower. Prints median and maximum in ms.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quietEnvironment } from './lib/quiet-environment.js';
+import { uwf } from './lib/run-command.js';
+import { temporaryFolder } from './lib/temporary-folder.js';
 
-const uwf = resolve(import.meta.dirname, '../bin/uwf.js');
-const WORDS = 40;
+const words = 40;
 
-const dir = mkdtempSync(join(tmpdir(), 'uwf-bench-'));
-try {
-  execFileSync('git', ['init', '--quiet', dir]);
+/** How live a run is that is watched. */
+export const follow = {
+  name: 'follow',
+  summary: "how far 'uwf thread read --follow' is behind an agent that works in another process",
+  isSlow: true,
+
+  async *compare({ folder }) {
+    const { path: dir, remove } = temporaryFolder(folder);
+    try {
+      const delays = await followAgent(dir);
+      yield {
+        what: 'from the moment at which the agent says a word to the moment at which it comes out of the follower',
+        base: 'uwf thread read --follow',
+        rounds: delays.length - 1,
+        contestants: {
+          'uwf thread read --follow': (round) => ({ tookMs: delays[round], slowest: Math.max(...delays) }),
+        },
+      };
+    } finally {
+      remove();
+    }
+  },
+};
+
+/** Has an agent say the time, again and again. @returns how many ms later each word was seen */
+async function followAgent(dir) {
+  const options = { cwd: dir, env: quietEnvironment() };
+  execFileSync('git', ['init', '--quiet'], options);
   mkdirSync(join(dir, '.uwf/workflows'), { recursive: true });
   writeFileSync(
     join(dir, '.uwf/workflows/talk.yaml'),
@@ -21,28 +45,26 @@ roles: { a: { description: talks, schema: { properties: { $status: { const: done
 graph: { $START: { new: { role: a, prompt: talk } }, a: { done: { role: $END, prompt: done } } }
 `,
   );
-  // The agent says the time.
   writeFileSync(
     join(dir, 'talk.mjs'),
-    `for (let word = 0; word < ${WORDS}; word += 1) {
+    `for (let word = 0; word < ${words}; word += 1) {
   console.log('said ' + Date.now());
   await new Promise((resolve) => setTimeout(resolve, 40 + 7 * (word % 10)));
 }`,
   );
-  const agents = {
-    talk: {
-      package: 'builtin:command',
-      config: { argv: [process.execPath, 'talk.mjs'], statuses: { default: 'done' } },
-    },
-  };
+  const config = { argv: [process.execPath, 'talk.mjs'], statuses: { default: 'done' } };
+  const agents = { talk: { package: 'builtin:command', config } };
   writeFileSync(join(dir, '.uwf/config.yaml'), JSON.stringify({ agents, defaultAgent: 'talk' }));
 
-  const started = execFileSync(process.execPath, [uwf, 'thread', 'start', 'talk', '-p', 'x', '--json'], { cwd: dir });
+  const started = execFileSync(process.execPath, [uwf, 'thread', 'start', 'talk', '-p', 'x', '--json'], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const { thread } = JSON.parse(started.toString());
-  const run = spawn(process.execPath, [uwf, 'thread', 'run', thread], { cwd: dir, stdio: 'ignore' });
-  const ended = new Promise((resolve_) => run.once('exit', resolve_));
+  const run = spawn(process.execPath, [uwf, 'thread', 'run', thread], { ...options, stdio: 'ignore' });
+  const ended = new Promise((resolve) => run.once('exit', resolve));
   while (!leases(dir).includes(`${thread}.json`)) await sleep(10);
-  const follower = spawn(process.execPath, [uwf, 'thread', 'read', thread, '--follow'], { cwd: dir });
+  const follower = spawn(process.execPath, [uwf, 'thread', 'read', thread, '--follow'], options);
   const openedMs = Date.now();
   const delays = [];
   for await (const data of follower.stdout) {
@@ -53,10 +75,8 @@ graph: { $START: { new: { role: a, prompt: talk } }, a: { done: { role: $END, pr
     }
   }
   await ended;
-  delays.sort((a, b) => a - b);
-  console.log(`${delays.length} words: median ${delays[delays.length >> 1]} ms, at most ${delays.at(-1)} ms behind`);
-} finally {
-  rmSync(dir, { recursive: true, force: true });
+  if (delays.length < 2) throw new Error('the agent was over before the follower was up');
+  return delays;
 }
 
 function leases(folder) {

@@ -1,70 +1,131 @@
-#!/usr/bin/env node
-// Nodes of a large repository looked up by hash in a fresh process, and the lookup worked out again from the refs.
-//
-//   node bench/lookup.js [--threads N] [--steps N]        six nodes a step; 84 threads of 2,000 steps are a million
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { median } from './interleave.js';
-import { loadSource } from './load-source.js';
-import { longThreadSources, writeLongThread } from './long-thread.js';
-import { quietEnvironment } from './quiet-environment.js';
+import { loadSource } from './lib/load-source.js';
+import { longThreadSources, writeLongThread } from './lib/long-thread.js';
+import { quietEnvironment } from './lib/quiet-environment.js';
+import { command, uwfCommand } from './lib/run-command.js';
+import { temporaryFolder } from './lib/temporary-folder.js';
 
+const stepsPerThread = 2000;
+const nodesPerStep = 6;
+
+/** Where each record of a segment is, of which the first eight bytes are the hash; see docs/format.md. */
 const headerBytes = 16;
 const recordBytes = 28;
 
-/**
- * @returns how many nodes there are, what a rebuild takes (s), opening with the first search, and a search after that (ms,
- *   median and the slowest of a hundred), and the most memory that this process ever took (MB), rebuild included
- */
-export async function benchLookup({ threads = 8, steps = 2_000, searches = 2_000 } = {}) {
-  const source = await loadSource(...longThreadSources, 'src/cas/lookup/repository-nodes.ts');
-  const folder = mkdtempSync(join(tmpdir(), 'uwf-bench-'));
-  try {
-    execFileSync('git', ['init', '--quiet', '--bare'], { cwd: folder, env: quietEnvironment() });
-    const writer = await source.openRepository(folder);
-    for (let at = 0; at < threads; at += 1) await writeLongThread(source, writer, steps, at * steps);
-    await writer.close();
-    execFileSync('git', ['repack', '-a', '-d', '-q', '--window=0'], { cwd: folder, env: quietEnvironment() });
+/** Finding a node by its hash in a large repository. */
+export const lookup = {
+  name: 'lookup',
+  summary: 'nodes found by their hash among very many, and the index of them worked out again from the refs',
+  isSlow: true,
 
-    const rebuildStartedMs = performance.now();
-    const { nodes } = await source.reindex(await source.openRepository(folder));
-    const rebuildSeconds = (performance.now() - rebuildStartedMs) / 1000;
+  async *compare({ quick, rounds = quick ? 200 : 1000, folder: parent }) {
+    const threads = quick ? 4 : 84;
+    const source = await loadSource(...longThreadSources, 'src/cas/lookup/repository-nodes.ts');
+    const { path: folder, remove } = temporaryFolder(parent);
+    const options = { cwd: folder, env: quietEnvironment() };
+    const title = `${(threads * stepsPerThread * nodesPerStep).toLocaleString('en')} nodes`;
+    try {
+      execFileSync('git', ['init', '--quiet', '--bare'], options);
+      const writer = await source.openRepository(folder);
+      for (let at = 0; at < threads; at += 1)
+        await writeLongThread(source, writer, stepsPerThread, at * stepsPerThread);
+      await writer.close();
+      execFileSync('git', ['repack', '-a', '-d', '-q', '--window=0'], options);
+      yield {
+        what: `${title}: the index worked out from the refs, beside git's walk over all objects`,
+        base: 'git rev-list --objects --all',
+        rounds: 1,
+        contestants: {
+          'git rev-list --objects --all': command(['git', 'rev-list', '--objects', '--all'], options),
+          'uwf reindex': uwfCommand(['reindex'], options),
+        },
+      };
 
-    const hashes = someHashes(source, join(folder, 'uwf/lookup'), searches);
-    const openedMs = performance.now();
-    const found = source.repositoryNodes(await source.openRepository(folder));
-    await found.find(hashes[0]);
-    const firstMs = performance.now() - openedMs;
-    const times = [];
-    for (const hash of hashes) {
-      const startedMs = performance.now();
-      if ((await found.find(hash)) === undefined) throw new Error(`${hash} is missing`);
-      times.push(performance.now() - startedMs);
+      const records = someRecords(source, join(folder, 'uwf/lookup'), rounds + 1);
+      const batch = openBatch(options);
+      const open = await source.openRepository(folder);
+      const nodes = source.repositoryNodes(open);
+      yield {
+        what: `${title}: a random one read; uwf is given its hash, git its object id`,
+        base: 'git cat-file --batch, kept open',
+        rounds,
+        contestants: {
+          'git cat-file --batch, kept open': (round) => batch.read(records[round].oid),
+          uwf: async (round) => {
+            if ((await nodes.find(records[round].hash)) === undefined) throw new Error('a node is missing');
+          },
+        },
+      };
+      batch.close();
+      await open.close();
+
+      const [{ hash, oid }] = records;
+      yield {
+        what: `${title}: one read by a new process`,
+        base: 'node -e 0',
+        rounds: 15,
+        contestants: {
+          'node -e 0': command([process.execPath, '-e', '0'], options),
+          'git cat-file blob': command(['git', 'cat-file', 'blob', oid], options),
+          'uwf cas get': uwfCommand(['cas', 'get', hash], options),
+        },
+      };
+      yield {
+        what: `${title}: the repository opened and the first one found, within a process`,
+        base: 'uwf',
+        rounds: 15,
+        inProcess: true,
+        contestants: {
+          uwf: async () => {
+            const repository = await source.openRepository(folder);
+            await source.repositoryNodes(repository).find(hash);
+            await repository.close();
+          },
+        },
+      };
+    } finally {
+      remove();
     }
-    const slowestOfHundredMs = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)];
-    const peakMb = process.resourceUsage().maxRSS / 1024;
-    return { nodes, rebuildSeconds, firstMs, searchMs: median(times), slowestOfHundredMs, peakMb };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+  },
+};
 
-/** Hashes from all over the one segment that a rebuild leaves. */
-function someHashes(source, folder, count) {
-  const [name] = readdirSync(folder).filter((entry) => entry.endsWith('.segment'));
-  const segment = readFileSync(join(folder, name));
+/** Hashes and object ids from all over the largest segment. */
+function someRecords(source, folder, count) {
+  const segments = readdirSync(folder)
+    .filter((name) => name.endsWith('.segment'))
+    .map((name) => readFileSync(join(folder, name)));
+  const segment = segments.toSorted((a, b) => b.length - a.length)[0];
   const nodes = segment.readUInt32BE(8);
   return Array.from({ length: count }, (_, at) => {
-    const place = Math.floor(((at * 7919) % count) * (nodes / count));
-    return source.base32(segment.readBigUInt64BE(headerBytes + place * recordBytes));
+    const start = headerBytes + Math.floor(((at * 7919) % count) * (nodes / count)) * recordBytes;
+    return {
+      hash: source.base32(segment.readBigUInt64BE(start)),
+      oid: segment.toString('hex', start + 8, start + recordBytes),
+    };
   });
 }
 
-if (process.argv[1] === import.meta.filename) {
-  const { values } = parseArgs({ options: { threads: { type: 'string' }, steps: { type: 'string' } } });
-  const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
-  console.log(JSON.stringify(await benchLookup(numbers), null, 2));
+/** git's own long-lived reader: an object at a time, as a program would ask it. */
+function openBatch(options) {
+  const child = spawn('git', ['cat-file', '--batch'], { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
+  return {
+    read(oid) {
+      return new Promise((resolve, reject) => {
+        let got = '';
+        const take = (data) => {
+          got += data.toString('latin1');
+          const [, size] = /^\S+ \S+ (\d+)\n/.exec(got) ?? [];
+          if (size === undefined && got.endsWith(' missing\n')) reject(new Error(`${oid} is missing`));
+          if (size === undefined || got.length < got.indexOf('\n') + 1 + Number(size) + 1) return;
+          child.stdout.off('data', take);
+          resolve();
+        };
+        child.stdout.on('data', take);
+        child.stdin.write(`${oid}\n`);
+      });
+    },
+    close: () => child.stdin.end(),
+  };
 }

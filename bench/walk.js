@@ -1,67 +1,41 @@
-#!/usr/bin/env node
-// A walk over a long thread with all its nodes, beside `git cat-file --batch` fed with the ids of the same objects.
-//
-//   node bench/walk.js [--steps N] [--rounds N] [--json]
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { median } from './interleave.js';
-import { loadSource } from './load-source.js';
-import { longThreadSources, writeLongThread } from './long-thread.js';
-import { quietEnvironment } from './quiet-environment.js';
+import { makeLongThread } from './lib/long-thread-store.js';
+import { quietEnvironment } from './lib/quiet-environment.js';
+import { command } from './lib/run-command.js';
+import { temporaryFolder } from './lib/temporary-folder.js';
 
-/**
- * @returns medians in ms of git and of walks in a fresh repository object each, how many nodes there are, and the ratio
- */
-export async function benchWalk({ steps = 10_000, rounds = 5 } = {}) {
-  const source = await loadSource(...longThreadSources, 'src/schema/walk.ts', 'src/cas/lookup/repository-nodes.ts');
-  const folder = mkdtempSync(join(tmpdir(), 'uwf-bench-'));
-  const env = quietEnvironment();
-  const git = (...argv) => execFileSync('git', argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] });
-  try {
-    git('init', '--quiet');
-    const writer = await source.openRepository(folder);
-    const { hash } = await writeLongThread(source, writer, steps);
-    await writer.close();
-    git('repack', '-a', '-d', '-q');
-    await source.reindex(await source.openRepository(folder));
+const base = 'git cat-file --batch';
 
-    const walk = async () => {
-      const repository = await source.openRepository(folder);
-      const oids = [];
-      for await (const node of source.walk(repository, hash)) oids.push(node.oid);
-      await repository.close();
-      return oids;
-    };
-    const input = `${(await walk()).join('\n')}\n`;
-    const nodes = input.split('\n').length - 1;
-    const times = { git: [], uwf: [] };
-    for (let round = 0; round < rounds; round += 1) {
-      times.git.push(
-        await timed(() => {
-          const batch = spawnSync('git', ['cat-file', '--batch'], { cwd: folder, env, input, maxBuffer: 2 ** 31 });
-          if (batch.status !== 0) throw new Error(String(batch.stderr));
-        }),
-      );
-      times.uwf.push(await timed(walk));
+/** Reading everything: what an export, a check and a copy do. */
+export const walk = {
+  name: 'walk',
+  summary: 'all nodes of a long thread, hashes computed again, beside the same objects read by git',
+
+  async *compare({ quick, rounds = quick ? 3 : 7, folder }) {
+    const steps = quick ? 1000 : 10_000;
+    const { path, remove } = temporaryFolder(folder);
+    try {
+      const { hash, open, source } = await makeLongThread(path, steps);
+      const walkAll = async () => {
+        const repository = await open();
+        const oids = [];
+        for await (const node of source.walk(repository, hash)) oids.push(node.oid);
+        await repository.close();
+        return oids;
+      };
+      const input = `${(await walkAll()).join('\n')}\n`;
+      const options = { cwd: path, env: quietEnvironment(), input };
+      yield {
+        what: `a thread of ${steps} steps, ${input.split('\n').length - 1} nodes`,
+        base,
+        rounds,
+        limits: { uwf: 3 },
+        contestants: {
+          [base]: command(['git', 'cat-file', '--batch'], options),
+          uwf: async () => void (await walkAll()),
+        },
+      };
+    } finally {
+      remove();
     }
-    const [gitMs, uwfMs] = [median(times.git), median(times.uwf)];
-    return { steps, nodes, gitMs, uwfMs, ratio: uwfMs / gitMs, limit: 3 };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function timed(work) {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
-}
-
-if (process.argv[1] === import.meta.filename) {
-  const { values } = parseArgs({ options: { steps: { type: 'string' }, rounds: { type: 'string' } } });
-  const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
-  console.log(JSON.stringify(await benchWalk(numbers), null, 2));
-}
+  },
+};

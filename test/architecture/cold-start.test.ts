@@ -19,7 +19,7 @@ let repository: BenchRepository;
 
 beforeAll(async () => {
   // Plain JavaScript, shared with the benchmark.
-  const script = new URL('../../bench/bench-repository.js', import.meta.url).href;
+  const script = new URL('../../bench/lib/bench-repository.js', import.meta.url).href;
   const { makeBenchRepository } = (await import(script)) as { makeBenchRepository(): BenchRepository };
   repository = makeBenchRepository();
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const uwf = fileURLToPath(new URL('../bin/uwf.js', import.meta.url));
+const uwf = fileURLToPath(new URL('../../bin/uwf.js', import.meta.url));
 const steps = 4;
 
 const workflow = `name: bench

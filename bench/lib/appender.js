@@ -1,8 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import path from 'node:path';
-import { quietEnvironment } from './quiet-environment.js';
-
 /** The modules that {@link openAppender} is made of. */
 export const appenderSources = [
   'src/cas/hash.ts',
@@ -35,13 +30,6 @@ const workflow = {
   ],
 };
 
-/** Makes an empty repository in a folder. */
-export function makeRepository(folder) {
-  const made = mkdtempSync(path.join(folder, 'uwf-append-'));
-  execFileSync('git', ['init', '--quiet', made], { env: quietEnvironment() });
-  return made;
-}
-
 /**
  * Starts a thread to append steps to, each of six nodes of 1 KiB: the step, the prompt, the reply and three artifacts.
  *
@@ -58,27 +46,30 @@ export async function openAppender(source, folder) {
   });
   return {
     repository,
-    /** What {@link append} takes for a step, made outside of what is measured. */
-    draft(number) {
-      const nodes = [1, 2, 3].map((which) => source.encodeNode(source.builtIn.content, { text: prose(number, which) }));
-      return {
-        role: 'writer',
-        meta: { $status: 'done' },
-        text: prose(number, 4),
-        prompt: prose(number, 5),
-        agent,
-        rule: 0,
-        usage: null,
-        attempts: [],
-        childThreads: [],
-        linked: { waiting: [], nodes, commits: [], missing: [] },
-        startedAtMs: 1_795_262_400_000 + number,
-        completedAtMs: 1_795_262_400_001 + number,
-      };
-    },
+    /** What `append` takes for a step, made outside of what is measured. */
+    draft: (number) => draftStep(source, number),
     async append(draft) {
       state = await source.appendStep(repository, state, draft);
     },
+  };
+}
+
+/** What `appendStep` takes for a step of six nodes of 1 KiB. */
+export function draftStep(source, number) {
+  const nodes = [1, 2, 3].map((which) => source.encodeNode(source.builtIn.content, { text: prose(number, which) }));
+  return {
+    role: 'writer',
+    meta: { $status: 'done' },
+    text: prose(number, 4),
+    prompt: prose(number, 5),
+    agent,
+    rule: 0,
+    usage: null,
+    attempts: [],
+    childThreads: [],
+    linked: { waiting: [], nodes, commits: [], missing: [] },
+    startedAtMs: 1_795_262_400_000 + number,
+    completedAtMs: 1_795_262_400_001 + number,
   };
 }
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { builtInChecksPlugin } from '../scripts/build/built-in-checks-plugin.js';
+import { builtInChecksPlugin } from '../../scripts/build/built-in-checks-plugin.js';
 
-const root = resolve(import.meta.dirname, '..');
+const root = resolve(import.meta.dirname, '../..');
 
 /**
  * Bundles modules of src/ and loads them, so that what the public API does not show can be measured too.

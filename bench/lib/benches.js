@@ -1,0 +1,19 @@
+import { append } from '../append.js';
+import { bigPack } from '../big-pack.js';
+import { diskStore } from '../disk-store.js';
+import { folding } from '../folding.js';
+import { follow } from '../follow.js';
+import { import_ } from '../import.js';
+import { langgraph } from '../langgraph.js';
+import { lists } from '../lists.js';
+import { lookup } from '../lookup.js';
+import { startUp } from '../start-up.js';
+import { walk } from '../walk.js';
+
+/**
+ * All benchmarks, in the order in which they run.
+ *
+ * Each has a name, a summary, and `compare`: it prepares what is needed, yields one comparison after the other to be
+ * measured, and takes away what it made. Those that are slow are left out of a quick run that names none.
+ */
+export const benches = [startUp, append, import_, walk, lists, diskStore, lookup, langgraph, folding, follow, bigPack];

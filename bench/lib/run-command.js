@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+
+/** The program as it ships. */
+export const uwf = resolve(import.meta.dirname, '../../bin/uwf.js');
+
+const preload = resolve(import.meta.dirname, 'peak-memory.cjs');
+
+/**
+ * Runs a command until it has ended.
+ *
+ * @returns {Buffer} what it wrote to stdout
+ * @throws {Error} if it fails: its time would mean nothing
+ */
+export function runCommand([program, ...argv], { cwd, env, input = '' }) {
+  const result = spawnSync(program, argv, { cwd, env, input, maxBuffer: 2 ** 31 });
+  if (result.error !== undefined) throw result.error;
+  if (result.status !== 0) throw new Error(`${program} ${argv.join(' ')} failed: ${result.stderr}`);
+  return result.stdout;
+}
+
+/** A command as a contestant of its own process. */
+export function command(argv, options) {
+  return () => void runCommand(argv, options);
+}
+
+/**
+ * A `uwf` command as a contestant, with the most memory that it takes; that is looked at in a run of its own, outside the
+ * time. Linux tells it; elsewhere there is none.
+ */
+export function uwfCommand(words, options) {
+  let peakMb;
+  return {
+    before() {
+      if (peakMb !== undefined || process.platform !== 'linux') return;
+      const argv = [process.execPath, '--require', preload, uwf, ...words];
+      const { stderr, status } = spawnSync(argv[0], argv.slice(1), {
+        ...options,
+        encoding: 'utf8',
+        maxBuffer: 2 ** 31,
+      });
+      if (status !== 0) throw new Error(`uwf ${words.join(' ')} failed: ${stderr}`);
+      peakMb = Number(/^VmHWM kB (\d+)$/m.exec(stderr)?.[1]) / 1024;
+    },
+    run: command([process.execPath, uwf, ...words], options),
+    after: () => (peakMb === undefined ? {} : { 'peak MB': peakMb }),
+  };
+}
