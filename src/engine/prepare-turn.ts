@@ -1,4 +1,3 @@
-import { isAbsolute, resolve } from 'node:path';
 import type { NodeHash } from '../cas/hash.ts';
 import type { JsonObject } from '../json.ts';
 import { checkReply } from '../moderator/check-reply.ts';
@@ -24,6 +23,7 @@ import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
 import { TurnClock } from './turn-clock.ts';
 import type { TurnRequest } from './turn.ts';
+import { workingFolder } from './working-folder.ts';
 
 const DEFAULT_RETRIES = 2;
 
@@ -42,6 +42,7 @@ export type PreparedTurn = {
  * Puts together all that a role's turn needs, without running or storing anything.
  * @throws {AgentMissing} if this machine has no agent for the role
  * @throws {UnknownRole} if the workflow has no such role
+ * @throws {WorkingFolderOutside} if the role is to work elsewhere than in a work tree of the repository
  */
 export async function prepareTurn(
   context: EngineContext,
@@ -54,6 +55,7 @@ export async function prepareTurn(
   const { role } = choice;
   const roleDefinition = definition.roles[role];
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
+  const cwd = workingFolder(context, role, { cwd: roleDefinition.cwd, location: choice.location });
   const { agent, record } = await prepareAgent(context, definition.name, role, state, choice.agent);
   const limits = combineLimits(context.config.limits, definition.limits, state.start.node.limits);
   const ofRole = roleDefinition.limits ?? {};
@@ -87,7 +89,7 @@ export async function prepareTurn(
       promptWithoutSession,
       task: state.prompt,
       edgePrompt: choice.prompt,
-      cwd: workingFolder(context, roleDefinition, choice),
+      cwd,
       outputSchema: roleDefinition.schema,
       visit: steps.filter((step) => step.role === role).length,
       session,
@@ -124,10 +126,4 @@ async function findFaults(
       `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
   );
   return [...dangling, ...(await checkReply(definition.check ?? [], { ...decisions, meta }))];
-}
-
-function workingFolder(context: EngineContext, definition: RoleDefinition, choice: RoleChoice): string {
-  const wanted = choice.location?.trim() || definition.cwd;
-  if (wanted === undefined) return context.cwd;
-  return isAbsolute(wanted) ? wanted : resolve(context.cwd, wanted);
 }

@@ -40,6 +40,9 @@ export class Interrupted extends UwfError {
   }
 }
 
+/** 24 days. Node lets a timer that is to run for longer run out at once. Source: its documentation of `setTimeout`. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * The clocks of one turn: total time, and time since the agent's last sign of life.
  *
@@ -92,6 +95,7 @@ export class TurnClock {
   }
 
   #start(isIdle: boolean, ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#controller.abort(new TurnTimeout(this.#role, isIdle, ms)), ms);
+    const timeout = new TurnTimeout(this.#role, isIdle, ms);
+    return setTimeout(() => this.#controller.abort(timeout), Math.min(ms, MAX_TIMER_MS));
   }
 }

@@ -1,0 +1,30 @@
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { readIfThere, realPath } from './git-directory.ts';
+import type { RepositoryLocation } from './repository.ts';
+
+/**
+ * The work trees that were linked to a repository with `git worktree add`, links resolved: what the repository itself
+ * says of them, so that a folder does not become one by calling itself one.
+ *
+ * Those that are gone, and not pruned yet, are among them.
+ * Source: gitrepository-layout(5), "worktrees/<id>/gitdir".
+ */
+export function linkedWorkTrees({ commonDir }: Pick<RepositoryLocation, 'commonDir'>): string[] {
+  const folder = join(commonDir, 'worktrees');
+  return namesIn(folder).flatMap((name) => {
+    const gitFile = readIfThere(join(folder, name, 'gitdir'))?.trimEnd();
+    // Relative ones start at the folder that names them (`worktree.useRelativePaths`).
+    const path = gitFile && resolve(folder, name, gitFile);
+    return path && basename(path) === '.git' ? [realPath(dirname(path))] : [];
+  });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // There are none.
+    return [];
+  }
+}
