@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createJudge } from '../../../src/engine/judge.ts';
 import { parseCommit } from '../../../src/git/commit.ts';
 import type { ObjectId } from '../../../src/git/object-id.ts';
+import { parseRefName } from '../../../src/git/ref-name.ts';
 import { parseTree } from '../../../src/git/tree.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
@@ -10,6 +11,7 @@ import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import type { Finding } from '../../../src/thread/verify/finding.ts';
 import { Verification } from '../../../src/thread/verify/verification.ts';
 import type { Repository } from '../../../src/git/repository.ts';
+import { checkAll } from '../../sync/incoming-fixture.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { putTogether, takeApart, type ForgedLine } from './forge.ts';
 import { createDice, growThread } from './grow-thread.ts';
@@ -28,6 +30,16 @@ beforeAll(async () => {
 
 async function verify(where: Repository, { id, head }: { id: ThreadState['id']; head: ObjectId }): Promise<Finding[]> {
   return (await new Verification(where, createJudge(where)).verify(id, head)).findings;
+}
+
+/** Whether the same would be taken in where it was fetched. */
+async function isTakenIn(
+  forged: MapRepository,
+  { id, head }: { id: ThreadState['id']; head: ObjectId },
+): Promise<boolean> {
+  const ref = parseRefName(`refs/threads/${id}`);
+  const remote = createMapRepository(forged.objectMap, new Map([[ref, head]]));
+  return (await checkAll(remote)).get(ref)?.sound === true;
 }
 
 function oneOf<T>(list: readonly T[]): T {
@@ -222,6 +234,7 @@ describe('of what a forger does who works every hash and id out anew', () => {
     const again = await putTogether(await takeApart(repository, id, head.id));
     expect(again.head).toBe(head.id);
     expect(await verify(again.repository, { id, head: again.head })).toEqual([]);
+    expect(await isTakenIn(again.repository, { id, head: again.head })).toBe(true);
   });
 
   test.each(Object.entries(forgeries))('%s is found', async (_name, forge) => {
@@ -238,6 +251,7 @@ describe('of what a forger does who works every hash and id out anew', () => {
       const forged = await putTogether(kept);
       if (forged.head === head.id) continue;
       expect(await verify(forged.repository, { id, head: forged.head })).not.toEqual([]);
+      if (found === 0) expect(await isTakenIn(forged.repository, { id, head: forged.head })).toBe(false);
       found += 1;
     }
     expect(found).toBe(4);
