@@ -37,14 +37,18 @@ export const stepFields: Readonly<Record<keyof StepSummary, string>> = {
   head: "the step's commit",
 };
 
-export async function describeStep(repository: Repository, state: ThreadState, entry: StepEntry): Promise<StepSummary> {
+export async function describeStep(
+  repository: Repository,
+  thread: Pick<ThreadState, 'start'>,
+  entry: StepEntry,
+): Promise<StepSummary> {
   const { node, hash, id } = entry.commit;
   return {
     number: node.number,
     step: hash,
     role: node.role,
     status: statusOf(node.meta),
-    agent: await agentName(repository, state, entry),
+    agent: await agentName(repository, thread, entry),
     subject: firstLine(entry.text),
     startedAt: new Date(node.startedAtMs).toISOString(),
     completedAt: new Date(node.completedAtMs).toISOString(),

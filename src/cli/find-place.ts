@@ -1,7 +1,9 @@
 import type { ObjectId } from '../git/object-id.ts';
-import type { ThreadState } from '../thread/thread-state.ts';
+import type { Repository } from '../git/repository.ts';
+import { findStepPlaces } from '../engine/step-places.ts';
+import type { ThreadPointer } from '../thread/find-thread.ts';
 import type { TextOption } from './command.ts';
-import { findStepIn } from './find-step.ts';
+import { numberIn, placeOf } from './find-step.ts';
 
 /** The option that says which step of a thread is meant. */
 export const atOption: TextOption = {
@@ -13,6 +15,7 @@ export const atOption: TextOption = {
  * The commit of the step that `--at` names; 0 is the thread's start.
  * @throws {UsageError} if the thread has no such step, or several
  */
-export function findPlaceIn(state: ThreadState, at: string): ObjectId {
-  return /^0+$/.test(at) ? state.start.id : findStepIn(state, at).commit.id;
+export async function findPlace(repository: Repository, thread: ThreadPointer, at: string): Promise<ObjectId> {
+  const places = await findStepPlaces(repository, thread);
+  return placeOf(thread, places, /^0+$/.test(at) ? 0 : numberIn(thread.id, places, at));
 }

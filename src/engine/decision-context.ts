@@ -61,11 +61,15 @@ async function makeView(repository: Repository, state: ThreadState, step: StepEn
 }
 
 /** The name in the configuration of the agent that ran a step. */
-export async function agentName(repository: Repository, state: ThreadState, step: StepEntry): Promise<string> {
+export async function agentName(
+  repository: Repository,
+  { start }: Pick<ThreadState, 'start'>,
+  step: StepEntry,
+): Promise<string> {
   const { role } = step.commit.node;
   const stored =
     (await findNodeAt(repository, step.commit, 'agent.json')) ??
-    (await findNodeAt(repository, state.start, `agents/${pathName(role)}.json`));
+    (await findNodeAt(repository, start, `agents/${pathName(role)}.json`));
   // Both paths hold agent nodes and nothing else.
   return (stored?.payload as AgentRecord | undefined)?.name ?? '';
 }

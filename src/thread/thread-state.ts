@@ -76,7 +76,7 @@ export async function readThread(
 }
 
 /** Where the text of a step's reply lies; of other commits nowhere. */
-function replyOf({ kind, index }: ThreadCommit): ObjectId[] {
+export function replyOf({ kind, index }: Pick<ThreadCommit, 'kind' | 'index'>): ObjectId[] {
   return kind === 'step' ? index.filter(({ path }) => path === 'output.md').map(({ oid }) => oid) : [];
 }
 

@@ -2,29 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../src/engine/context.ts';
 import { createContext } from '../../src/engine/context.ts';
 import { listThreads } from '../../src/engine/describe.ts';
-import type { ObjectId } from '../../src/git/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createTemporaryRepository } from '../helpers/temporary-repository.ts';
+import { watched } from '../helpers/watched-repository.ts';
 import { startLoop } from '../thread/thread-fixture.ts';
-
-/** A repository that tells which objects were read. */
-function watched(repository: Repository): { repository: Repository; read: ObjectId[] } {
-  const read: ObjectId[] = [];
-  const objects: Repository['objects'] = {
-    format: repository.objects.format,
-    read: (id, options) => {
-      read.push(id);
-      return repository.objects.read(id, options);
-    },
-    has: (id) => repository.objects.has(id),
-    write: (batch) => repository.objects.write(batch),
-    close: () => repository.objects.close(),
-  };
-  return { repository: { ...repository, objects }, read };
-}
 
 function contextOf(repository: Repository): EngineContext {
   return createContext({ repository, config: { agents: {}, roles: {} } }, () => Promise.reject(new Error('not here')));

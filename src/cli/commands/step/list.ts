@@ -1,9 +1,9 @@
+import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { describeStep, stepFields, type StepSummary } from '../../describe-step.ts';
-import { findStepIn } from '../../find-step.ts';
+import { readPiece, readStart } from '../../find-step.ts';
 import { parseCount } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
-import { openThread } from '../../open-thread.ts';
 import { formatTable } from '../../output/table.ts';
 import { formatDuration } from '../../output/time.ts';
 import { UsageError } from '../../usage-error.ts';
@@ -33,12 +33,11 @@ a step.`,
     const thread = args.thread ?? cli.env['UWF_THREAD'];
     if (!thread) throw new UsageError("'uwf step list' needs a thread", "run 'uwf thread list --all' to see them");
     const repository = await openToRead(cli);
-    const state = await openThread(repository, thread);
-    const end = options.before === undefined ? undefined : findStepIn(state, options.before).commit.node.number - 1;
-    const all = state.steps.slice(0, end);
-    const entries = options.limit === undefined ? all : all.slice(-options.limit);
+    const pointer = await getThread(repository, thread);
+    const piece = await readPiece(repository, pointer, options);
+    const start = piece.start ?? (await readStart(repository, pointer));
     const steps: StepSummary[] = [];
-    for (const entry of entries) steps.push(await describeStep(repository, state, entry));
+    for (const entry of piece.steps) steps.push(await describeStep(repository, { start }, entry));
     await out.result(steps, () =>
       formatTable<StepSummary>(
         steps,
@@ -61,6 +60,6 @@ a step.`,
       ),
     );
     if (steps.length === 0)
-      out.hint(`thread ${state.id} has no steps${options.before === undefined ? ' yet' : ' before that'}`);
+      out.hint(`thread ${pointer.id} has no steps${options.before === undefined ? ' yet' : ' before that'}`);
   },
 });

@@ -2,6 +2,7 @@ import { defineCommand, type Command } from '../../command.ts';
 import { findStep, ofThreadOption } from '../../find-step.ts';
 import { openToWrite } from '../../open-repository.ts';
 import { restoreHere, worktreeOption } from '../../restore-here.ts';
+import { readThread } from '../../../thread/thread-state.ts';
 import { UsageError } from '../../usage-error.ts';
 
 export const command: Command = defineCommand({
@@ -31,7 +32,8 @@ Steps record their files where the role or the configuration says 'snapshot: on'
       throw new UsageError("'uwf step restore' needs a folder", 'name one that does not exist yet with --worktree');
     }
     const repository = await openToWrite(cli);
-    const { state, entry } = await findStep(cli, repository, args.step, options.thread);
+    const { thread, entry } = await findStep(cli, repository, args.step, options.thread);
+    const state = await readThread(repository, thread.id, thread.head);
     const restored = await restoreHere(cli, out, repository, state, entry, options.worktree);
     await out.result({ step: entry.commit.hash, ...restored }, () => restored.folder);
   },

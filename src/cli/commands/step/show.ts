@@ -1,6 +1,6 @@
 import { defineCommand, type Command } from '../../command.ts';
 import { describeStep, stepFields } from '../../describe-step.ts';
-import { findStep, ofThreadOption } from '../../find-step.ts';
+import { findStep, ofThreadOption, readStart } from '../../find-step.ts';
 import { openToRead } from '../../open-repository.ts';
 import { formatMeta } from '../../output/meta.ts';
 import { formatFacts } from '../../output/table.ts';
@@ -34,15 +34,15 @@ export const command: Command = defineCommand({
   ],
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
-    const { state, entry } = await findStep(cli, repository, args.step, options.thread);
+    const { thread, places, entry } = await findStep(cli, repository, args.step, options.thread);
     const { node, index } = entry.commit;
-    const summary = await describeStep(repository, state, entry);
+    const summary = await describeStep(repository, { start: await readStart(repository, thread, places) }, entry);
     const prompt = await readTextAt(repository, entry.commit, 'prompt.md');
     const artifacts = index.filter(({ path }) => path.startsWith('artifacts/')).map(({ hash }) => hash);
     const { meta, rule, attempts, childThreads, usage } = node;
     const value = {
       ...summary,
-      thread: state.id,
+      thread: thread.id,
       meta,
       text: entry.text,
       prompt,
@@ -56,8 +56,8 @@ export const command: Command = defineCommand({
     await out.result(value, () => {
       const { paint } = out;
       const facts = formatFacts([
-        ['step', `${paint.id(summary.step)}  ${paint.quiet(`number ${summary.number} of ${state.steps.length}`)}`],
-        ['thread', paint.id(state.id)],
+        ['step', `${paint.id(summary.step)}  ${paint.quiet(`number ${summary.number} of ${places.count}`)}`],
+        ['thread', paint.id(thread.id)],
         ['role', paint.name(summary.role)],
         ['agent', summary.agent],
         ['chosen by', rule === null ? 'a person' : `rule ${rule + 1}`],

@@ -52,7 +52,7 @@ it was told and what it replied. The thread is left as it is, and nothing is sto
     const isOfThread = options.at !== undefined || (await isThread(repository, args.thread));
     const target = isOfThread
       ? { thread: args.thread, step: options.at && (await findStep(cli, repository, options.at, args.thread)) }
-      : await findStep(cli, repository, args.thread, undefined).then((step) => ({ thread: step.state.id, step }));
+      : await findStep(cli, repository, args.thread, undefined).then((step) => ({ thread: step.thread.id, step }));
     const answer = await (
       await openEngine(cli, repository)
     ).ask(target.thread, question, {

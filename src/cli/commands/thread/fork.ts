@@ -1,5 +1,5 @@
 import { defineCommand, type Command } from '../../command.ts';
-import { atOption, findPlaceIn } from '../../find-place.ts';
+import { atOption, findPlace } from '../../find-place.ts';
 import { openToWrite } from '../../open-repository.ts';
 import { restoreHere, worktreeOption } from '../../restore-here.ts';
 import { UsageError } from '../../usage-error.ts';
@@ -35,10 +35,7 @@ gets a linked work tree with exactly the files that the step left, for its agent
   async run({ args, options, cli, out }) {
     const repository = await openToWrite(cli);
     const pointer = await getThread(repository, args.thread);
-    const at =
-      options.at === undefined
-        ? undefined
-        : findPlaceIn(await readThread(repository, pointer.id, pointer.head), options.at);
+    const at = options.at === undefined ? undefined : await findPlace(repository, pointer, options.at);
     const fork = await forkThread(repository, pointer, at);
     if (options.worktree !== undefined) {
       try {

@@ -1,10 +1,11 @@
 import { findLease } from '../../../engine/find-lease.ts';
 import { readJournal, unfinishedTurn } from '../../../engine/read-journal.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { getThread } from '../../../thread/find-thread.ts';
-import { readThread, type ThreadState } from '../../../thread/thread-state.ts';
+import { getThread, type ThreadPointer } from '../../../thread/find-thread.ts';
+import { readTextAt, readThreadCommit } from '../../../thread/thread-commit.ts';
+import type { CommitOf, StepEntry } from '../../../thread/thread-state.ts';
 import { defineCommand, type Command } from '../../command.ts';
-import { findStepIn } from '../../find-step.ts';
+import { readPiece } from '../../find-step.ts';
 import { followDebug, followStory } from '../../follow-turn.ts';
 import { parseCount } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -56,15 +57,12 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
   ],
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
-    const { id, head } = await getThread(repository, args.thread);
+    const pointer = await getThread(repository, args.thread);
+    const { id, head } = pointer;
     if (options.debug) return followDebug({ cli, out }, repository, id, options.follow);
     if (options.follow && out.isJson) return followStory({ cli, out }, repository, id, head);
-    const state = await readThread(repository, id, head);
-    const end = options.before === undefined ? undefined : findStepIn(state, options.before).commit.node.number - 1;
-    const all = state.steps.slice(0, end);
-    const steps = options.limit === undefined ? all : all.slice(-options.limit);
-    const isWhole = steps.length === all.length;
-    const said = [...(isWhole ? [promptOf(state)] : []), ...steps.map(saidIn)];
+    const { steps, start } = await readPiece(repository, pointer, options);
+    const said = [...(start ? [await promptOf(repository, start)] : []), ...steps.map(saidIn)];
     const text = (): string => said.map((entry) => format(entry, out)).join('\n\n');
     if (options.follow) {
       // No pager: it would wait for the end of what goes on.
@@ -73,15 +71,16 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     }
     await out.result(said, text);
     const first = steps[0]?.commit.node.number;
-    if (!isWhole && first !== undefined) out.hint(`what came before: --before ${first}`);
-    if (wasCutOff(repository, state)) out.hint(`the last turn was cut off; --follow shows what was said in it`);
+    if (!start && first !== undefined) out.hint(`what came before: --before ${first}`);
+    if (await wasCutOff(repository, pointer)) out.hint(`the last turn was cut off; --follow shows what was said in it`);
     return undefined;
   },
 });
 
 /** Tells whether the turn after the last step began, and nobody is at work on it any more. */
-function wasCutOff(repository: Repository, { id, head }: ThreadState): boolean {
-  if (head.kind === 'end' || head.kind === 'suspend' || findLease(repository, id)) return false;
+async function wasCutOff(repository: Repository, { id, head }: ThreadPointer): Promise<boolean> {
+  const { kind } = await readThreadCommit(repository, head);
+  if (kind === 'end' || kind === 'suspend' || findLease(repository, id)) return false;
   return unfinishedTurn(readJournal(repository, id)).length > 0;
 }
 
@@ -94,12 +93,19 @@ type Said = {
   completedAt: string;
 };
 
-function promptOf(state: ThreadState): Said {
-  const completedAt = new Date(state.start.node.startedAtMs).toISOString();
-  return { role: null, text: state.prompt, step: null, number: 0, meta: null, completedAt };
+async function promptOf(repository: Repository, start: CommitOf<'start'>): Promise<Said> {
+  const completedAt = new Date(start.node.startedAtMs).toISOString();
+  return {
+    role: null,
+    text: await readTextAt(repository, start, 'prompt.md'),
+    step: null,
+    number: 0,
+    meta: null,
+    completedAt,
+  };
 }
 
-function saidIn({ commit: { node, hash }, text }: ThreadState['steps'][number]): Said {
+function saidIn({ commit: { node, hash }, text }: StepEntry): Said {
   const completedAt = new Date(node.completedAtMs).toISOString();
   return { role: node.role, text, step: hash, number: node.number, meta: node.meta, completedAt };
 }

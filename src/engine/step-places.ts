@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import { readChain } from '../thread/chain.ts';
+import { CorruptThread } from '../thread/thread-errors.ts';
+import type { ThreadCommit } from '../thread/thread-commit.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { tryToWriteLocalFile } from './local-file.ts';
+
+/** Where the steps of a thread are: the hash and the commit of each by its number, those of the start under 0. */
+export interface StepPlaces {
+  /** How many steps there are. */
+  readonly count: number;
+  /** The commit of the step of this number; `undefined` if there is none. */
+  commitOf(number: number): ObjectId | undefined;
+  /** The numbers of the steps whose hash begins with this text, upper case; the start is none. */
+  findByPrefix(prefix: string): number[];
+}
+
+/** Which thread, and how far. */
+type Until = { id: ThreadId; head: ObjectId };
+
+const hashLength = 13;
+
+/**
+ * Finds where the steps of a thread are, as nothing in git leads from a step's number or hash to its commit.
+ *
+ * This machine remembers it: of the chain only what is newer is read. A chain never changes behind a commit, so what was
+ * remembered is right for every head that reaches the last of it; the rest is forgotten.
+ * @throws {CorruptThread} if the chain is damaged, or its steps are not numbered one after the other
+ */
+export async function findStepPlaces(repository: Repository, { id, head }: Until): Promise<StepPlaces> {
+  const path = pathOf(repository, id);
+  const known = new Lines(path === undefined ? '' : readLines(path), head.length);
+  const newer: string[] = [];
+  let kept = 0;
+  let expected: number | undefined;
+  for await (const commit of readChain(repository, head)) {
+    const number = numberOf(commit);
+    if (number === undefined) continue;
+    if (expected !== undefined && number !== expected) {
+      throw new CorruptThread(commit.id, `it is step ${number} where ${expected} was expected`);
+    }
+    expected = number - 1;
+    if (known.commitOf(number) === commit.id) {
+      kept = number + 1;
+      break;
+    }
+    newer.push(`${commit.hash} ${commit.id}\n`);
+  }
+  if (newer.length === 0 && kept === known.count + 1) return known;
+  const lines = known.first(kept) + newer.toReversed().join('');
+  if (path !== undefined) tryToWriteLocalFile(path, `${checksum(lines)}\n${lines}`);
+  return new Lines(lines, head.length);
+}
+
+/** Lines of one length, `<hash> <object id>`. */
+class Lines implements StepPlaces {
+  readonly count: number;
+  readonly #text: string;
+  readonly #length: number;
+
+  constructor(text: string, idLength: number) {
+    this.#text = text;
+    this.#length = hashLength + idLength + 2;
+    this.count = text.length / this.#length - 1;
+  }
+
+  commitOf(number: number): ObjectId | undefined {
+    if (!(number >= 0 && number <= this.count)) return undefined;
+    const at = number * this.#length;
+    // Only `findStepPlaces` writes lines, and the checksum says that they are as it wrote them.
+    return this.#text.slice(at + hashLength + 1, at + this.#length - 1) as ObjectId;
+  }
+
+  findByPrefix(prefix: string): number[] {
+    const numbers: number[] = [];
+    for (let number = 1; number <= this.count; number++) {
+      if (this.#text.startsWith(prefix.slice(0, hashLength), number * this.#length)) numbers.push(number);
+    }
+    return prefix.length > hashLength ? [] : numbers;
+  }
+
+  /** The first so many lines. */
+  first(count: number): string {
+    return this.#text.slice(0, count * this.#length);
+  }
+}
+
+function numberOf(commit: ThreadCommit): number | undefined {
+  if (commit.kind === 'start') return 0;
+  return commit.kind === 'step' ? commit.node.number : undefined;
+}
+
+/** What was remembered; nothing if that is not whole. */
+function readLines(path: string): string {
+  try {
+    const text = readFileSync(path, 'latin1');
+    const end = text.indexOf('\n') + 1;
+    const lines = text.slice(end);
+    // Two processes that wrote it at once may have mixed what they knew of two different heads.
+    return text.slice(0, end - 1) === checksum(lines) ? lines : '';
+  } catch {
+    return '';
+  }
+}
+
+function checksum(text: string): string {
+  return createHash('sha1').update(text, 'latin1').digest('hex');
+}
+
+function pathOf({ stateDir }: Repository, id: ThreadId): string | undefined {
+  return stateDir === undefined ? undefined : join(stateDir, 'facts', id.slice(-2), `${id}.steps`);
+}
