@@ -1,6 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
+import type { KnownStarts } from '../thread/find-children.ts';
 import { findEnded, getThread, listPointers, newestActive, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
@@ -181,14 +182,15 @@ async function childrenOf({ repository }: EngineContext, facts: ThreadFacts): Pr
   const later = pointers
     .filter(({ id }) => threadTimeMs(id) >= facts.startedAtMs)
     .map(({ id, head }) => ({ id, head, known: findFacts(repository, id, head) }))
-    // This one, and its forks, began as it did.
-    .filter(({ known }) => known?.startHash !== facts.startHash);
+    // This one, and its forks, began as it did; most others were called by nobody.
+    .filter(({ known }) => known === undefined || (known.parent !== null && known.startHash !== facts.startHash));
   if (later.length === 0) return [];
   const { readStart } = await import('../thread/find-children.ts');
   const children: ThreadId[] = [];
+  const starts: KnownStarts = new Map();
   for (const { id, head, known } of later) {
     // A chain may be long; where it starts may be known.
-    const start = await readStart(repository, known?.startCommit ?? head);
+    const start = await readStart(repository, known?.startCommit ?? head, starts);
     if (start?.node.parentThread === facts.startHash) children.push(id);
   }
   return children;

@@ -21,18 +21,37 @@ export async function findChildren(
   parentStartedAtMs: number,
 ): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
+  const starts: KnownStarts = new Map();
   for (const pointer of await listPointers(repository)) {
     if (threadTimeMs(pointer.id) < parentStartedAtMs) continue;
-    const start = await readStart(repository, pointer.head);
+    const start = await readStart(repository, pointer.head, starts);
     if (start?.node.parentThread === parentStart) children.push({ pointer, start });
   }
   return children;
 }
 
-/** The start of the thread that a commit belongs to; `undefined` if its chain cannot be read. */
-export async function readStart(repository: Repository, from: ObjectId): Promise<CommitOf<'start'> | undefined> {
+/** Starts by the commits that were passed on the way to them. */
+export type KnownStarts = Map<ObjectId, CommitOf<'start'>>;
+
+/**
+ * The start of the thread that a commit belongs to; `undefined` if its chain cannot be read.
+ *
+ * @param known starts that were found before, to which this one is added: what forks share is read once
+ */
+export async function readStart(
+  repository: Repository,
+  from: ObjectId,
+  known: KnownStarts = new Map(),
+): Promise<CommitOf<'start'> | undefined> {
+  const passed: ObjectId[] = [];
   try {
-    for await (const commit of readChain(repository, from)) if (commit.kind === 'start') return commit;
+    for await (const commit of readChain(repository, from)) {
+      passed.push(commit.id);
+      const start = commit.kind === 'start' ? commit : known.get(commit.id);
+      if (start === undefined) continue;
+      for (const id of passed) known.set(id, start);
+      return start;
+    }
   } catch {
     // A corrupt thread is nobody's child; listings show it as what it is.
   }
@@ -58,8 +77,9 @@ export async function findChildEnd(
  */
 export async function findThreadsAt(repository: Repository, start: NodeHash, state: NodeHash): Promise<ThreadState[]> {
   const found: ThreadState[] = [];
+  const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository, { active: true })) {
-    if ((await readStart(repository, head))?.hash !== start) continue;
+    if ((await readStart(repository, head, starts))?.hash !== start) continue;
     const thread = await readThread(repository, id, head);
     if (stateHash(thread) === state) found.push(thread);
   }
@@ -72,9 +92,10 @@ export async function isTakenIn(
   parentStart: CommitOf<'start'>,
   childEnd: NodeHash,
 ): Promise<boolean> {
+  const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository)) {
     if (threadTimeMs(id) < parentStart.node.startedAtMs) continue;
-    const start = await readStart(repository, head);
+    const start = await readStart(repository, head, starts);
     if (start?.id !== parentStart.id) continue;
     for await (const commit of readChain(repository, head)) {
       if (commit.kind === 'step' && commit.node.childThreads.includes(childEnd)) return true;

@@ -1,0 +1,90 @@
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { prepareHashing } from '../../src/cas/hash.ts';
+import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
+import { DiskObjectStore } from '../../src/git/disk/disk-object-store.ts';
+import type { ObjectId } from '../../src/git/object-id.ts';
+import { parseRefName } from '../../src/git/ref-name.ts';
+import { readThreadCommit } from '../../src/thread/thread-commit.ts';
+import { newThreadId } from '../../src/thread/thread-id.ts';
+import { createCliRepository, type CliRepository } from '../helpers/cli.ts';
+import { addManySteps } from '../thread/long-thread.ts';
+import { startLoop } from '../thread/thread-fixture.ts';
+
+type Place = CliRepository & { thread: string; newest: string; head: ObjectId };
+
+/** A repository with a thread of many steps and others beside it, all that uwf remembers of them being there. */
+async function createPlace(steps: number, threads: number): Promise<Place> {
+  const place = createCliRepository();
+  const repository = await place.open();
+  const state = await startLoop(repository);
+  const head = await addManySteps(repository, state, steps, 0);
+  for (let number = 1; number < threads; number += 1) await startLoop(repository);
+  await reindex(repository);
+  const { hash } = await readThreadCommit(repository, head);
+  await repository.close();
+  await place.uwf(['thread', 'list']);
+  return { ...place, thread: state.id, newest: hash, head };
+}
+
+/** Gives the thread's head many more refs, of which nothing is remembered. */
+async function addForks(place: Place, count: number): Promise<void> {
+  const repository = await place.open();
+  const names = Array.from({ length: count }, () => parseRefName(`refs/threads/${newThreadId(repository.now())}`));
+  await repository.refs.update(names.map((name) => ({ name, expected: null, value: place.head })));
+  await repository.close();
+}
+
+/** The words of a command line, with the thread and the hash of its newest node in their places. */
+function wordsOf(command: string, { thread, newest }: Place): string[] {
+  return command.split(' ').map((word) => ({ '<thread>': thread, '<hash>': newest })[word] ?? word);
+}
+
+/** How many objects a command reads when it is given for the second time. */
+async function countReads(command: string, place: Place): Promise<number> {
+  const words = wordsOf(command, place);
+  await place.uwf(words);
+  const read = vi.spyOn(DiskObjectStore.prototype, 'read');
+  const { code, stdout, stderr } = await place.uwf(words);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).not.toBe('');
+  const { length } = read.mock.calls;
+  read.mockRestore();
+  return length;
+}
+
+let short: Place;
+let long: Place;
+
+beforeAll(async () => {
+  await prepareHashing();
+  short = await createPlace(30, 25);
+  long = await createPlace(300, 60);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('a command that is given again reads as many objects, however many steps and threads there are:', () => {
+  test.each([
+    ['thread show <thread>', 0],
+    ['thread list -n 20', 0],
+    ['log -n 20 <thread>', 100],
+    ['log --oneline -n 5 <thread>', 25],
+    ['cas get <hash>', 1],
+    ['cas get <hash> --thread <thread>', 7],
+  ])('uwf %s', async (command, most) => {
+    const reads = await countReads(command, long);
+    expect(reads).toBe(await countReads(command, short));
+    expect(reads).toBeLessThanOrEqual(most);
+  });
+});
+
+test('what forks share is read once to find out whose children they are', async () => {
+  const place = await createPlace(40, 1);
+  const alone = await countReads('thread show <thread>', place);
+  await addForks(place, 20);
+  const reads = await countReads('thread show <thread>', place);
+  // Commit, tree, index and node: of each step of the chain once, and of the head that they all have.
+  expect(reads).toBeLessThanOrEqual(alone + 4 * (41 + 20));
+});
