@@ -37,7 +37,7 @@ export const startUp = {
         const { id } = await make(temporary.path);
         const repository = { folder: temporary.path, env: quietEnvironment(), thread: id, ref: `refs/threads/${id}` };
         yield scene(`${title}, lookup warm`, repository, rounds);
-        yield scene(`${title}, nothing remembered`, repository, rounds, () => forget(temporary.path));
+        yield scene(`${title}, nothing remembered`, repository, 1, () => forget(temporary.path));
       } finally {
         temporary.remove();
       }
