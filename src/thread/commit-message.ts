@@ -36,6 +36,11 @@ export function bodyOfMessage(message: string): string {
   return message.trimEnd().split('\n\n').slice(1, -1).join('\n\n');
 }
 
+/** The node that a message says its commit is about, in whatever form; `undefined` if it says none. */
+export function nodeOfMessage(message: string): string | undefined {
+  return /^Uwf-Node: (.*)$/m.exec(message.slice(message.lastIndexOf('\n\n') + 2))?.[1];
+}
+
 /** The first line of a text that says something, without Markdown's heading and list marks. */
 export function firstLine(text: string): string {
   const line = text.split(/\r?\n/).find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? '';

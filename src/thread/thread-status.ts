@@ -1,4 +1,4 @@
-import type { ThreadCommit } from './thread-commit.ts';
+import type { ThreadEvent } from './thread-commit.ts';
 
 /**
  * What a thread does, computed from its head and from whether somebody holds its lease.
@@ -12,7 +12,7 @@ import type { ThreadCommit } from './thread-commit.ts';
 export type ThreadStatus = 'idle' | 'running' | 'suspended' | 'ended' | 'failed' | 'cancelled' | 'corrupt';
 
 /** The status that a head commit gives a thread. */
-export function statusOfHead(head: ThreadCommit, isRunning: boolean): ThreadStatus {
+export function statusOfHead(head: ThreadEvent, isRunning: boolean): ThreadStatus {
   if (head.kind === 'end') return head.node.outcome === 'completed' ? 'ended' : head.node.outcome;
   if (isRunning) return 'running';
   return head.kind === 'suspend' ? 'suspended' : 'idle';

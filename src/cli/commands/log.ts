@@ -1,5 +1,6 @@
+import { findLease } from '../../engine/find-lease.ts';
 import { describeThread, type ThreadView } from '../../engine/describe.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver, statusOfHead } from '../../thread/thread-status.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../thread/find-thread.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
@@ -8,7 +9,7 @@ import { readingContext } from '../engine-here.ts';
 import { parseCount } from '../input/parse-value.ts';
 import { formatLong, formatShort } from '../log/format-entry.ts';
 import { drawGraph } from '../log/graph.ts';
-import { logFields, readLog, type LogEntry } from '../log/log-entry.ts';
+import { logFields, readLog, type Logged } from '../log/log-entry.ts';
 import { openToRead } from '../open-repository.ts';
 import type { Output } from '../output/output.ts';
 import { paintStatus } from '../output/palette.ts';
@@ -44,7 +45,7 @@ over) tells the same without uwf.`,
     if (out.isJson) {
       const entries: object[] = [];
       for (const { id, head } of pointers)
-        entries.push(...(await collect(repository, head, style.most)).map((entry) => ({ thread: id, ...entry })));
+        entries.push(...(await collect(repository, head, style.most)).map(({ entry }) => ({ thread: id, ...entry })));
       await out.result(entries, () => '');
       return;
     }
@@ -65,9 +66,9 @@ async function chooseThreads(
   return isAll ? newestFirst : newestFirst.slice(0, 1);
 }
 
-async function collect(repository: Repository, head: ObjectId, most: number): Promise<LogEntry[]> {
-  const entries: LogEntry[] = [];
-  for await (const { entry } of readLog(repository, head)) {
+async function collect(repository: Repository, head: ObjectId, most: number): Promise<Logged[]> {
+  const entries: Logged[] = [];
+  for await (const entry of readLog(repository, head)) {
     entries.push(entry);
     if (entries.length >= most) break;
   }
@@ -75,27 +76,40 @@ async function collect(repository: Repository, head: ObjectId, most: number): Pr
 }
 
 async function tell(repository: Repository, pointer: ThreadPointer, out: Output, style: Style): Promise<string> {
-  const view = await describeThread(readingContext(repository), pointer.id);
   const { paint } = out;
+  if (!style.isShort && !style.isGraph) return tellAtLength(repository, pointer, out, style.most);
+  const view = await describeThread(readingContext(repository), pointer.id);
   const title = `thread ${paint.id(view.thread)} (${paintStatus(paint, view.status)}, workflow ${paint.name(view.workflow)})`;
-  if (style.isGraph) {
-    const lines: string[] = [title];
-    let count = 0;
-    for await (const { line, entry } of drawGraph(
-      repository,
-      pointer.head,
-      paint,
-      await openChildren(repository, view),
-    )) {
-      if (entry !== undefined && (count += 1) > style.most) break;
-      lines.push(line);
-    }
-    return lines.join('\n');
+  if (!style.isGraph) {
+    const entries = await collect(repository, pointer.head, style.most);
+    return [title, ...entries.map(({ entry }) => formatShort(entry, paint))].join('\n');
   }
-  const entries = await collect(repository, pointer.head, style.most);
-  if (style.isShort) return [title, ...entries.map((entry) => formatShort(entry, paint))].join('\n');
-  const position = ` (head of ${paint.id(view.thread)}: ${paintStatus(paint, view.status)})`;
-  return entries.map((entry, index) => formatLong(entry, paint, index === 0 ? position : '')).join('\n\n');
+  const lines: string[] = [title];
+  let count = 0;
+  for await (const { line, entry } of drawGraph(
+    repository,
+    pointer.head,
+    paint,
+    await openChildren(repository, view),
+  )) {
+    if (entry !== undefined && (count += 1) > style.most) break;
+    lines.push(line);
+  }
+  return lines.join('\n');
+}
+
+/** Says of the thread itself only what its head does, so that nothing is read but the entries. */
+async function tellAtLength(
+  repository: Repository,
+  { id, head }: ThreadPointer,
+  { paint }: Output,
+  most: number,
+): Promise<string> {
+  const entries = await collect(repository, head, most);
+  const isRunning = findLease(repository, id) !== undefined;
+  const status = entries[0] && statusOfHead(entries[0].commit, isRunning);
+  const position = status === undefined ? '' : ` (head of ${paint.id(id)}: ${paintStatus(paint, status)})`;
+  return entries.map(({ entry }, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
 }
 
 /** The heads of the threads that this one called and that are not part of its history yet. */

@@ -1,13 +1,12 @@
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import { statusOf } from '../../thread/meta-status.ts';
-import { readChain } from '../../thread/chain.ts';
-import { bodyOfMessage } from '../../thread/commit-message.ts';
-import { readThreadCommit, readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
+import { readThreadCommit, readTextAt, type ThreadCommitKind } from '../../thread/thread-commit.ts';
+import { readReply, readToldChain, type ToldCommit } from '../../thread/told-chain.ts';
 
 /** A commit of a thread as the log tells it. */
 export type LogEntry = {
-  kind: ThreadCommit['kind'];
+  kind: ThreadCommitKind;
   /** The node's hash. */
   hash: string;
   /** The commit. */
@@ -23,8 +22,8 @@ export type LogEntry = {
   text: string;
 };
 
-/** A log entry, and the commits at which child threads that it took in ended. */
-export type Logged = { entry: LogEntry; childEnds: ObjectId[] };
+/** A log entry with its commit, and the commits at which child threads that it took in ended. */
+export type Logged = { entry: LogEntry; commit: ToldCommit; childEnds: ObjectId[] };
 
 /** The fields of an entry under `--json`. */
 export const logFields: Readonly<Record<keyof LogEntry | 'thread', string>> = {
@@ -43,18 +42,17 @@ export const logFields: Readonly<Record<keyof LogEntry | 'thread', string>> = {
 
 /** Reads a thread from a commit back to its start, newest first. Reads no further than it is asked. */
 export async function* readLog(repository: Repository, from: ObjectId): AsyncGenerator<Logged, void, void> {
-  for await (const commit of readChain(repository, from)) {
-    yield { entry: await describe(repository, commit), childEnds: await childEndsOf(repository, commit) };
+  for await (const commit of readToldChain(repository, from)) {
+    yield { entry: await describe(repository, commit), commit, childEnds: await childEndsOf(repository, commit) };
   }
 }
 
-async function describe(repository: Repository, commit: ThreadCommit): Promise<LogEntry> {
+async function describe(repository: Repository, commit: ToldCommit): Promise<LogEntry> {
   const { kind, hash, id } = commit;
   const common = { kind, hash, head: id, role: null, status: null, agent: null, durationMs: null, usage: null };
-  const text = (path: string): Promise<string> => readTextAt(repository, commit, path);
   switch (commit.kind) {
     case 'start':
-      return { ...common, at: iso(commit.node.startedAtMs), text: await text('prompt.md') };
+      return { ...common, at: iso(commit.node.startedAtMs), text: await readTextAt(repository, commit, 'prompt.md') };
     case 'step': {
       const { role, meta, usage, startedAtMs, completedAtMs } = commit.node;
       return {
@@ -65,9 +63,7 @@ async function describe(repository: Repository, commit: ThreadCommit): Promise<L
         at: iso(completedAtMs),
         durationMs: completedAtMs - startedAtMs,
         usage,
-        text: (await isHere(repository, commit, 'output.md'))
-          ? await text('output.md')
-          : bodyOfMessage(commit.commit.message),
+        text: await readReply(repository, commit),
       };
     }
     case 'suspend': {
@@ -75,29 +71,28 @@ async function describe(repository: Repository, commit: ThreadCommit): Promise<L
       return { ...common, role, status: 'suspended', agent: agentOf(commit), at: iso(suspendedAtMs), text: reason };
     }
     case 'resume': {
-      const answer = commit.node.answer === null ? '' : await text('answer.md');
+      const answer = commit.node.answer === null ? '' : await readTextAt(repository, commit, 'answer.md');
       return { ...common, at: iso(commit.node.resumedAtMs), text: answer };
     }
     case 'end': {
       const { outcome, completedAtMs } = commit.node;
-      return { ...common, status: outcome, at: iso(completedAtMs), text: await text('summary.md') };
+      return {
+        ...common,
+        status: outcome,
+        at: iso(completedAtMs),
+        text: await readTextAt(repository, commit, 'summary.md'),
+      };
     }
   }
 }
 
-/** Of a thread that a light fetch brought, replies are told as their commits do, until somebody reads the thread. */
-async function isHere({ objects }: Repository, { index }: ThreadCommit, path: string): Promise<boolean> {
-  const oid = index.find((entry) => entry.path === path)?.oid;
-  return objects.prefetch === undefined || oid === undefined || objects.has(oid);
-}
-
 /** The agent as the commit's author names it: for people, without reading back to the start where it is recorded. */
-function agentOf({ commit }: ThreadCommit): string {
+function agentOf({ commit }: ToldCommit): string {
   return decodeURIComponent(commit.author.email.replace(/@uwf$/, ''));
 }
 
 /** Which of a step's further parents are ends of child threads is said by its node. */
-async function childEndsOf(repository: Repository, commit: ThreadCommit): Promise<ObjectId[]> {
+async function childEndsOf(repository: Repository, commit: ToldCommit): Promise<ObjectId[]> {
   if (commit.kind !== 'step' || commit.node.childThreads.length === 0) return [];
   const ends: ObjectId[] = [];
   for (const parent of commit.commit.parents.slice(1)) {
