@@ -48,12 +48,21 @@ export async function readCommitNodes(
   caches.set(repository.objects, cache);
   const cached = cache.get(commitId);
   if (cached !== undefined) return cached;
-  const commit = known ?? (await readCommit(repository.objects, commitId));
-  const entries = await readIndexes(repository.objects, await readTree(repository.objects, commit.tree));
-  const nodes = { parents: commit.parents, committedAtMs: commit.committer.atMs, entries };
+  const nodes = await readCommitNodesOnce(repository, commitId, known);
   if (cache.size >= maxCached) cache.delete(oldestKey(cache));
   cache.set(commitId, nodes);
   return nodes;
+}
+
+/** Reads the same without keeping it: for who reads very many commits, each of them once. */
+export async function readCommitNodesOnce(
+  { objects }: NodeReader,
+  commitId: ObjectId,
+  known?: Commit,
+): Promise<CommitNodes> {
+  const commit = known ?? (await readCommit(objects, commitId));
+  const entries = await readIndexes(objects, await readTree(objects, commit.tree));
+  return { parents: commit.parents, committedAtMs: commit.committer.atMs, entries };
 }
 
 /**

@@ -61,7 +61,6 @@ export function parseTree(data: Uint8Array, format: ObjectFormat = 'sha1'): Tree
     new CorruptObject(hashObject({ type: 'tree', data }, format), reason);
   const idBytes = objectIdBytes(format);
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const entries: TreeEntry[] = [];
   const names = new Set<string>();
   let previousKey: Buffer | undefined;
@@ -73,7 +72,7 @@ export function parseTree(data: Uint8Array, format: ObjectFormat = 'sha1'): Tree
     const mode = modes.get(bytes.toString('latin1', at, space));
     if (mode === undefined) throw corrupt('a tree entry has an unknown mode');
     const rawName = bytes.subarray(space + 1, nul);
-    const name = decodeName(decoder, rawName);
+    const name = decodeName(rawName);
     if (name === undefined) throw corrupt('the name of a tree entry is not UTF-8');
     const reason = whyForbidden(name);
     if (reason !== undefined) throw corrupt(`the tree entry ${JSON.stringify(name)} ${reason}`);
@@ -90,9 +89,11 @@ export function parseTree(data: Uint8Array, format: ObjectFormat = 'sha1'): Tree
   return entries;
 }
 
-function decodeName(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8Array): string | undefined {
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decodeName(bytes: Uint8Array): string | undefined {
   try {
-    return decoder.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     return undefined;
   }

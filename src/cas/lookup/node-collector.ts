@@ -1,7 +1,8 @@
 import { ObjectMissing } from '../../git/object-errors.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readCommitNodes } from '../commit-nodes.ts';
+import { readCommitNodesOnce } from '../commit-nodes.ts';
+import type { CommitNodes } from '../commit-nodes.ts';
 import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { commitSize, HASH_BYTES, nodeSize } from './segment.ts';
@@ -18,7 +19,8 @@ export class NodeCollector {
   readonly #repository: Repository;
   #nodes: RecordList;
   #commits: RecordList;
-  #met: Set<ObjectId> = new Set();
+  /** The raw bytes of ids, one character each: an id itself is a piece of its commit's text, and would keep all of it. */
+  #met: Set<string> = new Set();
 
   constructor(repository: Repository) {
     this.#repository = repository;
@@ -37,18 +39,20 @@ export class NodeCollector {
 
   /** Reads a commit and all behind it. */
   async readDown(tip: ObjectId, isCovered: (id: ObjectId) => boolean): Promise<void> {
-    if (this.#met.has(tip) || isCovered(tip)) return;
+    if (this.#met.has(rawBytes(tip).toString('latin1')) || isCovered(tip)) return;
     const pending = [tip];
     for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
-      if (this.#met.has(id)) continue;
-      this.#met.add(id);
+      const bytes = rawBytes(id);
+      const key = bytes.toString('latin1');
+      if (this.#met.has(key)) continue;
+      this.#met.add(key);
       if (isCovered(id)) {
         this.covered.add(id);
         continue;
       }
       const commit = await this.#readCommit(id);
       if (commit === undefined) continue;
-      this.#commits.add(Buffer.from(id, 'hex'));
+      this.#commits.add(bytes);
       // The user's own commits are taken note of, but neither they nor what lies behind them hold nodes.
       if (commit.entries === undefined) continue;
       for (const { hash, oid } of commit.entries) this.#nodes.add(encodeNodeRecord(hash, oid));
@@ -66,9 +70,9 @@ export class NodeCollector {
     return content;
   }
 
-  async #readCommit(id: ObjectId): Promise<Awaited<ReturnType<typeof readCommitNodes>> | undefined> {
+  async #readCommit(id: ObjectId): Promise<CommitNodes | undefined> {
     try {
-      return await readCommitNodes(this.#repository, id);
+      return await readCommitNodesOnce(this.#repository, id);
     } catch (error) {
       // The end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
       // while we were reading.
@@ -76,6 +80,10 @@ export class NodeCollector {
       throw error;
     }
   }
+}
+
+function rawBytes(id: ObjectId): Buffer {
+  return Buffer.from(id, 'hex');
 }
 
 function encodeNodeRecord(hash: NodeHash, oid: ObjectId): Buffer {
