@@ -84,6 +84,8 @@ async function main() {
   if (values.check && over.length > 0) process.exitCode = 1;
 }
 
+// So that what is there only for the run goes away with it.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 try {
   await main();
 } catch (error) {
