@@ -1,6 +1,6 @@
 import type { DecisionContext, StepView } from '../moderator/decision.ts';
 import { statusOf } from '../thread/meta-status.ts';
-import { findNodeAt } from '../thread/thread-commit.ts';
+import { findNodeAt, type ThreadCommit } from '../thread/thread-commit.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Repository } from '../git/repository.ts';
@@ -63,13 +63,30 @@ async function makeView(repository: Repository, state: ThreadState, step: StepEn
 /** The name in the configuration of the agent that ran a step. */
 export async function agentName(
   repository: Repository,
-  { start }: Pick<ThreadState, 'start'>,
+  state: Pick<ThreadState, 'start'>,
   step: StepEntry,
 ): Promise<string> {
-  const { role } = step.commit.node;
-  const stored =
-    (await findNodeAt(repository, step.commit, 'agent.json')) ??
-    (await findNodeAt(repository, start, `agents/${pathName(role)}.json`));
+  return (await nameAt(repository, step.commit, 'agent.json')) ?? (await nameAtStart(repository, state, step)) ?? '';
+}
+
+// Of most steps the agent is the start's, and a thread has one start and many steps.
+const namesAtStart = new WeakMap<ThreadState['start'], Map<string, Promise<string | undefined>>>();
+
+function nameAtStart(
+  repository: Repository,
+  { start }: Pick<ThreadState, 'start'>,
+  { commit }: StepEntry,
+): Promise<string | undefined> {
+  const names = namesAtStart.get(start) ?? new Map<string, Promise<string | undefined>>();
+  namesAtStart.set(start, names);
+  const { role } = commit.node;
+  const name = names.get(role) ?? nameAt(repository, start, `agents/${pathName(role)}.json`);
+  names.set(role, name);
+  return name;
+}
+
+async function nameAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string | undefined> {
   // Both paths hold agent nodes and nothing else.
-  return (stored?.payload as AgentRecord | undefined)?.name ?? '';
+  const record = (await findNodeAt(repository, commit, path))?.payload as AgentRecord | undefined;
+  return record && (record.name ?? '');
 }

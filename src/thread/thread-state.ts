@@ -52,7 +52,7 @@ export async function readThread(
   for await (const commit of readChain(repository, head)) commits.push(commit);
   const first = commits.at(-1);
   if (first?.kind !== 'start') throw new CorruptThread(head, 'its chain has no start');
-  let state: ThreadState = {
+  const state: ThreadState = {
     id,
     head: first,
     start: first,
@@ -64,15 +64,13 @@ export async function readThread(
     end: undefined,
   };
   if (extent === 'texts') await repository.objects.prefetch?.(commits.flatMap(replyOf));
-  const steps: StepEntry[] = [];
+  const later: { commit: ThreadCommit; text: string }[] = [];
   for (const commit of commits.toReversed().slice(1)) {
-    if (commit.kind === 'step') {
-      const isLeftOut = extent === 'steps' && !(await hasAll(repository, replyOf(commit)));
-      steps.push({ commit, text: isLeftOut ? '' : await readTextAt(repository, commit, 'output.md') });
-    }
-    state = { ...advance(state, commit), steps };
+    const isLeftOut = extent === 'steps' && !(await hasAll(repository, replyOf(commit)));
+    const isRead = commit.kind === 'step' && !isLeftOut;
+    later.push({ commit, text: isRead ? await readTextAt(repository, commit, 'output.md') : '' });
   }
-  return state;
+  return advanceThreadBy(state, later);
 }
 
 /** Where the text of a step's reply lies; of other commits nowhere. */
@@ -89,6 +87,20 @@ async function hasAll({ objects }: Repository, ids: readonly ObjectId[]): Promis
 export function advanceThread(state: ThreadState, commit: ThreadCommit, text: string): ThreadState {
   const next = advance(state, commit);
   return commit.kind === 'step' ? { ...next, steps: [...state.steps, { commit, text }] } : next;
+}
+
+/** The state after many more commits, the oldest first, in time that grows with their number alone. */
+export function advanceThreadBy(
+  state: ThreadState,
+  later: readonly { commit: ThreadCommit; text: string }[],
+): ThreadState {
+  const steps = [...state.steps];
+  let after: ThreadState = { ...state, steps };
+  for (const { commit, text } of later) {
+    if (commit.kind === 'step') steps.push({ commit, text });
+    after = { ...advance(after, commit), steps };
+  }
+  return after;
 }
 
 function advance(state: ThreadState, commit: ThreadCommit): ThreadState {

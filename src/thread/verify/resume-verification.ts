@@ -6,7 +6,7 @@ import type { StoredNode } from '../../cas/node-source.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { ThreadState } from '../thread-state.ts';
-import { growState } from './grow-state.ts';
+import { growWholeState } from './grow-state.ts';
 import { ObjectMissing } from '../../git/object-errors.ts';
 import { NotHereYet } from './not-here-yet.ts';
 import { KnownNodes, type NodeCache } from './known-nodes.ts';
@@ -28,12 +28,13 @@ export async function resumeVerification(
   const commits: ThreadCommit[] = [];
   for await (const commit of readChain(repository, head)) commits.push(commit);
   const known = new KnownNodes(repository, cache);
-  let state: ThreadState | undefined;
+  const grown: Parameters<typeof growWholeState>[1][number][] = [];
   for (const commit of commits.toReversed()) {
     for (const entry of commit.index) known.recall(entry);
     for (const parent of furtherParents(commit)) known.addBehind(parent);
-    state = growState(id, state, slim(commit), await textsOf(repository, commit));
+    grown.push({ commit: slim(commit), nodes: await textsOf(repository, commit) });
   }
+  const state = growWholeState(id, grown);
   return state && { state, known };
 }
 
