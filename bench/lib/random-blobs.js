@@ -20,7 +20,7 @@ export function importRandomBlobs(folder, count, bytes) {
   writeSync(stream, 'done\n');
   closeSync(stream);
   const input = openSync(file, 'r');
-  const argv = ['-c', 'core.compression=0', 'fast-import', '--quiet', '--done', '--max-pack-size=100g'];
+  const argv = ['-c', 'core.compression=0', 'fast-import', '--quiet', '--done', '--depth=0', '--max-pack-size=100g'];
   const { status, stderr } = spawnSync('git', argv, {
     cwd: folder,
     env: quietEnvironment(),
