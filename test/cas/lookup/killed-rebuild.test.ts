@@ -23,7 +23,7 @@ test('rebuilds of several processes at once that are killed leave nothing wrong 
     const files = [{ path: 'output.md', node: textNode(text) }];
     tips.set(ref, await commitNodes(writer, { files, ref, parents: tip === undefined ? [] : [tip] }));
   }
-  const script = join(import.meta.dirname, 'rebuild-for-ever.ts');
+  const script = join(import.meta.dirname, '../../faults/rebuild-lookup.ts');
   for (let round = 0; round < rounds; round += 1) {
     const children = await Promise.all(
       Array.from({ length: processes }, () =>
