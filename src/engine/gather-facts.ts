@@ -2,7 +2,9 @@ import { firstLine } from '../thread/commit-message.ts';
 import { findChildren, readStart } from '../thread/find-children.ts';
 import type { ThreadPointer } from '../thread/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
-import { readThread, type ThreadState } from '../thread/thread-state.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
+import { outlineOf, readOutline, type ThreadOutline } from '../thread/thread-outline.ts';
+import { readThread, type CommitOf, type ThreadState } from '../thread/thread-state.ts';
 import { isOver, statusOfHead } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
 import { decideNext } from './decide-next.ts';
@@ -11,8 +13,16 @@ import { writeFacts, type ThreadFacts } from './facts.ts';
 import { describeOver } from './over.ts';
 import { usageOf } from './sum-usage.ts';
 
-/** Reads a thread from its chain and remembers what it says. */
+/**
+ * Reads a thread from its chain and remembers what it says. Only of a thread that can go on is read what was said, to say
+ * who is next.
+ */
 export async function gatherFacts(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
+  const { id, head } = pointer;
+  const { kind } = await readThreadCommit(context.repository, head);
+  if (kind === 'end' || kind === 'suspend') {
+    return factsOf(context, await readOutline(context.repository, id, head), null);
+  }
   return rememberFacts(context, await readAsNeeded(context, pointer));
 }
 
@@ -21,8 +31,7 @@ async function readAsNeeded(context: EngineContext, { id, head }: ThreadPointer)
   const { repository } = context;
   if (repository.objects.prefetch === undefined) return readThread(repository, id, head);
   const state = await readThread(repository, id, head, 'steps');
-  const isDecided = state.head.kind === 'end' || state.head.kind === 'suspend';
-  if (isDecided || !/text|_body/.test(JSON.stringify((await definitionOf(context, state)).moderator))) return state;
+  if (!/text|_body/.test(JSON.stringify((await definitionOf(context, state)).moderator))) return state;
   return readThread(repository, id, head);
 }
 
@@ -35,48 +44,52 @@ export async function rememberFacts(
   state: ThreadState,
   nextRole?: string | null,
 ): Promise<ThreadFacts> {
-  const definition = await definitionOf(context, state);
-  const over = await describeOver(context, state);
-  const status = statusOfHead(state.head, false);
-  const { node, hash } = state.start;
-  let next = state.head.kind === 'suspend' ? state.head.node.role : (nextRole ?? null);
-  if (nextRole === undefined && over === undefined) {
-    const decision = await decideNext(context, state, definition);
-    next = decision.kind === 'role' ? decision.role : null;
-  }
+  return factsOf(context, outlineOf(state), nextRole === undefined ? await decideRole(context, state) : nextRole);
+}
+
+async function decideRole(context: EngineContext, state: ThreadState): Promise<string | null> {
+  if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
+  const decision = await decideNext(context, state, await definitionOf(context, state));
+  return decision.kind === 'role' ? decision.role : null;
+}
+
+async function factsOf(context: EngineContext, outline: ThreadOutline, nextRole: string | null): Promise<ThreadFacts> {
+  const { id, head, start } = outline;
+  const definition = await definitionOf(context, outline);
+  const over = await describeOver(context, outline);
+  const status = statusOfHead(head, false);
   const facts: ThreadFacts = {
-    head: state.head.id,
+    head: head.id,
     status,
     workflow: definition.name,
-    workflowHash: node.workflow,
-    prompt: firstLine(state.prompt),
-    startedAtMs: node.startedAtMs,
-    endedAtMs: state.end?.node.completedAtMs ?? null,
-    steps: state.steps.length,
-    nextRole: next,
-    depth: node.depth,
-    parent: await parentOf(context, state),
-    startHash: hash,
-    startCommit: state.start.id,
-    children: isOver(status) ? await childrenOf(context, state) : [],
+    workflowHash: start.node.workflow,
+    prompt: firstLine(outline.prompt),
+    startedAtMs: start.node.startedAtMs,
+    endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
+    steps: outline.stepCount,
+    nextRole: head.kind === 'suspend' ? head.node.role : nextRole,
+    depth: start.node.depth,
+    parent: await parentOf(context, start),
+    startHash: start.hash,
+    startCommit: start.id,
+    children: isOver(status) ? await childrenOf(context, outline) : [],
     reason: over?.text ?? null,
     returnCode: over?.returnCode ?? null,
-    ...usageOf(state),
+    ...usageOf(outline.turns),
   };
-  writeFacts(context.repository, state.id, facts);
+  writeFacts(context.repository, id, facts);
   return facts;
 }
 
-async function childrenOf(context: EngineContext, state: ThreadState): Promise<ThreadId[]> {
-  const { hash, node } = state.start;
-  const children = await findChildren(context.repository, hash, node.startedAtMs);
+async function childrenOf(context: EngineContext, { id, start }: ThreadOutline): Promise<ThreadId[]> {
+  const children = await findChildren(context.repository, start.hash, start.node.startedAtMs, id);
   return children.map((child) => child.pointer.id);
 }
 
 /** The caller's own id: that of the start on the chain that the child's start stands on. */
-async function parentOf(context: EngineContext, state: ThreadState): Promise<ThreadId | null> {
-  const caller = state.start.commit.parents[0];
-  if (state.start.node.parentThread === null || caller === undefined) return null;
+async function parentOf(context: EngineContext, { commit, node }: CommitOf<'start'>): Promise<ThreadId | null> {
+  const caller = commit.parents[0];
+  if (node.parentThread === null || caller === undefined) return null;
   const start = await readStart(context.repository, caller);
   return start ? parseThreadId(start.node.id) : null;
 }

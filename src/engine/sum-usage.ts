@@ -1,5 +1,5 @@
 import type { Usage } from '../schema/built-in/usage.ts';
-import type { ThreadState } from '../thread/thread-state.ts';
+import type { PaidTurn } from '../thread/thread-outline.ts';
 
 /** Adds up two usages; the cost is absent only where neither has one. */
 export function addUsage(sum: Usage | null, more: Usage | null | undefined): Usage | null {
@@ -23,10 +23,10 @@ export type ThreadUsage = {
 };
 
 /** Sums up what the turns of a thread have cost; child threads have sums of their own. */
-export function usageOf(state: ThreadState): ThreadUsage {
+export function usageOf(turns: readonly PaidTurn[]): ThreadUsage {
   const byRole = new Map<string, Usage>();
   let usage: Usage | null = null;
-  for (const turn of [...state.steps.map(({ commit }) => commit.node), ...state.suspendedTurns]) {
+  for (const turn of turns) {
     usage = addUsage(usage, turn.usage);
     const sum = addUsage(byRole.get(turn.role) ?? null, turn.usage);
     if (sum) byRole.set(turn.role, sum);

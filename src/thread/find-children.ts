@@ -4,7 +4,8 @@ import type { Repository } from '../git/repository.ts';
 import { readChain } from './chain.ts';
 import { listPointers, type ThreadPointer } from './find-thread.ts';
 import { readThreadCommit } from './thread-commit.ts';
-import { threadTimeMs } from './thread-id.ts';
+import { threadTimeMs, type ThreadId } from './thread-id.ts';
+import { readToldChain } from './told-chain.ts';
 import { readThread, stateHash, type CommitOf, type ThreadState } from './thread-state.ts';
 
 /** A child thread, and its start. */
@@ -14,16 +15,18 @@ export type ChildThread = { pointer: ThreadPointer; start: CommitOf<'start'> };
  * Lists the child threads of a thread, by its start node: those that run, wait or are over, oldest first.
  *
  * Only threads that started after the parent are looked at, since an id is a time.
+ * @param parent the thread itself, where it is known, which then is not read to its start
  */
 export async function findChildren(
   repository: Repository,
   parentStart: NodeHash,
   parentStartedAtMs: number,
+  parent?: ThreadId,
 ): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
   const starts: KnownStarts = new Map();
   for (const pointer of await listPointers(repository)) {
-    if (threadTimeMs(pointer.id) < parentStartedAtMs) continue;
+    if (pointer.id === parent || threadTimeMs(pointer.id) < parentStartedAtMs) continue;
     const start = await readStart(repository, pointer.head, starts);
     if (start?.node.parentThread === parentStart) children.push({ pointer, start });
   }
@@ -45,7 +48,7 @@ export async function readStart(
 ): Promise<CommitOf<'start'> | undefined> {
   const passed: ObjectId[] = [];
   try {
-    for await (const commit of readChain(repository, from)) {
+    for await (const commit of readToldChain(repository, from)) {
       passed.push(commit.id);
       const start = commit.kind === 'start' ? commit : known.get(commit.id);
       if (start === undefined) continue;
