@@ -14,7 +14,9 @@ export async function decisionContext(
   state: ThreadState,
   workflow: string,
 ): Promise<DecisionContext> {
-  const steps = await Promise.all(state.steps.map((step) => viewOf(repository, state, step)));
+  const steps: StepView[] = [];
+  // Waiting for each of thousands, once for each decision, would take longer than deciding.
+  for (const step of state.steps) steps.push(views.get(step) ?? (await viewOf(repository, state, step)));
   return {
     threadId: state.start.node.id,
     start: {
@@ -34,19 +36,11 @@ export function isReopened(state: ThreadState): boolean {
 }
 
 // Entries never change, and a run decides after every step: what was looked up for one need not be looked up again.
-const views = new WeakMap<StepEntry, Promise<StepView>>();
+const views = new WeakMap<StepEntry, StepView>();
 
-function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
-  const known = views.get(step);
-  if (known) return known;
-  const view = makeView(repository, state, step);
-  views.set(step, view);
-  return view;
-}
-
-async function makeView(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
+async function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
   const { node, hash } = step.commit;
-  return {
+  const view: StepView = {
     role: node.role,
     meta: node.meta,
     output: node.meta,
@@ -58,6 +52,8 @@ async function makeView(repository: Repository, state: ThreadState, step: StepEn
     startedAtMs: node.startedAtMs,
     completedAtMs: node.completedAtMs,
   };
+  views.set(step, view);
+  return view;
 }
 
 /** The name in the configuration of the agent that ran a step. */

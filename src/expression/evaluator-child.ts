@@ -9,6 +9,7 @@ import type { EvaluationTask } from './evaluate-here.ts';
 import type { EvaluatorAnswer, EvaluatorRequest } from './evaluator-protocol.ts';
 import { GRACE_MS, restoreError } from './evaluator-protocol.ts';
 import { EvaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from './expression-errors.ts';
+import { growthSince, toSend } from './growing-scope.ts';
 import type { Scope } from './scope.ts';
 
 /** How long the child may take to start, or to read a scope. Generous: a loaded machine is no fault of the expression. */
@@ -17,7 +18,7 @@ const START_TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
 /** V8's heap in the child: what holds for a small thread, and what is added for each MB that the thread has as JSON. */
 const HEAP_MB = 64;
-const HEAP_MB_PER_SCOPE_MB = 8;
+const HEAP_MB_PER_SCOPE_MB = 16;
 /** A heap grows in such steps, so that a thread that grows rarely needs another process. */
 const HEAP_STEP_MB = 64;
 const LARGEST_HEAP_MB = 512;
@@ -35,6 +36,8 @@ export class EvaluatorChild {
   #process: ChildProcessWithoutNullStreams | undefined;
   #lines: Interface | undefined;
   #loadedScope: Scope | undefined;
+  /** How much of the scope the process was sent, as JSON. */
+  #scopeLength = 0;
   #heapMb = HEAP_MB;
   #idleTimer: NodeJS.Timeout | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -81,15 +84,33 @@ export class EvaluatorChild {
   }
 
   async #load(scope: Scope): Promise<void> {
-    if (this.#loadedScope === scope) return;
-    const request = JSON.stringify({ kind: 'scope', scope } satisfies EvaluatorRequest);
-    const neededMb = heapFor(request.length);
-    if (this.#process !== undefined && this.#heapMb < neededMb) this.close();
-    if (this.#process === undefined) this.#heapMb = neededMb;
+    const loaded = this.#loadedScope;
+    if (loaded === scope) return;
+    const request = (loaded && this.#growthOf(loaded, scope)) ?? this.#whole(scope);
     const outcome = await this.#ask(request, START_TIMEOUT_MS);
     if (outcome.kind === 'late') throw new EvaluatorUnavailable(`did not start within ${START_TIMEOUT_MS} ms`);
     if (outcome.kind === 'died') throw new EvaluatorUnavailable(`ended at its start (${howItEnded(outcome)})`);
     this.#loadedScope = scope;
+  }
+
+  /** What makes one scope of the other in the child that runs; `undefined` if it has to be another child, or another thread. */
+  #growthOf(loaded: Scope, scope: Scope): string | undefined {
+    const growth = this.#process && growthSince(loaded, scope);
+    if (growth === undefined) return undefined;
+    const request = JSON.stringify({ kind: 'growth', growth } satisfies EvaluatorRequest);
+    if (heapFor(this.#scopeLength + request.length) > this.#heapMb) return undefined;
+    this.#scopeLength += request.length;
+    return request;
+  }
+
+  /** All of a scope, for a child that has memory for it. */
+  #whole(scope: Scope): string {
+    const request = JSON.stringify({ kind: 'scope', ...toSend(scope) } satisfies EvaluatorRequest);
+    this.#scopeLength = request.length;
+    const neededMb = heapFor(request.length);
+    if (this.#process !== undefined && this.#heapMb < neededMb) this.close();
+    if (this.#process === undefined) this.#heapMb = neededMb;
+    return request;
   }
 
   /** Sends a request and waits for its answer; whenever none came, no process is left. */

@@ -5,6 +5,7 @@ import type { EvaluationTask } from './evaluate-here.ts';
 import { evaluateHere } from './evaluate-here.ts';
 import type { EvaluatorAnswer, EvaluatorRequest } from './evaluator-protocol.ts';
 import { GRACE_MS, carryError } from './evaluator-protocol.ts';
+import { growScope, received } from './growing-scope.ts';
 import type { Scope } from './scope.ts';
 import { stillClock } from './still-clock.ts';
 
@@ -25,8 +26,8 @@ let mayVary = false;
 let watchdog: Worker | undefined;
 
 async function answer(request: EvaluatorRequest): Promise<EvaluatorAnswer> {
-  if (request.kind === 'scope') {
-    scope = request.scope;
+  if (request.kind !== 'evaluate') {
+    scope = request.kind === 'scope' ? received(request) : growScope(scope, request.growth);
     return { kind: 'ready' };
   }
   try {

@@ -1,10 +1,14 @@
 import type { JsonValue } from '../json.ts';
 import type { EvaluationTask } from './evaluate-here.ts';
 import { ExpressionFailed, ExpressionSyntaxError, ExpressionTimeout } from './expression-errors.ts';
-import type { Scope } from './scope.ts';
+import type { ScopeGrowth, SentScope } from './growing-scope.ts';
 
 /** What the parent says, one JSON document a line. Every line is answered by one. */
-export type EvaluatorRequest = { kind: 'scope'; scope: Scope } | { kind: 'evaluate'; task: EvaluationTask };
+export type EvaluatorRequest =
+  | ({ kind: 'scope' } & SentScope)
+  /** The scope that follows from the last one. */
+  | { kind: 'growth'; growth: ScopeGrowth }
+  | { kind: 'evaluate'; task: EvaluationTask };
 
 /** What the child answers. A `value` without `value` is JSONata's "nothing". */
 export type EvaluatorAnswer =

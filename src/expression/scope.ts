@@ -52,22 +52,30 @@ function groupByRole(steps: readonly JsonValue[]): Map<unknown, JsonObject[]> {
   return groups;
 }
 
+// A long thread is copied for each of its decisions, and most steps have no list: looking at them once is enough.
+const withoutLists = new WeakSet<JsonObject>();
+
 /**
  * Copies a value so deeply that JSONata may mark it as it likes: it sets `keepSingleton` on the very lists that it is given.
  *
- * Strings are shared. `__proto__` stays a key like any other.
+ * What holds no list is shared. `__proto__` stays a key like any other.
  */
 export function copyJson<T extends JsonValue>(value: T): T;
 export function copyJson(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((item) => copyJson(item));
-  if (!isJsonObject(value)) return value;
+  if (!isJsonObject(value) || withoutLists.has(value)) return value;
   const copy: Record<string, JsonValue> = {};
+  let isShared = true;
   for (const key of Object.keys(value)) {
     const item = value[key];
-    if (item === undefined) continue;
+    const own = item === undefined ? undefined : copyJson(item);
+    if (own === undefined || own !== item) isShared = false;
+    if (own === undefined) continue;
     if (key === '__proto__')
-      Object.defineProperty(copy, key, { value: copyJson(item), enumerable: true, configurable: true, writable: true });
-    else copy[key] = copyJson(item);
+      Object.defineProperty(copy, key, { value: own, enumerable: true, configurable: true, writable: true });
+    else copy[key] = own;
   }
-  return copy;
+  if (!isShared) return copy;
+  withoutLists.add(value);
+  return value;
 }

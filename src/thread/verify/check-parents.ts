@@ -25,12 +25,13 @@ export function checkParents(
   const code = codeCommits(commit, nodes);
   const further = commit.commit.parents.slice(1);
   // What is on the chain needs no further parent, whatever links to it.
-  const own = new Set([before.start.id, before.head.id, ...before.steps.map((step) => step.commit.id)]);
+  const isOwn = (id: ObjectId): boolean =>
+    [before.start.id, before.head.id].includes(id) || before.steps.some((step) => step.commit.id === id);
   const missing = new Set([...hashesAskedFor(commit, before), ...code]);
   for (const id of further) {
     const thread = threads.get(id);
     if (missing.delete(id)) continue;
-    if (thread && (missing.delete(thread.head.hash) || (linked.has(thread.head.hash) && !own.has(id)))) {
+    if (thread && (missing.delete(thread.head.hash) || (linked.has(thread.head.hash) && !isOwn(id)))) {
       checkThread(commit, before, thread, report);
     } else report(null, `nothing accounts for its parent ${id}`);
   }
