@@ -28,5 +28,5 @@ export function importRandomBlobs(folder, count, bytes) {
   });
   closeSync(input);
   rmSync(file);
-  if (status !== 0) throw new Error(`git fast-import failed: ${stderr}`);
+  if (status !== 0) throw new Error(`git fast-import failed: ${String(stderr)}`);
 }

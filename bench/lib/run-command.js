@@ -15,7 +15,7 @@ const preload = resolve(import.meta.dirname, 'peak-memory.cjs');
 export function runCommand([program, ...argv], { cwd, env, input = '' }) {
   const result = spawnSync(program, argv, { cwd, env, input, maxBuffer: 2 ** 31 });
   if (result.error !== undefined) throw result.error;
-  if (result.status !== 0) throw new Error(`${program} ${argv.join(' ')} failed: ${result.stderr}`);
+  if (result.status !== 0) throw new Error(`${program} ${argv.join(' ')} failed: ${String(result.stderr)}`);
   return result.stdout;
 }
 

@@ -83,7 +83,7 @@ describe('where the steps of a thread are', () => {
     expect(commits).toEqual([start.id, ...steps.map(({ commit }) => commit.id)]);
     for (const { commit } of steps) expect(places.findByPrefix(commit.hash)).toEqual([commit.node.number]);
     expect(places.findByPrefix('')).toHaveLength(12);
-    expect(places.findByPrefix(`${start.hash}`)).toEqual([]);
+    expect(places.findByPrefix(start.hash)).toEqual([]);
     expect(places.findByPrefix(`${steps[0]!.commit.hash}0`)).toEqual([]);
     expect([places.commitOf(-1), places.commitOf(13), places.commitOf(Number.NaN)]).toEqual([
       undefined,

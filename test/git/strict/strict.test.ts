@@ -36,9 +36,11 @@ function faultyByGit(objects: readonly GitObject[]): Set<ObjectId> {
   });
   // The pattern asks for an id.
   return new Set(
-    [...`${stdout}${stderr}`.matchAll(/^error(?: in \w+|: bogus commit object|: bad parents in commit) ([0-9a-f]{40})/gm)].map(
-      ([, id]) => id as ObjectId,
-    ),
+    [
+      ...`${stdout}${stderr}`.matchAll(
+        /^error(?: in \w+|: bogus commit object|: bad parents in commit) ([0-9a-f]{40})/gm,
+      ),
+    ].map(([, id]) => id as ObjectId),
   );
 }
 
