@@ -74,7 +74,8 @@ export async function runChoice(
   decisions: DecisionContext,
   choice: RoleChoice,
 ): Promise<StepResult> {
-  const after = await runRole(context, lease, state, definition, decisions, choice);
+  const folded = foldPacks(context);
+  const after = await runRole(context, lease, state, definition, decisions, choice).finally(folded);
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
   const stored = { role: choice.role, step: after.head.hash };
   const next = await decideNext(context, after, definition);
@@ -133,7 +134,6 @@ async function runRole(
     number: state.steps.length + 1,
     visit: prepared.turn.request.visit,
   });
-  foldPacks(context);
   const result = await takeTurn(context, prepared.turn);
   lease.setProcessGroup(null);
   const { attempts, usage, trace, session } = result;

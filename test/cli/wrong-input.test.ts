@@ -115,10 +115,11 @@ test('a query that is no JSONata, or has no end, is an error and not a hang', as
 });
 
 test('a repository that uwf does not speak is refused by name', async () => {
-  const { dir } = createTemporaryRepository({ objectFormat: 'sha256' });
+  const { dir, git } = createTemporaryRepository();
+  git('config', 'core.repositoryFormatVersion', '2');
   expect(await runCommand(['thread', 'list'], { cwd: dir })).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('sha256'),
+    stderr: expect.stringContaining('repositoryFormatVersion 2'),
   });
 });
 

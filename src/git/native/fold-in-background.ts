@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { GitEnvironment } from '../git-directory.ts';
 import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -24,24 +26,45 @@ const longestGcMs = 12 * 60 * 60 * 1000;
 type Folding = { holder: string; packs: number; atMs: number };
 
 /**
- * Starts folding the small packs of a repository if there are many, and does not wait for it.
+ * Runs a program, and ends it when stdin ends: when whoever started this has ended, however that came about. Then nobody
+ * who looks at the repository afterwards meets a git that is just deleting packs.
+ */
+const tied = `exec 3<&0
+"$@" </dev/null 3<&- & program=$!
+{ cat <&3 >/dev/null; trap '' TERM; kill -TERM 0; } &
+wait "$program"
+kill -KILL 0`;
+
+/** A folding that was started. */
+export type StartedFolding = {
+  /** Comes to its end with the folding, or after so long if that takes longer; the folding then goes on. */
+  settled(longestMs: number): Promise<void>;
+};
+
+/**
+ * Starts folding the small packs of a repository if there are many.
  *
- * git does it, as in `consolidatePacks`, in a process of its own that goes on when this one ends, with a lower
- * priority and one thread. One runs at a time; none beside the user's own `git gc`; and one that folded nothing is not
+ * git does it, as in `consolidatePacks`, beside this process, with a lower priority and one thread; it ends when this
+ * process ends. One runs at a time; none beside the user's own `git gc`; and one that folded nothing is not
  * started again before there are as many more. What goes wrong there is for whoever runs `uwf gc` to see: a command
  * never fails because of it, and a killed one leaves nothing that blocks.
  * @param stateDir where it is recorded which process folds
- * @returns whether one was started
+ * @returns the folding, or `undefined` if none was started
  */
-export function foldInBackground(location: RepositoryLocation, stateDir: string, env: GitEnvironment): boolean {
+export function foldInBackground(
+  location: RepositoryLocation,
+  stateDir: string,
+  env: GitEnvironment,
+): StartedFolding | undefined {
+  if (process.platform === 'win32') return undefined;
   try {
     const packs = countSmallPacks(join(location.commonDir, 'objects', 'pack'));
     const record = join(stateDir, 'folding.json');
-    if (packs < mostSmallPacks || !isTimely(readRecord(record), packs) || isCollecting(location)) return false;
+    if (packs < mostSmallPacks || !isTimely(readRecord(record), packs) || isCollecting(location)) return undefined;
     return start(location, env, record, packs);
   } catch {
     // A full disk, or one that may only be read: it has to wait.
-    return false;
+    return undefined;
   }
 }
 
@@ -75,7 +98,12 @@ function isCollecting({ commonDir }: RepositoryLocation): boolean {
   return Number.isNaN(pid) || isAlive(identityOf(pid)) !== false;
 }
 
-function start(location: RepositoryLocation, env: GitEnvironment, record: string, packs: number): boolean {
+function start(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  record: string,
+  packs: number,
+): StartedFolding | undefined {
   const write = (holder: string, flag: string): void =>
     writeFileSync(record, `${JSON.stringify({ holder, packs, atMs: Date.now() } satisfies Folding)}\n`, { flag });
   mkdirSync(join(record, '..'), { recursive: true });
@@ -83,18 +111,32 @@ function start(location: RepositoryLocation, env: GitEnvironment, record: string
   // Of two that come this far one goes on. Should both, because the one removed what the other had just made, then git
   // folds twice at once, and the second finds less to fold.
   write(formatIdentity(ownIdentity()), 'wx');
-  const child = spawn('git', ['-c', 'core.hooksPath=/dev/null', ...foldArguments], {
+  const words = ['git', '-c', 'core.hooksPath=/dev/null', ...foldArguments];
+  const child = spawn('/bin/sh', ['-c', tied, 'sh', ...words], {
     cwd: location.gitDir,
     env: gitEnvironment(location, env),
-    stdio: 'ignore',
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // A group of its own, which it ends as a whole.
     detached: true,
   });
-  child.on('error', () => {});
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+  child.stdin.on('error', () => {});
   child.unref();
-  if (child.pid === undefined) return false;
+  // The pipe of a child is a socket, and says so by this method.
+  (child.stdin as Partial<Socket>).unref?.();
+  if (child.pid === undefined) return undefined;
   write(formatIdentity(identityOf(child.pid)), 'w');
   setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  return true;
+  return {
+    async settled(longestMs) {
+      const waiting = new AbortController();
+      await Promise.race([ended, sleep(longestMs, undefined, { signal: waiting.signal }).catch(() => {})]);
+      waiting.abort();
+    },
+  };
 }
 
 function readRecord(file: string): Folding | undefined {
