@@ -75,7 +75,12 @@ export async function runChoice(
   choice: RoleChoice,
 ): Promise<StepResult> {
   const folded = foldPacks(context);
-  const after = await runRole(context, lease, state, definition, decisions, choice).finally(folded);
+  let after: ThreadState;
+  try {
+    after = await runRole(context, lease, state, definition, decisions, choice);
+  } finally {
+    await folded();
+  }
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
   const stored = { role: choice.role, step: after.head.hash };
   const next = await decideNext(context, after, definition);
