@@ -62,6 +62,8 @@ export type PushEdit = { name: RefName; value: ObjectId | null; expected?: Objec
 /** What is asked of one push. */
 export type PushRequest = {
   edits: readonly PushEdit[];
+  /** Whoever asks has seen that each value follows what is expected; otherwise that is looked at, commit by commit. */
+  isForward?: boolean;
   signal?: AbortSignal;
   onProgress?: (line: string) => void;
 };

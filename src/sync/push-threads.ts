@@ -80,7 +80,7 @@ export async function pushOnce(
   if (edits.length === 0) return { report, isContended: false, refused, there };
   const results = dryRun
     ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
-    : await remote.push({ edits, ...(signal && { signal }), ...(onProgress && { onProgress }) });
+    : await remote.push({ edits, isForward: true, ...(signal && { signal }), ...(onProgress && { onProgress }) });
   const outcomes = new Map(results.map((result) => [result.name as string, result]));
   const done = parts.filter((part) => part.edits.every(({ name }) => isDone(outcomes.get(name))));
   for (const part of parts) {

@@ -42,10 +42,10 @@ async function pushBatch(
   folder: GuestFolder,
   source: Source,
   remote: string,
-  { edits, signal, onProgress }: PushRequest,
+  { edits, isForward, signal, onProgress }: PushRequest,
   mayAsk: boolean,
 ): Promise<PushResult[]> {
-  const wrong = await notFollowing(source, edits);
+  const wrong = isForward === true ? new Map<PushEdit, PushResult>() : await notFollowing(source, edits);
   if (wrong.size > 0)
     return edits.map((edit) => wrong.get(edit) ?? undone(edit.name, 'another edit could not be made'));
   const push = async (atomic: boolean): Promise<Map<string, RefOutcome>> => {
