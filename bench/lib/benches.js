@@ -7,6 +7,7 @@ import { import_ } from '../import.js';
 import { langgraph } from '../langgraph.js';
 import { lists } from '../lists.js';
 import { lookup } from '../lookup.js';
+import { push } from '../push.js';
 import { startUp } from '../start-up.js';
 import { walk } from '../walk.js';
 
@@ -16,4 +17,17 @@ import { walk } from '../walk.js';
  * Each has a name, a summary, and `compare`: it prepares what is needed, yields one comparison after the other to be
  * measured, and takes away what it made. Those that are slow are left out of a quick run that names none.
  */
-export const benches = [startUp, append, import_, walk, lists, diskStore, lookup, langgraph, folding, follow, bigPack];
+export const benches = [
+  startUp,
+  append,
+  import_,
+  walk,
+  lists,
+  diskStore,
+  lookup,
+  push,
+  langgraph,
+  folding,
+  follow,
+  bigPack,
+];

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { makeLongThread } from './lib/long-thread-store.js';
+import { quietEnvironment } from './lib/quiet-environment.js';
+import { command, uwfCommand } from './lib/run-command.js';
+import { temporaryFolder } from './lib/temporary-folder.js';
+
+const base = 'git push';
+
+/** One more step of a long thread, sent to a remote that has all others. */
+export const push = {
+  name: 'push',
+  summary: 'one more step of a long thread pushed, beside git push of the same ref; uwf without what it takes to start',
+
+  async *compare({ quick, rounds = quick ? 7 : 25, folder: parent }) {
+    const steps = quick ? 500 : 10_000;
+    const { path, remove } = temporaryFolder(parent);
+    const folder = join(path, 'here');
+    const remote = join(path, 'there.git');
+    const env = quietEnvironment();
+    try {
+      const { id, head } = await makeLongThread(folder, steps);
+      const git = (...argv) => execFileSync('git', argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] });
+      git('config', 'user.name', 'bench');
+      git('config', 'user.email', 'bench@uwf');
+      git('clone', '--quiet', '--mirror', folder, remote);
+      git('remote', 'add', 'origin', remote);
+      const ref = `refs/threads/${id}`;
+      const tracking = `refs/uwf/remotes/origin/threads/${id}`;
+      /** Takes the last step away there, and what is known here of that it was sent. */
+      const before = () => {
+        git('--git-dir', remote, 'update-ref', ref, `${head}~1`);
+        git('update-ref', tracking, `${head}~1`);
+      };
+      const options = { cwd: folder, env };
+      const pushing = uwfCommand(['push', 'origin', id], options);
+      yield {
+        what: `the last of ${steps.toLocaleString('en')} steps`,
+        base,
+        rounds,
+        beyond: { 'uwf push': 'uwf --version' },
+        limits: { 'uwf push': 1 },
+        contestants: {
+          'node -e 0': command([process.execPath, '-e', '0'], options),
+          'uwf --version': uwfCommand(['--version'], options),
+          [base]: { before, run: command(['git', 'push', '--quiet', 'origin', `${ref}:${ref}`], options) },
+          'uwf push': {
+            ...pushing,
+            before: () => {
+              before();
+              pushing.before();
+              before();
+            },
+          },
+        },
+      };
+    } finally {
+      remove();
+    }
+  },
+};
