@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readdirSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readFileSync, readdirSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
@@ -46,18 +46,34 @@ export class PackKeep {
 /**
  * Removes the keeps of processes that were killed, and what they had not finished with them: a pack without an index.
  *
- * Keeps of others (git's own, a person's) and of processes that may still run stay.
+ * Keeps of others (git's own, a person's) and of processes that may still run stay. So does what this user may not
+ * remove: a keep that is left costs space, and is no reason to do nothing.
  * @param folder the folder of the packs
  */
 export function removeStalePackKeeps(folder: string): void {
-  const names = new Set(namesIn(folder));
-  for (const name of names) {
+  for (const name of namesIn(folder)) {
     const base = keepName.exec(name)?.[1];
     if (base === undefined || !isStale(join(folder, name))) continue;
-    // A keep is made before its pack, and the index comes last: without one nobody has ever read that pack.
-    if (!names.has(`${base}.idx`)) removeFile(join(folder, `${base}.pack`));
-    removeFile(join(folder, name));
+    try {
+      // Looked at now that the writer is known to have ended: before, it may have been about to finish and to move a ref.
+      abandonPack(join(folder, base));
+    } catch {
+      // It belongs to somebody else, or the disk can only be read now: whoever may, does it later.
+    }
   }
+}
+
+/**
+ * Removes a keep and the pack that was not finished with it.
+ *
+ * A keep is made before its pack, and the index comes last: without one nobody has ever read that pack.
+ * @param packPath the pack's path without its ending; nobody writes it any more
+ */
+export function abandonPack(packPath: string): void {
+  const isFinished = lstatSync(`${packPath}.idx`, { throwIfNoEntry: false }) !== undefined;
+  if (!isFinished) for (const ending of ['promisor', 'pack']) removeFile(`${packPath}.${ending}`);
+  // Last: as long as it is there, what this leaves is found again.
+  removeFile(`${packPath}.keep`);
 }
 
 /** Not synced: after a power cut its process has ended and nothing has to be kept any more. */

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { removeFile, syncFolder } from '../disk/durable-file.ts';
+import { syncFolder } from '../disk/durable-file.ts';
 import { readLooseObject } from '../disk/loose-objects.ts';
-import { PackKeep } from '../disk/pack-keep.ts';
+import { abandonPack, PackKeep, removeStalePackKeeps } from '../disk/pack-keep.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { makeFolders } from '../make-folders.ts';
 import { asStorageError } from '../object-errors.ts';
@@ -26,6 +26,9 @@ export class Quarantine {
   readonly #destination: string;
 
   /**
+   * Makes the folder, and removes what killed processes left of theirs: the folders, and the keeps of packs that had
+   * become the repository's.
+   *
    * @param parent a folder on the file system of the repository's objects
    * @param destination the repository's object folder
    * @throws {StorageFull} / {StorageReadOnly}
@@ -34,6 +37,7 @@ export class Quarantine {
     try {
       makeFolders(parent);
       removeStaleQuarantines(parent);
+      removeStalePackKeeps(join(destination, 'pack'));
       this.path = mkdtempSync(join(parent, `${formatIdentity(ownIdentity())}@`));
       this.#objects = join(this.path, 'objects');
       mkdirSync(join(this.#objects, 'pack'), { recursive: true });
@@ -83,12 +87,14 @@ export class Quarantine {
     const to = join(this.#destination, 'pack');
     makeFolders(to);
     const keeps: PackKeep[] = [];
+    const paths: string[] = [];
     try {
       for (const name of readdirSync(from)) {
         const base = packName.exec(name)?.[1];
         if (base === undefined || !existsSync(join(from, `${base}.idx`))) continue;
         const unique = randomBytes(16).toString('hex');
         const path = join(to, `pack-${createHash('sha1').update(base).update(unique).digest('hex')}`);
+        paths.push(path);
         keeps.push(new PackKeep(path, join(to, `tmp_keep_${unique}`)));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);
         // Says that what the pack leads to and does not hold is promised by a remote.
@@ -98,7 +104,7 @@ export class Quarantine {
       if (keeps.length > 0) syncFolder(to);
       return keeps;
     } catch (error) {
-      for (const keep of keeps) removeFile(keep.path);
+      for (const path of paths) abandonPack(path);
       throw asStorageError(error, to);
     }
   }

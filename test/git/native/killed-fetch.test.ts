@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { openRemote } from '../../../src/git/open-remote.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';
 import { runTypeScript, startTypeScript } from '../../helpers/run-typescript.ts';
 import {
@@ -9,6 +10,7 @@ import {
   expectCleanFsck,
   isolatedGitEnvironment as env,
   runGit,
+  type TemporaryRepository,
 } from '../../helpers/temporary-repository.ts';
 
 const script = join(import.meta.dirname, '../../faults/fetch-in-child.ts');
@@ -16,16 +18,83 @@ const script = join(import.meta.dirname, '../../faults/fetch-in-child.ts');
 /** How many kills there are, spread over the time a fetch takes. */
 const kills = Number(process.env['SUITE_KILLS'] ?? 6);
 
+/** A bare repository with so many threads of a commit each. */
+function createServer(threads: number): TemporaryRepository {
+  const server = createTemporaryRepository({ bare: true });
+  for (let at = 0; at < threads; at++) {
+    const blob = runGit(server.dir, ['hash-object', '-w', '--stdin'], `${at}`);
+    const tree = runGit(server.dir, ['mktree'], `100644 blob ${blob}\toutput.md\n`);
+    server.git('update-ref', `refs/threads/t${at}`, server.git('commit-tree', '-m', `${at}`, tree));
+  }
+  return server;
+}
+
+/** The files that keep a pack from git. */
+function keepsOf({ dir }: TemporaryRepository): string[] {
+  return readdirSync(join(dir, '.git/objects/pack')).filter((name) => name.endsWith('.keep'));
+}
+
+function incomingOf({ dir }: TemporaryRepository): string[] {
+  return readdirSync(join(dir, '.git/uwf/incoming'));
+}
+
+/** Brings what the other side has, as a command that finds this repository would, and lets go of it. */
+async function fetchAll(local: TemporaryRepository, from: string): Promise<void> {
+  const repository = await local.open();
+  const remote = await openRemote(repository, from, { env });
+  await (await remote.fetch({ refs: ['refs/threads/*'] })).discard();
+  await repository.close();
+}
+
+test('a fetch that is killed at whatever call leaves nothing that the next one does not remove', async () => {
+  const server = createServer(2);
+  let kept = 0;
+  for (let at = 1; ; at++) {
+    const local = createTemporaryRepository();
+    const faults = { UWF_FAULT: 'kill', UWF_FAULT_AT: String(at) };
+    const { signal, code } = await runTypeScript(script, [local.dir, server.dir], {
+      withFaults: true,
+      env: { ...env, ...faults },
+    });
+    if (signal === null) {
+      expect(code).toBe(0);
+      break;
+    }
+    expectCleanFsck(local.dir);
+    if (keepsOf(local).length > 0) kept += 1;
+    await fetchAll(local, server.dir);
+    expect(keepsOf(local), `killed at call ${at}`).toEqual([]);
+    expect(incomingOf(local), `killed at call ${at}`).toEqual([]);
+    // A pack without an index is one that was not finished: nothing but the one who wrote it knows of it.
+    expect(local.git('count-objects', '-v')).not.toMatch(/no corresponding/);
+    local.remove();
+  }
+  // With the pack's name, its index, the refs and each call for them; otherwise it was killed beside what this is about.
+  expect(kept).toBeGreaterThan(5);
+}, 120_000);
+
+test('what guards the packs of a fetch stays while that is at work, whoever fetches meanwhile', async () => {
+  const server = createServer(1);
+  const local = createTemporaryRepository();
+  const repository = await local.open();
+  const remote = await openRemote(repository, server.dir, { env });
+  const incoming = await remote.fetch({ refs: ['refs/threads/*'] });
+  const guard = await incoming.accept(incoming.refs.map(({ id }) => id));
+  const kept = keepsOf(local);
+  expect(kept).toHaveLength(1);
+  expect((await runTypeScript(script, [local.dir, server.dir], { env })).code).toBe(0);
+  expect(keepsOf(local)).toEqual(kept);
+  await guard.release();
+  await incoming.discard();
+  expect(keepsOf(local)).toEqual([]);
+  await repository.close();
+});
+
 test(
   'a fetch that is killed leaves one stale folder at most, which the next one removes',
   { timeout: 600_000 },
   async () => {
-    const server = createTemporaryRepository({ bare: true });
-    for (let at = 0; at < 50; at++) {
-      const blob = runGit(server.dir, ['hash-object', '-w', '--stdin'], `${at}`);
-      const tree = runGit(server.dir, ['mktree'], `100644 blob ${blob}\toutput.md\n`);
-      server.git('update-ref', `refs/threads/t${at}`, server.git('commit-tree', '-m', `${at}`, tree));
-    }
+    const server = createServer(50);
     const http = await startGitHttpServer(dirname(server.dir));
     const url = http.urlOf(basename(server.dir));
     const local = createTemporaryRepository();
@@ -33,7 +102,6 @@ test(
     const whole = createTemporaryRepository();
     expect((await runTypeScript(script, [whole.dir, url], { env })).code).toBe(0);
     const tookMs = performance.now() - start;
-    const incoming = join(local.dir, '.git/uwf/incoming');
     for (let at = 0; at < kills; at++) {
       const { process: child, outcome } = await startTypeScript(script, [local.dir, url], { env });
       await delay((tookMs * (at + 0.5)) / kills);
@@ -47,8 +115,8 @@ test(
       local.git('update-ref', '-d', name);
     }
     expect((await runTypeScript(script, [local.dir, url], { env })).code).toBe(0);
-    expect(readdirSync(incoming)).toEqual([]);
-    expect(readdirSync(join(local.dir, '.git/objects/pack')).filter((name) => name.endsWith('.keep'))).toEqual([]);
+    expect(incomingOf(local)).toEqual([]);
+    expect(keepsOf(local)).toEqual([]);
     expectCleanFsck(local.dir);
   },
 );
