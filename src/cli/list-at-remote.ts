@@ -2,7 +2,7 @@ import { listRemoteThreads, type RemoteThread } from '../sync/list-remote-thread
 import type { CliContext } from './context.ts';
 import type { Moment } from './input/parse-value.ts';
 import { openToRead } from './open-repository.ts';
-import { exchangeWith } from './open-remote-here.ts';
+import { openRemoteHere } from './open-remote-here.ts';
 import type { Output } from './output/output.ts';
 import { formatTable } from './output/table.ts';
 import { formatAgo } from './output/time.ts';
@@ -43,9 +43,9 @@ export async function listAtRemote(cli: CliContext, out: Output, options: ListOp
   const { remote: given, all, ended, since, until, limit, cursor } = options;
   const repository = await openToRead(cli);
   const name = given === true ? undefined : given;
-  const found = await exchangeWith(cli, repository, { name, direction: 'fetch' }, (remote) =>
-    listRemoteThreads(repository, remote, { active: !ended, ended: all || ended }, cli.signal),
-  );
+  const remote = await openRemoteHere(cli, repository, { name, direction: 'fetch' });
+  const which = { active: !ended, ended: all || ended };
+  const found = await listRemoteThreads(repository, remote, which, cli.signal);
   const sinceMs = since?.(cli.now()) ?? 0;
   const untilMs = until?.(cli.now()) ?? Number.POSITIVE_INFINITY;
   const wanted = found.filter(({ thread, startedAt }) => {

@@ -4,7 +4,8 @@ import { ThreadNotThere } from '../sync/select-refs.ts';
 import { listPointers } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import type { CliContext } from './context.ts';
-import { exchangeWith } from './open-remote-here.ts';
+import { withExchangeOptions } from './exchange-options.ts';
+import { openRemoteHere } from './open-remote-here.ts';
 import { removeHere, type RemovedThread } from './remove-here.ts';
 
 /** A thread that was removed, and the remote that it was removed from, too; null if that did not have it. */
@@ -24,7 +25,8 @@ export async function removeEverywhere(
   thread: string,
   { force, isDry }: { force: boolean; isDry: boolean },
 ): Promise<RemovedEverywhere> {
-  return exchangeWith(cli, repository, { name, direction: 'push' }, async (remote, exchange) => {
+  const remote = await openRemoteHere(cli, repository, { name, direction: 'push' });
+  return withExchangeOptions(cli, async (exchange) => {
     const whole = thread.toUpperCase();
     if (isThreadId(whole) && !(await listPointers(repository)).some(({ id }) => id === whole)) {
       if (!isDry) await removeRemoteThread({ repository }, remote, whole, exchange);

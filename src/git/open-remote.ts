@@ -1,11 +1,11 @@
 import type { AskForCredentials } from './http/http-connection.ts';
 import type { GitEnvironment } from './git-directory.ts';
-import { BundleRemote } from './native/bundle-remote.ts';
 import { addressOf, bundlePathOf, defaultRemote, withoutPassword } from './native/choose-remote.ts';
-import { keyOf, listGitVariables, subsectionOf, type GitVariable } from './native/git-variables.ts';
+import { keyOf, listGitVariables, listingAfter, subsectionOf, type GitVariable } from './native/git-variables.ts';
 import { remotesIn } from './native/list-remotes.ts';
-import { NativeRemote, type NativeRemoteOptions } from './native/native-remote.ts';
-import { GitNotFound, runGit } from './native/run-git.ts';
+import type { NativeRemoteOptions } from './native/native-remote.ts';
+import { remoteUrl } from './native/remote-url.ts';
+import { GitNotFound } from './native/run-git.ts';
 import { NoSuchRemote } from './remote-errors.ts';
 import type { Remote } from './remote.ts';
 import { readRepositoryConfig } from './repository-config.ts';
@@ -42,7 +42,11 @@ export async function openRemote(
   const { location, stateDir } = repository;
   if (location === undefined || stateDir === undefined) return openOverHttp(repository, name ?? 'origin', [], options);
   const { env, direction = 'fetch', mayAsk = false } = options;
-  const variables = await readVariables(location, env);
+  // While git answers, what talks to it later is loaded.
+  const [variables, { NativeRemote }] = await Promise.all([
+    readVariables(location, env),
+    import('./native/native-remote.ts'),
+  ]);
   if (variables === undefined) {
     const own = variablesWithoutGit(location);
     return openOverHttp(repository, name ?? defaultRemote(own, remotesIn(own), location, direction), own, options);
@@ -52,7 +56,7 @@ export async function openRemote(
   const isConfigured = configured.includes(chosen);
   const address = isConfigured ? chosen : addressOf(chosen, location, options.cwd);
   if (address === undefined) throw new NoSuchRemote(chosen, configured);
-  const url = await urlOf({ location, env }, address, isConfigured, direction);
+  const url = remoteUrl(variables, address, isConfigured ? direction : 'fetch');
   const native: NativeRemoteOptions = {
     name: withoutPassword(chosen),
     url: withoutPassword(url),
@@ -63,10 +67,13 @@ export async function openRemote(
     address,
     mayAsk,
     format: repository.objects.format,
+    listVariables: listingAfter(variables, location, env),
   };
   const remote = new NativeRemote(repository, native);
   const bundle = bundlePathOf(url, location);
-  return bundle === undefined ? remote : new BundleRemote(remote, bundle, native);
+  if (bundle === undefined) return remote;
+  const { BundleRemote } = await import('./native/bundle-remote.ts');
+  return new BundleRemote(remote, bundle, native);
 }
 
 /** `undefined` where there is no git. */
@@ -106,17 +113,4 @@ async function openOverHttp(
   }
   const { openHttpRemote } = await import('./http/open-http-remote.ts');
   return openHttpRemote(repository, { name, url: address, isConfigured: url !== undefined, ...(onAuth && { onAuth }) });
-}
-
-/** Where it is, after `url.<base>.insteadOf`. */
-async function urlOf(
-  run: { location: RepositoryLocation; env: GitEnvironment },
-  address: string,
-  isConfigured: boolean,
-  direction: 'fetch' | 'push',
-): Promise<string> {
-  const isPushed = isConfigured && direction === 'push';
-  const args = isPushed ? ['remote', 'get-url', '--push', '--', address] : ['ls-remote', '--get-url', '--', address];
-  const printed = (await runGit({ ...run, args })).toString('utf8');
-  return printed.split('\n')[0] ?? address;
 }

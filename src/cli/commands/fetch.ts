@@ -1,9 +1,10 @@
 import { defineCommand, type Command } from '../command.ts';
+import { withExchangeOptions } from '../exchange-options.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
 import { hintAfterFetch } from '../hint-after-fetch.ts';
 import { parseMoment } from '../input/parse-value.ts';
-import { openToWrite } from '../open-repository.ts';
-import { exchangeWith } from '../open-remote-here.ts';
+import { openToRead } from '../open-repository.ts';
+import { openRemoteHere } from '../open-remote-here.ts';
 import { formatFetch } from '../output/sync-report.ts';
 import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
 
@@ -45,10 +46,14 @@ with the agents of this machine.`,
     5: 'a thread waits for a decision; all else was fetched',
   },
   async run({ args, options, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openToRead(cli);
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
-    const { fetchThreads } = await import('../../sync/fetch-threads.ts');
-    const report = await exchangeWith(cli, repository, { name, direction: 'fetch' }, (remote, exchange) =>
+    // While git is asked about the remote, the rest of the command is loaded.
+    const [remote, { fetchThreads }] = await Promise.all([
+      openRemoteHere(cli, repository, { name, direction: 'fetch' }),
+      import('../../sync/fetch-threads.ts'),
+    ]);
+    const report = await withExchangeOptions(cli, (exchange) =>
       fetchThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),

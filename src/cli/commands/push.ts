@@ -1,7 +1,8 @@
 import { defineCommand, type Command } from '../command.ts';
+import { withExchangeOptions } from '../exchange-options.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
-import { openToWrite } from '../open-repository.ts';
-import { exchangeWith } from '../open-remote-here.ts';
+import { openToRead } from '../open-repository.ts';
+import { openRemoteHere } from '../open-remote-here.ts';
 import { formatDryPush, formatPush } from '../output/sync-report.ts';
 import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
 
@@ -38,11 +39,15 @@ thread goes: prompts, replies, traces, snapshots of files.`,
   ],
   exitCodes: { 5: 'something was rejected, or waits for a decision; the rest was sent' },
   async run({ args, options, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openToRead(cli);
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
-    const { pushThreads } = await import('../../sync/push-threads.ts');
+    // While git is asked about the remote, the rest of the command is loaded.
+    const [remote, { pushThreads }] = await Promise.all([
+      openRemoteHere(cli, repository, { name, direction: 'push' }),
+      import('../../sync/push-threads.ts'),
+    ]);
     const isDryRun = options['dry-run'];
-    const report = await exchangeWith(cli, repository, { name, direction: 'push' }, (remote, exchange) =>
+    const report = await withExchangeOptions(cli, (exchange) =>
       pushThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),

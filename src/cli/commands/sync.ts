@@ -1,8 +1,9 @@
 import { defineCommand, type Command } from '../command.ts';
+import { withExchangeOptions } from '../exchange-options.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
 import { hintAfterFetch } from '../hint-after-fetch.ts';
-import { openToWrite } from '../open-repository.ts';
-import { exchangeWith } from '../open-remote-here.ts';
+import { openToRead } from '../open-repository.ts';
+import { openRemoteHere } from '../open-remote-here.ts';
 import { formatSync } from '../output/sync-report.ts';
 import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
 
@@ -28,10 +29,14 @@ unless it has steps that only this repository has.`,
     5: 'something was rejected, or waits for a decision; all else is in step',
   },
   async run({ args, options, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openToRead(cli);
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
-    const { syncThreads } = await import('../../sync/sync-threads.ts');
-    const report = await exchangeWith(cli, repository, { name, direction: 'push' }, (remote, exchange) =>
+    // While git is asked about the remote, the rest of the command is loaded.
+    const [remote, { syncThreads }] = await Promise.all([
+      openRemoteHere(cli, repository, { name, direction: 'push' }),
+      import('../../sync/sync-threads.ts'),
+    ]);
+    const report = await withExchangeOptions(cli, (exchange) =>
       syncThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),

@@ -31,6 +31,20 @@ export async function listGitVariables(location: RepositoryLocation, env: GitEnv
   return variables;
 }
 
+/** Answers with what was listed before the first time, and lists anew from then on: a command may set what it needs. */
+export function listingAfter(
+  known: readonly GitVariable[],
+  location: RepositoryLocation,
+  env: GitEnvironment,
+): () => Promise<readonly GitVariable[]> {
+  let first: readonly GitVariable[] | undefined = known;
+  return async () => {
+    const variables = first ?? (await listGitVariables(location, env));
+    first = undefined;
+    return variables;
+  };
+}
+
 /** Writes variables as a configuration file that git reads as the same. Source: git-config(1), "Syntax". */
 export function formatGitVariables(variables: readonly Pick<GitVariable, 'name' | 'value'>[]): string {
   return variables.map(({ name, value }) => `${sectionOf(name)}\n\t${keyOf(name)}${assigned(value)}\n`).join('');

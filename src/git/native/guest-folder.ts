@@ -5,7 +5,7 @@ import { asStorageError } from '../object-errors.ts';
 import type { ObjectFormat } from '../object-id.ts';
 import type { RemoteRef } from '../remote.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { formatGitVariables, keyOf, listGitVariables, type GitVariable } from './git-variables.ts';
+import { formatGitVariables, keyOf, type GitVariable } from './git-variables.ts';
 import { Quarantine } from './quarantine.ts';
 import type { GitRun } from './run-git.ts';
 
@@ -33,6 +33,8 @@ export type GuestOf = {
   /** Its folder for what is machine-local. */
   stateDir: string;
   format: ObjectFormat;
+  /** Tells what git is configured to there. */
+  listVariables: () => Promise<readonly GitVariable[]>;
 };
 
 /** What leads git to other objects or refs than those of the folder. */
@@ -65,8 +67,9 @@ export class GuestFolder {
    * @param refs what the folder's refs are at first; names that git would accept, in any order
    * @throws {StorageFull} / {StorageReadOnly} / {GitNotFound} / {GitFailed}
    */
-  static async create({ location, env, stateDir, format }: GuestOf, refs: readonly RemoteRef[]): Promise<GuestFolder> {
-    const copied = (await listGitVariables(location, env)).filter(isCopied);
+  static async create(host: GuestOf, refs: readonly RemoteRef[]): Promise<GuestFolder> {
+    const { location, env, stateDir, format } = host;
+    const copied = (await host.listVariables()).filter(isCopied);
     const objects = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
     const quarantine = new Quarantine(incomingFolder(stateDir), objects);
     try {
