@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 let found: string | undefined;
 
@@ -11,7 +10,7 @@ let found: string | undefined;
  * @throws {Error} when no such folder exists, which only a broken installation brings about
  */
 export function packageRoot(): string {
-  found ??= findPackageRoot(dirname(fileURLToPath(import.meta.url)));
+  found ??= findPackageRoot(import.meta.dirname);
   return found;
 }
 

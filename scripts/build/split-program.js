@@ -27,12 +27,12 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [apartPlugin, builtInChecksPlugin, ...plugins, vendorPlugin(wanted)],
+      plugins: [apartPlugin, builtInChecksPlugin, lazyBuiltinsPlugin, ...plugins, vendorPlugin(wanted)],
       // `import()` of what is in the bundle, or Node's own, does with `require`; the loader's cache asks for it.
       supported: { 'dynamic-import': false },
     });
   const bundleEarly = (contents, isEarly, late) =>
-    bundle(contents, [withoutLate(root, { isEarly, late, lateFile: lateOutput }), lazyBuiltinsPlugin]);
+    bundle(contents, [withoutLate(root, { isEarly, late, lateFile: lateOutput })]);
 
   // Which files those are is known only after the bundler has followed the imports.
   const start = new Set([entry, ...early]);
