@@ -27,7 +27,7 @@ export class DeltaBaseCache {
     // One object that takes a large part of the room would push out everything else.
     if (object.data.byteLength > this.#maxBytes / 4) return;
     this.#remove(`${packSerial}:${offset}`);
-    this.#objects.set(`${packSerial}:${offset}`, object);
+    this.#objects.set(`${packSerial}:${offset}`, { type: object.type, data: alone(object.data) });
     this.#bytes += object.data.byteLength;
     while (this.#bytes > this.#maxBytes) {
       const [oldest] = this.#objects.keys();
@@ -47,4 +47,9 @@ export class DeltaBaseCache {
     this.#objects.delete(key);
     this.#bytes -= object.data.byteLength;
   }
+}
+
+/** The bytes, in memory that holds nothing else: small ones share theirs, and would keep all of it. */
+function alone(data: Uint8Array): Uint8Array {
+  return data.buffer.byteLength > data.byteLength + 64 ? new Uint8Array(data) : data;
 }

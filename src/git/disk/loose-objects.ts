@@ -8,6 +8,8 @@ import { readAt } from './open-files.ts';
 
 /** Compressed bytes that surely hold the header, whatever the compressor put before it. */
 const startBytes = 1024;
+/** The longest header there is, with room to spare. */
+const headerBytes = 32;
 const header = /^(blob|tree|commit|tag) (0|[1-9][0-9]{0,15})\0/;
 
 /**
@@ -21,8 +23,8 @@ const header = /^(blob|tree|commit|tag) (0|[1-9][0-9]{0,15})\0/;
 export function readLooseObject(folder: string, id: ObjectId, maxBytes: number): GitObject | undefined {
   const file = readWhole(looseObjectPath(folder, id));
   if (file === undefined) return undefined;
-  const start = inflateStart(file.subarray(0, startBytes));
-  const match = start === undefined ? null : header.exec(start.toString('latin1', 0, 32));
+  const start = inflateStart(file.subarray(0, startBytes), headerBytes);
+  const match = start === undefined ? null : header.exec(start.toString('latin1'));
   if (match === null) throw new CorruptObject(id, 'its file does not start with a header');
   // The pattern lets nothing else pass.
   const type = match[1] as ObjectType;

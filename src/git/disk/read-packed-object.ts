@@ -8,8 +8,9 @@ import type { Pack, PackEntry } from './pack.ts';
 
 /** git writes chains of at most 4,095 deltas (`pack.depth`); a longer one goes in a circle. */
 const longestChain = 4096;
-/** Compressed bytes that surely hold the two sizes at the start of a delta. */
+/** Compressed bytes that surely hold the two sizes at the start of a delta, and how long these are at most. */
 const deltaStartBytes = 512;
+const deltaSizesBytes = 16;
 
 /** A small object may be a delta of a large one, but git makes none of one that is more than 32 times as large. */
 const largestBaseBytes = 64 * 1024 * 1024;
@@ -74,7 +75,7 @@ export function readPackedObject(
 }
 
 function resultSize(pack: Pack, entry: PackEntry, id: ObjectId): number {
-  const start = inflateStart(pack.startOfData(entry, deltaStartBytes, id));
+  const start = inflateStart(pack.startOfData(entry, deltaStartBytes, id), deltaSizesBytes);
   const sizes = start === undefined ? undefined : readDeltaSizes(start);
   if (sizes === undefined) throw pack.damaged(id, 'a delta is cut off');
   return sizes.resultSize;
