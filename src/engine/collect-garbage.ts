@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { reindex } from '../cas/lookup/repository-nodes.ts';
 import { consolidatePacks } from '../git/native/consolidate-packs.ts';
+import { incomingFolder } from '../git/native/guest-folder.ts';
 import { removeStaleQuarantines } from '../git/native/quarantine.ts';
 import { snapshotFolder } from '../git/native/snapshot.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
@@ -25,6 +26,8 @@ export type Collected = {
   scratch: number;
   /** Snapshots that were never finished. */
   snapshots: number;
+  /** Fetches and pushes that were never finished, and what they had brought by then. */
+  transfers: number;
   /** Commits and nodes that the lookup now covers. */
   lookup: { commits: number; nodes: number };
   /** Packs of the repository, before and after small ones were folded. */
@@ -45,9 +48,10 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
   const scratch = await removeOrphanedScratch(repository);
   const { stateDir, location } = repository;
   const snapshots = stateDir === undefined ? 0 : removeStaleQuarantines(snapshotFolder(stateDir));
+  const transfers = stateDir === undefined ? 0 : removeStaleQuarantines(incomingFolder(stateDir));
   const lookup = await reindex(repository);
   const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
-  return { leases, files, scratch, snapshots, lookup, packs };
+  return { leases, files, scratch, snapshots, transfers, lookup, packs };
 }
 
 /** Taking over a dead one's lease ends what is left of its agent, and giving it back removes the file. */

@@ -6,7 +6,7 @@ import { formatCount } from '../output/time.ts';
 
 export const command: Command = defineCommand({
   summary: 'clean up what threads have left behind',
-  description: `Removes leases of processes that are no more, journals and sessions of threads that were removed, and what was put under
+  description: `Removes what killed processes have left, journals and sessions of threads that were removed, and what was put under
 threads that are over; works the lookup out again; and folds small packs into larger ones (git repack --geometric=2 -d),
 leaving your big ones as they are. Others can go on working meanwhile. Nothing of a thread is removed: 'uwf thread rm' does
 that, and 'git gc' collects it in its own time.`,
@@ -19,6 +19,7 @@ that, and 'git gc' collects it in its own time.`,
       files: 'files of threads that are no more',
       scratch: 'threads that are over, or are no more, under which something was put',
       snapshots: 'records of files that were never finished',
+      transfers: 'fetches and pushes that were never finished',
       lookup: 'commits and nodes that the lookup covers',
       packs: 'how many packs there were before and are after',
     },
@@ -36,6 +37,7 @@ that, and 'git gc' collects it in its own time.`,
         ['orphaned files', formatCount(found.files)],
         ['orphaned scratch', formatCount(found.scratch)],
         ['unfinished snapshots', formatCount(found.snapshots)],
+        ['unfinished transfers', formatCount(found.transfers)],
         ['lookup', `${formatCount(lookup.nodes)} nodes in ${formatCount(lookup.commits)} commits`],
         ['packs', `${formatCount(packs.before)} before, ${formatCount(packs.after)} after`],
       ]),

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
 import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
@@ -118,11 +119,14 @@ describe('uwf gc', () => {
       join(dir, `.git/uwf/leases/${active}.json`),
       JSON.stringify({ token: 't', holder: dead, sinceMs: 0, deadlineMs: 0, processGroup: null }),
     );
+    const torn = `.git/uwf/incoming/${formatIdentity({ ...ownIdentity(), startTime: '1' })}@Ab1dE2`;
+    repository.write(`${torn}/objects/pack/tmp_pack_Ab1dE2`, 'PACK');
     const refs = git('for-each-ref', 'refs/threads', 'refs/history');
     const before = git('rev-list', '--objects', '--all');
 
     const found = (await repository.json(['gc'])) as Record<string, unknown> & { packs: Record<string, number> };
-    expect(found).toMatchObject({ leases: 1, scratch: 2 });
+    expect(found).toMatchObject({ leases: 1, scratch: 2, transfers: 1 });
+    expect(existsSync(join(dir, torn))).toBe(false);
     expect(found['files']).toBeGreaterThan(1);
     expect(found.packs['after']).toBeLessThan(found.packs['before'] ?? 0);
     expect(localFiles(repository, gone)).toEqual([]);
@@ -134,7 +138,13 @@ describe('uwf gc', () => {
     expect(packs()).toContain(big);
     expectCleanFsck(dir);
     expect((await uwf(['thread', 'run', active])).code).toBe(0);
-    expect(await repository.json(['gc'])).toMatchObject({ leases: 0, files: 0, scratch: 0, snapshots: 0 });
+    expect(await repository.json(['gc'])).toMatchObject({
+      leases: 0,
+      files: 0,
+      scratch: 0,
+      snapshots: 0,
+      transfers: 0,
+    });
   });
 });
 

@@ -91,29 +91,35 @@ test('what guards the packs of a fetch stays while that is at work, whoever fetc
 });
 
 test(
-  'a fetch that is killed leaves one stale folder at most, which the next one removes',
+  'fetches that are killed at any moment leave nothing that the next one does not remove',
   { timeout: 600_000 },
   async () => {
     const server = createServer(50);
     const http = await startGitHttpServer(dirname(server.dir));
     const url = http.urlOf(basename(server.dir));
     const local = createTemporaryRepository();
-    const start = performance.now();
-    const whole = createTemporaryRepository();
-    expect((await runTypeScript(script, [whole.dir, url], { env })).code).toBe(0);
-    const tookMs = performance.now() - start;
+    let tookMs = 0;
+    // The first one is bundled, too.
+    for (let tries = 1; tries <= 2; tries++) {
+      const whole = createTemporaryRepository();
+      const start = performance.now();
+      expect((await runTypeScript(script, [whole.dir, url], { env })).code).toBe(0);
+      tookMs = performance.now() - start;
+    }
+    const forgetThreads = (): void => {
+      const names = local.git('for-each-ref', '--format=%(refname)').split('\n').filter(Boolean);
+      for (const name of names) local.git('update-ref', '-d', name);
+    };
+    let killed = 0;
     for (let at = 0; at < kills; at++) {
       const { process: child, outcome } = await startTypeScript(script, [local.dir, url], { env });
       await delay((tookMs * (at + 0.5)) / kills);
       child.kill('SIGKILL');
-      await outcome;
+      if ((await outcome).signal === 'SIGKILL') killed += 1;
       expectCleanFsck(local.dir);
-      // It was faster than the blow.
-      if (local.git('for-each-ref', 'refs/threads/') !== '') break;
+      forgetThreads();
     }
-    for (const name of local.git('for-each-ref', '--format=%(refname)').split('\n').filter(Boolean)) {
-      local.git('update-ref', '-d', name);
-    }
+    expect(killed).toBeGreaterThan(0);
     expect((await runTypeScript(script, [local.dir, url], { env })).code).toBe(0);
     expect(incomingOf(local)).toEqual([]);
     expect(keepsOf(local)).toEqual([]);
