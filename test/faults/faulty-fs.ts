@@ -6,11 +6,15 @@ export * from 'node:fs';
  * Stands in for `node:fs` in a script that is run with faults.
  *
  * Counts the calls that change the disk, a write twice: before it and in the middle of it. At number `UWF_FAULT_AT` the
- * process is killed (`UWF_FAULT=kill`), or the call fails with the error code in `UWF_FAULT`.
+ * process is killed (`UWF_FAULT=kill`), or the call fails with the error code in `UWF_FAULT`. `UWF_FAULT_COUNT` names a
+ * file that the number of calls goes to.
  */
 const faultAt = Number(process.env['UWF_FAULT_AT'] ?? 0);
 const fault = process.env['UWF_FAULT'] ?? 'kill';
+const countFile = process.env['UWF_FAULT_COUNT'];
 let calls = 0;
+
+if (countFile !== undefined) process.once('exit', () => fs.writeFileSync(countFile, String(calls)));
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL');
