@@ -9,8 +9,11 @@ export type Trailers = {
   durationMs?: number;
 };
 
-/** The longest body a message carries, in bytes of UTF-8; the rest is in the tree. */
-const MAX_BODY_BYTES = 8192;
+/**
+ * The longest body a message carries, in bytes of UTF-8; the whole is in the tree. A message is compressed by itself, so
+ * that every reply in full would take up its room twice.
+ */
+const MAX_BODY_BYTES = 512;
 const MAX_SUBJECT_CHARACTERS = 100;
 
 /**
@@ -20,7 +23,7 @@ const MAX_SUBJECT_CHARACTERS = 100;
  * reply cannot forge trailers: its lines that look like `Uwf-…:` are indented.
  *
  * @param subject what happened, one line: `writer: A first draft`
- * @param body the reply, any length; at most 8 KiB of it are kept
+ * @param body the reply, any length; of more than 512 bytes the beginning is kept
  * @param bodyPath where in the tree the whole body is, said when it is cut
  */
 export function commitMessage(subject: string, body: string, bodyPath: string, trailers: Trailers): string {
@@ -59,8 +62,11 @@ function shorten(text: string, limit: number): string {
 function cut(text: string, path: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= MAX_BODY_BYTES) return text;
-  // A character that the cut went through decodes to U+FFFD; it is dropped with what follows it.
-  const kept = new TextDecoder().decode(bytes.subarray(0, MAX_BODY_BYTES)).replace(/\uFFFD+$/, '');
+  // A character that the cut went through decodes to U+FFFD, and a word that it went through says nothing.
+  const kept = new TextDecoder()
+    .decode(bytes.subarray(0, MAX_BODY_BYTES))
+    .replace(/\uFFFD+$/, '')
+    .replace(/(?<=\s)\S{1,40}$/, '');
   return `${kept.trimEnd()}\n\n[cut here: the whole text has ${bytes.length} bytes and is ${path} in this commit's tree]`;
 }
 

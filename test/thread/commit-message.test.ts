@@ -48,15 +48,21 @@ describe('commitMessage', () => {
     expect(message).toContain('abc\td\ne\n');
   });
 
-  test('a body over 8 KiB is cut between characters and says where the rest is', () => {
+  test('a long body is cut between characters and says where the rest is', () => {
     const message = commitMessage('s', 'ü€😀'.repeat(2000), 'output.md', trailers);
-    expect(Buffer.byteLength(message)).toBeLessThan(8192 + 700);
+    expect(Buffer.byteLength(message)).toBeLessThan(512 + 300);
     expect(message).not.toContain('\uFFFD');
     expect(message).toContain('[cut here: the whole text has 18000 bytes and is output.md in this commit');
   });
 
-  test('a body of exactly 8 KiB is kept whole', () => {
-    expect(commitMessage('s', 'x'.repeat(8192), 'output.md', trailers)).not.toContain('[cut here');
+  test('it is cut between words where it has any', () => {
+    const message = commitMessage('s', 'nothing is '.repeat(100), 'output.md', trailers);
+    expect(message).toMatch(/ (?:nothing|is)\n\n\[cut here/);
+  });
+
+  test('a body of exactly 512 bytes is kept whole', () => {
+    expect(commitMessage('s', 'x'.repeat(512), 'output.md', trailers)).toContain(`\n${'x'.repeat(512)}\n`);
+    expect(commitMessage('s', 'x'.repeat(513), 'output.md', trailers)).toContain('[cut here');
   });
 });
 
