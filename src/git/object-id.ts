@@ -60,6 +60,9 @@ export function objectIdFromBytes(bytes: Uint8Array): ObjectId {
 
 /** Objects up to this size are hashed as one: a hash made in pieces is a thing of its own that outlives young garbage. */
 const copiedBytes = 64 * 1024;
+const longestHead = 32;
+// Made when something is first hashed; one for all, since an object is hashed before the next one is looked at.
+let copied: Buffer | undefined;
 
 /**
  * Computes the id git gives an object: the hash over `<type> <size>\0` and its data.
@@ -70,10 +73,10 @@ const copiedBytes = 64 * 1024;
 export function hashObject(object: GitObject, format: ObjectFormat = 'sha1'): ObjectId {
   const { type, data } = object;
   const head = `${type} ${data.byteLength}\0`;
-  const digest =
-    data.byteLength > copiedBytes
-      ? createHash(format).update(head).update(data).digest('hex')
-      : hash(format, Buffer.concat([Buffer.from(head, 'latin1'), data]), 'hex');
   // In hexadecimal these have 40 and 64 digits by definition.
-  return digest as ObjectId;
+  if (data.byteLength > copiedBytes) return createHash(format).update(head).update(data).digest('hex') as ObjectId;
+  copied ??= Buffer.allocUnsafeSlow(longestHead + copiedBytes);
+  const headBytes = copied.write(head, 'latin1');
+  copied.set(data, headBytes);
+  return hash(format, copied.subarray(0, headBytes + data.byteLength), 'hex') as ObjectId;
 }

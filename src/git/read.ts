@@ -37,7 +37,7 @@ export async function readTree(objects: ObjectReader, id: ObjectId): Promise<Tre
  * @throws {CorruptObject} if it is damaged or not a blob
  * @throws {ObjectTooLarge} if it is larger than `maxBytes`
  */
-export async function readBlob(objects: ObjectReader, id: ObjectId, options?: ReadOptions): Promise<Uint8Array> {
+export function readBlob(objects: ObjectReader, id: ObjectId, options?: ReadOptions): Promise<Uint8Array> {
   return readTyped(objects, id, 'blob', options);
 }
 

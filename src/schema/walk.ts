@@ -39,9 +39,12 @@ export async function* walk(
     seen.add(hash);
     const node = await getNode(source, hash);
     yield { ...node, typeName: typeNameOf(node.type) };
-    if ((await options.isBoundary?.(node)) === true) continue;
+    if (options.isBoundary !== undefined && (await options.isBoundary(node))) continue;
     const links = await linksOf(source, node);
-    for (const link of links.toReversed()) if (!seen.has(link.hash)) pending.push(link.hash);
+    for (let at = links.length - 1; at >= 0; at--) {
+      const link = links[at];
+      if (link !== undefined && !seen.has(link.hash)) pending.push(link.hash);
+    }
   }
 }
 

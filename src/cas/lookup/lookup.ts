@@ -12,7 +12,7 @@ import { MemorySegments } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
 
 /** A node that the lookup knows of. Whether the blob is there, and is that node, is for the reader to check. */
-export type Candidate = { hash: NodeHash; oid: ObjectId };
+type Candidate = { hash: NodeHash; oid: ObjectId };
 
 /** Segments that were added, and the commits at which reading stopped because they were known. */
 type Added = { names: string[]; covered: ReadonlySet<ObjectId> };
@@ -39,6 +39,16 @@ export class Lookup {
     this.#repository = repository;
     const { stateDir } = repository;
     this.#store = stateDir === undefined ? this.#memory : new DiskSegments(join(stateDir, 'lookup'));
+  }
+
+  /** The blobs that are known already to claim to be a node. */
+  knownBlobs(hash: NodeHash): ObjectId[] {
+    const found: ObjectId[] = [];
+    for (const store of [this.#store, this.#memory]) {
+      for (const { segment } of store.known()) found.push(...segment.blobsOf(hash));
+    }
+    // Segments that overlap give one twice.
+    return found.length > 1 ? [...new Set(found)] : found;
   }
 
   /** What is known already of the nodes whose 64 bits lie between two bounds, both included. */

@@ -1,5 +1,6 @@
 import type { UwfError } from '../../errors.ts';
 import { CorruptObject, ObjectMissing } from '../../git/object-errors.ts';
+import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readNodeAt } from '../commit-nodes.ts';
 import { hashBits, InvalidNodeHash, isNodeHash } from '../hash.ts';
@@ -8,7 +9,6 @@ import { HashMismatch, NotCanonical } from '../node.ts';
 import { HashCollision } from '../node-source.ts';
 import type { NodeSource, StoredNode } from '../node-source.ts';
 import { Lookup } from './lookup.ts';
-import type { Candidate } from './lookup.ts';
 
 /** The nodes of all threads and workflows of a repository, of its registered schemas, and of what was put. */
 export interface RepositoryNodes extends NodeSource {
@@ -33,23 +33,8 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
   const lookup = lookupOf(repository);
   return {
     async find(hash) {
-      const bits = hashBits(hash);
-      const places = [
-        () => lookup.known(bits, bits),
-        () => lookup.unclaimed(bits, bits),
-        async () => {
-          await lookup.update();
-          return lookup.known(bits, bits);
-        },
-      ];
-      let refused: UwfError | undefined;
-      for (const candidates of places) {
-        const choice = await choose(repository, hash, await candidates());
-        if (choice.node !== undefined) return choice.node;
-        refused ??= choice.refused;
-      }
-      if (refused !== undefined) throw refused;
-      return undefined;
+      const known = await choose(repository, hash, lookup.knownBlobs(hash));
+      return known.node ?? findAnew(repository, lookup, hash, known.refused);
     },
     async findByPrefix(prefix) {
       const [low, high] = bounds(prefix);
@@ -77,13 +62,30 @@ function lookupOf(repository: Repository): Lookup {
   return lookup;
 }
 
+/** Looks where what is known of a node does not lead: among what was put, and in what the refs have come to reach since. */
+async function findAnew(
+  repository: Repository,
+  lookup: Lookup,
+  hash: NodeHash,
+  refused: UwfError | undefined,
+): Promise<StoredNode | undefined> {
+  const bits = hashBits(hash);
+  const unclaimed = await lookup.unclaimed(bits, bits);
+  const put = await choose(repository, hash, new Set(unclaimed.map(({ oid }) => oid)));
+  if (put.node !== undefined) return put.node;
+  await lookup.update();
+  const updated = await choose(repository, hash, lookup.knownBlobs(hash));
+  const why = refused ?? put.refused ?? updated.refused;
+  if (updated.node === undefined && why !== undefined) throw why;
+  return updated.node;
+}
+
 /** The one candidate that is the node, if there is one, and else why the others are not. */
 async function choose(
   repository: Repository,
   hash: NodeHash,
-  candidates: readonly Candidate[],
+  oids: Iterable<ObjectId>,
 ): Promise<{ node: StoredNode | undefined; refused: UwfError | undefined }> {
-  const oids = new Set(candidates.map(({ oid }) => oid));
   let refused: UwfError | undefined;
   let chosen: StoredNode | undefined;
   for (const oid of oids) {

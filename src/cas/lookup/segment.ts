@@ -1,8 +1,9 @@
 import type { ObjectFormat, ObjectId } from '../../git/object-id.ts';
 import { objectIdBytes, objectIdFromBytes } from '../../git/object-id.ts';
 import type { ReadBytes } from '../../git/page-cache.ts';
-import { base32 } from '../hash.ts';
+import { base32, hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
+import { RecordTable } from './record-table.ts';
 import { mergeRecords } from './sorted-records.ts';
 import type { SortedRecords } from './sorted-records.ts';
 
@@ -36,8 +37,6 @@ export function commitSize(format: ObjectFormat): number {
 /** What a segment is made of. */
 export type SegmentContent = { format: ObjectFormat; nodes: SortedRecords; commits: SortedRecords };
 
-const blockRecords = 4 * 1024;
-
 /**
  * An immutable list of nodes (hash, then the id of a blob that claims to be it) and of the commits they come from.
  *
@@ -47,9 +46,8 @@ export class Segment {
   readonly format: ObjectFormat;
   readonly nodeCount: number;
   readonly commitCount: number;
-  readonly #bytes: SegmentBytes;
-  readonly #nodeSize: number;
-  readonly #commitSize: number;
+  readonly #nodes: RecordTable;
+  readonly #commits: RecordTable;
 
   /** Opens a segment; `undefined` if the bytes are none, or cut off. */
   static open(bytes: SegmentBytes): Segment | undefined {
@@ -66,65 +64,46 @@ export class Segment {
     this.format = format;
     this.nodeCount = header.readUInt32BE(8);
     this.commitCount = header.readUInt32BE(12);
-    this.#bytes = bytes;
-    this.#nodeSize = nodeSize(format);
-    this.#commitSize = commitSize(format);
+    const commitsAt = headerSize + this.nodeCount * nodeSize(format);
+    this.#nodes = new RecordTable(bytes.read, headerSize, this.nodeCount, nodeSize(format));
+    this.#commits = new RecordTable(bytes.read, commitsAt, this.commitCount, commitSize(format));
   }
 
   /** The nodes whose hash, as 8 bytes, lies between two bounds, both included. */
   *between(low: bigint, high: bigint): Generator<{ hash: NodeHash; oid: ObjectId }> {
     const lowest = Buffer.allocUnsafe(HASH_BYTES);
     lowest.writeBigUInt64BE(low);
-    const [highHalf, lowHalf] = [lowest.readUInt32BE(0), lowest.readUInt32BE(4)];
-    // Halves that are plain numbers: comparing buffers is a call out of JavaScript for each.
-    const isBefore = (index: number): boolean => {
-      const node = this.#nodeAt(index);
-      const half = node.readUInt32BE(0);
-      return half === highHalf ? node.readUInt32BE(4) < lowHalf : half < highHalf;
-    };
-    const guess = expectedPlace(highHalf, this.nodeCount);
-    for (let index = firstNot(this.nodeCount, guess, isBefore); index < this.nodeCount; index++) {
-      const node = this.#nodeAt(index);
+    for (let index = this.#nodes.firstNotBefore(lowest); index < this.nodeCount; index++) {
+      const node = this.#nodes.at(index);
       const bits = node.readBigUInt64BE(0);
       if (bits > high) return;
       yield { hash: base32(bits), oid: objectIdFromBytes(node.subarray(HASH_BYTES)) };
     }
   }
 
+  /** The blobs that claim to be a node. */
+  blobsOf(hash: NodeHash): ObjectId[] {
+    const wanted = Buffer.allocUnsafe(HASH_BYTES);
+    wanted.writeBigUInt64BE(hashBits(hash));
+    const blobs: ObjectId[] = [];
+    for (let index = this.#nodes.firstNotBefore(wanted); index < this.nodeCount; index++) {
+      const node = this.#nodes.at(index);
+      if (node.compare(wanted, 0, HASH_BYTES, 0, HASH_BYTES) !== 0) break;
+      blobs.push(objectIdFromBytes(node.subarray(HASH_BYTES)));
+    }
+    return blobs;
+  }
+
   /** Tells whether the nodes of a commit, and of all its ancestors, are in the lookup since this segment was written. */
   covers(commit: ObjectId): boolean {
     const wanted = Buffer.from(commit, 'hex');
-    const isBefore = (index: number): boolean => Buffer.compare(this.#commitAt(index), wanted) < 0;
-    const guess = expectedPlace(wanted.readUInt32BE(0), this.commitCount);
-    const index = firstNot(this.commitCount, guess, isBefore);
-    return index < this.commitCount && this.#commitAt(index).equals(wanted);
+    const index = this.#commits.firstNotBefore(wanted);
+    return index < this.commitCount && this.#commits.at(index).equals(wanted);
   }
 
   /** All that it holds. */
   get content(): SegmentContent {
-    const nodesAt = headerSize;
-    const commitsAt = nodesAt + this.nodeCount * this.#nodeSize;
-    return {
-      format: this.format,
-      nodes: () => this.#blocks(nodesAt, this.nodeCount, this.#nodeSize),
-      commits: () => this.#blocks(commitsAt, this.commitCount, this.#commitSize),
-    };
-  }
-
-  *#blocks(start: number, count: number, size: number): Generator<Buffer> {
-    for (let index = 0; index < count; index += blockRecords) {
-      // A copy: it is used until the next block is asked for, and others are read meanwhile.
-      yield Buffer.from(this.#bytes.read(start + index * size, Math.min(blockRecords, count - index) * size));
-    }
-  }
-
-  #nodeAt(index: number): Buffer {
-    return this.#bytes.read(headerSize + index * this.#nodeSize, this.#nodeSize);
-  }
-
-  #commitAt(index: number): Buffer {
-    const start = headerSize + this.nodeCount * this.#nodeSize;
-    return this.#bytes.read(start + index * this.#commitSize, this.#commitSize);
+    return { format: this.format, nodes: () => this.#nodes.blocks(), commits: () => this.#commits.blocks() };
   }
 }
 
@@ -169,31 +148,4 @@ export function mergeSegments(segments: readonly Segment[], format: ObjectFormat
         commitSize(format),
       ),
   };
-}
-
-/** Where among `count` evenly spread records one is to be expected that starts with these 32 bits; hashes are so. */
-function expectedPlace(first32: number, count: number): number {
-  return Math.floor((first32 / 2 ** 32) * count);
-}
-
-/**
- * The first index for which `isBefore` does not hold, in a list where it holds for a beginning only. Looks near `guess`
- * first, and is right wherever it is.
- */
-function firstNot(count: number, guess: number, isBefore: (index: number) => boolean): number {
-  let low = 0;
-  let high = count;
-  // How far off a good guess is: the deviation of a binomial distribution.
-  for (let step = Math.ceil(Math.sqrt(count)), at = guess; low < high && at >= low && at < high; step *= 4) {
-    if (isBefore(at)) low = at + 1;
-    else high = at;
-    if (low > 0 && high < count) break;
-    at += low > 0 ? step : -step;
-  }
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBefore(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -24,7 +24,6 @@ type Handle = {
     outputBytes: number,
   ): void;
   reset(): void;
-  onerror: (message: string, errno: number, code: string) => void;
 };
 type Engine = { _handle?: Partial<Handle> | null; _writeState?: unknown };
 
@@ -56,9 +55,11 @@ export function reusingInflater(): Inflater | undefined {
   const { _handle: handle, _writeState: state } = createInflate() as Engine;
   if (!(state instanceof Uint32Array) || !isHandle(handle)) return undefined;
   let code: string | undefined;
-  handle.onerror = (_message, _errno, what) => {
-    code = what;
-  };
+  Object.assign(handle, {
+    onerror(_message: string, _errno: number, what: string): void {
+      code = what;
+    },
+  });
   const inflate: Inflater = (input, output, isWhole) => {
     code = undefined;
     const flush = isWhole ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;

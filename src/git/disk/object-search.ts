@@ -34,32 +34,30 @@ export class ObjectSearch {
    * @throws {CorruptObject} if there is a damaged copy and no sound one
    */
   first<T>(id: ObjectId, use: ObjectUse<T>): T | undefined {
-    let damage: CorruptObject | undefined;
+    let damage: CorruptObject[] = [];
     for (let round = 0; round < mostRounds; round++) {
-      damage = undefined;
-      for (const copy of this.#copies(id, use)) {
-        try {
-          const result = copy();
-          if (result !== undefined) return result;
-        } catch (error) {
-          if (!(error instanceof CorruptObject)) throw error;
-          damage ??= error;
-        }
+      damage = [];
+      // What was asked for last lies beside what is asked for next, and is mostly enough.
+      const last = this.#last;
+      if (last !== undefined) {
+        const result = attempt(() => this.#lookInto(last, id, use), damage);
+        if (result !== undefined) return result;
+      }
+      for (const copy of this.#copies(id, use, last)) {
+        const result = attempt(copy, damage);
+        if (result !== undefined) return result;
       }
       if (!this.#refresh()) break;
     }
-    if (damage !== undefined) throw damage;
+    if (damage[0] !== undefined) throw damage[0];
     return undefined;
   }
 
-  /** The places to look at, the likeliest first, each as a function that looks there. */
-  *#copies<T>(id: ObjectId, use: ObjectUse<T>): Generator<() => T | undefined> {
-    // What was asked for last lies beside what is asked for next.
-    const last = this.#last;
-    if (last !== undefined) yield () => this.#lookInto(last, id, use);
+  /** All places to look at but one pack, each as a function that looks there. */
+  *#copies<T>(id: ObjectId, use: ObjectUse<T>, but: Pack | undefined): Generator<() => T | undefined> {
     for (const { packs } of this.#folders) {
       for (const pack of packs.packs) {
-        if (pack !== last) yield () => this.#lookInto(pack, id, use);
+        if (pack !== but) yield () => this.#lookInto(pack, id, use);
       }
     }
     for (const { path } of this.#folders) yield () => use.loose(path);
@@ -84,5 +82,15 @@ export class ObjectSearch {
     let changed = false;
     for (const { packs } of this.#folders) changed = packs.refresh() || changed;
     return changed;
+  }
+}
+
+function attempt<T>(look: () => T | undefined, damage: CorruptObject[]): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (!(error instanceof CorruptObject)) throw error;
+    damage.push(error);
+    return undefined;
   }
 }

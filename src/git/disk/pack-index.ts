@@ -18,7 +18,7 @@ type Layout = {
 
 const fanOutBytes = 256 * 4;
 const magic = 0xff744f63;
-/** A stretch of ids this long is looked through at once; a longer one is halved by single reads first. */
+/** A stretch of ids this long is looked through at once. */
 const idsPerRead = 128;
 const checksumsBytes = 40;
 
@@ -80,25 +80,19 @@ export class PackIndex {
   #positionOf(wanted: Buffer, first: number, end: number, layout: Layout, id: ObjectId): number | undefined {
     let low = first;
     let high = end;
-    while (high - low > idsPerRead) {
-      const middle = low + ((high - low) >>> 1);
-      const order = this.#read(layout.idsAt + middle * layout.idStride, 20, id).compare(wanted);
-      if (order === 0) return middle;
-      if (order < 0) low = middle + 1;
-      else high = middle;
-    }
-    if (low === high) return undefined;
-    const start = low;
-    const prefix = wanted.readUInt32BE(0);
-    const block = this.#read(layout.idsAt + start * layout.idStride, (high - start - 1) * layout.idStride + 20, id);
+    // Ids are spread evenly: what is wanted lies where its next bytes lead to, give or take the deviation. Guessed once,
+    // since a forged index need not be so.
+    let middle = first + Math.floor((wanted.readUInt32BE(1) / 2 ** 32) * (end - first));
     while (low < high) {
-      const middle = low + ((high - low) >>> 1);
-      const at = (middle - start) * layout.idStride;
-      // Nearly always enough, and no call out of JavaScript.
-      const order = block.readUInt32BE(at) - prefix || block.compare(wanted, 0, 20, at, at + 20);
-      if (order === 0) return middle;
-      if (order < 0) low = middle + 1;
-      else high = middle;
+      const start = Math.max(low, middle - (idsPerRead >>> 1));
+      const count = Math.min(high - start, idsPerRead);
+      const ids = this.#read(layout.idsAt + start * layout.idStride, (count - 1) * layout.idStride + 20, id);
+      const place = placeOf(wanted, ids, layout.idStride, count);
+      if (place.isThere) return start + place.at;
+      if (place.at === count && start + count < high) low = start + count;
+      else if (place.at === 0 && start > low) high = start;
+      else return undefined;
+      middle = low + ((high - low) >>> 1);
     }
     return undefined;
   }
@@ -122,6 +116,23 @@ export class PackIndex {
   #damaged(id: ObjectId, reason: string): CorruptObject {
     return new CorruptObject(id, `the pack index ${this.path} cannot be read: ${reason}`);
   }
+}
+
+/** Where among ids that are in order one is, or would be. */
+function placeOf(wanted: Buffer, ids: Buffer, stride: number, count: number): { at: number; isThere: boolean } {
+  const prefix = wanted.readUInt32BE(0);
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const at = middle * stride;
+    // Nearly always enough, and no call out of JavaScript.
+    const order = ids.readUInt32BE(at) - prefix || ids.compare(wanted, 0, 20, at, at + 20);
+    if (order === 0) return { at: middle, isThere: true };
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return { at: low, isThere: false };
 }
 
 function layoutOf(version: number, count: number, size: number): Layout {
