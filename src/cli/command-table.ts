@@ -151,13 +151,24 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: 'others: sharing through any git remote',
     commands: [
-      { verb: 'push', summary: 'send threads and workflows to a remote', load: () => import('./commands/push.ts') },
+      {
+        verb: 'push',
+        summary: 'send threads and workflows to a remote',
+        isFast: true,
+        load: () => import('./commands/push.ts'),
+      },
       {
         verb: 'fetch',
         summary: 'bring threads and workflows from a remote',
+        isFast: true,
         load: () => import('./commands/fetch.ts'),
       },
-      { verb: 'sync', summary: 'fetch from a remote, then push to it', load: () => import('./commands/sync.ts') },
+      {
+        verb: 'sync',
+        summary: 'fetch from a remote, then push to it',
+        isFast: true,
+        load: () => import('./commands/sync.ts'),
+      },
     ],
   },
   {

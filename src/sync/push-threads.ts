@@ -78,9 +78,13 @@ export async function pushOnce(
   report.rejected = rejected;
   const edits = editsOf(parts);
   if (edits.length === 0) return { report, isContended: false, refused, there };
-  const results = dryRun
+  const pushing = dryRun
     ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
-    : await remote.push({ edits, isForward: true, ...(signal && { signal }), ...(onProgress && { onProgress }) });
+    : remote.push({ edits, isForward: true, ...(signal && { signal }), ...(onProgress && { onProgress }) });
+  // Looked up while the remote is talked to. If it fails that is told when it is known what became of the push.
+  const goingAlong = scope && findAllAlongside(repository, parts, scope, there);
+  goingAlong?.catch(() => {});
+  const results = await pushing;
   const outcomes = new Map(results.map((result) => [result.name as string, result]));
   const done = parts.filter((part) => part.edits.every(({ name }) => isDone(outcomes.get(name))));
   for (const part of parts) {
@@ -93,9 +97,10 @@ export async function pushOnce(
     if (thread) report.threads.push(thread);
     if (workflow) report.workflows.push(workflow);
   }
-  if (scope !== undefined) report.alongside = await alongside(repository, done, scope, there);
   const made = edits.filter(({ name }) => isDone(outcomes.get(name)));
   if (!dryRun) await remember(repository, remote, made);
+  const alongside = await goingAlong;
+  if (alongside) report.alongside = [...new Set(done.flatMap((part) => alongside.get(part) ?? []))].toSorted();
   const refusals = new Refusals();
   for (const result of results) {
     if (result.outcome !== 'refused') continue;
@@ -133,17 +138,22 @@ function afterwards(there: readonly RemoteRef[], made: readonly PushEdit[]): Rem
   return refsOf(refs);
 }
 
-async function alongside(
+/** The threads that go along with each part and were not named, as far as the remote has not got them. */
+async function findAllAlongside(
   repository: Repository,
   parts: readonly PushPart[],
   scope: ReadonlySet<ThreadId>,
   there: readonly RemoteRef[],
-): Promise<ThreadId[]> {
+): Promise<Map<PushPart, ThreadId[]>> {
   const { threads } = standingOf(there);
-  const found = new Set<ThreadId>();
-  for (const { thread } of parts) {
-    if (!thread?.head) continue;
-    for (const id of await findAlongside(repository, thread.head, thread.before)) found.add(id);
+  const found = new Map<PushPart, ThreadId[]>();
+  for (const part of parts) {
+    if (!part.thread?.head) continue;
+    const ids = await findAlongside(repository, part.thread.head, part.thread.before);
+    found.set(
+      part,
+      [...ids].filter((id) => !scope.has(id) && !threads.has(id)),
+    );
   }
-  return [...found].filter((id) => !scope.has(id) && !threads.has(id)).toSorted();
+  return found;
 }
