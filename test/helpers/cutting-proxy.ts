@@ -7,6 +7,8 @@ export type CuttingProxy = {
   port: number;
   /** How many connections there have been. */
   readonly connections: number;
+  /** How many bytes have gone through each way. */
+  readonly bytes: Readonly<Record<Cut['direction'], number>>;
   /** Arranges that all connections end once this much has gone through one way; `undefined` takes it back. */
   cut(cut: Cut | undefined): void;
   readonly hasCut: boolean;
@@ -16,6 +18,7 @@ export type CuttingProxy = {
 export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
   const open = new Set<Socket>();
   let connections = 0;
+  const bytes = { up: 0, down: 0 };
   let pending: (Cut & { seen: number; done: boolean }) | undefined;
   const pass = (from: Socket, to: Socket, direction: Cut['direction']): void => {
     open.add(from);
@@ -25,6 +28,7 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     });
     from.on('error', () => to.destroy());
     from.on('data', (chunk: Buffer) => {
+      bytes[direction] += chunk.length;
       const cut = pending?.direction === direction ? pending : undefined;
       if (cut !== undefined) cut.seen += chunk.length;
       if (cut === undefined || cut.seen <= cut.afterBytes) {
@@ -60,6 +64,7 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     get connections() {
       return connections;
     },
+    bytes,
     cut: (cut) => void (pending = cut && { ...cut, seen: 0, done: false }),
     get hasCut() {
       return pending?.done === true;
