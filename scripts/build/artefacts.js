@@ -2,9 +2,9 @@
  * What a build makes, and from what.
  *
  * - `cli` and `evaluator` are programs: CommonJS, everything bundled, because an ES module as the entry costs a fifth
- *   of node's own start, and every file that node must find costs again. `cli` comes in two parts, because every byte
- *   that V8 must look at costs too: `early` names the commands that must start fast, and what no such command needs goes
- *   into the second part.
+ *   of node's own start, and every file that node must find costs again. `cli` comes in parts, because every byte
+ *   that V8 must look at costs too: the first tells what this machine remembers, the second what objects say, the last
+ *   has all else.
  * - `import-module` is the one place that says `import()` of a file that is known only then: apart, because a program that
  *   says so cannot be loaded from V8's code cache.
  * - `library` is what programs import: one ES module whose packages stay packages, with declarations. `agent-contract` is
@@ -15,15 +15,29 @@ export const artefacts = [
     name: 'cli',
     kind: 'program',
     entry: 'src/cli/main.ts',
-    output: 'cli.cjs',
-    lateOutput: 'cli-late.cjs',
-    early: [
-      'src/cli/commands/cas/get.ts',
-      'src/cli/commands/log.ts',
-      'src/cli/commands/thread/list.ts',
-      'src/cli/commands/thread/show.ts',
-      'src/cli/help/overview.ts',
-      'src/cli/help/version.ts',
+    parts: [
+      {
+        output: 'cli.cjs',
+        files: [
+          'src/cli/main.ts',
+          'src/cli/commands/log.ts',
+          'src/cli/commands/thread/list.ts',
+          'src/cli/commands/thread/show.ts',
+          'src/cli/help/version.ts',
+        ],
+      },
+      {
+        output: 'cli-objects.cjs',
+        files: [
+          'src/cli/commands/cas/get.ts',
+          'src/cli/help/overview.ts',
+          'src/cli/log/graph.ts',
+          'src/cli/log/read-log.ts',
+          'src/git/disk/disk-object-store.ts',
+          'src/thread/find-children.ts',
+        ],
+      },
+      { output: 'cli-late.cjs' },
     ],
   },
   { name: 'import-module', entry: 'src/agent/import-module.ts', output: 'import-module.cjs', kind: 'program' },

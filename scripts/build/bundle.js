@@ -65,7 +65,7 @@ export async function bundlePrograms(root, outputFolder, programs) {
   const options = { ...shared, ...program, absWorkingDir: root };
   const settled = await Promise.allSettled(
     programs.map(async (artefact) => {
-      if (artefact.lateOutput !== undefined) return bundleSplitProgram(root, artefact, { build, options, wanted });
+      if (artefact.parts !== undefined) return bundleSplitProgram(root, artefact, { build, options, wanted });
       return [
         [
           artefact.output,

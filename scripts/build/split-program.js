@@ -1,53 +1,61 @@
 import { apartPlugin } from './apart-plugin.js';
 import { builtInChecksPlugin } from './built-in-checks-plugin.js';
 import { lazyBuiltinsPlugin } from './lazy-builtins-plugin.js';
-import { borrowingEarly, withoutLate } from './late-plugin.js';
+import { partsPlugin } from './parts-plugin.js';
 import { vendorPlugin } from './vendor-plugin.js';
 
-/** A source that offers files by their names, each evaluated when it is first asked for. */
-function offer(names, target) {
-  return [...names]
-    .toSorted()
-    .map((name) => `${target}[${JSON.stringify(name)}] = () => require('./${name}');\n`)
-    .join('');
-}
-
 /**
- * Bundles a program in two parts, of which the second is read only when something in it is needed.
+ * Bundles a program in parts, each of which is read only when something in it is needed.
  *
- * The first holds the entry, the files in `artefact.early`, and all that these import by `import … from`; the second what
- * is only imported by `import()`. No file is in both: the second takes what it shares from the first.
+ * A part has the files that `artefact.parts` names for it and all that these import by `import … from`, but for what an
+ * earlier part has; the last one has what is left. So no file is in two of them: a later part takes from earlier ones what
+ * it shares with them, and what a part asks for by `import()` may lie in any.
  *
  * @param options esbuild's options for programs
- * @returns the result of each part, by the name of its file
+ * @returns the result of each part, by the name of its file, what is needed by others first
  */
 export async function bundleSplitProgram(root, artefact, { build, options, wanted }) {
-  const { entry, early, output, lateOutput } = artefact;
-  const bundle = (contents, plugins) =>
+  const { entry, parts } = artefact;
+  const bundle = (contents, plugin) =>
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [apartPlugin, builtInChecksPlugin, lazyBuiltinsPlugin, ...plugins, vendorPlugin(wanted)],
+      plugins: [apartPlugin, builtInChecksPlugin, lazyBuiltinsPlugin, plugin, vendorPlugin(wanted)],
       // `import()` of what is in the bundle, or Node's own, does with `require`; the loader's cache asks for it.
       supported: { 'dynamic-import': false },
     });
-  const bundleEarly = (contents, isEarly, late) =>
-    bundle(contents, [withoutLate(root, { isEarly, late, lateFile: lateOutput })]);
 
   // Which files those are is known only after the bundler has followed the imports.
-  const start = new Set([entry, ...early]);
-  const trial = await bundleEarly(offer(start, 'exports'), (name) => start.has(name), new Set());
-  const inFirst = new Set(Object.keys(trial.metafile.inputs).filter((name) => name.startsWith('src/')));
+  const partOf = new Map();
+  for (const [place, { files }] of parts.entries()) {
+    if (files === undefined) continue;
+    const own = new Set(files);
+    const placeOf = (name) => partOf.get(name) ?? (own.has(name) ? place : parts.length - 1);
+    const trial = await bundle(offer(own), partsPlugin(root, { parts, place, placeOf, onBorrow: () => {} }));
+    const inside = Object.keys(trial.metafile.inputs).filter((name) => name.startsWith('src/'));
+    for (const name of inside) partOf.set(name, place);
+  }
 
-  const late = new Set();
-  const first = await bundleEarly(
-    `Object.assign(exports, require('./${entry}'));\nexports.modules = {};\n${offer(inFirst, 'exports.modules')}`,
-    (name) => inFirst.has(name),
-    late,
-  );
-  const second = await bundle(offer(late, 'exports'), [borrowingEarly(root, { early: inFirst, earlyFile: output })]);
-  return [
-    [lateOutput, second],
-    [output, first],
-  ];
+  const placeOf = (name) => partOf.get(name) ?? parts.length - 1;
+  const asked = parts.map(() => new Set());
+  const make = (place) =>
+    bundle(
+      (place === 0 ? `Object.assign(exports, require('./${entry}'));\n` : '') + offer(asked[place]),
+      partsPlugin(root, { parts, place, placeOf, onBorrow: (name) => asked[placeOf(name)].add(name) }),
+    );
+  // What parts take from each other shows when they are made, and what is offered then may take more.
+  const countAsked = () => asked.reduce((sum, names) => sum + names.size, 0);
+  let results;
+  for (let before = -1; countAsked() > before;) {
+    before = countAsked();
+    results = [];
+    for (const place of [...parts.keys()].toReversed()) results.push([parts[place].output, await make(place)]);
+  }
+  return results;
+}
+
+/** A source that offers files by their names, each evaluated when it is first asked for. */
+function offer(names) {
+  const members = [...names].toSorted().map((name) => `${JSON.stringify(name)}: () => require('./${name}'),\n`);
+  return `exports.modules = {\n${members.join('')}};`;
 }

@@ -1,11 +1,10 @@
-import { COMPLETE } from './completion/scripts.ts';
+import { COMPLETE } from './completion/complete-word.ts';
 import { contextIn, createContext, type CliContext } from './context.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { findCommand } from './find-command.ts';
 import { createOutput } from './output/output.ts';
 import { parseArguments } from './arguments/parse-arguments.ts';
 import { readWordsFast } from './arguments/read-words-fast.ts';
-import { reportError } from './report-error.ts';
 
 export { isAllWritten } from './process-streams.ts';
 
@@ -22,6 +21,7 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
   try {
     return await runCommand(argv, cli);
   } catch (error) {
+    const { reportError } = await import('./report-error.ts');
     await reportError(cli, error, { isJson: asksForJson(argv) });
     return exitCodeOf(error);
   }

@@ -73,6 +73,7 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
   const { repository, onEvent } = options;
   const { location } = repository;
   const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
+  let { signal } = options;
   const journal = new Journal(repository);
   const relay = (event: EngineEvent): void => {
     try {
@@ -86,7 +87,10 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
     config: options.config,
     env: definedOnly(options.env ?? {}),
     cwd,
-    signal: options.signal ?? new AbortController().signal,
+    // Node makes its first one in half a millisecond, and who only looks needs none.
+    get signal() {
+      return (signal ??= new AbortController().signal);
+    },
     askPerson: options.askPerson,
     resolveWorkflow:
       options.resolveWorkflow ??

@@ -2,7 +2,7 @@ import type { ObjectId } from '../git/object-id.ts';
 import type { ObjectStore } from '../git/object-store.ts';
 import { readCommit } from '../git/read.ts';
 import { CorruptThread } from '../thread/thread-errors.ts';
-import { forkIdFor } from '../thread/thread-id.ts';
+import { forkIdFor } from '../thread/new-thread-id.ts';
 import type { Lineage } from './reconcile-thread.ts';
 import { relateTips, type Relation } from './relate-tips.ts';
 

@@ -3,7 +3,8 @@ import type { Repository } from '../git/repository.ts';
 import { readChain } from './chain.ts';
 import type { ThreadPointer } from './find-thread.ts';
 import { WrongThreadState } from './thread-errors.ts';
-import { newThreadId, type ThreadId } from './thread-id.ts';
+import { newThreadId } from './new-thread-id.ts';
+import type { ThreadId } from './thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 
 type Forkable = Pick<ThreadPointer, 'id' | 'head'>;

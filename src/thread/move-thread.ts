@@ -5,7 +5,8 @@ import { readThrough } from '../git/read-through.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { ThreadMoved } from './thread-errors.ts';
-import { forkIdFor, type ThreadId } from './thread-id.ts';
+import { forkIdFor } from './new-thread-id.ts';
+import type { ThreadId } from './thread-id.ts';
 import { readThreadCommit, type ThreadCommit } from './thread-commit.ts';
 import { activeRef } from './thread-refs.ts';
 

@@ -8,7 +8,7 @@ import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
 import { WrongThreadState } from './thread-errors.ts';
 import { contentNode, draftCommit } from './thread-draft.ts';
-import { newThreadId } from './thread-id.ts';
+import { newThreadId } from './new-thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
 import { statusOfHead } from './thread-status.ts';

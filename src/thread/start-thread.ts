@@ -13,7 +13,8 @@ import type { Limits } from '../schema/built-in/limits.ts';
 import { firstLine } from './commit-message.ts';
 import { readThread, type ThreadState } from './thread-state.ts';
 import { agentNode, contentNode, draftCommit } from './thread-draft.ts';
-import { newThreadId, type ThreadId } from './thread-id.ts';
+import { newThreadId } from './new-thread-id.ts';
+import type { ThreadId } from './thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 
 /** A definition whose tree is already in the batch that the start is written with. */

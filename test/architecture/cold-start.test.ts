@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -54,16 +55,25 @@ function wordsOf(command: string): string[] {
 }
 
 test.each([
-  '--version',
-  '--help',
-  'thread list',
-  'thread show <thread>',
-  'log -n 20 <thread>',
-  'log --oneline',
-  'cas get <hash>',
-  'cas get <hash> --thread <thread>',
-])('uwf %s loads the first part of the bundle and nothing else, no package at all', (command) => {
-  expect(filesLoadedBy(wordsOf(command))).toEqual(['cli.cjs']);
+  ['--version', ['cli.cjs']],
+  ['thread list', ['cli.cjs']],
+  ['thread show <thread>', ['cli.cjs']],
+  ['log -n 20 <thread>', ['cli.cjs']],
+  ['log --oneline', ['cli.cjs']],
+  ['--help', ['cli.cjs', 'cli-objects.cjs']],
+  ['log --graph', ['cli.cjs', 'cli-objects.cjs']],
+  ['cas get <hash>', ['cli.cjs', 'cli-objects.cjs']],
+  ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-objects.cjs']],
+])('uwf %s, given again, loads %j and nothing else, no package at all', (command, files) => {
+  const words = wordsOf(command);
+  filesLoadedBy(words);
+  expect(filesLoadedBy(words)).toEqual(files);
+});
+
+test('a log that is told for the first time loads what reads objects, and no package', () => {
+  const { folder, thread } = repository;
+  rmSync(path.join(folder, '.git/uwf/facts'), { recursive: true, force: true });
+  expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-objects.cjs']);
 });
 
 test('a step with a small reply costs at most three new files', () => {

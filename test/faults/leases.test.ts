@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { newThreadId } from '../../src/thread/thread-id.ts';
+import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { startTypeScript } from '../helpers/run-typescript.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, filesBelow, patient, unfinishedBelow, until } from './scene.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRemote } from '../../src/git/open-remote.ts';
 import { fetchThreads } from '../../src/sync/fetch-threads.ts';
-import { newThreadId } from '../../src/thread/thread-id.ts';
+import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import {
   createTemporaryRepository,
   expectCleanFsck,

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { decodeTime, isValid } from 'ulid';
 import { describe, expect, test } from 'vitest';
 import { parseObjectId } from '../../src/git/object-id.ts';
-import { InvalidThreadId, forkIdFor, newThreadId, parseThreadId, threadTimeMs } from '../../src/thread/thread-id.ts';
+import { forkIdFor, newThreadId } from '../../src/thread/new-thread-id.ts';
+import { InvalidThreadId, parseThreadId, threadTimeMs } from '../../src/thread/thread-id.ts';
 
 describe('thread ids', () => {
   test('a new id tells the time it was made at', () => {

@@ -11,7 +11,7 @@ import { resolveLinks } from '../../src/thread/resolve-links.ts';
 import { suspendThread } from '../../src/thread/suspend-thread.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { ThreadMoved } from '../../src/thread/thread-errors.ts';
-import { forkIdFor } from '../../src/thread/thread-id.ts';
+import { forkIdFor } from '../../src/thread/new-thread-id.ts';
 import { activeRef, historyRef } from '../../src/thread/thread-refs.ts';
 import { readThread } from '../../src/thread/thread-state.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';

@@ -1,6 +1,6 @@
 import { findLease } from '../../engine/find-lease.ts';
 import { describeThread, type ThreadView } from '../../engine/describe.ts';
-import { isOver, statusOfHead } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../thread/find-thread.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
@@ -8,13 +8,13 @@ import { defineCommand, type Command } from '../command.ts';
 import { readingContext } from '../engine-here.ts';
 import { parseCount } from '../input/parse-value.ts';
 import { formatLong, formatShort } from '../log/format-entry.ts';
-import { drawGraph } from '../log/graph.ts';
-import { logFields, readLog, type Logged } from '../log/log-entry.ts';
+import { collectLog } from '../log/collect-log.ts';
+import { logFields, type LogEntry } from '../log/log-entry.ts';
 import { openToRead } from '../open-repository.ts';
 import type { Output } from '../output/output.ts';
 import { paintStatus } from '../output/palette.ts';
 
-type Style = { isShort: boolean; isGraph: boolean; most: number };
+type Style = { isShort: boolean; isGraph: boolean; most: number; isKept: boolean };
 
 export const command: Command = defineCommand({
   summary: 'tell the story of a thread',
@@ -41,11 +41,15 @@ over) tells the same without uwf.`,
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
     const pointers = await chooseThreads(repository, args.thread, options.all);
-    const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity };
+    // What is told of every thread is not for the next time, and too much to be kept.
+    const isKept = !options.all;
+    const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity, isKept };
     if (out.isJson) {
       const entries: object[] = [];
-      for (const { id, head } of pointers)
-        entries.push(...(await collect(repository, head, style.most)).map(({ entry }) => ({ thread: id, ...entry })));
+      for (const pointer of pointers) {
+        const story = await collectLog(repository, pointer, style.most, { isKept });
+        entries.push(...story.map((entry) => ({ thread: pointer.id, ...entry })));
+      }
       await out.result(entries, () => '');
       return;
     }
@@ -66,24 +70,16 @@ async function chooseThreads(
   return isAll ? newestFirst : newestFirst.slice(0, 1);
 }
 
-async function collect(repository: Repository, head: ObjectId, most: number): Promise<Logged[]> {
-  const entries: Logged[] = [];
-  for await (const entry of readLog(repository, head)) {
-    entries.push(entry);
-    if (entries.length >= most) break;
-  }
-  return entries;
-}
-
 async function tell(repository: Repository, pointer: ThreadPointer, out: Output, style: Style): Promise<string> {
   const { paint } = out;
-  if (!style.isShort && !style.isGraph) return tellAtLength(repository, pointer, out, style.most);
+  if (!style.isShort && !style.isGraph) return tellAtLength(repository, pointer, out, style);
   const view = await describeThread(readingContext(repository), pointer.id);
   const title = `thread ${paint.id(view.thread)} (${paintStatus(paint, view.status)}, workflow ${paint.name(view.workflow)})`;
   if (!style.isGraph) {
-    const entries = await collect(repository, pointer.head, style.most);
-    return [title, ...entries.map(({ entry }) => formatShort(entry, paint))].join('\n');
+    const entries = await collectLog(repository, pointer, style.most, style);
+    return [title, ...entries.map((entry) => formatShort(entry, paint))].join('\n');
   }
+  const { drawGraph } = await import('../log/graph.ts');
   const lines: string[] = [title];
   let count = 0;
   for await (const { line, entry } of drawGraph(
@@ -101,15 +97,22 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
 /** Says of the thread itself only what its head does, so that nothing is read but the entries. */
 async function tellAtLength(
   repository: Repository,
-  { id, head }: ThreadPointer,
+  pointer: ThreadPointer,
   { paint }: Output,
-  most: number,
+  style: Style,
 ): Promise<string> {
-  const entries = await collect(repository, head, most);
-  const isRunning = findLease(repository, id) !== undefined;
-  const status = entries[0] && statusOfHead(entries[0].commit, isRunning);
-  const position = status === undefined ? '' : ` (head of ${paint.id(id)}: ${paintStatus(paint, status)})`;
-  return entries.map(({ entry }, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
+  const entries = await collectLog(repository, pointer, style.most, style);
+  const isRunning = findLease(repository, pointer.id) !== undefined;
+  const status = entries[0] && statusAt(entries[0], isRunning);
+  const position = status === undefined ? '' : ` (head of ${paint.id(pointer.id)}: ${paintStatus(paint, status)})`;
+  return entries.map((entry, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
+}
+
+/** The status of a thread whose newest entry this is. */
+function statusAt({ kind, status }: LogEntry, isRunning: boolean): string {
+  if (kind === 'end') return status === 'completed' ? 'ended' : (status ?? '');
+  if (isRunning) return 'running';
+  return kind === 'suspend' ? 'suspended' : 'idle';
 }
 
 /** The heads of the threads that this one called and that are not part of its history yet. */

@@ -1,10 +1,8 @@
+import { COMPLETE } from './complete-word.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The shells that can be completed in. */
 export const shells: readonly string[] = ['bash', 'zsh', 'fish'];
-
-/** The word by which the scripts ask for what fits; the words typed so far follow, the last one possibly empty. */
-export const COMPLETE = '__complete';
 
 // Candidates come as lines of `word<tab>description`. Nothing, as the whole answer, leaves it to the shell's own files.
 const scripts: Readonly<Record<string, string>> = {

@@ -1,9 +1,12 @@
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readStart } from '../../thread/find-children.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
+import type { ToldCommit } from '../../thread/told-chain.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
-import { readLog, type LogEntry } from './log-entry.ts';
+import type { LogEntry } from './log-entry.ts';
+import { readLog } from './read-log.ts';
 
 /**
  * Draws a thread with the threads that it called, newest first, as `git log --graph` draws merges: a child stands beside
@@ -37,7 +40,8 @@ async function* draw(
   openChildren: readonly ObjectId[],
 ): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
   for (const child of openChildren) yield* branch(repository, child, paint, rail);
-  for await (const { entry, childEnds } of readLog(repository, head)) {
+  for await (const { entry, commit } of readLog(repository, head)) {
+    const childEnds = await childEndsOf(repository, commit);
     yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint)}`, entry };
     for (const child of childEnds) {
       yield { line: `${rail}|\\`, entry: undefined };
@@ -54,4 +58,15 @@ async function* branch(
 ): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
   yield* draw(repository, head, paint, `${rail}| `, []);
   yield { line: `${rail}|/`, entry: undefined };
+}
+
+/** Which of a step's further parents are ends of child threads is said by its node. */
+async function childEndsOf(repository: Repository, commit: ToldCommit): Promise<ObjectId[]> {
+  if (commit.kind !== 'step' || commit.node.childThreads.length === 0) return [];
+  const ends: ObjectId[] = [];
+  for (const parent of commit.commit.parents.slice(1)) {
+    const other = await readThreadCommit(repository, parent).catch(() => undefined);
+    if (other?.kind === 'end' && commit.node.childThreads.includes(other.hash)) ends.push(parent);
+  }
+  return ends;
 }

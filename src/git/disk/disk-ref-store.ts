@@ -2,9 +2,8 @@ import { asStorageError } from '../object-errors.ts';
 import type { ObjectId } from '../object-id.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { LockRecords } from './lock-records.ts';
+import type { LockRecords } from './lock-records.ts';
 import { RefReader } from './ref-reader.ts';
-import { RefTransaction } from './ref-transaction.ts';
 
 /**
  * The refs of a repository on disk, loose and packed, changed under git's own locks: git and other processes of uwf may
@@ -16,13 +15,12 @@ import { RefTransaction } from './ref-transaction.ts';
 export class DiskRefStore implements RefStore {
   readonly #location: RepositoryLocation;
   readonly #reader: RefReader;
-  readonly #records: LockRecords;
+  #records: LockRecords | undefined;
   readonly #lockTimeoutMs: number;
 
   constructor(location: RepositoryLocation, lockTimeoutMs: number) {
     this.#location = location;
     this.#reader = new RefReader(location);
-    this.#records = new LockRecords(location.commonDir);
     this.#lockTimeoutMs = lockTimeoutMs;
   }
 
@@ -36,18 +34,21 @@ export class DiskRefStore implements RefStore {
 
   async update(edits: readonly RefEdit[]): Promise<void> {
     if (edits.length === 0) return;
+    // Who only reads pays for none of this.
+    const { RefTransaction } = await import('./ref-transaction.ts');
     const context = {
       location: this.#location,
       reader: this.#reader,
-      records: this.#records,
+      records: await this.#lockRecords(),
       lockTimeoutMs: this.#lockTimeoutMs,
     };
     await new RefTransaction(edits, context).run();
   }
 
   async removeStaleLocks(): Promise<void> {
+    const records = await this.#lockRecords();
     try {
-      this.#records.sweep();
+      records.sweep();
     } catch (error) {
       throw asStorageError(error, this.#location.commonDir);
     }
@@ -56,5 +57,11 @@ export class DiskRefStore implements RefStore {
   /** Closes the packed refs; they are opened again when they are needed. */
   close(): void {
     this.#reader.packed.close();
+  }
+
+  async #lockRecords(): Promise<LockRecords> {
+    if (this.#records !== undefined) return this.#records;
+    const { LockRecords: Records } = await import('./lock-records.ts');
+    return (this.#records ??= new Records(this.#location.commonDir));
   }
 }

@@ -1,8 +1,8 @@
 import type { ObjectStore } from '../object-store.ts';
 import type { RefStore } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { DiskObjectStore } from './disk-object-store.ts';
 import { DiskRefStore } from './disk-ref-store.ts';
+import { LateObjectStore } from './late-object-store.ts';
 import type { ObjectEnvironment } from './object-folders.ts';
 
 export type DiskStoreOptions = {
@@ -23,7 +23,7 @@ const defaultLockTimeoutMs = 10_000;
  * The caller has made sure that the repository's format is one that they speak (SHA-1, ref files).
  */
 export function openDiskStores(location: RepositoryLocation, options: DiskStoreOptions = {}): DiskStores {
-  const objects = new DiskObjectStore(location.commonDir, options.env ?? {});
+  const objects = new LateObjectStore(location.commonDir, options.env ?? {});
   const refs = new DiskRefStore(location, options.lockTimeoutMs ?? defaultLockTimeoutMs);
   return {
     objects,

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tryToWriteLocalFile } from '../../engine/local-file.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject } from '../../json.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { LogEntry } from './log-entry.ts';
+
+/** A piece of a thread's story without a gap, newest first. */
+export type LogPiece = {
+  entries: readonly LogEntry[];
+  /** The commit behind the last entry; null where that is the start. */
+  next: ObjectId | null;
+};
+
+/** Raised when a field is added or changes its meaning, so that older files are not believed. */
+const VERSION = 1;
+/** More entries than this are not kept of a thread. */
+const MOST_ENTRIES = 100;
+/** Nor more text than this, in characters. */
+const MOST_TEXT = 64 * 1024;
+
+const nothing: LogPiece = { entries: [], next: null };
+
+/**
+ * What this machine remembers of a thread's story: what was told the last time, with everything that was verified then.
+ *
+ * A commit never changes, nor what lies behind it, so that this is true of whatever head reaches the first of the entries.
+ */
+export function findLog(repository: Repository, id: ThreadId): LogPiece {
+  const path = pathOf(repository, id);
+  if (path === undefined) return nothing;
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (!isJsonObject(value) || value['version'] !== VERSION) return nothing;
+    // Only `writeLog` writes there, under this version.
+    const { entries, next, head } = value as unknown as LogPiece & { head: ObjectId };
+    // It stands at the end: the halves of what two processes wrote at once are not taken for a whole.
+    return entries[0]?.head === head ? { entries, next } : nothing;
+  } catch {
+    return nothing;
+  }
+}
+
+/** Keeps the newest of a story for later, as much as may be kept of a thread; that it cannot is nobody's trouble. */
+export function writeLog(repository: Repository, id: ThreadId, piece: LogPiece): void {
+  const path = pathOf(repository, id);
+  const { entries, next } = shorten(piece);
+  const [newest] = entries;
+  // What a light clone has not fetched yet is told otherwise once it has been.
+  if (path === undefined || newest === undefined || repository.objects.prefetch !== undefined) return;
+  tryToWriteLocalFile(path, `${JSON.stringify({ version: VERSION, next, entries, head: newest.head })}\n`);
+}
+
+function shorten({ entries, next }: LogPiece): LogPiece {
+  let length = 0;
+  const tooMuch = entries.findIndex((entry, place) => {
+    length += entry.text.length;
+    return place >= MOST_ENTRIES || length > MOST_TEXT;
+  });
+  const first = entries[tooMuch];
+  return first === undefined ? { entries, next } : { entries: entries.slice(0, tooMuch), next: first.head };
+}
+
+function pathOf({ stateDir }: Repository, id: ThreadId): string | undefined {
+  // Beside what else is remembered of the thread, to go when that goes.
+  return stateDir === undefined ? undefined : join(stateDir, 'facts', id.slice(-2), `${id}.log`);
+}
