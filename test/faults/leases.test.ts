@@ -2,12 +2,24 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
-import { startTypeScript } from '../helpers/run-typescript.ts';
+import { startTypeScript, type RunningScript } from '../helpers/run-typescript.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, filesBelow, patient, unfinishedBelow, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 const script = join(import.meta.dirname, 'take-lease.ts');
+
+/** Resolves when a process says something. */
+function said({ process }: RunningScript): Promise<unknown> {
+  return new Promise((resolve) => process.stdout?.once('data', resolve));
+}
+
+/** Starts the same several times; all have come as far as they can without a word when this resolves. */
+async function startTogether(count: number, entry: string, args: readonly string[]): Promise<RunningScript[]> {
+  const running = await Promise.all(Array.from({ length: count }, () => startTypeScript(entry, args)));
+  await Promise.all(running.map(said));
+  return running;
+}
 
 function createPatientScene(): Scene {
   return createScene({
@@ -77,9 +89,8 @@ test('four processes that take and release one lease never hold it together, 200
   writeFileSync(file, '');
   const share = join(import.meta.dirname, 'share-lease.ts');
   const thread = newThreadId(Date.now());
-  const running = await Promise.all(
-    Array.from({ length: 4 }, () => startTypeScript(share, [dir, thread, file, '200'])),
-  );
+  const running = await startTogether(4, share, [dir, thread, file, '200']);
+  for (const { process } of running) process.stdin?.end();
   for (const { outcome } of running) expect(await outcome).toMatchObject({ code: 0, stderr: '' });
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   expect(lines).toHaveLength(4 * 200 * 2);
@@ -98,16 +109,20 @@ test('of several that find a lease whose holder was killed exactly one gets it, 
   const file = join(dir, 'got');
   writeFileSync(file, '');
 
-  const dead = await startTypeScript(script, [dir, file, '0', '0', ...rounds]);
-  await new Promise((resolve) => dead.process.stdout?.once('data', resolve));
+  const race = async (running: readonly RunningScript[], firstMs: number): Promise<void> => {
+    const ready = running.map(said);
+    for (const { process } of running) process.stdin?.end(String(firstMs));
+    await Promise.all(ready);
+  };
+  const args = [dir, file, '20', ...rounds];
+  const [dead] = (await startTogether(1, script, args)) as [RunningScript];
+  await race([dead], 0);
   dead.process.kill('SIGKILL');
   await dead.outcome;
   writeFileSync(file, '');
 
-  const [firstMs, pauseMs, racers] = [Date.now() + 1500, 20, 4];
-  const args = [dir, file, String(firstMs), String(pauseMs), ...rounds];
-  const running = await Promise.all(Array.from({ length: racers }, () => startTypeScript(script, args)));
-  await Promise.all(running.map(({ process }) => new Promise((resolve) => process.stdout?.once('data', resolve))));
+  const running = await startTogether(4, script, args);
+  await race(running, Date.now() + 100);
   const got = readFileSync(file, 'utf8').trimEnd().split('\n');
   expect(got).toHaveLength(rounds.length);
   expect(new Set(got.map((line) => line.split(' ')[0]))).toEqual(new Set(rounds));
