@@ -27,11 +27,15 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
   }
 }
 
-/** The name of the command that a command line means; empty where it means none. For who keeps what was compiled for it. */
+/**
+ * The name of the command that a command line runs; empty where it runs none, and tells of one at most. For who keeps what
+ * was compiled for it.
+ */
 export function commandNameOf(argv: readonly string[]): string {
   try {
     const target = findCommand(argv);
-    return target.kind === 'command' ? target.name : '';
+    const asksForHelp = argv.some((word) => word === '--help' || word === '-h');
+    return target.kind === 'command' && !asksForHelp ? target.name : '';
   } catch {
     return '';
   }

@@ -1,4 +1,4 @@
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync, statSync, writeSync } from 'node:fs';
 import type { OutputStream } from './output/output-stream.ts';
 import { onClosedPipe } from './signals.ts';
 
@@ -69,7 +69,8 @@ function open(descriptor: number, nodeStream: () => NodeJS.WriteStream, onClosed
 
 function mayBeTerminal(descriptor: number): boolean {
   try {
-    return fstatSync(descriptor).isCharacterDevice();
+    const kind = fstatSync(descriptor);
+    return kind.isCharacterDevice() && kind.rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
   } catch {
     // Closed: Node has an answer to that, too.
     return true;
