@@ -68,6 +68,7 @@ exports.createLoader = function createLoader(folder, argv, env) {
 
 /** What may be the command's name: `log` and `log x` of `uwf log x`. The program knows better, but is to be loaded by it. */
 function likelyCommands(argv) {
+  if (argv.includes('--help') || argv.includes('-h')) return ['help'];
   let place = 0;
   while (argv[place]?.startsWith('-')) place += argv[place] === '-C' ? 2 : 1;
   const [first = '', second = '-'] = argv.slice(place, place + 2);

@@ -28,14 +28,15 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
 }
 
 /**
- * The name of the command that a command line runs; empty where it runs none, and tells of one at most. For who keeps what
- * was compiled for it.
+ * The name of the command that a command line runs; `help` where it asks for help, empty where it runs none. For who keeps
+ * what was compiled for it.
  */
 export function commandNameOf(argv: readonly string[]): string {
+  if (argv.some((word) => word === '--help' || word === '-h')) return 'help';
   try {
     const target = findCommand(argv);
-    const asksForHelp = argv.some((word) => word === '--help' || word === '-h');
-    return target.kind === 'command' && !asksForHelp ? target.name : '';
+    if (target.kind === 'command') return target.name;
+    return target.kind === 'help' ? 'help' : '';
   } catch {
     return '';
   }
