@@ -2,14 +2,9 @@
  * What a build makes, and from what.
  *
  * - `cli` and `evaluator` are programs: CommonJS, everything bundled, because an ES module as the entry costs a fifth
-<<<<<<< Updated upstream
  *   of node's own start, and every file that node must find costs again. `cli` comes in parts, because every byte
- *   that V8 must look at costs too: the first tells what this machine remembers, the second what objects say, the last
- *   has all else.
-=======
- *   of node's own start, and every file that node must find costs again. `cli` comes in parts, because every byte that V8
- *   must look at costs too: one for the commands that must start fast, one for a push, and one for all that neither needs.
->>>>>>> Stashed changes
+ *   that V8 must look at costs too: the first tells what this machine remembers, the second what objects say, the third
+ *   pushes, the last has all else.
  * - `import-module` is the one place that says `import()` of a file that is known only then: apart, because a program that
  *   says so cannot be loaded from V8's code cache.
  * - `library` is what programs import: one ES module whose packages stay packages, with declarations. `agent-contract` is
@@ -20,31 +15,18 @@ export const artefacts = [
     name: 'cli',
     kind: 'program',
     entry: 'src/cli/main.ts',
-<<<<<<< Updated upstream
-=======
-    output: 'cli.cjs',
->>>>>>> Stashed changes
     parts: [
       {
         output: 'cli.cjs',
         files: [
-<<<<<<< Updated upstream
           'src/cli/main.ts',
           'src/cli/commands/log.ts',
           'src/cli/commands/thread/list.ts',
           'src/cli/commands/thread/show.ts',
-=======
-          'src/cli/commands/cas/get.ts',
-          'src/cli/commands/log.ts',
-          'src/cli/commands/thread/list.ts',
-          'src/cli/commands/thread/show.ts',
-          'src/cli/help/overview.ts',
->>>>>>> Stashed changes
           'src/cli/help/version.ts',
         ],
       },
       {
-<<<<<<< Updated upstream
         output: 'cli-objects.cjs',
         files: [
           'src/cli/commands/cas/get.ts',
@@ -54,10 +36,10 @@ export const artefacts = [
           'src/git/disk/disk-object-store.ts',
           'src/thread/find-children.ts',
         ],
-=======
+      },
+      {
         output: 'cli-push.cjs',
         files: ['src/cli/commands/push.ts', 'src/git/native/native-remote.ts', 'src/sync/push-threads.ts'],
->>>>>>> Stashed changes
       },
       { output: 'cli-late.cjs' },
     ],
