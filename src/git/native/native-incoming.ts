@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GitEnvironment } from '../git-directory.ts';
 import type { ObjectId } from '../object-id.ts';
@@ -76,7 +75,7 @@ export class NativeIncoming implements IncomingObjects {
       const input = [...tips, ...has.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
       const name = (await runGit({ ...this.#folder.run(args), input })).toString('latin1').trim();
       if (promisor && name !== '') {
-        writeFileSync(`${to}-${name}.promisor`, '');
+        accepted.markPromised(`pack-${name}`);
         await promisor.remember();
       }
       const keeps = accepted.takeOver();

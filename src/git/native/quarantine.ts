@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { syncFolder } from '../disk/durable-file.ts';
 import { readLooseObject } from '../disk/loose-objects.ts';
@@ -78,17 +78,32 @@ export class Quarantine {
   }
 
   /**
+   * Says of a pack that what it leads to and does not hold is promised by a remote.
+   *
+   * @param base its name without the ending
+   * @throws {StorageFull} / {StorageReadOnly}
+   */
+  markPromised(base: string): void {
+    try {
+      writeFileSync(join(this.#objects, 'pack', `${base}.promisor`), '');
+    } catch (error) {
+      throw asStorageError(error, this.path);
+    }
+  }
+
+  /**
    * Makes the packs the repository's, each with a keep that guards it until a ref leads to what is in it.
    *
    * git has synced them. A pack is given a name of its own, since another process may bring one of the same content.
+   * @throws {StorageFull} / {StorageReadOnly}; what could not be finished is removed then
    */
   takeOver(): PackKeep[] {
     const from = join(this.#objects, 'pack');
     const to = join(this.#destination, 'pack');
-    makeFolders(to);
     const keeps: PackKeep[] = [];
     const paths: string[] = [];
     try {
+      makeFolders(to);
       for (const name of readdirSync(from)) {
         const base = packName.exec(name)?.[1];
         if (base === undefined || !existsSync(join(from, `${base}.idx`))) continue;
@@ -97,7 +112,6 @@ export class Quarantine {
         paths.push(path);
         keeps.push(new PackKeep(path, join(to, `tmp_keep_${unique}`)));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);
-        // Says that what the pack leads to and does not hold is promised by a remote.
         if (existsSync(join(from, `${base}.promisor`))) renameSync(join(from, `${base}.promisor`), `${path}.promisor`);
         renameSync(join(from, `${base}.idx`), `${path}.idx`);
       }

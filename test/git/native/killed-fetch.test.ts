@@ -73,6 +73,25 @@ test('a fetch that is killed at whatever call leaves nothing that the next one d
   expect(kept).toBeGreaterThan(5);
 }, 120_000);
 
+test('a disk that is full at whatever call leaves no pack without an index', async () => {
+  const server = createServer(1);
+  let failures = 0;
+  for (let at = 1; ; at++) {
+    const local = createTemporaryRepository();
+    const faults = { UWF_FAULT: 'ENOSPC', UWF_FAULT_AT: String(at) };
+    const { code, stderr } = await runTypeScript(script, [local.dir, server.dir], {
+      withFaults: true,
+      env: { ...env, ...faults },
+    });
+    if (code === 0) break;
+    failures += 1;
+    expect(stderr).toContain('StorageFull');
+    expect(local.git('count-objects', '-v'), `full at call ${at}`).toMatch(/^garbage: 0$/m);
+    local.remove();
+  }
+  expect(failures).toBeGreaterThan(10);
+}, 120_000);
+
 test('what guards the packs of a fetch stays while that is at work, whoever fetches meanwhile', async () => {
   const server = createServer(1);
   const local = createTemporaryRepository();
