@@ -39,8 +39,19 @@ export function isReopened(state: ThreadState): boolean {
 const views = new WeakMap<StepEntry, StepView>();
 
 async function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
+  const view = await stepView(repository, state, step);
+  views.set(step, view);
+  return view;
+}
+
+/** A step as rules see it. */
+export async function stepView(
+  repository: Repository,
+  state: Pick<ThreadState, 'start'>,
+  step: StepEntry,
+): Promise<StepView> {
   const { node, hash } = step.commit;
-  const view: StepView = {
+  return {
     role: node.role,
     meta: node.meta,
     output: node.meta,
@@ -52,8 +63,6 @@ async function viewOf(repository: Repository, state: ThreadState, step: StepEntr
     startedAtMs: node.startedAtMs,
     completedAtMs: node.completedAtMs,
   };
-  views.set(step, view);
-  return view;
 }
 
 /** The name in the configuration of the agent that ran a step. */

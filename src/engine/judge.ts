@@ -1,16 +1,20 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { NodeSource } from '../cas/node-source.ts';
+import { ALL_SEEN, type StepsSeen } from '../expression/steps-seen.ts';
 import type { Repository } from '../git/repository.ts';
 import { checkReply } from '../moderator/check-reply.ts';
 import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
-import type { CommitOf, ThreadState } from '../thread/thread-state.ts';
-import { readTextAt } from '../thread/thread-commit.ts';
-import type { Judge } from '../thread/verify/check-commit.ts';
+import type { CommitOf } from '../thread/thread-state.ts';
+import { readTextAt, type ThreadCommit } from '../thread/thread-commit.ts';
+import type { Judge, Trial } from '../thread/verify/check-commit.ts';
+import type { Progress } from '../thread/verify/progress.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import { loadWorkflow } from '../workflow/load-workflow.ts';
-import { decisionContext } from './decision-context.ts';
-import { timeoutOf, type Patience } from './patience.ts';
+import { stepView } from './decision-context.ts';
+import { lengthOfExpressions, MAX_EXPRESSIONS, timeoutOf, type Patience } from './patience.ts';
+import { StepHistory } from './step-history.ts';
+import { stepsSeenByRules } from './steps-seen-by-rules.ts';
 
 /** How a judge treats the workflows that it meets. */
 export type JudgeOptions = {
@@ -20,42 +24,93 @@ export type JudgeOptions = {
 
 /** Definitions are small, but whoever made them decides how many there are. */
 const MAX_DEFINITIONS = 50;
+/** What may be held of the steps of a thread that comes from elsewhere. */
+const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
 /**
  * Makes the decisions of stored threads again, from the workflow that is stored with each, and says where a commit tells
  * of another one. No agent is asked.
  */
 export function createJudge(repository: Repository, { patience }: JudgeOptions = {}): Judge {
-  const definitions = new Map<NodeHash, WorkflowDefinition>();
-  const definitionOf = async (hash: NodeHash, nodes: NodeSource): Promise<WorkflowDefinition> => {
-    const definition = definitions.get(hash) ?? (await loadWorkflow(nodes, hash));
-    if (definitions.size >= MAX_DEFINITIONS) definitions.clear();
-    definitions.set(hash, definition);
-    return definition;
+  const known = new Map<NodeHash, Rules>();
+  const rulesOf = async (hash: NodeHash, nodes: NodeSource): Promise<Rules> => {
+    const rules = known.get(hash) ?? (await loadRules(hash, nodes));
+    if (known.size >= MAX_DEFINITIONS) known.clear();
+    known.set(hash, rules);
+    return rules;
   };
-  const judge = async (
-    before: ThreadState,
+  return (start, prompt) => new ThreadTrial(repository, patience, rulesOf, start, prompt);
+}
+
+/** A workflow, and what its rules can see of a thread. */
+type Rules = { definition: WorkflowDefinition; seen: StepsSeen };
+
+async function loadRules(hash: NodeHash, nodes: NodeSource): Promise<Rules> {
+  const definition = await loadWorkflow(nodes, hash);
+  // Looking through longer ones takes long, and of a thread from elsewhere they are not evaluated.
+  const isTooLong = lengthOfExpressions(definition) > MAX_EXPRESSIONS;
+  return { definition, seen: isTooLong ? ALL_SEEN : await stepsSeenByRules(definition) };
+}
+
+class ThreadTrial implements Trial {
+  readonly #repository: Repository;
+  readonly #patience: Patience | undefined;
+  readonly #rulesOf: (hash: NodeHash, nodes: NodeSource) => Promise<Rules>;
+  readonly #start: CommitOf<'start'>;
+  readonly #prompt: string;
+  #history: StepHistory | undefined;
+
+  constructor(
+    repository: Repository,
+    patience: Patience | undefined,
+    rulesOf: (hash: NodeHash, nodes: NodeSource) => Promise<Rules>,
+    start: CommitOf<'start'>,
+    prompt: string,
+  ) {
+    this.#repository = repository;
+    this.#patience = patience;
+    this.#rulesOf = rulesOf;
+    this.#start = start;
+    this.#prompt = prompt;
+  }
+
+  async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
+    const { seen } = await this.#rulesOf(this.#start.node.workflow, nodes);
+    // A person who asks about a thread of their own gets an answer, whatever it takes.
+    this.#history ??= new StepHistory(seen, this.#patience === undefined ? Infinity : MAX_HISTORY_BYTES);
+    this.#history.add(await stepView(this.#repository, { start: this.#start }, { commit, text }));
+  }
+
+  async judge(before: Progress, commit: ThreadCommit, nodes: NodeSource): Promise<string[]> {
+    if (commit.kind === 'start' || commit.kind === 'resume') return [];
+    const hash = this.#start.node.workflow;
+    const { definition } = await this.#rulesOf(hash, nodes);
+    if (this.#patience === undefined) return this.#judge(before, commit, definition);
+    return this.#patience.spend(hash, definition, () => this.#judge(before, commit, definition));
+  }
+
+  async #judge(
+    before: Progress,
     commit: CommitOf<'step' | 'suspend' | 'end'>,
     definition: WorkflowDefinition,
-  ): Promise<string[]> => {
-    const context = await decisionContext(repository, before, definition.name);
+  ): Promise<string[]> {
+    const { id, depth, startedAtMs } = this.#start.node;
+    const context: DecisionContext = {
+      threadId: id,
+      start: { prompt: this.#prompt, workflow: definition.name, depth, startedAtMs },
+      steps: this.#history?.list() ?? [],
+      isResumed: before.isReopened,
+    };
     const decideAgain = async (): Promise<Decision> => {
       const decision = await decide(definition.moderator, context);
       // How far a rule gets in its box is not the same on every machine.
-      if (patience !== undefined && decision.kind === 'failed' && timeoutOf(decision.error)) throw decision.error;
+      if (this.#patience !== undefined && decision.kind === 'failed' && timeoutOf(decision.error)) throw decision.error;
       return decision;
     };
-    if (commit.kind === 'end') return judgeEnd(repository, decideAgain, before, commit);
+    if (commit.kind === 'end') return judgeEnd(this.#repository, decideAgain, context, commit);
     const faults = await judgeTurn(definition, decideAgain, commit);
     return commit.kind === 'step' ? [...faults, ...(await judgeReply(definition, context, commit))] : faults;
-  };
-  return async (before, commit, nodes) => {
-    if (commit.kind === 'start' || commit.kind === 'resume') return [];
-    const hash = before.start.node.workflow;
-    const definition = await definitionOf(hash, nodes);
-    if (patience === undefined) return judge(before, commit, definition);
-    return patience.spend(hash, definition, () => judge(before, commit, definition));
-  };
+  }
 }
 
 async function judgeTurn(
@@ -83,7 +138,7 @@ async function judgeReply(
 async function judgeEnd(
   repository: Repository,
   decideAgain: () => Promise<Decision>,
-  before: ThreadState,
+  { steps }: DecisionContext,
   end: CommitOf<'end'>,
 ): Promise<string[]> {
   const { outcome, returnCode } = end.node;
@@ -94,7 +149,7 @@ async function judgeEnd(
   if (returnCode !== expected) return [`it ended with ${returnCode}; by the rules ${describe(decision)}`];
   // Why rules failed is said in words that may change.
   if (decision.kind === 'failed') return [];
-  const summary = decision.summary ?? before.steps.at(-1)?.text ?? '';
+  const summary = decision.summary ?? steps.at(-1)?.text ?? '';
   return (await readTextAt(repository, end, 'summary.md')) === summary ? [] : ['its summary is not what the rules say'];
 }
 

@@ -11,7 +11,7 @@ const MAX_SLOW_MS = 20_000;
 const MAX_EXHAUSTED = 20;
 
 /** Expressions of one workflow together, in UTF-16 units: parsing alone takes a second for each 64 thousand. */
-const MAX_EXPRESSIONS = 262_144;
+export const MAX_EXPRESSIONS = 262_144;
 
 type Account = { spentMs: number; decisions: number; exhausted?: string };
 
@@ -64,13 +64,12 @@ export class Patience {
       account.exhausted = `${MAX_EXHAUSTED} workflows ran out of time before this one, so that it was not tried; fetch it by itself`;
       return account;
     }
-    const expressions = expressionsOf(definition);
-    const length = expressions.reduce((sum, source) => sum + source.length, 0);
+    const length = lengthOfExpressions(definition);
     if (length > MAX_EXPRESSIONS) {
       account.exhausted = `the expressions of its workflow have ${length} characters, more than the ${MAX_EXPRESSIONS} allowed`;
       return account;
     }
-    const expired = await tryOut(expressions);
+    const expired = await tryOut(expressionsOf(definition));
     if (expired !== undefined) this.#exhaust(account, expired.message);
     return account;
   }
@@ -80,6 +79,11 @@ export class Patience {
     account.exhausted = `its workflow does not come to a decision: ${why}`;
     return account.exhausted;
   }
+}
+
+/** How long the conditions and checks of a workflow are together, in UTF-16 units. */
+export function lengthOfExpressions(definition: WorkflowDefinition): number {
+  return expressionsOf(definition).reduce((sum, source) => sum + source.length, 0);
 }
 
 /** The conditions and checks of a workflow, each once. */

@@ -5,6 +5,8 @@ import { ExpressionSyntaxError } from './expression-errors.ts';
 import { JSONATA_FUNCTIONS, REFUSED_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
 import type { ListComparison } from './list-comparison.ts';
 import { findListComparisons } from './list-comparison.ts';
+import type { StepsSeen } from './steps-seen.ts';
+import { stepsSeen } from './steps-seen.ts';
 import type { SyntaxNode, VariableUse } from './syntax-tree.ts';
 import { isSyntaxNode, nodeAt, nodeList, nodesOf, offsetOf, variableName } from './syntax-tree.ts';
 
@@ -22,6 +24,7 @@ export type CompiledExpression = {
   readonly listComparisons: readonly ListComparison[];
   /** Why only a process that can be killed may evaluate it; `undefined` when any may. */
   readonly reasonForChild: string | undefined;
+  readonly stepsSeen: StepsSeen;
 };
 
 /** The longest expression taken, in UTF-16 units. */
@@ -50,6 +53,7 @@ export async function compileExpression(source: string): Promise<CompiledExpress
     roles: nodes.flatMap(roleUse),
     listComparisons: findListComparisons(tree),
     reasonForChild: reasonForChild(tree),
+    stepsSeen: stepsSeen(tree),
   };
 }
 

@@ -4,27 +4,36 @@ import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
-import type { CommitOf, ThreadState } from '../thread-state.ts';
+import type { CommitOf } from '../thread-state.ts';
 import { checkFiles } from './check-files.ts';
 import { checkMessage } from './check-message.ts';
 import { checkNodes } from './check-nodes.ts';
 import { checkCaller, checkOrder } from './check-order.ts';
 import { checkParents } from './check-parents.ts';
 import { attempt, type Report } from './finding.ts';
+import type { Progress } from './progress.ts';
 import type { CheckedCommit } from './read-checked.ts';
 import type { Standing } from './standing.ts';
 
-/**
- * Says what a commit decides otherwise than the rules do, a sentence each; handed in, for deciding is above this room.
- * @param before the thread up to the commit
- */
-export type Judge = (before: ThreadState, commit: ThreadCommit, nodes: NodeSource) => Promise<string[]>;
+/** Begins to judge a thread; handed in, for deciding is above this room. */
+export type Judge = (start: CommitOf<'start'>, prompt: string) => Trial;
+
+/** What is decided on one thread, made again from commit to commit. */
+export interface Trial {
+  /**
+   * Says what a commit decides otherwise than the rules do, a sentence each.
+   * @param before the thread up to the commit
+   */
+  judge(before: Progress, commit: ThreadCommit, nodes: NodeSource): Promise<string[]>;
+  /** Takes in a step, for the decisions after it. */
+  add(step: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void>;
+}
 
 /** Where a commit stands that is to be checked. */
 export type Place = {
   start: CommitOf<'start'>;
   /** The thread up to the commit; `undefined` for its start. */
-  before: ThreadState | undefined;
+  before: { progress: Progress; trial: Trial } | undefined;
   /** Where the commit stands that a child's start has as its parent. */
   caller: Standing | undefined;
   /** The further parents that are commits of threads. */
@@ -45,7 +54,6 @@ export async function checkCommit(
   nodes: ReadonlyMap<string, StoredNode>,
   known: NodeSource,
   sound: Set<NodeHash>,
-  judge: Judge,
   report: Report,
 ): Promise<void> {
   const linked = await checkNodes(nodes, known, sound, report);
@@ -56,9 +64,10 @@ export async function checkCommit(
     checkCaller(commit, caller, report);
     for (const other of commit.commit.parents.slice(1)) report(null, `nothing accounts for its parent ${other}`);
   } else if (before) {
-    checkOrder(commit, before, report);
-    checkParents(commit, before, threads, linked, nodes.values(), report);
-    for (const what of (await attempt(report, null, () => judge(before, commit, known))) ?? []) {
+    const { progress, trial } = before;
+    checkOrder(commit, progress, report);
+    checkParents(commit, progress, threads, linked, nodes.values(), report);
+    for (const what of (await attempt(report, null, () => trial.judge(progress, commit, known))) ?? []) {
       report(`${commit.kind}.json`, what);
     }
   }

@@ -1,7 +1,8 @@
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
-import type { CommitOf, ThreadState } from '../thread-state.ts';
+import type { CommitOf } from '../thread-state.ts';
 import type { Report } from './finding.ts';
+import type { Progress } from './progress.ts';
 import type { Standing } from './standing.ts';
 
 /**
@@ -9,15 +10,14 @@ import type { Standing } from './standing.ts';
  * resumes, what it ends.
  * @param before the thread up to the commit; the chain, not the nodes, says which that is
  */
-export function checkOrder(commit: ThreadCommit, before: ThreadState, report: Report): void {
+export function checkOrder(commit: ThreadCommit, before: Progress, report: Report): void {
   const path = `${commit.kind}.json`;
   const differ = (field: string, is: unknown, wanted: unknown): void => {
     if (is !== wanted) report(path, `${field} is ${show(is)}, by the commits before it has to be ${show(wanted)}`);
   };
   if (commit.kind === 'start') return;
   differ('start', commit.node.start, before.start.hash);
-  const last = before.steps.at(-1)?.commit;
-  const { head } = before;
+  const { head, last } = before;
   if (head.kind === 'end') report(null, 'it stands on the end of its thread');
   if (head.kind === 'suspend' && commit.kind !== 'resume' && commit.kind !== 'end') {
     report(null, 'it stands on a suspension that nobody has resumed');
@@ -25,9 +25,9 @@ export function checkOrder(commit: ThreadCommit, before: ThreadState, report: Re
   switch (commit.kind) {
     case 'step': {
       const { number, previous, ancestors } = commit.node;
-      differ('number', number, before.steps.length + 1);
+      differ('number', number, before.steps + 1);
       differ('previous', previous, last?.hash ?? null);
-      const wanted = last ? [last.hash, ...last.node.ancestors].slice(0, MAX_ANCESTORS) : [];
+      const wanted = last ? [last.hash, ...last.ancestors].slice(0, MAX_ANCESTORS) : [];
       differ('ancestors', ancestors.join(' '), wanted.join(' '));
       break;
     }
@@ -51,7 +51,7 @@ export function checkCaller(start: CommitOf<'start'>, caller: Standing | undefin
   };
   differ('parentThread', parentThread, caller?.start.hash ?? null);
   differ('parentState', parentState, caller?.state ?? null);
-  differ('depth', depth, caller ? caller.start.node.depth + 1 : 0);
+  differ('depth', depth, caller ? caller.start.depth + 1 : 0);
   if ((parentRole === null) !== (caller === undefined)) differ('parentRole', parentRole, caller ? 'a role' : null);
 }
 

@@ -4,8 +4,8 @@ import type { ObjectId } from '../../git/object-id.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import type { Artifact } from '../../schema/built-in/artifact.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
-import { stateHash, type ThreadState } from '../thread-state.ts';
 import type { Report } from './finding.ts';
+import type { Progress } from './progress.ts';
 import type { Standing } from './standing.ts';
 
 /**
@@ -16,7 +16,7 @@ import type { Standing } from './standing.ts';
  */
 export function checkParents(
   commit: ThreadCommit,
-  before: ThreadState,
+  before: Progress,
   threads: ReadonlyMap<ObjectId, Standing>,
   linked: ReadonlySet<NodeHash>,
   nodes: Iterable<StoredNode>,
@@ -24,14 +24,12 @@ export function checkParents(
 ): void {
   const code = codeCommits(commit, nodes);
   const further = commit.commit.parents.slice(1);
-  // What is on the chain needs no further parent, whatever links to it.
-  const isOwn = (id: ObjectId): boolean =>
-    [before.start.id, before.head.id].includes(id) || before.steps.some((step) => step.commit.id === id);
   const missing = new Set([...hashesAskedFor(commit, before), ...code]);
   for (const id of further) {
     const thread = threads.get(id);
     if (missing.delete(id)) continue;
-    if (thread && (missing.delete(thread.head.hash) || (linked.has(thread.head.hash) && !isOwn(id)))) {
+    // What is on the chain needs no further parent, whatever links to it.
+    if (thread && (missing.delete(thread.hash) || (linked.has(thread.hash) && !before.owns(id)))) {
       checkThread(commit, before, thread, report);
     } else report(null, `nothing accounts for its parent ${id}`);
   }
@@ -39,7 +37,7 @@ export function checkParents(
 }
 
 /** The nodes of other threads' commits that have to be further parents. */
-function hashesAskedFor(commit: ThreadCommit, before: ThreadState): NodeHash[] {
+function hashesAskedFor(commit: ThreadCommit, before: Progress): NodeHash[] {
   if (commit.kind === 'step') {
     const { childThreads, replaces } = commit.node;
     return replaces === undefined ? childThreads : [...childThreads, replaces];
@@ -59,23 +57,23 @@ function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectI
   return checkedOut === undefined ? pinned : [checkedOut, ...pinned];
 }
 
-function checkThread(commit: ThreadCommit, before: ThreadState, thread: Standing, report: Report): void {
-  const { head, start, state } = thread;
-  if (commit.kind === 'resume' && head.kind === 'end') {
-    if (start.hash !== before.start.hash || state !== stateHash(before)) {
-      report(null, `the end ${head.hash} that it goes on from is not the end of this thread`);
+function checkThread(commit: ThreadCommit, before: Progress, thread: Standing, report: Report): void {
+  const { hash, start, state } = thread;
+  if (commit.kind === 'resume' && thread.kind === 'end') {
+    if (start.hash !== before.start.hash || state !== before.state) {
+      report(null, `the end ${hash} that it goes on from is not the end of this thread`);
     }
   }
   if (commit.kind !== 'step') return;
   const { childThreads, role, replaces, number } = commit.node;
-  if (childThreads.includes(head.hash)) {
-    const { parentThread, parentState, parentRole } = start.node;
-    if (parentThread !== before.start.hash || parentState !== stateHash(before) || parentRole !== role) {
-      report('step.json', `its child thread ${head.hash} was not called by ${role} from the state before it`);
+  if (childThreads.includes(hash)) {
+    const { parentThread, parentState, parentRole } = start;
+    if (parentThread !== before.start.hash || parentState !== before.state || parentRole !== role) {
+      report('step.json', `its child thread ${hash} was not called by ${role} from the state before it`);
     }
   }
-  if (replaces === head.hash) {
-    const isSamePlace = head.kind === 'step' && head.node.number === number && start.hash === before.start.hash;
-    if (!isSamePlace) report('step.json', `the step ${head.hash} that it replaces has another place`);
+  if (replaces === hash) {
+    const isSamePlace = thread.kind === 'step' && thread.number === number && start.hash === before.start.hash;
+    if (!isSamePlace) report('step.json', `the step ${hash} that it replaces has another place`);
   }
 }

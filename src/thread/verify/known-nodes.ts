@@ -10,6 +10,7 @@ import type { Repository } from '../../git/repository.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { isSpineFile } from '../spine-files.ts';
 import { NotHereYet } from './not-here-yet.ts';
+import { OidTable } from './oid-table.ts';
 
 /**
  * The nodes that a commit of a thread may link to: those of the commits before it and of its own tree, and what lies
@@ -18,18 +19,20 @@ import { NotHereYet } from './not-here-yet.ts';
 export class KnownNodes implements NodeSource {
   readonly #repository: Repository;
   readonly #cache: NodeCache;
-  readonly #oids = new Map<NodeHash, ObjectId>();
+  readonly #oids: OidTable;
   readonly #others: NodeSource[] = [];
 
-  constructor(repository: Repository, cache: NodeCache) {
+  /** @param maxNodes how many nodes a thread may have; default: no limit */
+  constructor(repository: Repository, cache: NodeCache, maxNodes: number = Infinity) {
     this.#repository = repository;
     this.#cache = cache;
+    this.#oids = new OidTable(repository.objects.format, maxNodes);
   }
 
   /**
    * Takes in a node of the tree at hand; it is read, and proved to be that node.
    * @param root all nodes of the tree
-   * @throws {HashCollision} {NotHereYet}
+   * @throws {HashCollision} {NotHereYet} {TooManyNodes}
    */
   async add(entry: IndexEntry, root: readonly IndexEntry[] = []): Promise<StoredNode> {
     const known = this.#oids.get(entry.hash);
@@ -46,7 +49,10 @@ export class KnownNodes implements NodeSource {
     }
   }
 
-  /** Takes in a node of a commit before, which was read and proved when that was verified. */
+  /**
+   * Takes in a node of a commit before, which was read and proved when that was verified.
+   * @throws {TooManyNodes}
+   */
   recall({ hash, oid }: IndexEntry): void {
     this.#oids.set(hash, oid);
   }

@@ -4,14 +4,14 @@ import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { stateHash } from '../thread-state.ts';
 import { checkCommit, type Judge } from './check-commit.ts';
 import { attempt, firstFinding, type Report } from './finding.ts';
-import { growState } from './grow-state.ts';
+import { findChain, type FoundChain } from './find-chain.ts';
 import { NodeCache, KnownNodes } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from './read-checked.ts';
-import { furtherParents, resumeVerification, slim, type Verified } from './resume-verification.ts';
-import { readStanding, type Standing } from './standing.ts';
+import { furtherParents, resumeVerification } from './resume-verification.ts';
+import { readStanding, standingOf, type Standing } from './standing.ts';
+import { growVerified, textPathOf, type Verified } from './verified.ts';
 
 /** What {@link NewCommits} asks of who knows where commits come from. */
 export type Origin = {
@@ -26,10 +26,11 @@ export type Origin = {
 /** Longer chains, and deeper call stacks, are nobody's. */
 const MAX_COMMITS = 30_000;
 const MAX_NESTING = 1_000;
+/** More than that is held in mind of no thread. */
+const MAX_NODES = 1_000_000;
 /** Verdicts that are remembered; one that was forgotten is found out again. */
 const MAX_REMEMBERED = 200_000;
-/** Commits of a chain that are held between finding them and checking them, so that they are read once. */
-const MAX_HELD = 500;
+const MAX_SOUND = 50_000;
 
 /**
  * Verifies the commits of threads that were not verified before: each once, and no further than to the first thing that is
@@ -61,18 +62,18 @@ export class NewCommits {
   }
 
   async #settle(id: ThreadId, head: ObjectId, nesting: number): Promise<string | undefined> {
-    const { fresh, base, wrong } = await this.#descend(head);
-    if (fresh.length === 0) return wrong;
+    const { ids, base, wrong } = await this.#descend(head);
+    if (ids.length === 0) return wrong;
     let reason = wrong ?? (nesting > MAX_NESTING ? `it calls threads more than ${MAX_NESTING} deep` : undefined);
-    const first = firstFinding(fresh.at(-1)?.id ?? head);
+    const first = firstFinding(ids.at(-1) ?? head);
     let verified =
       reason === undefined && base !== undefined
-        ? await attempt(first.report, null, () => this.#resume(id, base))
+        ? await attempt(first.report, null, () => this.#resume(base))
         : undefined;
     reason ??= first.reason();
-    for (const { id: commit, checked } of fresh.toReversed()) {
+    for (const commit of ids.toReversed()) {
       if (reason === undefined) {
-        const outcome = await this.#check(id, commit, checked, verified, nesting);
+        const outcome = await this.#check(id, commit, verified, nesting);
         if (typeof outcome === 'string') reason = outcome;
         else verified = outcome;
       }
@@ -82,51 +83,43 @@ export class NewCommits {
     return reason;
   }
 
-  /** Finds the commits of a chain that are new, the newest first, and the one before them. */
-  async #descend(head: ObjectId): Promise<{
-    fresh: { id: ObjectId; checked: CheckedCommit | undefined }[];
-    base?: ObjectId;
-    wrong?: string | undefined;
-  }> {
-    const fresh: { id: ObjectId; checked: CheckedCommit | undefined }[] = [];
-    for (let id: ObjectId = head; ;) {
-      const verdict = this.#verdicts.get(id);
-      if (verdict !== undefined) return { fresh, base: id, wrong: verdict || undefined };
-      if (await this.#origin.isVerified(id)) return { fresh, base: id };
-      const { report, reason } = firstFinding(id);
-      const checked = await readChecked(this.#repository, this.#cache, id, report);
-      fresh.push({ id, checked: fresh.length < MAX_HELD && reason() === undefined ? checked : undefined });
-      if (fresh.length > MAX_COMMITS) return { fresh, wrong: `it has more than ${MAX_COMMITS} new commits` };
-      if (checked === undefined || reason() !== undefined) return { fresh, wrong: reason() };
-      if (checked.commit.kind === 'start') return { fresh };
-      const [parent] = checked.commit.commit.parents;
-      if (parent === undefined) return { fresh, wrong: `commit ${id}: it is no start and has no parent` };
-      id = parent;
-    }
+  /** Finds the commits of a chain that are new, and what was found out of the one before them. */
+  async #descend(head: ObjectId): Promise<FoundChain> {
+    const chain = await findChain(this.#repository, head, {
+      isKnown: (id) => this.#verdicts.has(id) || this.#origin.isVerified(id),
+      maxCommits: MAX_COMMITS,
+    });
+    if (chain.wrong !== undefined) return { ...chain, wrong: `commit ${chain.ids.at(-1)}: ${chain.wrong}` };
+    const verdict = chain.base && this.#verdicts.get(chain.base);
+    return verdict ? { ...chain, wrong: verdict } : chain;
   }
 
-  async #resume(id: ThreadId, base: ObjectId): Promise<Verified | undefined> {
+  async #resume(base: ObjectId): Promise<Verified | undefined> {
     const last = this.#last;
     this.#last = undefined;
-    if (last?.head !== base) return resumeVerification(this.#repository, this.#cache, id, base);
-    return { ...last.verified, state: { ...last.verified.state, id } };
+    return last?.head === base
+      ? last.verified
+      : resumeVerification(this.#repository, this.#nodesOfNone(), this.#judge, base);
+  }
+
+  #nodesOfNone(): KnownNodes {
+    return new KnownNodes(this.#repository, this.#cache, MAX_NODES);
   }
 
   /** Checks one commit, those before it being sound. @returns what is wrong with it, or how the thread stands after it */
   async #check(
     id: ThreadId,
     commitId: ObjectId,
-    held: CheckedCommit | undefined,
     before: Verified | undefined,
     nesting: number,
   ): Promise<string | Verified> {
     const { report, reason } = firstFinding(commitId);
-    const checked = held ?? (await readChecked(this.#repository, this.#cache, commitId, report));
+    const checked = await readChecked(this.#repository, this.#cache, commitId, report);
     if (checked === undefined) return reason() ?? `commit ${commitId}: it cannot be read`;
     const { commit, files } = checked;
-    const start = commit.kind === 'start' ? commit : before?.state.start;
+    const start = commit.kind === 'start' ? commit : before?.progress.start;
     if (start === undefined) return `commit ${commitId}: its thread has no start`;
-    const known = before?.known ?? new KnownNodes(this.#repository, this.#cache);
+    const known = before?.known ?? this.#nodesOfNone();
     const nodes = new Map<string, StoredNode>();
     for (const entry of files.index) {
       const node = await attempt(report, entry.path, () => known.add(entry, files.index));
@@ -143,14 +136,15 @@ export class NewCommits {
       if (reason() !== undefined) return reason() ?? '';
     }
     const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;
-    const place = { start, before: before?.state, caller, threads };
-    await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, this.#judge, report);
-    if (this.#sound.size > MAX_REMEMBERED) this.#sound.clear();
-    const wrong = reason();
-    if (wrong !== undefined) return wrong;
-    const state = growState(id, before?.state, slim(commit), nodes);
-    this.#stand(commitId, { head: slim(commit), start: state.start, state: stateHash(state) });
-    return { state, known };
+    const place = { start, before, caller, threads };
+    await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, report);
+    if (this.#sound.size > MAX_SOUND) this.#sound.clear();
+    if (reason() !== undefined) return reason() ?? '';
+    const text = nodes.get(textPathOf(commit) ?? '');
+    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#judge));
+    if (grown === undefined) return reason() ?? `commit ${commitId}: nothing can follow it`;
+    this.#stand(commitId, standingOf(commit, start, grown.progress.state));
+    return grown;
   }
 
   async #settleParent(id: ThreadId, parent: ObjectId, nesting: number, report: Report): Promise<Standing | undefined> {

@@ -1,41 +1,39 @@
 import { findNodeAt } from '../thread-commit.ts';
-import { readChain } from '../chain.ts';
+import { readThreadCommit } from '../thread-commit.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
-import type { ThreadId } from '../thread-id.ts';
-import type { ThreadState } from '../thread-state.ts';
-import { growWholeState } from './grow-state.ts';
 import { ObjectMissing } from '../../git/object-errors.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import type { Judge } from './check-commit.ts';
+import { findChain } from './find-chain.ts';
 import { NotHereYet } from './not-here-yet.ts';
-import { KnownNodes, type NodeCache } from './known-nodes.ts';
-
-/** What the check of a commit needs of those before it. */
-export type Verified = { state: ThreadState; known: KnownNodes };
+import type { KnownNodes } from './known-nodes.ts';
+import { growVerified, textPathOf, type Verified } from './verified.ts';
 
 /**
  * Reads what the check of the next commit needs, off a thread that was verified up to a commit: its steps, and where its
  * nodes lie. Nothing is checked again beyond what every reader checks.
+ * @param known has no nodes yet
  * @throws {CorruptThread} if the commit is no part of a thread
  */
 export async function resumeVerification(
   repository: Repository,
-  cache: NodeCache,
-  id: ThreadId,
+  known: KnownNodes,
+  judge: Judge,
   head: ObjectId,
 ): Promise<Verified | undefined> {
-  const commits: ThreadCommit[] = [];
-  for await (const commit of readChain(repository, head)) commits.push(commit);
-  const known = new KnownNodes(repository, cache);
-  const grown: Parameters<typeof growWholeState>[1][number][] = [];
-  for (const commit of commits.toReversed()) {
+  const { ids, wrong } = await findChain(repository, head, { isKnown: () => false, maxCommits: Infinity });
+  if (wrong !== undefined) throw new CorruptThread(head, wrong);
+  let verified: Verified | undefined;
+  for (const id of ids.toReversed()) {
+    const commit = await readThreadCommit(repository, id);
     for (const entry of commit.index) known.recall(entry);
     for (const parent of furtherParents(commit)) known.addBehind(parent);
-    grown.push({ commit: slim(commit), nodes: await textsOf(repository, commit) });
+    verified = await growVerified(verified, commit, await textOf(repository, commit), known, judge);
   }
-  const state = growWholeState(id, grown);
-  return state && { state, known };
+  return verified;
 }
 
 /** The parents that are not the commit before in the same thread. */
@@ -43,22 +41,11 @@ export function furtherParents({ kind, commit: { parents } }: ThreadCommit): rea
   return kind === 'start' ? parents : parents.slice(1);
 }
 
-/** A commit as deciding needs it: of what a step recorded, a trace above all, nothing is looked at again. */
-export function slim<Event extends ThreadCommit>(commit: Event): Event {
-  if (commit.kind === 'start') return commit;
-  return { ...commit, index: commit.index.filter(({ path }) => !path.includes('/')) };
-}
-
-async function textsOf(repository: Repository, commit: ThreadCommit): Promise<Map<string, StoredNode>> {
-  const path = commit.kind === 'start' ? 'prompt.md' : commit.kind === 'step' ? 'output.md' : undefined;
-  const node = path && (await unlessAbsent(() => findNodeAt(repository, commit, path)));
-  return new Map(node ? [[path, node]] : []);
-}
-
-/** Contents of what was verified before may not have been fetched yet; rules see no text then. */
-async function unlessAbsent<T>(read: () => Promise<T>): Promise<T | undefined> {
+/** The text that a commit adds; contents of what was verified before may not have been fetched yet, and rules see none then. */
+async function textOf(repository: Repository, commit: ThreadCommit): Promise<StoredNode | undefined> {
+  const path = textPathOf(commit);
   try {
-    return await read();
+    return path === undefined ? undefined : await findNodeAt(repository, commit, path);
   } catch (error) {
     if (error instanceof NotHereYet || error instanceof ObjectMissing) return undefined;
     throw error;

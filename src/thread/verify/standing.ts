@@ -1,17 +1,34 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../chain.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { CommitOf } from '../thread-state.ts';
 
-/** Where a commit stands: in which thread, and after which step of it. */
+/** Where a commit stands: in which thread, and after which step of it. Small, as it is kept of many. */
 export type Standing = {
-  head: ThreadCommit;
-  start: CommitOf<'start'>;
+  /** What the commit is, and its node. */
+  kind: ThreadCommit['kind'];
+  hash: NodeHash;
+  /** Which step it is, if it is one. */
+  number: number | undefined;
+  start: { hash: NodeHash } & Pick<ThreadStart, 'depth' | 'parentThread' | 'parentState' | 'parentRole'>;
   /** The last step's hash, or the start's. */
   state: NodeHash;
 };
+
+/** Says where a commit stands. @param state the last step's hash, or the start's */
+export function standingOf(commit: ThreadCommit, { hash, node }: CommitOf<'start'>, state: NodeHash): Standing {
+  const { depth, parentThread, parentState, parentRole } = node;
+  return {
+    kind: commit.kind,
+    hash: commit.hash,
+    number: commit.kind === 'step' ? commit.node.number : undefined,
+    start: { hash, depth, parentThread, parentState, parentRole },
+    state,
+  };
+}
 
 /**
  * Reads where a commit stands, without checking more than every reader does.
@@ -23,7 +40,7 @@ export async function readStanding(repository: Repository, id: ObjectId): Promis
   for await (const commit of readChain(repository, id)) {
     head ??= commit;
     if (commit.kind === 'step') step ??= commit.hash;
-    if (commit.kind === 'start') return { head, start: commit, state: step ?? commit.hash };
+    if (commit.kind === 'start') return standingOf(head, commit, step ?? commit.hash);
   }
   return undefined;
 }

@@ -5,16 +5,17 @@ import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { stateHash, type ThreadState } from '../thread-state.ts';
 import { checkCommit, type Judge } from './check-commit.ts';
+import { findChain } from './find-chain.ts';
 import { attempt, type Finding, type Report } from './finding.ts';
-import { growState } from './grow-state.ts';
 import { KnownNodes, NodeCache } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from './read-checked.ts';
-import { readStanding, type Standing } from './standing.ts';
+import { furtherParents } from './resume-verification.ts';
+import { readStanding, standingOf, type Standing } from './standing.ts';
+import { growVerified, textPathOf, type Verified } from './verified.ts';
 
 /** What was found out about one thread. */
-export type Verified = {
+export type Verdict = {
   /** How many commits were looked at, those of child threads included. */
   commits: number;
   /** What is wrong, the commits in the order in which they were made. */
@@ -33,9 +34,10 @@ export class Verification {
   readonly #repository: Repository;
   readonly #judge: Judge;
   readonly #cache: NodeCache;
-  readonly #commits = new Map<ObjectId, CheckedCommit | undefined>();
   readonly #standings = new Map<ObjectId, Standing>();
+  /** What is wrong with commits that were looked at; of most it is nothing. */
   readonly #findings = new Map<ObjectId, Finding[]>();
+  readonly #met = new Set<ObjectId>();
   readonly #sound = new Set<NodeHash>();
 
   /** @param leavesOut whether contents that a light fetch left out are left unchecked, rather than fetched */
@@ -51,10 +53,10 @@ export class Verification {
   }
 
   /** Verifies all that a head reaches, except commits of somebody's code. */
-  async verify(id: ThreadId, head: ObjectId): Promise<Verified> {
+  async verify(id: ThreadId, head: ObjectId): Promise<Verdict> {
     await prepareHashing();
-    if (this.#commits.size > MAX_REMEMBERED) {
-      for (const memory of [this.#commits, this.#standings, this.#findings]) memory.clear();
+    for (const memory of [this.#met, this.#standings, this.#findings, this.#sound]) {
+      if (memory.size > MAX_REMEMBERED) memory.clear();
     }
     const visited = new Set<ObjectId>();
     await this.#verifyThread(id, head, visited);
@@ -62,54 +64,57 @@ export class Verification {
   }
 
   async #verifyThread(id: ThreadId, head: ObjectId, visited: Set<ObjectId>): Promise<Standing | undefined> {
-    const chain = await this.#readChain(head, visited);
-    const [first] = chain;
-    if (first === undefined || first.commit.kind !== 'start') return undefined;
-    const start = first.commit;
-    const known = new KnownNodes(this.#repository, this.#cache);
-    let state: ThreadState | undefined;
-    for (const checked of chain) {
-      const { commit, files } = checked;
-      visited.add(commit.id);
-      const report = this.#reportOn(commit.id, this.#standings.has(commit.id));
-      const nodes = new Map<string, StoredNode>();
-      for (const entry of files.index) {
-        const node = await attempt(report, entry.path, () => known.add(entry, files.index));
-        if (node) nodes.set(entry.path, node);
-      }
-      const further = commit.kind === 'start' ? commit.commit.parents : commit.commit.parents.slice(1);
-      for (const parent of further) known.addBehind(parent);
-      const threads = commit.kind === 'start' ? undefined : await this.#verifyParents(id, further, visited);
-      if (!this.#standings.has(commit.id)) {
-        const caller = await this.#callerOf(commit, report);
-        const place = { start, before: state, caller, threads: threads ?? new Map() };
-        await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, this.#judge, report);
-      }
-      state = growState(id, state, commit, nodes);
-      this.#standings.set(commit.id, { head: commit, start, state: stateHash(state) });
+    const { ids, wrong } = await findChain(this.#repository, head, { isKnown: () => false, maxCommits: Infinity });
+    let isBroken = wrong !== undefined;
+    let before: Verified | undefined;
+    for (const commit of ids.toReversed()) {
+      visited.add(commit);
+      const report = this.#reportOn(commit);
+      const checked = await readChecked(this.#repository, this.#cache, commit, report);
+      // Of commits that lead to no start no more can be said than what each says by itself.
+      if (wrong !== undefined && commit === ids.at(-1)) report(null, wrong);
+      if (checked && !isBroken) before = await this.#verifyCommit(id, checked, before, visited, report);
+      isBroken ||= before === undefined || checked === undefined;
+      this.#met.add(commit);
     }
     return this.#standings.get(head);
   }
 
-  /** The commits of a thread, the start first; none if it cannot be gone through to there. */
-  async #readChain(head: ObjectId, visited: Set<ObjectId>): Promise<CheckedCommit[]> {
-    const chain: CheckedCommit[] = [];
-    for (let id = head; ;) {
-      const report = this.#reportOn(id, this.#commits.has(id));
-      const checked = this.#commits.has(id)
-        ? this.#commits.get(id)
-        : await readChecked(this.#repository, this.#cache, id, report);
-      this.#commits.set(id, checked);
-      const parent = checked?.commit.commit.parents[0];
-      if (checked?.commit.kind === 'start') return [checked, ...chain.toReversed()];
-      if (checked === undefined || parent === undefined) {
-        if (checked) report(null, 'it is no start and has no parent');
-        for (const broken of [id, ...chain.map(({ commit }) => commit.id).toReversed()]) visited.add(broken);
-        return [];
+  /** Checks one commit. @returns what the next one is checked by; `undefined` if there is no going on */
+  async #verifyCommit(
+    id: ThreadId,
+    checked: CheckedCommit,
+    before: Verified | undefined,
+    visited: Set<ObjectId>,
+    report: Report,
+  ): Promise<Verified | undefined> {
+    const { commit, files } = checked;
+    const start = commit.kind === 'start' ? commit : before?.progress.start;
+    if (start === undefined) return undefined;
+    const known = before?.known ?? new KnownNodes(this.#repository, this.#cache);
+    const isKnown = this.#standings.has(commit.id);
+    const textPath = textPathOf(commit);
+    const nodes = new Map<string, StoredNode>();
+    for (const entry of files.index) {
+      // What was read for another thread is not read again, but for what rules see of it.
+      if (isKnown && entry.path !== textPath) known.recall(entry);
+      else {
+        const node = await attempt(report, entry.path, () => known.add(entry, files.index));
+        if (node) nodes.set(entry.path, node);
       }
-      chain.push(checked);
-      id = parent;
     }
+    const further = furtherParents(commit);
+    for (const parent of further) known.addBehind(parent);
+    const threads = commit.kind === 'start' ? undefined : await this.#verifyParents(id, further, visited);
+    if (!isKnown) {
+      const caller = await this.#callerOf(commit, report);
+      const place = { start, before, caller, threads: threads ?? new Map() };
+      await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, report);
+    }
+    const text = nodes.get(textPath ?? '');
+    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#judge));
+    if (grown) this.#standings.set(commit.id, standingOf(commit, start, grown.progress.state));
+    return grown;
   }
 
   /** Verifies the further parents that are commits of threads: children, what was replaced, what is linked to. */
@@ -129,7 +134,7 @@ export class Verification {
 
   /** Tells a commit of a thread, damaged or not, from one of somebody's code. */
   async #isThreads(id: ObjectId): Promise<boolean> {
-    if (this.#commits.has(id)) return true;
+    if (this.#met.has(id)) return true;
     const { readCommitNodes } = await import('../../cas/commit-nodes.ts');
     const nodes = await attempt(
       () => undefined,
@@ -145,12 +150,14 @@ export class Verification {
     return attempt(report, null, async () => this.#standings.get(caller) ?? readStanding(this.#repository, caller));
   }
 
-  #reportOn(commit: ObjectId, isKnown: boolean): Report {
-    const findings = this.#findings.get(commit) ?? [];
-    this.#findings.set(commit, findings);
+  #reportOn(commit: ObjectId): Report {
+    // What is gone through again for another thread was reported the first time.
+    const isKnown = this.#met.has(commit);
     return (path, what) => {
-      // What is gone through again for another thread was reported the first time.
-      if (!isKnown) findings.push({ commit, path, what });
+      if (isKnown) return;
+      const findings = this.#findings.get(commit) ?? [];
+      this.#findings.set(commit, findings);
+      findings.push({ commit, path, what });
     };
   }
 }
