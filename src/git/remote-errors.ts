@@ -4,7 +4,8 @@ import { UwfError } from '../errors.ts';
 export class RemoteUnreachable extends UwfError {
   readonly remote: string;
   constructor(remote: string, said: string, cause?: unknown) {
-    super(`${remote} cannot be reached: ${said.trim() || 'it said nothing'}`, {
+    const reason = said.replaceAll(/^(?:fatal|error): /gm, '').trim();
+    super(`${remote} cannot be reached: ${reason || 'it said nothing'}`, {
       code: 'remote-unreachable',
       kind: 'environment',
       hint: `nothing was changed here; 'git ls-remote ${remote}' shows whether git gets through`,
