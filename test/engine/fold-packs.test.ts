@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/engine/config.ts';
-import { countPacks } from '../../src/git/native/consolidate-packs.ts';
+import { countPacks } from '../../src/git/native/foldable-packs.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { configOf, createFixture, reply, statuses, workflow, type EngineFixture } from './engine-fixture.ts';
 

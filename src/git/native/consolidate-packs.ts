@@ -1,35 +1,24 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { removeStalePackKeeps } from '../disk/pack-keep.ts';
 import type { GitEnvironment } from '../git-directory.ts';
-import { errnoOf } from '../object-errors.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { countPacks, listSmallPacks, packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
+import { joinPacks, longestChain } from './join-packs.ts';
 import { runGit } from './run-git.ts';
+import type { GitStart } from './spawn-git.ts';
 
-/**
- * What git is asked for: packs of a size and smaller become one, so that each is twice as large as those after it
- * together. One thread, and no files for servers: it is work for the background.
- */
-export const foldArguments: readonly string[] = [
-  '-c',
-  'pack.threads=1',
+/** Larger packs are git's to fold. They are many steps, or the user's. */
+const mostBytes = 8 * 1024 * 1024;
+
+/** What git is asked for: packs of a size and smaller become one, so that each is twice as large as those after it together. */
+const foldArguments: readonly string[] = [
   'repack',
   '--geometric=2',
   '-d',
   '-n',
   '-q',
   '--no-write-bitmap-index',
+  `--depth=${longestChain}`,
 ];
-
-/** Counts the packs of a repository's own object folder. */
-export function countPacks({ commonDir }: RepositoryLocation): number {
-  try {
-    return readdirSync(join(commonDir, 'objects', 'pack')).filter((name) => /^pack-.*\.idx$/.test(name)).length;
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return 0;
-    throw error;
-  }
-}
 
 /**
  * Folds small packs into larger ones by git's own means, and removes the keeps of writers that were killed.
@@ -45,8 +34,35 @@ export async function consolidatePacks(
   location: RepositoryLocation,
   env: GitEnvironment,
 ): Promise<{ before: number; after: number }> {
-  removeStalePackKeeps(join(location.commonDir, 'objects', 'pack'));
+  removeStalePackKeeps(packFolderOf(location));
   const before = countPacks(location);
-  if (before > 1) await runGit({ location, env, args: foldArguments });
+  if (before > 1) {
+    await foldSmallPacks({ location, env });
+    await runGit({ location, env, args: foldArguments });
+  }
   return { before, after: countPacks(location) };
+}
+
+/**
+ * Folds those packs that are small, as far as one is not twice as large as all smaller ones together.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function foldSmallPacks(git: Omit<GitStart, 'args'>): Promise<void> {
+  const folder = packFolderOf(git.location);
+  const packs = outOfProportion(readSmallPacks(folder, listSmallPacks(folder, mostBytes)));
+  if (packs.length > 1) await joinPacks(git, packs);
+}
+
+/** The packs without those that have twice as many objects as all smaller ones together. */
+function outOfProportion(packs: readonly FoldablePack[]): FoldablePack[] {
+  const bySize = packs.toSorted((a, b) => a.ids.length - b.ids.length);
+  let smaller = bySize.reduce((sum, pack) => sum + pack.ids.length, 0);
+  while (bySize.length > 0) {
+    const largest = bySize.at(-1)?.ids.length ?? 0;
+    smaller -= largest;
+    if (largest < 2 * smaller || smaller === 0) return bySize;
+    bySize.pop();
+  }
+  return bySize;
 }

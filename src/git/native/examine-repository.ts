@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { GitEnvironment } from '../git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { countPacks } from './consolidate-packs.ts';
+import { countPacks } from './foldable-packs.ts';
 import { GitFailed, GitNotFound, runGit } from './run-git.ts';
 
 /** What there is to know of a repository and of the git that works on it. */

@@ -1,4 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
 import type { GitEnvironment } from '../git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { gitEnvironment } from './git-environment.ts';
@@ -23,13 +25,15 @@ export type GitStart = {
   maxDataBytes?: number;
   /** Ends it when aborted. */
   signal?: AbortSignal;
+  /** Gives it a lower priority, and does not keep this process from ending before it. */
+  isInBackground?: boolean;
 };
 
 /** Starts native git, without hooks. Its errors come as events of the child. */
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, variables, cwd, signal } = start;
   const words = limited(['git', '-c', 'core.hooksPath=/dev/null', ...args], start.maxDataBytes);
-  return spawn(words[0] ?? 'git', words.slice(1), {
+  const child = spawn(words[0] ?? 'git', words.slice(1), {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {
       ...gitEnvironment(location, env),
@@ -39,6 +43,19 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(signal && { signal }),
   });
+  if (start.isInBackground === true) leaveInBackground(child);
+  return child;
+}
+
+function leaveInBackground(child: ChildProcessWithoutNullStreams): void {
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended already.
+  }
+  child.unref();
+  // Pipes of a child are sockets, and say so by this method.
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as Partial<Socket>).unref?.();
 }
 
 /**

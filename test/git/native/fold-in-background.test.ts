@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { countPacks } from '../../../src/git/native/consolidate-packs.ts';
-import { foldInBackground } from '../../../src/git/native/fold-in-background.ts';
+import { formatIdentity, identityOf, ownIdentity } from '../../../src/git/process-identity.ts';
+import { countPacks } from '../../../src/git/native/foldable-packs.ts';
+import { foldInBackground, type StartedFolding } from '../../../src/git/native/fold-in-background.ts';
 import { ObjectBatch } from '../../../src/git/object-batch.ts';
 import type { ObjectId } from '../../../src/git/object-id.ts';
 import { publish } from '../../../src/git/publish.ts';
@@ -23,7 +25,11 @@ type Scene = TemporaryRepository & {
   packFolder: string;
   /** Adds packs, each of one commit on `refs/threads/test`. */
   addPacks(count: number): Promise<void>;
-  fold(environment?: Readonly<Record<string, string>>): boolean;
+  fold(environment?: Readonly<Record<string, string>>): StartedFolding | undefined;
+  /** Folds, and waits until that has ended. */
+  foldToTheEnd(environment?: Readonly<Record<string, string>>): Promise<void>;
+  /** What is recorded of the last folding. */
+  record: string;
 };
 
 async function createScene(): Promise<Scene> {
@@ -33,9 +39,11 @@ async function createScene(): Promise<Scene> {
   if (location === undefined || stateDir === undefined) throw new Error('the repository is on a disk');
   let head: ObjectId | undefined;
   let number = 0;
+  const fold: Scene['fold'] = (environment = env) => foldInBackground(location, stateDir, environment);
   return {
     ...temporary,
     repository,
+    record: join(stateDir, 'folding.json'),
     location,
     stateDir,
     packFolder: join(location.commonDir, 'objects', 'pack'),
@@ -51,62 +59,67 @@ async function createScene(): Promise<Scene> {
         head = commit;
       }
     },
-    fold: (environment = env) => foldInBackground(location, stateDir, environment) !== undefined,
+    fold,
+    async foldToTheEnd(environment) {
+      const folding = fold(environment);
+      expect(folding).toBeDefined();
+      await folding?.settled(60_000);
+    },
   };
-}
-
-/** Waits for what happens in another process. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; !isSo(); tries += 1) {
-    if (tries === 600) throw new Error('it has not happened within 30 s');
-    await sleep(50);
-  }
-}
-
-function holderOf({ stateDir }: Scene): number {
-  const { holder } = JSON.parse(readFileSync(join(stateDir, 'folding.json'), 'utf8')) as { holder: string };
-  return Number.parseInt(holder, 10);
-}
-
-/** Nothing happens where it has ended already; then it has folded what there was. */
-function signal(pid: number, name: NodeJS.Signals): void {
-  if (isRunning(pid)) process.kill(pid, name);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 test('many small packs become few, and every object can still be read', async () => {
   const scene = await createScene();
   await scene.addPacks(15);
-  expect(scene.fold()).toBe(false);
+  expect(scene.fold()).toBeUndefined();
   await scene.addPacks(1);
-  expect(scene.fold()).toBe(true);
-  await until(() => countPacks(scene.location) < 4 && !isRunning(holderOf(scene)));
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(1);
   expect(scene.git('rev-list', '--objects', 'refs/threads/test').split('\n')).toHaveLength(16 * 3);
   expectCleanFsck(scene.dir);
 });
 
-test('one process folds at a time, and a killed one blocks nothing', async () => {
+test('what was folded is left alone until there is about as much again', async () => {
+  const scene = await createScene();
+  await scene.addPacks(32);
+  await scene.foldToTheEnd();
+  const [folded] = readdirSync(scene.packFolder).filter((name) => name.endsWith('.pack'));
+  await scene.addPacks(15);
+  await scene.foldToTheEnd();
+  expect(readdirSync(scene.packFolder)).toContain(folded);
+  expect(countPacks(scene.location)).toBe(2);
+  await scene.addPacks(15);
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(1);
+});
+
+test('one folding runs at a time, and that of a process that was killed blocks nothing', async () => {
   const scene = await createScene();
   await scene.addPacks(30);
-  expect(scene.fold()).toBe(true);
-  const pid = holderOf(scene);
-  signal(pid, 'SIGSTOP');
-  expect(scene.fold()).toBe(false);
-  signal(pid, 'SIGKILL');
-  await until(() => !isRunning(pid));
-  await scene.addPacks(24);
-  expect(scene.fold()).toBe(true);
-  await until(() => countPacks(scene.location) < 4);
-  expect(scene.git('rev-list', '--count', 'refs/threads/test')).toBe('54');
+  const running = scene.fold();
+  expect(running).toBeDefined();
+  expect(scene.fold()).toBeUndefined();
+  await running?.settled(60_000);
+  await scene.addPacks(30);
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const holder = formatIdentity(identityOf(child.pid ?? 0));
+  writeFileSync(scene.record, JSON.stringify({ holder, atMs: Date.now() }));
+  expect(scene.fold()).toBeUndefined();
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(1);
+  expect(scene.git('rev-list', '--count', 'refs/threads/test')).toBe('60');
   expectCleanFsck(scene.dir);
+});
+
+test('one that has run for hours is not believed', async () => {
+  const scene = await createScene();
+  await scene.addPacks(16);
+  const atMs = Date.now() - 2 * 60 * 60 * 1000;
+  writeFileSync(scene.record, JSON.stringify({ holder: formatIdentity(ownIdentity()), atMs }));
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(1);
 });
 
 test('what others keep is left alone and does not count', async () => {
@@ -114,11 +127,24 @@ test('what others keep is left alone and does not count', async () => {
   await scene.addPacks(22);
   const kept = readdirSync(scene.packFolder).filter((name) => name.endsWith('.idx'));
   for (const name of kept.slice(0, 7)) writeFileSync(join(scene.packFolder, name.replace('.idx', '.keep')), '');
-  expect(scene.fold()).toBe(false);
+  expect(scene.fold()).toBeUndefined();
   await scene.addPacks(1);
-  expect(scene.fold()).toBe(true);
-  await until(() => countPacks(scene.location) === 8);
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(8);
   for (const name of kept.slice(0, 7)) expect(existsSync(join(scene.packFolder, name))).toBe(true);
+});
+
+test('what a multi-pack-index speaks for is left alone and does not count', async () => {
+  const scene = await createScene();
+  await scene.addPacks(20);
+  scene.git('multi-pack-index', 'write');
+  await scene.addPacks(15);
+  expect(scene.fold()).toBeUndefined();
+  await scene.addPacks(1);
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(21);
+  scene.git('multi-pack-index', 'verify');
+  expectCleanFsck(scene.dir);
 });
 
 test("nothing is folded beside the user's own git gc", async () => {
@@ -126,20 +152,20 @@ test("nothing is folded beside the user's own git gc", async () => {
   await scene.addPacks(24);
   const gcPid = join(scene.location.commonDir, 'gc.pid');
   writeFileSync(gcPid, `${process.pid} here`);
-  expect(scene.fold()).toBe(false);
+  expect(scene.fold()).toBeUndefined();
   rmSync(gcPid);
-  expect(scene.fold()).toBe(true);
+  await scene.foldToTheEnd();
 });
 
 test('a folding that came to nothing is not tried again for every step', async () => {
   const scene = await createScene();
   await scene.addPacks(24);
   const noGit = { PATH: '/nonexistent' };
-  expect(scene.fold(noGit)).toBe(true);
+  await scene.foldToTheEnd(noGit);
+  expect(countPacks(scene.location)).toBe(24);
+  await scene.addPacks(15);
+  expect(scene.fold()).toBeUndefined();
   await scene.addPacks(1);
-  expect(scene.fold(noGit)).toBe(false);
-  const before = readFileSync(join(scene.stateDir, 'folding.json'), 'utf8');
-  await scene.addPacks(1);
-  scene.fold(noGit);
-  expect(readFileSync(join(scene.stateDir, 'folding.json'), 'utf8')).toBe(before);
+  await scene.foldToTheEnd();
+  expect(countPacks(scene.location)).toBe(1);
 });

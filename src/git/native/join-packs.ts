@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { removeFile, syncFolder } from '../disk/durable-file.ts';
+import { packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
+import { orderObjects } from './order-objects.ts';
+import { runGit } from './run-git.ts';
+import type { GitStart } from './spawn-git.ts';
+
+/**
+ * How long a chain of differences may get. The newest of what lay at one path is whole, so that the newest steps are read
+ * at once, and the oldest over so many others.
+ */
+export const longestChain = 250;
+
+/** So many neighbours are tried: in their right order the next one is nearly always the best. */
+const neighbours = 3;
+
+const endings = ['idx', 'rev', 'bitmap', 'pack'] as const;
+
+/**
+ * Makes one pack of several, by git's own means, and removes those.
+ *
+ * Readers and writers go on meanwhile. Nothing is pruned: the new pack has all that was in the others, and is durable
+ * before the first of them goes. Ended at any moment, what is left is a pack more than there need be.
+ * @throws {GitFailed} {GitNotFound} as `runGit`; all packs are there then
+ * Source: git-pack-objects(1).
+ */
+export async function joinPacks(git: Omit<GitStart, 'args'>, packs: readonly FoldablePack[]): Promise<void> {
+  const folder = packFolderOf(git.location);
+  const ids = new Set<string>(packs.flatMap((pack) => pack.ids));
+  const ordered = await orderObjects(git, ids);
+  const lines = ordered.map((id, at) => `${id} ${nameInOrder(ordered.length - at)}\n`);
+  const printed = await runGit({
+    ...git,
+    args: [...packArguments, join(folder, 'pack')],
+    input: lines.join(''),
+  });
+  const name = `pack-${printed.toString('latin1').trim()}`;
+  const [joined] = readSmallPacks(folder, [{ name, bytes: 0 }]);
+  // Also if the user's git made several packs of it: then the others stay.
+  if (joined?.ids.length !== ids.size) return;
+  syncFolder(folder);
+  for (const pack of packs) if (pack.name !== name) removePack(join(folder, pack.name));
+}
+
+const packArguments: readonly string[] = [
+  '-c',
+  'pack.threads=1',
+  '-c',
+  'pack.packSizeLimit=0',
+  'pack-objects',
+  '-q',
+  // Differences that were found while less was known are not kept: between foldings they are large.
+  '--no-reuse-object',
+  `--window=${neighbours}`,
+  `--depth=${longestChain}`,
+];
+
+/**
+ * A name by which git sorts an object before all those with smaller numbers.
+ *
+ * git puts neighbours together by a hash of their names that is made to be sorted by: each character counts four times
+ * as much as the one before it.
+ * Source: `pack_name_hash` in pack-objects.h; `type_size_sort` in builtin/pack-objects.c.
+ */
+function nameInOrder(number: number): string {
+  let name = '';
+  for (let rest = number, digits = 0; digits < 13; rest = Math.floor(rest / 4), digits += 1) {
+    name += '@ABC'.charAt(rest % 4);
+  }
+  return name;
+}
+
+/** The index goes first, as git does it: without one nobody looks for the others. */
+function removePack(path: string): void {
+  if (existsSync(`${path}.keep`)) return;
+  for (const ending of endings) removeFile(`${path}.${ending}`);
+}

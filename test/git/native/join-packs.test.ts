@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { consolidatePacks } from '../../../src/git/native/consolidate-packs.ts';
+import { countPacks, listSmallPacks, packFolderOf, readSmallPacks } from '../../../src/git/native/foldable-packs.ts';
+import { joinPacks } from '../../../src/git/native/join-packs.ts';
+import { ObjectBatch } from '../../../src/git/object-batch.ts';
+import type { ObjectFormat, ObjectId } from '../../../src/git/object-id.ts';
+import { publish } from '../../../src/git/publish.ts';
+import { parseRefName } from '../../../src/git/ref-name.ts';
+import type { RepositoryLocation } from '../../../src/git/repository.ts';
+import {
+  createTemporaryRepository,
+  expectCleanFsck,
+  isolatedGitEnvironment as env,
+  type TemporaryRepository,
+} from '../../helpers/temporary-repository.ts';
+
+type Scene = TemporaryRepository & { location: RepositoryLocation; folder: string };
+
+/** A line that no other number has, and that does not compress. */
+function line(number: number): string {
+  return `${createHash('sha256').update(`${number}`).digest('hex')}\n`;
+}
+
+/** A pack for each commit; each has a text that lost a line at its beginning and got one at its end. */
+async function createScene(commits: number, objectFormat: ObjectFormat = 'sha1'): Promise<Scene> {
+  const temporary = createTemporaryRepository({ objectFormat });
+  const repository = await temporary.open();
+  const { location } = repository;
+  if (location === undefined) throw new Error('the repository is on a disk');
+  let head: ObjectId | undefined;
+  for (let number = 0; number < commits; number += 1) {
+    const batch = new ObjectBatch(objectFormat);
+    const lines = Array.from({ length: 300 }, (_, at) => line(number + at));
+    // About as long each time, but not growing: sizes tell nothing of the order.
+    const text = `${'-'.repeat((number * 37) % 100)}\n${lines.join('')}`;
+    const below = batch.addTree([{ mode: '100644', name: 'said.md', id: batch.addBlob(line(number)) }]);
+    const tree = batch.addTree([
+      { mode: '040000', name: 'below', id: below },
+      { mode: '100644', name: 'told.md', id: batch.addBlob(text) },
+    ]);
+    const who = { ...repository.committer, atMs: 1_795_262_400_000 };
+    const parents = head === undefined ? [] : [head];
+    const commit = batch.addCommit({ tree, parents, author: who, committer: who, message: `${number}\n` });
+    await publish(repository, batch, [
+      { name: parseRefName('refs/threads/test'), expected: head ?? null, value: commit },
+    ]);
+    head = commit;
+  }
+  await repository.close();
+  return { ...temporary, location, folder: packFolderOf(location) };
+}
+
+async function joinAll({ location, folder }: Scene): Promise<void> {
+  await joinPacks({ location, env }, readSmallPacks(folder, listSmallPacks(folder, Infinity)));
+}
+
+function packedBytes({ folder }: Scene): number {
+  const packs = readdirSync(folder).filter((name) => name.endsWith('.pack'));
+  return packs.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+}
+
+test.each(['sha1', 'sha256'] as const)('one pack has all that was in many, in a repository of %s', async (format) => {
+  const scene = await createScene(20, format);
+  const before = scene.git('rev-list', '--objects', '--all');
+  await joinAll(scene);
+  expect(countPacks(scene.location)).toBe(1);
+  expect(scene.git('rev-list', '--objects', '--all')).toBe(before);
+  expectCleanFsck(scene.dir);
+});
+
+test('of texts that are told again and again only what is new takes up room', async () => {
+  const scene = await createScene(100);
+  await joinAll(scene);
+  const joined = packedBytes(scene);
+  // One whole text takes some 11,000 bytes; what all other commits bring are ids and 65 new bytes.
+  expect(joined).toBeLessThan(100 * 600 + 11_000);
+  // git compares by size, and misses many neighbours.
+  scene.git('repack', '-adFq', '--depth=250');
+  expect(joined).toBeLessThan((packedBytes(scene) * 2) / 3);
+});
+
+test('what was joined before is joined again as well as at once', async () => {
+  const scene = await createScene(60);
+  const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity));
+  for (let at = 0; at < 60; at += 15) await joinPacks({ location: scene.location, env }, packs.slice(at, at + 15));
+  expect(countPacks(scene.location)).toBe(4);
+  await joinAll(scene);
+  const inSteps = packedBytes(scene);
+  const atOnce = await createScene(60);
+  await joinAll(atOnce);
+  expect(inSteps).toBe(packedBytes(atOnce));
+});
+
+test('what nothing leads to is kept', async () => {
+  const scene = await createScene(3);
+  scene.git('update-ref', '-d', 'refs/threads/test');
+  const objects = (): string => scene.git('cat-file', '--batch-all-objects', '--batch-check');
+  const before = objects();
+  await joinAll(scene);
+  expect(countPacks(scene.location)).toBe(1);
+  expect(objects()).toBe(before);
+});
+
+test('a pack that somebody begins to keep meanwhile stays', async () => {
+  const scene = await createScene(4);
+  const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity));
+  writeFileSync(join(scene.folder, `${packs[0]?.name}.keep`), '');
+  await joinPacks({ location: scene.location, env }, packs);
+  expect(countPacks(scene.location)).toBe(2);
+  expect(readdirSync(scene.folder)).toContain(`${packs[0]?.name}.idx`);
+});
+
+test('nothing is removed when an object is not to be found', async () => {
+  const scene = await createScene(4);
+  const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity));
+  // An id of this kind: forty digits.
+  const missing = { name: 'pack-none', bytes: 0, ids: [('0'.repeat(39) + '1') as ObjectId] };
+  await expect(joinPacks({ location: scene.location, env }, [...packs, missing])).rejects.toThrow('git');
+  expect(countPacks(scene.location)).toBe(4);
+  expectCleanFsck(scene.dir);
+});
+
+test('uwf gc folds all that is small, and leaves what is much larger as it is', async () => {
+  const scene = await createScene(90);
+  await joinAll(scene);
+  const [large] = readdirSync(scene.folder).filter((name) => name.endsWith('.pack'));
+  for (let number = 0; number < 8; number += 1) {
+    scene.git('-c', 'commit.gpgSign=false', 'commit', '--quiet', '--allow-empty', '-m', `${number}`);
+    scene.git('repack', '--quiet');
+  }
+  await expect(consolidatePacks(scene.location, env)).resolves.toEqual({ before: 9, after: 2 });
+  expect(readdirSync(scene.folder)).toContain(large);
+  expectCleanFsck(scene.dir);
+});
