@@ -10,10 +10,11 @@ export type Trailers = {
 };
 
 /**
- * The longest body a message carries, in bytes of UTF-8; the whole is in the tree. A message is compressed by itself, so
- * that every reply in full would take up its room twice.
+ * The longest body that a message carries whole, in bytes of UTF-8, and how much of a longer one. The whole is in the
+ * tree: a message is compressed by itself, so that every reply in full would take up its room twice.
  */
 const MAX_BODY_BYTES = 512;
+const KEPT_BODY_BYTES = 256;
 const MAX_SUBJECT_CHARACTERS = 100;
 
 /**
@@ -23,7 +24,7 @@ const MAX_SUBJECT_CHARACTERS = 100;
  * reply cannot forge trailers: its lines that look like `Uwf-…:` are indented.
  *
  * @param subject what happened, one line: `writer: A first draft`
- * @param body the reply, any length; of more than 512 bytes the beginning is kept
+ * @param body the reply, any length; of more than 512 bytes the first 256 are kept
  * @param bodyPath where in the tree the whole body is, said when it is cut
  */
 export function commitMessage(subject: string, body: string, bodyPath: string, trailers: Trailers): string {
@@ -64,10 +65,10 @@ function cut(text: string, path: string): string {
   if (bytes.length <= MAX_BODY_BYTES) return text;
   // A character that the cut went through decodes to U+FFFD, and a word that it went through says nothing.
   const kept = new TextDecoder()
-    .decode(bytes.subarray(0, MAX_BODY_BYTES))
+    .decode(bytes.subarray(0, KEPT_BODY_BYTES))
     .replace(/\uFFFD+$/, '')
     .replace(/(?<=\s)\S{1,40}$/, '');
-  return `${kept.trimEnd()}\n\n[cut here: the whole text has ${bytes.length} bytes and is ${path} in this commit's tree]`;
+  return `${kept.trimEnd()}\n\n[cut here: ${path} has all ${bytes.length} bytes]`;
 }
 
 function guard(text: string): string {
