@@ -53,6 +53,8 @@ export async function fetchFrom(
   { mayBeMissing }: { mayBeMissing: boolean } = { mayBeMissing: false },
 ): Promise<Fetched> {
   const { repository } = context;
+  // It may come to change no ref, and what a killed one left would go on keeping git waiting.
+  await repository.refs.removeStaleLocks();
   const selection = await selectRefs(remote, options, mayBeMissing);
   const report: FetchReport = {
     remote: remote.name,

@@ -42,6 +42,8 @@ export async function pushThreads(
   options: SyncOptions = {},
 ): Promise<PushReport> {
   const { repository } = context;
+  // It may come to change no ref, and what a killed one left would go on keeping git waiting.
+  await repository.refs.removeStaleLocks();
   const scope = await scopeOf(repository, options.threads);
   let there: readonly RemoteRef[] = remote.isConfigured
     ? refsOf(await readTracked(repository, remote))

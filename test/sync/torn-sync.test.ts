@@ -1,12 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { formatIdentity, ownIdentity } from '../../src/git/process-identity.ts';
 import { RemoteUnreachable } from '../../src/git/remote-errors.ts';
+import { fetchThreads } from '../../src/sync/fetch-threads.ts';
+import { pushThreads } from '../../src/sync/push-threads.ts';
+import { syncThreads } from '../../src/sync/sync-threads.ts';
 import { listPointers } from '../../src/thread/find-thread.ts';
 import { startGitHttpServer, type Cut, type GitHttpServer } from '../helpers/git-http-server.ts';
 import { runTypeScript, type ScriptOutcome } from '../helpers/run-typescript.ts';
 import { expectCleanFsck, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
-import { describeStanding, findLost, reachable, type Ledger } from './clones.ts';
+import { contextOf, describeStanding, findLost, reachable, type Ledger } from './clones.ts';
 import { openClone, syncClone, tearClones, type TornClones } from './torn-clones.ts';
 
 /** At how many of the calls that change the disk a sync is killed, and after how many bytes each way it is cut. */
@@ -138,4 +142,22 @@ describe('a sync that is torn off loses nothing, leaves nothing half there, and 
     }
     expect(done).toBeGreaterThan(cuts.length * 0.9 - 1);
   }, 1_200_000);
+
+  test.each([
+    ['sync', syncThreads],
+    ['fetch', fetchThreads],
+    ['push', pushThreads],
+  ])('a %s that has nothing to do removes the locks of one that was killed when it was done', async (_, share) => {
+    const { dir } = await tearClones();
+    await syncClone(dir, 'ben');
+    const commonDir = join(dir, 'ben', '.git');
+    const dead = formatIdentity({ ...ownIdentity(), startTime: '1' });
+    const record = join(commonDir, 'uwf', 'locks', `${dead}@0123456789abcdef@packed-refs.lock`);
+    writeFileSync(record, '');
+    linkSync(record, join(commonDir, 'packed-refs.lock'));
+    const { repository, remote } = await openClone(dir, 'ben');
+    await share(contextOf(repository), remote);
+    await repository.close();
+    expect(unfinished(dir)).toEqual([]);
+  });
 });
