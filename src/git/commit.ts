@@ -80,7 +80,8 @@ export function parseCommit(data: Uint8Array, format: ObjectFormat = 'sha1'): Co
   const committer = headers.get('committer');
   if (tree === undefined || !isObjectId(tree)) throw corrupt('it has no tree');
   if (author === undefined || committer === undefined) throw corrupt('author or committer is not there');
-  const decode = (text: Uint8Array): string => decoderFor(encoding).decode(text);
+  const decoder = decoderFor(encoding);
+  const decode = (text: Uint8Array): string => decoder.decode(text);
   return {
     tree,
     parents,
@@ -102,11 +103,15 @@ function parseSignature(text: string): Signature {
   };
 }
 
+// Nearly every commit is: a decoder for each would be a thing outside of JavaScript that only the collector frees.
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
 function decoderFor(encoding: string | undefined): InstanceType<typeof TextDecoder> {
+  if (encoding === undefined) return utf8;
   try {
-    return new TextDecoder(encoding ?? 'utf-8', { ignoreBOM: true });
+    return new TextDecoder(encoding, { ignoreBOM: true });
   } catch {
     // An encoding that this machine does not know: the message is for people, so show what can be shown.
-    return new TextDecoder('utf-8', { ignoreBOM: true });
+    return utf8;
   }
 }

@@ -6,7 +6,7 @@ import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { DiskSegments } from './disk-segments.ts';
 import { NodeCollector } from './node-collector.ts';
-import { commitSize, HASH_BYTES, mergeSegments, nodeSize } from './segment.ts';
+import { commitSize, mergeSegments, nodeSize } from './segment.ts';
 import type { SegmentContent } from './segment.ts';
 import { MemorySegments } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
@@ -181,12 +181,13 @@ export class Lookup {
     const { nodes, commits } = mergeSegments(parts, format);
     let nodeCount = 0;
     let commitCount = 0;
-    let last: Buffer | undefined;
+    let [lastHigh, lastLow] = [-1, -1];
     for (const block of nodes()) {
       for (let at = 0; at < block.length; at += nodeSize(format)) {
+        const [high, low] = [block.readUInt32BE(at), block.readUInt32BE(at + 4)];
         // Several blobs may claim to be one node.
-        if (last?.compare(block, at, at + HASH_BYTES, 0, HASH_BYTES) !== 0) nodeCount += 1;
-        last = block.subarray(at, at + HASH_BYTES);
+        if (high !== lastHigh || low !== lastLow) nodeCount += 1;
+        [lastHigh, lastLow] = [high, low];
       }
     }
     for (const block of commits()) commitCount += block.length / commitSize(format);

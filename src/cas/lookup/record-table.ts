@@ -58,12 +58,17 @@ export class RecordTable {
     return low;
   }
 
-  /** All records, in blocks of whole ones. */
+  /** All records, in blocks of whole ones; a block is good until the next one is asked for. */
   *blocks(): Generator<Buffer> {
-    for (let index = 0; index < this.#count; index += blockRecords) {
-      const count = Math.min(blockRecords, this.#count - index);
-      // A copy: it is used until the next block is asked for, and others are read meanwhile.
-      yield Buffer.from(this.#read(this.#start + index * this.#size, count * this.#size));
+    const block = Buffer.allocUnsafeSlow(Math.min(blockRecords, this.#count) * this.#size);
+    let used = 0;
+    // Small pieces lie within a page mostly, and are then not copied twice.
+    for (let index = 0; index < this.#count; index += recordsAtOnce) {
+      const count = Math.min(recordsAtOnce, this.#count - index);
+      used += this.#read(this.#start + index * this.#size, count * this.#size).copy(block, used);
+      if (used < block.length && index + count < this.#count) continue;
+      yield block.subarray(0, used);
+      used = 0;
     }
   }
 

@@ -33,7 +33,7 @@ export class MemorySegments implements SegmentStore {
     const pieces: { bytes: Buffer; position: number }[] = [];
     const digest = createHash('sha1');
     writeSegment(content, (bytes, position) => {
-      pieces.push({ bytes, position });
+      pieces.push({ bytes: Buffer.from(bytes), position });
       digest.update(bytes);
     });
     const whole = Buffer.concat(pieces.toSorted((a, b) => a.position - b.position).map(({ bytes }) => bytes));

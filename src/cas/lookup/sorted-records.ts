@@ -1,6 +1,6 @@
 /**
- * Records of one size, in the order of their bytes, each once, in blocks of whole records. Every call goes through them
- * from the beginning.
+ * Records of one size, in the order of their bytes, each once, in blocks of whole records, a block being good until the
+ * next one is asked for. Every call goes through them from the beginning.
  */
 export type SortedRecords = () => Iterable<Buffer>;
 
@@ -61,18 +61,22 @@ export class RecordList {
 /** Joins sorted records of one size; the memory it takes does not depend on how many there are. */
 export function* mergeRecords(sources: readonly SortedRecords[], size: number): Generator<Buffer> {
   let cursors = sources.map((source) => new Cursor(source(), size)).filter((cursor) => cursor.advance());
-  let block = Buffer.allocUnsafe(blockRecords * size);
+  let block: Buffer = Buffer.allocUnsafeSlow(blockRecords * size);
+  let other: Buffer | undefined;
   let used = 0;
-  let last: Buffer | undefined;
+  let last = block;
+  let lastAt = -1;
   for (let least = leastOf(cursors); least !== undefined; least = leastOf(cursors)) {
-    if (last === undefined || !least.isAt(last)) {
+    if (lastAt === -1 || !least.isAt(last, lastAt)) {
       if (used === block.length) {
         yield block;
-        block = Buffer.allocUnsafe(blockRecords * size);
+        // Two in turn, since the last record of one is compared with the first of the next.
+        [block, other] = [other ?? Buffer.allocUnsafeSlow(block.length), block];
         used = 0;
       }
       least.copyTo(block, used);
-      last = block.subarray(used, used + size);
+      last = block;
+      lastAt = used;
       used += size;
     }
     if (!least.advance()) cursors = cursors.filter((cursor) => cursor !== least);
@@ -114,8 +118,10 @@ class Cursor {
     return this.#block.compare(other.#block, otherAt, otherAt + size, at, at + size) < 0;
   }
 
-  isAt(record: Buffer): boolean {
-    return this.#block.compare(record, 0, this.#size, this.#at, this.#at + this.#size) === 0;
+  /** Tells whether the record here is the one at a place of a block. */
+  isAt(block: Buffer, at: number): boolean {
+    if (block.readUInt32BE(at) !== this.#prefix) return false;
+    return this.#block.compare(block, at, at + this.#size, this.#at, this.#at + this.#size) === 0;
   }
 
   copyTo(target: Buffer, position: number): void {

@@ -11,7 +11,7 @@ function bytesOf(buffer: Buffer): SegmentBytes {
 
 function bytesOfContent(content: SegmentContent): Buffer {
   const pieces: [number, Buffer][] = [];
-  writeSegment(content, (bytes, position) => pieces.push([position, bytes]));
+  writeSegment(content, (bytes, position) => pieces.push([position, Buffer.from(bytes)]));
   return Buffer.concat(pieces.toSorted(([a], [b]) => a - b).map(([, bytes]) => bytes));
 }
 
