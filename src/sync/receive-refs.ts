@@ -28,6 +28,9 @@ export type Expectations = {
   named: ReadonlySet<ThreadId>;
 };
 
+/** What a fetch could not bring is told of all the same; why it could not, only the other side knows. */
+const NOT_BROUGHT = 'what it leads to did not come: it is damaged, incomplete or too large there';
+
 type Told = RemoteRef & { ref: SharedRef };
 
 /**
@@ -62,7 +65,12 @@ export async function receiveRefs(
   const view = viewOf(context.repository, incoming);
   const objects = boundedObjects(view.objects, INCOMING_LIMITS);
   const unchecked: IncomingTip[] = [];
-  for (const one of wanted) if (!(await isKnown(objects, one, here))) unchecked.push(tipOf(one));
+  const absent = new Set<string>();
+  for (const one of wanted) {
+    if (await isKnown(objects, one, here)) continue;
+    if (await view.objects.has(one.id)) unchecked.push(tipOf(one));
+    else absent.add(one.name);
+  }
   const bring = incoming.bring?.bind(incoming);
   const checkOptions = signal ? { signal } : {};
   const verdicts = bring
@@ -71,7 +79,8 @@ export async function receiveRefs(
   const refs: RemoteRef[] = [];
   for (const { name, id } of wanted) {
     const verdict = verdicts.get(name);
-    if (verdict?.sound === false) refusals.add(name, verdict.reason);
+    if (absent.has(name)) refusals.add(name, NOT_BROUGHT);
+    else if (verdict?.sound === false) refusals.add(name, verdict.reason);
     else refs.push({ name, id });
   }
   return { refs, refused: refusals.list() };

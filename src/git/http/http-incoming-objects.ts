@@ -8,21 +8,21 @@ import { readLocalRefs } from './local-refs.ts';
 import { findNewCommits } from './new-commits.ts';
 import { findNewObjects } from './new-objects.ts';
 
-/** What a fetch brought: a pack in a file without a name, or in memory. */
+/** What a fetch brought: packs in files without a name, or in memory. */
 export class HttpIncomingObjects implements IncomingObjects {
   readonly refs: readonly RemoteRef[];
   readonly objects: Pick<ObjectStore, 'read' | 'has'>;
   readonly #repository: Repository;
-  /** `undefined` if nothing had to be brought. */
-  #pack: IncomingPack | undefined;
+  /** Mostly one; none if nothing had to be brought. */
+  #packs: readonly IncomingPack[];
 
-  constructor(repository: Repository, refs: readonly RemoteRef[], pack: IncomingPack | undefined) {
+  constructor(repository: Repository, refs: readonly RemoteRef[], packs: readonly IncomingPack[]) {
     this.refs = refs;
     this.#repository = repository;
-    this.#pack = pack;
+    this.#packs = packs;
     this.objects = {
       read: async (id, options) => this.#read(id, options),
-      has: async (id) => this.#pack?.has(id) === true || this.#repository.objects.has(id),
+      has: async (id) => this.#packs.some((pack) => pack.has(id)) || this.#repository.objects.has(id),
     };
   }
 
@@ -44,17 +44,19 @@ export class HttpIncomingObjects implements IncomingObjects {
   }
 
   async discard(): Promise<void> {
-    this.#pack?.close();
-    this.#pack = undefined;
+    for (const pack of this.#packs) pack.close();
+    this.#packs = [];
   }
 
   async #read(id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> {
-    return this.#pack?.read(id, options?.maxBytes) ?? this.#repository.objects.read(id, options);
+    const pack = this.#packs.find((one) => one.has(id));
+    return pack?.read(id, options?.maxBytes) ?? this.#repository.objects.read(id, options);
   }
 
   async #entry(id: ObjectId): Promise<GitObject> {
-    const type = this.#pack?.typeOf(id);
-    if (this.#pack !== undefined && type !== undefined) return new PackedObject(this.#pack, id, type);
+    const pack = this.#packs.find((one) => one.has(id));
+    const type = pack?.typeOf(id);
+    if (pack !== undefined && type !== undefined) return new PackedObject(pack, id, type);
     const object = await this.#repository.objects.read(id);
     if (object === undefined) throw new ObjectMissing(id);
     return object;

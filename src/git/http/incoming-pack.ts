@@ -36,14 +36,28 @@ export class IncomingPack {
   /**
    * Reads a pack through and names everything in it.
    *
-   * @throws {BrokenAnswer} if it is damaged, or unpacks to more than is allowed
+   * @param budget what may still be unpacked, where several packs share it
+   * @throws {IndigestibleAnswer} if it is damaged, or unpacks to more than is allowed
    */
-  static async open(bytes: PackBytes, limits: IncomingLimits, signal?: AbortSignal): Promise<IncomingPack> {
-    const budget = new UnpackBudget(limits.unpackedBytes);
+  static async open(
+    bytes: PackBytes,
+    limits: IncomingLimits,
+    signal?: AbortSignal,
+    budget: UnpackBudget = new UnpackBudget(limits.unpackedBytes),
+  ): Promise<IncomingPack> {
     const table = await scanPack(bytes, limits, budget, signal);
     const pack = new IncomingPack(bytes, table, limits);
     await pack.#nameDeltas(budget, signal);
     return pack;
+  }
+
+  /** How many entries it has. */
+  get length(): number {
+    return this.#table.length;
+  }
+
+  get byteLength(): number {
+    return this.#bytes.byteLength;
   }
 
   has(id: ObjectId): boolean {

@@ -7,7 +7,7 @@ import { packEntryHeadBytes, readPackEntryHead } from '../disk/pack-entry-head.t
 import { errnoOf } from '../object-errors.ts';
 import { hashObject, isObjectId, parseObjectId } from '../object-id.ts';
 import type { ObjectId, ObjectType } from '../object-id.ts';
-import { BrokenAnswer } from './broken-answer.ts';
+import { BrokenAnswer, IndigestibleAnswer } from './broken-answer.ts';
 import type { IncomingLimits } from './incoming-limits.ts';
 import type { PackBytes } from './pack-bytes.ts';
 import { PackTable } from './pack-table.ts';
@@ -25,7 +25,7 @@ const entriesPerTurn = 500;
  * differences from others, are named.
  *
  * Memory does not depend on what an entry says of its size.
- * @throws {BrokenAnswer} if it is not a pack through and through
+ * @throws {IndigestibleAnswer} if it is not a pack through and through
  * Source: gitformat-pack(5).
  */
 export async function scanPack(
@@ -36,7 +36,9 @@ export async function scanPack(
 ): Promise<PackTable> {
   const scan = new Scan(bytes, budget);
   const count = scan.readHead();
-  if (count > limits.objects) throw new BrokenAnswer(`it sent ${count} objects, more than ${limits.objects}`);
+  if (count > limits.objects) {
+    throw new IndigestibleAnswer(`it sent ${count} objects, more than ${limits.objects}`);
+  }
   const table = new PackTable(count);
   for (let number = 0; number < count; number += 1) {
     await scan.readEntry(table);
@@ -175,6 +177,6 @@ class Scan {
   }
 }
 
-function damaged(reason: string): BrokenAnswer {
-  return new BrokenAnswer(`the pack that it sent is damaged: ${reason}`);
+function damaged(reason: string): IndigestibleAnswer {
+  return new IndigestibleAnswer(`the pack that it sent is damaged: ${reason}`);
 }

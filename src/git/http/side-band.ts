@@ -1,4 +1,4 @@
-import { BrokenAnswer } from './broken-answer.ts';
+import { BrokenAnswer, refusalOf } from './broken-answer.ts';
 import { textOf, type Packet, type PacketReader } from './pkt-line.ts';
 import { printable } from './printable.ts';
 
@@ -43,7 +43,7 @@ export async function* dataOfSideBand(
         progress.add(content);
         break;
       case 3:
-        throw new BrokenAnswer(printable(content.toString('utf8').trim()));
+        throw refusalOf(printable(content.toString('utf8').trim()));
       default:
         throw new BrokenAnswer(errorIn(packet) ?? 'it sent a packet that does not belong here');
     }

@@ -1,4 +1,4 @@
-import { BrokenAnswer } from './broken-answer.ts';
+import { IndigestibleAnswer } from './broken-answer.ts';
 
 /** Counts what is unpacked: a few bytes of a pack can stand for very many, again and again. */
 export class UnpackBudget {
@@ -9,9 +9,9 @@ export class UnpackBudget {
     this.#most = most;
   }
 
-  /** @throws {BrokenAnswer} once it is too much */
+  /** @throws {IndigestibleAnswer} once it is too much */
   spend(bytes: number): void {
     this.#spent += bytes;
-    if (this.#spent > this.#most) throw new BrokenAnswer(`what it sent unpacks to more than ${this.#most} bytes`);
+    if (this.#spent > this.#most) throw new IndigestibleAnswer(`what it sent unpacks to more than ${this.#most} bytes`);
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObjectId } from '../object-id.ts';
+import { isObjectId, type ObjectId } from '../object-id.ts';
 import type { FetchRequest, RemoteRef } from '../remote.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { matcherOf } from './list-remote-refs.ts';
@@ -8,6 +8,15 @@ import { GitFailed, runGit } from './run-git.ts';
 
 /** Where the guest folder keeps refs that a fetch brings: `refs/threads/a` as `refs/remote/threads/a`. */
 const landing = 'refs/remote/';
+
+/** How git takes little memory, and maps little of a pack at a time: one object of it may be larger than what there is. */
+const littleMemory = [
+  'core.bigFileThreshold=4m',
+  'core.deltaBaseCacheLimit=16m',
+  'core.packedGitWindowSize=4m',
+  'core.packedGitLimit=32m',
+  'pack.threads=1',
+];
 
 /**
  * What keeps a fetch from doing more than bringing objects, and from holding in memory what can go to the disk.
@@ -21,9 +30,7 @@ const bringOnly = [
   'transfer.bundleURI=false',
   'fetch.unpackLimit=1',
   'transfer.unpackLimit=1',
-  'core.bigFileThreshold=4m',
-  'core.deltaBaseCacheLimit=16m',
-  'pack.threads=1',
+  ...littleMemory,
   'pack.writeReverseIndex=false',
   'gc.auto=0',
   'maintenance.auto=false',
@@ -49,8 +56,12 @@ const options = [
  */
 const maxDataBytes = 192 * 1024 * 1024;
 
-/** The other side of a folder on this machine is a child of this side: it gets back what it may take. */
-const unlimitedUploadPack = 'ulimit -S -d "$(ulimit -H -d)" 2>/dev/null; git-upload-pack';
+/** The other side of a folder on this machine is a child of this side, and may take no more than this side. */
+const localUploadPack = [
+  'git',
+  ...[...littleMemory, 'pack.deltaCacheSize=16m', 'pack.windowMemory=32m'].map((setting) => `-c ${setting}`),
+  'upload-pack',
+].join(' ');
 
 /** How a fetch is done. */
 export type FetchControl = {
@@ -58,8 +69,8 @@ export type FetchControl = {
   mayAsk: boolean;
   /** Whether the remote is a folder of this machine. */
   isLocal: boolean;
-  /** All that is asked for is names, and the remote has them; default: what it does not have is left out. */
-  areNames?: boolean;
+  /** Asks for these, which refs of the remote lead to, instead of asking for names: those are the remote's to make up. */
+  ids?: readonly ObjectId[];
 };
 
 /** The name under which the guest folder is to have a ref of the remote; `undefined` for one that is no ref's. */
@@ -78,7 +89,7 @@ export async function fetchRefs(
   folder: GuestFolder,
   remote: string,
   request: FetchRequest,
-  { mayAsk, isLocal, areNames = false }: FetchControl,
+  { mayAsk, isLocal, ids }: FetchControl,
 ): Promise<RemoteRef[]> {
   const { refs, except = [], withoutContents, maxObjectBytes, signal, onProgress } = request;
   if (refs.length === 0) return [];
@@ -89,13 +100,13 @@ export async function fetchRefs(
     ...options,
     ...(onProgress === undefined ? [] : ['--progress']),
     ...(filter ? [`--filter=${filter}`] : []),
-    ...(isLocal ? [`--upload-pack=${unlimitedUploadPack}`] : []),
+    ...(isLocal ? [`--upload-pack=${localUploadPack}`] : []),
     '--',
     remote,
   ];
-  const input = [...refs.flatMap((name) => refspecOf(name, areNames)), ...except.map((name) => `^${name}`)]
-    .map((line) => `${line}\n`)
-    .join('');
+  const named = [...refs.flatMap(refspecOf), ...except.map((name) => `^${name}`)];
+  const asked = ids?.map((id) => `+${id}:${landing}ids/${id}`) ?? named;
+  const input = asked.map((line) => `${line}\n`).join('');
   try {
     const control = { mayAsk, maxDataBytes, ...(signal && { signal }), ...(onProgress && { onProgress }) };
     await runGit({ ...folder.run(args), input, ...control });
@@ -109,8 +120,8 @@ export async function fetchRefs(
 }
 
 /** A name is asked for as a pattern: one that the remote does not have is no failure then. */
-function refspecOf(pattern: string, isName: boolean): string[] {
-  const name = isName || pattern.endsWith('*') ? pattern : `${pattern}*`;
+function refspecOf(pattern: string): string[] {
+  const name = pattern.endsWith('*') ? pattern : `${pattern}*`;
   const local = landingOf(name);
   return local === undefined ? [] : [`+${name}:${local}`];
 }

@@ -1,3 +1,4 @@
+import { bringInParts } from '../bring-in-parts.ts';
 import type { FetchRequest, RemoteRef } from '../remote.ts';
 import { fetchRefs, type FetchControl } from './fetch-refs.ts';
 import type { GuestFolder } from './guest-folder.ts';
@@ -5,14 +6,17 @@ import { listRemoteRefs } from './list-remote-refs.ts';
 import { GitFailed } from './run-git.ts';
 
 /** After so many connections the search for what cannot be taken in ends, and what has not been found innocent stays out. */
-const mostTries = 64;
+const mostTries = 128;
 
 /**
  * What git says when the connection was fine and what came over it was not: too large for the memory it may take, damaged,
- * incomplete, or such that git itself falls over it. Lines of the other side start with `remote:`.
+ * incomplete, or such that git itself falls over it.
  */
 const indigestible =
   /^(?:fatal|error): (?:out of memory|.*did not send all necessary objects|.*(?:unresolved delta|inflate|corrupt|died of signal|bad object|couldn't find remote ref|max(?:imum)? depth|malformed|sha1 collision))/im;
+
+/** What the other side says when it cannot send something of what it has told of. Source: git's upload-pack.c. */
+const notSent = /(?:not our ref [0-9a-f]+|aborting due to possible repository corruption on the remote side)/;
 
 /**
  * Fetches as `fetchRefs` does. Where something of what comes cannot be taken in, it is found by halving, so that it keeps
@@ -32,33 +36,23 @@ export async function fetchWhatCanBe(
   } catch (error) {
     if (!isIndigestible(error)) throw error;
   }
-  const except = new Set(request.except);
   const { signal } = request;
   const { mayAsk } = control;
   const run = { ...folder.run([]), mayAsk, ...(signal && { signal }) };
+  const except = new Set(request.except);
   const told = (await listRemoteRefs(run, remote, request.refs)).filter(({ name }) => !except.has(name));
-  let triesLeft = mostTries;
-  const bring = async (refs: readonly RemoteRef[]): Promise<void> => {
-    if (refs.length === 0 || triesLeft === 0) return;
-    triesLeft -= 1;
+  await bringInParts([...new Set(told.map(({ id }) => id))], mostTries, async (ids) => {
     try {
-      const { except: _, ...rest } = request;
-      const names = refs.map(({ name }) => name);
-      await fetchRefs(folder, remote, { ...rest, refs: names }, { ...control, areNames: true });
+      await fetchRefs(folder, remote, request, { ...control, ids });
+      return true;
     } catch (error) {
       if (!isIndigestible(error)) throw error;
-      if (refs.length > 1) await inHalves(refs);
+      return false;
     }
-  };
-  const inHalves = async (refs: readonly RemoteRef[]): Promise<void> => {
-    const middle = Math.ceil(refs.length / 2);
-    await bring(refs.slice(0, middle));
-    await bring(refs.slice(middle));
-  };
-  await (told.length > 1 ? inHalves(told) : Promise.resolve());
+  });
   return told;
 }
 
 function isIndigestible(error: unknown): boolean {
-  return error instanceof GitFailed && indigestible.test(error.said);
+  return error instanceof GitFailed && (indigestible.test(error.said) || notSent.test(error.said));
 }
