@@ -36,7 +36,7 @@ const program = {
 };
 
 /**
- * Puts a digest in front of a program, by which `bin/program-loader.js` knows what it has in its cache.
+ * Puts a digest in front of a program, by which `bin/uwf.js` knows what it has in its cache.
  *
  * Programs that say `import()` get none: run from a cache, Node 20 refuses them (`ERR_VM_DYNAMIC_IMPORT_CALLBACK_MISSING`).
  */

@@ -27,7 +27,7 @@ const command = defineCommand({
 
 describe.each([
   ['with commander', readWords],
-  ['with what Node brings along', readWordsFast],
+  ['by itself', readWordsFast],
 ])('read %s', (_name, read) => {
   const parse = (...argv: string[]): ReturnType<typeof parseArguments> => parseArguments('try', command, argv, read);
 

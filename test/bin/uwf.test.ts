@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 type Loader = { load(name: string): { say(): string }; keep(command: string): void };
 type CreateLoader = (folder: string, argv: readonly string[], env: Readonly<Record<string, string>>) => Loader;
 
-// CommonJS without types: it is what `bin/uwf.js` starts with.
-const { createLoader } = createRequire(import.meta.url)('../../bin/program-loader.js') as {
+// CommonJS without types.
+const { createLoader } = createRequire(import.meta.url)('../../bin/uwf.js') as {
   createLoader: CreateLoader;
 };
 

@@ -1,0 +1,32 @@
+'use strict';
+const fs = require('node:fs');
+
+/**
+ * Has V8 write down what it has compiled of a script, in the first of some folders that takes it.
+ *
+ * It is there as a whole or not at all, since V8 does not look for damage: it is written under another name, synced, and
+ * renamed. One that is there already stays.
+ *
+ * @param script a `vm.Script` whose functions were called
+ */
+exports.keepCode = function keepCode(folders, name, script) {
+  for (const folder of folders) {
+    const file = `${folder}/${name}`;
+    if (fs.existsSync(file)) return;
+    try {
+      fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const temporary = `${file}.${process.pid}.tmp`;
+      const descriptor = fs.openSync(temporary, 'wx', 0o600);
+      try {
+        fs.writeSync(descriptor, script.createCachedData());
+        fs.fsyncSync(descriptor);
+      } finally {
+        fs.closeSync(descriptor);
+      }
+      fs.renameSync(temporary, file);
+      return;
+    } catch {
+      // Read-only, or full: the next folder, or none.
+    }
+  }
+};
