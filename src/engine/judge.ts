@@ -74,6 +74,11 @@ class ThreadTrial implements Trial {
     this.#prompt = prompt;
   }
 
+  async reach(nodes: NodeSource): Promise<number> {
+    const { seen } = await this.#rulesOf(this.#start.node.workflow, nodes);
+    return seen.members === undefined ? Math.max(1, seen.newest) : Infinity;
+  }
+
   async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
     const { seen } = await this.#rulesOf(this.#start.node.workflow, nodes);
     // A person who asks about a thread of their own gets an answer, whatever it takes.

@@ -47,6 +47,9 @@ const [BRACE, END_BRACE, BRACKET, END_BRACKET, COMMA, QUOTE, BACKSLASH] = [...Bu
 
 /** Says why a text that may be JSON is not given to a parser: how deep it goes, or how many values it has. */
 function whyNoJson(data: Uint8Array, { maxJsonDepth, maxJsonValues }: IncomingLimits): string | undefined {
+  // Each level and each value takes a byte, and most nodes open fewer lists and maps than may lie one in the other.
+  const opened = countOf(data, '{', maxJsonDepth) + countOf(data, '[', maxJsonDepth);
+  if (data.byteLength <= maxJsonValues && opened <= maxJsonDepth) return undefined;
   let depth = 0;
   let values = 0;
   let isText = false;

@@ -25,6 +25,8 @@ export interface Trial {
    * @param before the thread up to the commit
    */
   judge(before: Progress, commit: ThreadCommit, nodes: NodeSource): Promise<string[]>;
+  /** Says of how many of the newest steps it has to be told; Infinity if of all. */
+  reach(nodes: NodeSource): Promise<number>;
   /** Takes in a step, for the decisions after it. */
   add(step: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { INDEX_NAME } from '../../cas/index-blob.ts';
 import { CorruptThread } from '../thread-errors.ts';
+import { alone } from './alone.ts';
 import { attempt } from './finding.ts';
 
 /** The commits of a chain that are to be looked at, the newest first. */
@@ -49,10 +50,4 @@ export async function findChain(
     if (read?.parent === undefined) return { ids, wrong };
     next = read.parent;
   }
-}
-
-/** The same id as a string of its own: one that was cut out of a commit keeps all of that commit in memory. */
-function alone(id: ObjectId): ObjectId {
-  // It is the same id.
-  return Buffer.from(id, 'latin1').toString('latin1') as ObjectId;
 }

@@ -22,6 +22,12 @@ export class Progress {
     this.#own = new Set([start.id]);
   }
 
+  /** Goes past a step of which nothing more is asked, as there are later ones. */
+  pass(id: ObjectId): void {
+    this.steps += 1;
+    this.#own.add(id);
+  }
+
   /**
    * Goes on by a commit.
    * @throws {CorruptThread} if it is another start
@@ -32,8 +38,7 @@ export class Progress {
     this.head = { id, kind, hash };
     if (kind === 'step') {
       this.last = { hash, ancestors: event.node.ancestors };
-      this.steps += 1;
-      this.#own.add(id);
+      this.pass(id);
       this.#pause = undefined;
     } else if (kind !== 'end') this.#pause ??= kind;
   }
