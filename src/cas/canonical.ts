@@ -1,3 +1,4 @@
+import { isWellFormed } from '../is-well-formed.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
@@ -53,14 +54,12 @@ function isDepthAtMost(value: unknown, depth: number): boolean {
   return true;
 }
 
-const loneSurrogate = /\p{Surrogate}/u;
-
 function check(value: unknown, path: (string | number)[], above: object[]): void {
   switch (typeof value) {
     case 'boolean':
       return;
     case 'string':
-      if (loneSurrogate.test(value)) throw refuse(path, 'a string with half a surrogate pair');
+      if (!isWellFormed(value)) throw refuse(path, 'a string with half a surrogate pair');
       return;
     case 'number':
       if (!Number.isFinite(value)) throw refuse(path, `the number ${value}`);
@@ -96,7 +95,7 @@ function checkObject(object: object, path: (string | number)[], above: object[])
   if (Object.getOwnPropertySymbols(object).length > 0) throw refuse(path, 'an object with symbols for keys');
   for (const [key, member] of Object.entries(object)) {
     path.push(key);
-    if (loneSurrogate.test(key)) throw refuse(path, 'a key with half a surrogate pair');
+    if (!isWellFormed(key)) throw refuse(path, 'a key with half a surrogate pair');
     check(member, path, above);
     path.pop();
   }

@@ -1,7 +1,7 @@
+import { isWellFormed } from '../is-well-formed.ts';
 import { InvalidRefName } from './ref-errors.ts';
 import type { RefName } from './ref-store.ts';
 
-const loneSurrogate = /\p{Surrogate}/u;
 const pseudoRef = /^[A-Z][A-Z_]*$/;
 // oxlint-disable-next-line no-control-regex -- git forbids exactly these bytes
 const forbiddenCharacter = /[\u0000-\u0020\u007f~^:?*[\\]/;
@@ -29,7 +29,7 @@ export function isRefName(text: string): text is RefName {
 function whyInvalid(text: string): string | undefined {
   if (pseudoRef.test(text)) return undefined;
   if (!text.startsWith('refs/')) return "it does not start with 'refs/'";
-  if (loneSurrogate.test(text)) return 'it is not well-formed Unicode';
+  if (!isWellFormed(text)) return 'it is not well-formed Unicode';
   if (forbiddenCharacter.test(text)) return 'it holds a space, a control character or one of ~^:?*[\\';
   if (text.includes('..')) return "it holds '..'";
   if (text.includes('@{')) return "it holds '@{'";

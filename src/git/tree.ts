@@ -1,3 +1,4 @@
+import { isWellFormed } from '../is-well-formed.ts';
 import { isDotGit } from './dot-git.ts';
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
 import { hashObject, objectIdBytes, objectIdFromBytes } from './object-id.ts';
@@ -99,14 +100,12 @@ function decodeName(bytes: Uint8Array): string | undefined {
   }
 }
 
-const loneSurrogate = /\p{Surrogate}/u;
-
 function whyForbidden(name: string): string | undefined {
   if (name === '') return 'has no name';
   if (name.includes('/')) return "holds a '/'";
   if (name.includes('\0')) return 'holds a NUL';
   if (name === '.' || name === '..') return 'would be a folder of the file system';
-  if (loneSurrogate.test(name)) return 'is not well-formed Unicode';
+  if (!isWellFormed(name)) return 'is not well-formed Unicode';
   if (isDotGit(name)) return "would be taken for '.git'";
   return undefined;
 }
