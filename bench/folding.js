@@ -1,102 +1,156 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { appenderSources, openAppender, prose, who } from './lib/appender.js';
 import { loadSource } from './lib/load-source.js';
 import { quietEnvironment } from './lib/quiet-environment.js';
 import { command } from './lib/run-command.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
+import { toldSteps } from './lib/told-steps.js';
 
-const files = 200;
-const stepsPerRound = 5;
-const agentWorksMs = 30;
+const files = 300;
+const commits = 300;
+const longestFoldingMs = 60_000;
+/** From so many on they are folded. */
+const mostSmallPacks = 10;
+const commands = [
+  ['git', 'log', '-1'],
+  ['git', 'status', '--porcelain'],
+];
 
 /** What a long run does to the repository it lives in. */
 export const folding = {
   name: 'folding',
-  summary:
-    'git log and git status while a thread runs and is folded in the background, beside a repository without one',
+  summary: 'git log, git status and the disk while a thread is written, beside a repository without one',
   isSlow: true,
 
-  async *compare({ quick, rounds = quick ? 40 : 200, folder }) {
-    const source = await loadSource(...appenderSources, 'src/git/native/fold-in-background.ts');
+  async *compare({ quick, rounds = quick ? 20 : 100, folder }) {
+    const source = await loadSource(
+      ...appenderSources,
+      'src/git/native/consolidate-packs.ts',
+      'src/git/native/fold-in-background.ts',
+      'src/git/native/foldable-packs.ts',
+    );
     const { path: root, remove } = temporaryFolder(folder);
     const [without, busy] = [path.join(root, 'without'), path.join(root, 'busy')];
     try {
-      makeRepository(without);
-      cpSync(without, busy, { recursive: true, preserveTimestamps: true });
       const env = quietEnvironment();
-      execFileSync('git', ['status'], { cwd: busy, env });
-      const bytesBefore = bytesBelow(objectsOf(busy));
-      const { repository, draft, append } = await openAppender(source, busy);
+      makeRepository(without, env);
+      cpSync(without, busy, { recursive: true, preserveTimestamps: true });
+      for (const cwd of [without, busy]) execFileSync('git', ['status'], { cwd, env });
+      const before = bytesBelow(objectsOf(busy));
+      const { repository, append } = await openAppender(source, busy);
+      const { location, stateDir } = repository;
+      const draft = toldSteps(source);
       let steps = 0;
-      const work = async () => {
-        for (let count = 0; count < stepsPerRound; count += 1) {
-          await append(draft((steps += 1)));
-          source.foldInBackground(repository.location, repository.stateDir, env);
-          await sleep(agentWorksMs);
+      const step = async () => append(draft((steps += 1)));
+      const fold = () => source.foldInBackground(location, stateDir, env);
+      const smallPacks = () => source.listSmallPacks(path.join(objectsOf(busy), 'pack'), 1024 * 1024).length;
+      /** Steps until there is something to fold. @returns the folding, which runs */
+      const stepsToFold = async () => {
+        for (;;) {
+          const started = fold();
+          if (started !== undefined) return started;
+          await step();
         }
       };
-      for (const argv of [
-        ['git', 'log', '-1'],
-        ['git', 'status', '--porcelain'],
-      ]) {
-        yield {
-          what: `${argv.join(' ')}, while a thread gets ${(rounds + 1) * stepsPerRound} steps`,
-          base: 'no thread',
-          rounds,
-          stretch: 20,
-          limits: { 'a thread runs': 1.2 },
-          contestants: {
-            'no thread': { before: work, run: command(argv, { cwd: without, env }) },
-            'a thread runs': {
-              // As long after the last step, and as cold.
-              before: () => sleep(agentWorksMs),
-              run: command(argv, { cwd: busy, env }),
-              after: () => ({ packs: packsOf(busy) }),
-            },
-          },
-        };
-      }
-      await repository.close();
-      // The last folding goes on in a process of its own.
-      await sleep(2000);
-      yield {
-        what: `all ${steps} steps folded once more`,
-        base: 'git repack --geometric=2 -d',
-        rounds: 1,
+      const warm = async (argv, ahead) => {
+        await ahead?.();
+        // As soon after another git as that of the other one.
+        command(argv, { cwd: busy, env })();
+      };
+      const beside = (argv, { what, ahead, amid, ...more }) => ({
+        what: `${argv.join(' ')}, ${what}`,
+        base: 'no thread',
+        rounds,
+        limits: { 'a thread runs': 1.2 },
+        ...more,
         contestants: {
-          'git repack --geometric=2 -d': {
-            run: command(['git', 'repack', '--geometric=2', '-dq'], { cwd: busy, env }),
-            after: () => ({ 'MB for 1,000 steps': ((bytesBelow(objectsOf(busy)) - bytesBefore) / 1e6 / steps) * 1000 }),
+          'no thread': { before: () => warm(argv, ahead), run: command(argv, { cwd: without, env }) },
+          'a thread runs': {
+            before: () => warm(argv, amid),
+            run: command(argv, { cwd: busy, env }),
+            after: () => ({ packs: source.countPacks(location) }),
           },
         },
+      });
+
+      const perRound = Math.ceil(500 / rounds);
+      for (const argv of commands) {
+        yield beside(argv, {
+          what: `between the steps of a run of ${perRound * (rounds + 1)}`,
+          stretch: 20,
+          ahead: async () => {
+            for (let count = 0; count < perRound; count += 1) {
+              await fold()?.settled(longestFoldingMs);
+              await step();
+            }
+          },
+        });
+      }
+      await (await stepsToFold()).settled(longestFoldingMs);
+      while (smallPacks() < mostSmallPacks) await step();
+      for (const argv of commands) yield beside(argv, { what: 'with as many packs as there may be' });
+      for (const argv of commands) {
+        let running;
+        yield beside(argv, {
+          what: 'while steps are folded, beside one while nothing runs',
+          ahead: () => running?.settled(longestFoldingMs),
+          amid: async () => {
+            running = await stepsToFold();
+          },
+        });
+        await running?.settled(longestFoldingMs);
+      }
+      const mb = () => ({ 'MB for 1,000 steps': (((bytesBelow(objectsOf(busy)) - before) / steps) * 1000) / 1e6 });
+      yield {
+        what: `all ${steps} steps, folded in the background, and by uwf gc`,
+        base: 'as it is',
+        rounds: 1,
+        contestants: {
+          'as it is': { run: () => {}, after: mb },
+          'uwf gc': { run: () => source.consolidatePacks(location, env), after: mb },
+        },
       };
+      await repository.close();
     } finally {
       remove();
     }
   },
 };
 
-/** A repository with a few hundred files, collected. */
-function makeRepository(folder) {
+/** A repository of a few hundred files and commits, collected. */
+function makeRepository(folder, env) {
   mkdirSync(folder);
-  const env = quietEnvironment();
   const git = (...argv) => execFileSync('git', argv, { cwd: folder, env, stdio: 'ignore' });
+  const commit = (message) =>
+    git(
+      '-c',
+      `user.name=${who.name}`,
+      '-c',
+      `user.email=${who.email}`,
+      'commit',
+      '--quiet',
+      '--all',
+      '--message',
+      message,
+    );
   git('init', '--quiet');
-  for (let number = 0; number < files; number += 1) writeFileSync(path.join(folder, `${number}.md`), prose(number, 0));
+  for (let number = 0; number < files; number += 1) {
+    const below = path.join(folder, `part-${number % 12}`);
+    mkdirSync(below, { recursive: true });
+    writeFileSync(path.join(below, `${number}.md`), prose(number, 0));
+  }
   git('add', '--all');
-  git('-c', `user.name=${who.name}`, '-c', `user.email=${who.email}`, 'commit', '--quiet', '--message', 'files');
+  for (let number = 0; number < commits; number += 1) {
+    writeFileSync(path.join(folder, `part-${number % 12}`, `${number % files}.md`), prose(number, 1));
+    commit(`change ${number}`);
+  }
   git('gc', '--quiet');
 }
 
 function objectsOf(folder) {
   return path.join(folder, '.git/objects');
-}
-
-function packsOf(folder) {
-  return readdirSync(path.join(objectsOf(folder), 'pack')).filter((name) => name.endsWith('.idx')).length;
 }
 
 function bytesBelow(folder) {

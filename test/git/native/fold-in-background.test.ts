@@ -70,25 +70,25 @@ async function createScene(): Promise<Scene> {
 
 test('many small packs become few, and every object can still be read', async () => {
   const scene = await createScene();
-  await scene.addPacks(15);
+  await scene.addPacks(9);
   expect(scene.fold()).toBeUndefined();
   await scene.addPacks(1);
   await scene.foldToTheEnd();
   expect(countPacks(scene.location)).toBe(1);
-  expect(scene.git('rev-list', '--objects', 'refs/threads/test').split('\n')).toHaveLength(16 * 3);
+  expect(scene.git('rev-list', '--objects', 'refs/threads/test').split('\n')).toHaveLength(10 * 3);
   expectCleanFsck(scene.dir);
 });
 
 test('what was folded is left alone until there is about as much again', async () => {
   const scene = await createScene();
-  await scene.addPacks(32);
+  await scene.addPacks(20);
   await scene.foldToTheEnd();
   const [folded] = readdirSync(scene.packFolder).filter((name) => name.endsWith('.pack'));
-  await scene.addPacks(15);
+  await scene.addPacks(9);
   await scene.foldToTheEnd();
   expect(readdirSync(scene.packFolder)).toContain(folded);
   expect(countPacks(scene.location)).toBe(2);
-  await scene.addPacks(15);
+  await scene.addPacks(9);
   await scene.foldToTheEnd();
   expect(countPacks(scene.location)).toBe(1);
 });
@@ -124,7 +124,7 @@ test('one that has run for hours is not believed', async () => {
 
 test('what others keep is left alone and does not count', async () => {
   const scene = await createScene();
-  await scene.addPacks(22);
+  await scene.addPacks(16);
   const kept = readdirSync(scene.packFolder).filter((name) => name.endsWith('.idx'));
   for (const name of kept.slice(0, 7)) writeFileSync(join(scene.packFolder, name.replace('.idx', '.keep')), '');
   expect(scene.fold()).toBeUndefined();
@@ -138,7 +138,7 @@ test('what a multi-pack-index speaks for is left alone and does not count', asyn
   const scene = await createScene();
   await scene.addPacks(20);
   scene.git('multi-pack-index', 'write');
-  await scene.addPacks(15);
+  await scene.addPacks(9);
   expect(scene.fold()).toBeUndefined();
   await scene.addPacks(1);
   await scene.foldToTheEnd();
@@ -163,7 +163,7 @@ test('a folding that came to nothing is not tried again for every step', async (
   const noGit = { PATH: '/nonexistent' };
   await scene.foldToTheEnd(noGit);
   expect(countPacks(scene.location)).toBe(24);
-  await scene.addPacks(15);
+  await scene.addPacks(9);
   expect(scene.fold()).toBeUndefined();
   await scene.addPacks(1);
   await scene.foldToTheEnd();
