@@ -128,10 +128,10 @@ export class Lookup {
       await collector.readDown(tip, (id) => isCovered(segments, id));
       // Not before: what a segment covers is known with all that lies behind it.
       if (!collector.isFull) continue;
-      names.push(this.#add(collector.take()));
+      names.push(collector.take((content) => this.#add(content)));
       segments = this.#segments();
     }
-    if (!collector.isEmpty) names.push(this.#add(collector.take()));
+    if (!collector.isEmpty) names.push(collector.take((content) => this.#add(content)));
     return { names, covered: collector.covered };
   }
 

@@ -17,10 +17,10 @@ export class NodeCollector {
   /** Commits at which reading stopped because they are covered: what was found stands on them. */
   readonly covered: Set<ObjectId> = new Set();
   readonly #repository: Repository;
-  #nodes: RecordList;
-  #commits: RecordList;
+  readonly #nodes: RecordList;
+  readonly #commits: RecordList;
   /** The raw bytes of ids, one character each: an id itself is a piece of its commit's text, and would keep all of it. */
-  #met: Set<string> = new Set();
+  readonly #met: Set<string> = new Set();
 
   constructor(repository: Repository) {
     this.#repository = repository;
@@ -60,14 +60,15 @@ export class NodeCollector {
     }
   }
 
-  /** Hands out what was found and forgets it. */
-  take(): SegmentContent {
+  /** Hands out what was found, which is good until `use` returns, and forgets it. */
+  take<Result>(use: (content: SegmentContent) => Result): Result {
     const { format } = this.#repository.objects;
-    const content = { format, nodes: this.#nodes.sorted(), commits: this.#commits.sorted() };
-    this.#nodes = new RecordList(nodeSize(format));
-    this.#commits = new RecordList(commitSize(format));
-    this.#met = new Set();
-    return content;
+    const result = use({ format, nodes: this.#nodes.sorted(), commits: this.#commits.sorted() });
+    // Not made anew: what was held for one segment would lie about while the next one is gathered.
+    this.#nodes.clear();
+    this.#commits.clear();
+    this.#met.clear();
+    return result;
   }
 
   async #readCommit(id: ObjectId): Promise<CommitNodes | undefined> {

@@ -7,19 +7,23 @@ export type SortedRecords = () => Iterable<Buffer>;
 const firstRunRecords = 64;
 /** So many records are sorted at once. */
 const mostRunRecords = 64 * 1024;
+/** More than the places in a run: what a prefix is multiplied by, so that a place has room behind it. */
+const placesOfRun = mostRunRecords;
 const blockRecords = 4 * 1024;
 
 /** Records of one size (at least 4 bytes) as they come: in any order, each as often as it likes. */
 export class RecordList {
   readonly #size: number;
-  readonly #runs: Buffer[] = [];
+  /** Sorted runs that are in use, and memory of earlier ones that is not. */
+  #runs: Buffer[] = [];
+  readonly #spare: Buffer[] = [];
   #open: Buffer;
   #used = 0;
   #length = 0;
 
   constructor(size: number) {
     this.#size = size;
-    this.#open = Buffer.allocUnsafe(firstRunRecords * size);
+    this.#open = Buffer.allocUnsafeSlow(firstRunRecords * size);
   }
 
   /** How many were added. */
@@ -35,9 +39,10 @@ export class RecordList {
     this.#length += 1;
   }
 
-  /** All that was added until now, sorted. */
+  /** All that was added until now, sorted; good until something is added or the list is cleared. */
   sorted(): SortedRecords {
-    const runs = [...this.#runs, sortRun(this.#open.subarray(0, this.#used), this.#size)];
+    this.#closeRun();
+    const runs = [...this.#runs];
     const size = this.#size;
     return () =>
       mergeRecords(
@@ -46,13 +51,25 @@ export class RecordList {
       );
   }
 
+  /** Forgets all records, and keeps the memory for the next ones. */
+  clear(): void {
+    for (const run of this.#runs) if (run.length === mostRunRecords * this.#size) this.#spare.push(run);
+    this.#runs = [];
+    this.#used = 0;
+    this.#length = 0;
+  }
+
   #closeRun(): void {
-    this.#runs.push(sortRun(this.#open, this.#size));
+    if (this.#used === 0) return;
+    const isFull = this.#used === mostRunRecords * this.#size;
+    const sorted = (isFull ? this.#spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(this.#used);
+    sortRun(this.#open.subarray(0, this.#used), this.#size, sorted);
+    this.#runs.push(sorted);
     this.#used = 0;
   }
 
   #grow(): void {
-    const larger = Buffer.allocUnsafe(Math.min(this.#open.length * 4, mostRunRecords * this.#size));
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#open.length * 4, mostRunRecords * this.#size));
     this.#open.copy(larger);
     this.#open = larger;
   }
@@ -135,17 +152,23 @@ function leastOf(cursors: readonly Cursor[]): Cursor | undefined {
   return least;
 }
 
-function sortRun(run: Buffer, size: number): Buffer {
+/** Sorts records into another buffer of the same length. */
+function sortRun(run: Buffer, size: number, sorted: Buffer): void {
   const count = run.length / size;
-  const prefixes = Uint32Array.from({ length: count }, (_, index) => run.readUInt32BE(index * size));
-  const compare = (a: number, b: number): number => {
-    // Both are indexes of the table.
-    const difference = (prefixes[a] as number) - (prefixes[b] as number);
-    return difference === 0 ? run.compare(run, b * size, (b + 1) * size, a * size, (a + 1) * size) : difference;
-  };
-  const sorted = Buffer.allocUnsafe(run.length);
-  for (const [place, index] of Uint32Array.from(prefixes.keys()).toSorted(compare).entries()) {
-    run.copy(sorted, place * size, index * size, (index + 1) * size);
+  // The first four bytes and the place in one number: the engine sorts those by itself, and they nearly always tell.
+  const keys = Float64Array.from({ length: count }, (_, index) => run.readUInt32BE(index * size) * placesOfRun + index);
+  keys.sort();
+  const startOf = (key: number): number => (key % placesOfRun) * size;
+  const compare = (a: number, b: number): number =>
+    run.compare(run, startOf(b), startOf(b) + size, startOf(a), startOf(a) + size);
+  for (let first = 0, end = 0; first < count; first = end) {
+    const prefix = prefixOf(keys[first]);
+    for (end = first + 1; end < count && prefixOf(keys[end]) === prefix;) end += 1;
+    if (end - first > 1) keys.subarray(first, end).sort(compare);
   }
-  return sorted;
+  for (const [place, key] of keys.entries()) run.copy(sorted, place * size, startOf(key), startOf(key) + size);
+}
+
+function prefixOf(key: number | undefined): number {
+  return Math.floor((key ?? 0) / placesOfRun);
 }
