@@ -60,8 +60,8 @@ export function findCasRefs(value: JsonValue): NodeHash[] {
   return collectRefs(true, value);
 }
 
-/** Most nodes are texts, and no schema needs to be asked about those. */
-function mayHoldLinks(value: JsonValue): boolean {
+/** Tells whether anything in a value looks like a hash. Most nodes are texts, and no schema needs to be asked about those. */
+export function mayHoldLinks(value: JsonValue): boolean {
   if (typeof value === 'string') return isNodeHash(value);
   if (typeof value !== 'object' || value === null) return false;
   return Object.values(value).some(mayHoldLinks);

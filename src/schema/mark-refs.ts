@@ -27,6 +27,10 @@ export function markRefs(
   new Marker(schema, marks).visit(schema, value, [...path]);
 }
 
+const references = ['$ref', '$dynamicRef'];
+const alternatives = ['allOf', 'anyOf', 'oneOf'];
+const branches = ['if', 'then', 'else'];
+
 class Marker {
   readonly #root: JsonValue;
   readonly #marks: RefMarks;
@@ -43,22 +47,22 @@ class Marker {
 
   visit(schema: JsonValue | undefined, value: JsonValue, path: (string | number)[]): void {
     if (!isJsonObject(schema)) return;
-    const isString = typeof value === 'string';
-    // Nothing else can be a link, or hold one.
-    if (isString ? !isNodeHash(value) : typeof value !== 'object' || value === null) return;
-    const place = isString ? pointer(path) : value;
+    if (!mayBeMarked(value)) return;
+    const place = typeof value === 'string' ? pointer(path) : value;
     let known = this.#visited.get(schema);
     if (known === undefined) this.#visited.set(schema, (known = new Set()));
     else if (known.has(place)) return;
     known.add(place);
     if (typeof place === 'string' && schema['format'] === CAS_REF) this.#mark(place, schema['cas_type']);
-    for (const reference of [schema['$ref'], schema['$dynamicRef']]) {
+    for (const keyword of references) {
+      const reference = schema[keyword];
       if (typeof reference === 'string') this.visit(resolveLocalRef(this.#root, reference), value, path);
     }
-    for (const list of [schema['allOf'], schema['anyOf'], schema['oneOf']]) {
+    for (const keyword of alternatives) {
+      const list = schema[keyword];
       if (Array.isArray(list)) for (const item of list) this.visit(item, value, path);
     }
-    for (const branch of [schema['if'], schema['then'], schema['else']]) this.visit(branch, value, path);
+    for (const keyword of branches) this.visit(schema[keyword], value, path);
     if (Array.isArray(value)) this.#visitItems(schema, value, path);
     else if (isJsonObject(value)) this.#visitMembers(schema, value, path);
   }
@@ -66,6 +70,7 @@ class Marker {
   #visitItems(schema: JsonObject, list: readonly JsonValue[], path: (string | number)[]): void {
     const prefix = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
     for (const [index, item] of list.entries()) {
+      if (!mayBeMarked(item)) continue;
       path.push(index);
       if (index < prefix.length) this.visit(prefix[index], item, path);
       else {
@@ -83,8 +88,10 @@ class Marker {
     const dependents = asObject(schema['dependentSchemas']);
     for (const [key, member] of Object.entries(object)) {
       if (Object.hasOwn(dependents, key)) this.visit(dependents[key], object, path);
+      if (!mayBeMarked(member)) continue;
       path.push(key);
-      const applicable = patterns.filter(([pattern]) => matches(pattern, key)).map(([, part]) => part);
+      const applicable: JsonValue[] = [];
+      for (const [pattern, part] of patterns) if (matches(pattern, key)) applicable.push(part);
       if (Object.hasOwn(properties, key)) applicable.push(properties[key] ?? true);
       if (applicable.length === 0) {
         for (const rest of [schema['additionalProperties'], schema['unevaluatedProperties']]) {
@@ -104,6 +111,11 @@ class Marker {
     else if (known.types === undefined || types === undefined) this.#marks.set(place, { types: undefined });
     else this.#marks.set(place, { types: [...new Set([...known.types, ...types])] });
   }
+}
+
+/** Nothing else can be a link, or hold one. */
+function mayBeMarked(value: JsonValue): boolean {
+  return typeof value === 'string' ? isNodeHash(value) : typeof value === 'object' && value !== null;
 }
 
 function asObject(value: JsonValue | undefined): JsonObject {

@@ -1,8 +1,9 @@
 import type { NodeHash } from '../cas/hash.ts';
-import { getNode } from '../cas/node-source.ts';
+import { NodeNotFound } from '../cas/node-source.ts';
 import type { NodeSource, StoredNode } from '../cas/node-source.ts';
 import { typeNameOf } from './built-in.ts';
 import type { TypeName } from './built-in.ts';
+import { mayHoldLinks } from './links.ts';
 import { linksOf, sourceOf } from './refs.ts';
 import type { NodesOf } from './refs.ts';
 
@@ -37,9 +38,13 @@ export async function* walk(
   for (let hash = pending.pop(); hash !== undefined; hash = pending.pop()) {
     if (seen.has(hash)) continue;
     seen.add(hash);
-    const node = await getNode(source, hash);
-    yield { ...node, typeName: typeNameOf(node.type) };
+    const node = await source.find(hash);
+    if (node === undefined) throw new NodeNotFound(hash);
+    const typeName = typeNameOf(node.type);
+    yield { hash, oid: node.oid, type: node.type, payload: node.payload, typeName };
     if (options.isBoundary !== undefined && (await options.isBoundary(node))) continue;
+    // Of a type that is not built in it would still have to be found whether it is there.
+    if (typeName !== undefined && !mayHoldLinks(node.payload)) continue;
     const links = await linksOf(source, node);
     for (let at = links.length - 1; at >= 0; at--) {
       const link = links[at];
