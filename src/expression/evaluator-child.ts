@@ -22,6 +22,11 @@ const HEAP_MB_PER_SCOPE_MB = 16;
 /** A heap grows in such steps, so that a thread that grows rarely needs another process. */
 const HEAP_STEP_MB = 64;
 const LARGEST_HEAP_MB = 512;
+/**
+ * What Node holds beside that heap: itself, and objects that are new. V8 looks at its limit too late for one array or text that
+ * is larger than all of it; the system does not give it what is beyond this.
+ */
+const DATA_MB_BESIDE_HEAP = 112;
 
 /** How a wait for an answer ended. */
 type Outcome = { kind: 'answer'; answer: EvaluatorAnswer } | { kind: 'late' } | Death;
@@ -147,7 +152,9 @@ export class EvaluatorChild {
       throw new EvaluatorUnavailable(`is missing: ${program} does not exist (npm run build makes it)`);
     const [{ spawn }, { createInterface }] = await Promise.all([import('node:child_process'), import('node:readline')]);
     // A bare environment: no secrets, no NODE_OPTIONS, and the same time zone everywhere.
-    const child = spawn(process.execPath, [`--max-old-space-size=${this.#heapMb}`, program], {
+    const node = [process.execPath, `--max-old-space-size=${this.#heapMb}`, program];
+    const [command = '', ...args] = limited(node, this.#heapMb + DATA_MB_BESIDE_HEAP);
+    const child = spawn(command, args, {
       stdio: 'pipe',
       env: { TZ: 'UTC' },
     });
@@ -170,6 +177,16 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
     const { ref, unref } = handle as unknown as { ref?: () => void; unref?: () => void };
     (isNeeded ? ref : unref)?.call(handle);
   }
+}
+
+/**
+ * Has a shell set a limit and become the program: Node cannot limit a child. Where the system knows no such limit there is none.
+ *
+ * Source: getrlimit(2), RLIMIT_DATA; POSIX leaves `-d` of ulimit to the system, so it may fail.
+ */
+function limited(words: readonly string[], dataMb: number): readonly string[] {
+  if (process.platform === 'win32') return words;
+  return ['/bin/sh', '-c', `ulimit -S -d ${dataMb * 1024} 2>/dev/null; exec "$@"`, 'sh', ...words];
 }
 
 /** The heap for a scope of so many characters of JSON: the same on every machine, for what fails for want of it is a decision. */

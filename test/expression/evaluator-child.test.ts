@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { buildSync } from 'esbuild';
@@ -59,6 +59,29 @@ test('what is killed is dead, and another process takes its place', async () => 
   expect(await child.evaluate(task('1'), scopeOf(1))).toBe(1);
   expect(child.pid).not.toBe(pid);
 });
+
+const isLinux = process.platform === 'linux';
+
+test.runIf(isLinux)('what takes all memory at once gets no more than a little beyond its heap', async () => {
+  await child.evaluate(task('n'), scopeOf(1));
+  const { pid } = child;
+  let most = 0;
+  const watch = setInterval(() => (most = Math.max(most, dataMbOf(pid))), 5);
+  // Its texts and lists are larger, each of them, than the whole heap.
+  const greedy = child.evaluate(task('$length($pad("", 200000000, "xy"))', 10_000), scopeOf(1));
+  await expect(greedy).rejects.toMatchObject({ reason: expect.stringContaining('MB of memory') });
+  clearInterval(watch);
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(200);
+});
+
+function dataMbOf(pid: number | undefined): number {
+  try {
+    return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
 
 test('a child that somebody else ends is the machine’s fault, and is replaced', async () => {
   await child.evaluate(task('1'), scopeOf(1));
