@@ -54,7 +54,10 @@ export class CarriedObjects {
   /** Checks a commit of a thread as an object, and the parts of its tree that hold no nodes. */
   async checkCommit({ commit: { id, commit }, files }: CheckedCommit, report: Report): Promise<void> {
     await attempt(report, null, async () => {
-      await this.checkHeader(id, report);
+      const data = await this.checkHeader(id, report);
+      if (data !== undefined && !isPlainText(data)) {
+        report(null, 'it is not UTF-8 without control characters, which could do anything to a terminal');
+      }
       for (const { name, mode, id: child } of await readTree(this.#objects, commit.tree)) {
         const isForeign = mode === '040000' && (name === PINNED_FOLDER || child === files.workspace);
         if (isForeign) await this.#checkTree(child, name, report);
@@ -152,6 +155,15 @@ export class CarriedObjects {
     if (object === undefined) throw new ObjectMissing(id);
     if (object.type !== type) throw new CorruptObject(id, `it is a ${object.type}, not a ${type}`);
     return object.data;
+  }
+}
+
+/** Tells whether a commit can be shown by whatever shows it, as all that uwf writes can. */
+function isPlainText(data: Uint8Array): boolean {
+  try {
+    return !/[^\P{Cc}\t\n]/u.test(new TextDecoder('utf-8', { fatal: true }).decode(data));
+  } catch {
+    return false;
   }
 }
 

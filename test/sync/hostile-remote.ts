@@ -87,6 +87,9 @@ class Hostile {
     let deep = folder(['100644', 'a', file]);
     for (let level = 0; level < 3000; level++) deep = folder(['40000', 'd', deep]);
     await this.#workspace(deep, /more than \d+ deep/);
+    await this.#step(/a mode that git no longer writes/, (draft) => {
+      draft.files.set('output.md', { mode: '100664', id: draft.files.get('output.md')!.id });
+    });
     await this.#step(/more than the \d+ allowed/, (draft) => {
       addNode(remote, draft, 'output.md', builtIn.content, { text: 'x'.repeat(24 * MIB) });
     });
@@ -137,6 +140,9 @@ class Hostile {
     const remote = this.#remote;
     await this.#step(/its message says/, (draft) => {
       draft.message = draft.message.replace('Uwf-Status: done', 'Uwf-Status: again');
+    });
+    await this.#step(/without control characters/, (draft) => {
+      draft.message = `\x1b]0;title\x07${draft.message}`;
     });
     await this.#step(/number is 7/, (draft) => {
       draft.node['number'] = 7;

@@ -61,6 +61,28 @@ export function readForeignTree(data: Uint8Array, idBytes: number): ForeignEntry
   return entries;
 }
 
+/**
+ * Tells whether a tree has a file that its group may write. Who reads trees takes it for a plain one; `git fsck --strict` finds
+ * fault with it.
+ *
+ * @param data a tree, damaged or not
+ * @param idBytes 20 or 32, by the repository's object format
+ * Source: `fsck_tree` in git's fsck.c, `BAD_FILEMODE`.
+ */
+export function hasOldMode(data: Uint8Array, idBytes: number): boolean {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (!bytes.includes(OLD_MODE)) return false;
+  for (let at = 0; at < bytes.length;) {
+    if (bytes.subarray(at, at + OLD_MODE.length).equals(OLD_MODE)) return true;
+    const nul = bytes.indexOf(0, at);
+    if (nul === -1) return false;
+    at = nul + 1 + idBytes;
+  }
+  return false;
+}
+
+const OLD_MODE = Buffer.from('100664 ');
+
 function faultOfName(raw: Buffer, name: string): string | undefined {
   if (raw.byteLength === 0) return 'has no name';
   if (raw.byteLength > MAX_NAME_BYTES) return `has a name of more than ${MAX_NAME_BYTES} bytes`;
