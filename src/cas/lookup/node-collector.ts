@@ -10,7 +10,7 @@ import type { SegmentContent } from './segment.ts';
 import { RecordList } from './sorted-records.ts';
 
 /** So many nodes and commits make a segment by themselves. */
-const fullSegment = 128 * 1024;
+const fullSegment = 64 * 1024;
 
 /** Reads commits from tips down to those that are covered already, and keeps what is to be known of them. */
 export class NodeCollector {

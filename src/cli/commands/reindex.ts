@@ -13,9 +13,10 @@ loses nothing, and this command is needed only where somebody has meddled with i
   json: { shape: 'object', fields: { commits: 'how many commits were read', nodes: 'how many nodes they hold' } },
   examples: [{ command: 'uwf reindex', comment: 'after copying .git by hand' }],
   async run({ cli, out }) {
-    // All that is read here is garbage a moment later. V8 would make room for more and more of it, up to 48 MB, where as
-    // much as it starts with does; it looks at this flag whenever it is about to.
+    // All that is read here is garbage a moment later. V8 would make room for more and more of it, 60 MB and more, where a
+    // few do; it looks at these flags whenever it is about to.
     setFlagsFromString('--semi-space-growth-factor=1');
+    setFlagsFromString('--heap-growing-percent=10');
     const found = await reindex(await openToRead(cli));
     await out.result(found, () => `${formatCount(found.nodes)} nodes in ${formatCount(found.commits)} commits`);
   },
