@@ -49,7 +49,7 @@ function scene(title, { folder, env, thread, ref }, rounds, before) {
   const options = { cwd: folder, env };
   const uwf = (...words) => {
     const contestant = uwfCommand(words, options);
-    return { ...contestant, before: before ?? contestant.before };
+    return { ...contestant, before: before ?? afterFirst(contestant) };
   };
   return {
     what: title,
@@ -65,6 +65,16 @@ function scene(title, { folder, env, thread, ref }, rounds, before) {
       'uwf cas get': uwf('cas', 'get', hashOf(ref, options)),
       'git log -n 20': command(['git', 'log', '-n', '20', '--first-parent', ref], options),
     },
+  };
+}
+
+/** Looks at the most memory that a command takes when it is given again: the first time it remembers what it found. */
+function afterFirst({ run, before }) {
+  let isFirst = true;
+  return () => {
+    if (isFirst) run();
+    isFirst = false;
+    before();
   };
 }
 
