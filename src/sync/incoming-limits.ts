@@ -1,3 +1,5 @@
+import { limitsOnDisk } from '../git/http/incoming-limits.ts';
+
 /** How much of what came from elsewhere is looked at before it is refused. */
 export type IncomingLimits = {
   /** A node, a tree, an index. */
@@ -7,7 +9,7 @@ export type IncomingLimits = {
   maxJsonValues: number;
   maxJsonDepth: number;
   maxParents: number;
-  /** A file that a step recorded or that an artifact pins; it is never read as a whole. */
+  /** A file that a step recorded or that an artifact pins; the same whichever way it came. */
   maxFileBytes: number;
   /** Files and folders of a recorded work tree or a pinned tree, one that stands in two places counted twice. */
   maxFiles: number;
@@ -25,7 +27,7 @@ export const INCOMING_LIMITS: IncomingLimits = {
   maxJsonValues: 500_000,
   maxJsonDepth: 500,
   maxParents: 2_000,
-  maxFileBytes: 100 * MIB,
+  maxFileBytes: limitsOnDisk.objectBytes,
   maxFiles: 1_000_000,
   maxDepth: 100,
   maxCodeObjects: 2_000_000,

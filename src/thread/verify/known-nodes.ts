@@ -117,7 +117,7 @@ export class NodeCache {
   }
 
   #keep(key: string, node: StoredNode, bytes: number): void {
-    if (bytes > MAX_CACHED_BYTES / 4) return;
+    if (bytes > MAX_CACHED_BYTES / 2) return;
     this.#nodes.set(key, { node, bytes });
     this.#bytes += bytes;
     while (this.#nodes.size > MAX_CACHED || this.#bytes > MAX_CACHED_BYTES) {
@@ -130,7 +130,8 @@ export class NodeCache {
 }
 
 const MAX_CACHED = 5_000;
-const MAX_CACHED_BYTES = 16 * 1024 * 1024;
+/** What lives longer than this takes to come by is garbage that only a full collection frees. */
+const MAX_CACHED_BYTES = 2 * 1024 * 1024;
 
 /** A schema is made into a program many times its size. */
 const MAX_SCHEMA_BYTES = 256 * 1024;

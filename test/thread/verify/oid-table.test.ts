@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { hashNode, prepareHashing, type NodeHash } from '../../../src/cas/hash.ts';
+import { parseObjectId, type ObjectId } from '../../../src/git/object-id.ts';
+import { builtIn } from '../../../src/schema/built-in.ts';
+import { OidTable, TooManyNodes } from '../../../src/thread/verify/oid-table.ts';
+
+await prepareHashing();
+const hashOf = (number: number): NodeHash => hashNode(builtIn.content, { text: String(number) });
+
+test.each([
+  ['sha1', 20],
+  ['sha256', 32],
+] as const)('a table of %s gives back what was put in last, and nothing else', (format, bytes) => {
+  const table = new OidTable(format, Infinity);
+  const expected = new Map<NodeHash, ObjectId>();
+  for (let number = 0; number < 5_000; number++) {
+    const hash = hashOf(number % 4_000);
+    const oid = parseObjectId(randomBytes(bytes).toString('hex'));
+    table.set(hash, oid);
+    expected.set(hash, oid);
+  }
+  for (const [hash, oid] of expected) expect(table.get(hash)).toBe(oid);
+  for (let number = 4_000; number < 5_000; number++) expect(table.get(hashOf(number))).toBeUndefined();
+});
+
+test('a table takes no more nodes than it may, but goes on with those that it has', () => {
+  const table = new OidTable('sha1', 10);
+  const oid = parseObjectId('1'.repeat(40));
+  expect(table.get(hashOf(1))).toBeUndefined();
+  for (let number = 0; number < 10; number++) table.set(hashOf(number), oid);
+  table.set(hashOf(3), oid);
+  expect(() => table.set(hashOf(10), oid)).toThrow(TooManyNodes);
+});
