@@ -35,8 +35,8 @@ class Marker {
   readonly #root: JsonValue;
   readonly #marks: RefMarks;
   /**
-   * What each schema was held against: it ends circles of references, and shared parts are cheap. An object or a list is
-   * known by itself, a string by its place.
+   * What each schema that a reference leads to was held against: it ends circles, which go through a reference, and shared
+   * parts are cheap. An object or a list is known by itself, a string by its place.
    */
   readonly #visited = new Map<JsonObject, Set<JsonValue>>();
 
@@ -48,15 +48,10 @@ class Marker {
   visit(schema: JsonValue | undefined, value: JsonValue, path: (string | number)[]): void {
     if (!isJsonObject(schema)) return;
     if (!mayBeMarked(value)) return;
-    const place = typeof value === 'string' ? pointer(path) : value;
-    let known = this.#visited.get(schema);
-    if (known === undefined) this.#visited.set(schema, (known = new Set()));
-    else if (known.has(place)) return;
-    known.add(place);
-    if (typeof place === 'string' && schema['format'] === CAS_REF) this.#mark(place, schema['cas_type']);
+    if (typeof value === 'string' && schema['format'] === CAS_REF) this.#mark(pointer(path), schema['cas_type']);
     for (const keyword of references) {
       const reference = schema[keyword];
-      if (typeof reference === 'string') this.visit(resolveLocalRef(this.#root, reference), value, path);
+      if (typeof reference === 'string') this.#follow(reference, value, path);
     }
     for (const keyword of alternatives) {
       const list = schema[keyword];
@@ -65,6 +60,17 @@ class Marker {
     for (const keyword of branches) this.visit(schema[keyword], value, path);
     if (Array.isArray(value)) this.#visitItems(schema, value, path);
     else if (isJsonObject(value)) this.#visitMembers(schema, value, path);
+  }
+
+  #follow(reference: string, value: JsonValue, path: (string | number)[]): void {
+    const schema = resolveLocalRef(this.#root, reference);
+    if (!isJsonObject(schema)) return;
+    const place = typeof value === 'string' ? pointer(path) : value;
+    let known = this.#visited.get(schema);
+    if (known === undefined) this.#visited.set(schema, (known = new Set()));
+    else if (known.has(place)) return;
+    known.add(place);
+    this.visit(schema, value, path);
   }
 
   #visitItems(schema: JsonObject, list: readonly JsonValue[], path: (string | number)[]): void {
