@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runningProcesses } from '../../src/agent/process-table.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
@@ -52,12 +54,22 @@ function processesOf(scene: Scene): number[] {
   return (runningProcesses() ?? []).filter(({ group }) => all.has(group)).map(({ pid }) => pid);
 }
 
+/** What the leases say; one that is just being written says nothing. */
+function leasesOf({ gitDir }: Scene): { processGroups: unknown[] }[] {
+  const folder = join(gitDir, 'uwf', 'leases');
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  // They are uwf's own: `src/engine/lease-record.ts`.
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { processGroups: unknown[] });
+}
+
 /** Runs a workflow until its agent hangs. */
 async function startHanging(scene: Scene, name = 'pair'): Promise<{ running: RunningUwf; thread: string }> {
   const { json } = await scene.uwf(['thread', 'start', name, '-p', 'do it', '--json']);
   const thread = String(json[0]?.['thread']);
   const running = scene.start(['thread', 'run', thread, '--json']);
   await until('the agent hangs', () => groups(scene).length === 1 && processesOf(scene).length > 2);
+  // On a busy machine the agent may be faster than the one who started it and writes down that it has.
+  await until('the agent is written down', () => leasesOf(scene).some(({ processGroups }) => processGroups.length > 0));
   return { running, thread };
 }
 
