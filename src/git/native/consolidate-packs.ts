@@ -21,10 +21,11 @@ const foldArguments: readonly string[] = [
 ];
 
 /**
- * Folds small packs into larger ones by git's own means, and removes the keeps of writers that were killed.
+ * Folds all small packs into one and the others into larger ones by git's own means, and removes the keeps of writers that
+ * were killed.
  *
- * A pack that is at least twice as large as all smaller ones together stays as it is, so that the user's big packs are
- * not written again. Nothing is pruned, packs that are being written are guarded by their keeps, and readers and writers
+ * A pack over 8 MiB that is at least twice as large as all smaller ones together stays as it is, so that the user's big
+ * packs are not written again. Nothing is pruned, packs that are being written are guarded by their keeps, and readers and writers
  * go on meanwhile.
  * @returns how many packs there were and are
  * @throws {GitFailed} {GitNotFound} as `runGit`
@@ -37,7 +38,8 @@ export async function consolidatePacks(
   removeStalePackKeeps(packFolderOf(location));
   const before = countPacks(location);
   if (before > 1) {
-    await foldSmallPacks({ location, env });
+    const packs = smallPacks(location);
+    if (packs.length > 1) await joinPacks({ location, env }, packs);
     await runGit({ location, env, args: foldArguments });
   }
   return { before, after: countPacks(location) };
@@ -49,9 +51,13 @@ export async function consolidatePacks(
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function foldSmallPacks(git: Omit<GitStart, 'args'>): Promise<void> {
-  const folder = packFolderOf(git.location);
-  const packs = outOfProportion(readSmallPacks(folder, listSmallPacks(folder, mostBytes)));
+  const packs = outOfProportion(smallPacks(git.location));
   if (packs.length > 1) await joinPacks(git, packs);
+}
+
+function smallPacks(location: RepositoryLocation): FoldablePack[] {
+  const folder = packFolderOf(location);
+  return readSmallPacks(folder, listSmallPacks(folder, mostBytes));
 }
 
 /** The packs without those that have twice as many objects as all smaller ones together. */
