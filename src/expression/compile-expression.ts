@@ -33,12 +33,24 @@ export const LONGEST_EXPRESSION = 65_536;
 /** JSONata copies the left side of `?:` and `??` when it parses, so that nesting them doubles the tree each time. */
 const MOST_DEFAULTS = 12;
 
+/** What was found out of the expressions that were asked for last: a rule is tried once for each step. */
+const known = new Map<string, CompiledExpression>();
+const MOST_KNOWN = 100;
+const LONGEST_KNOWN = 4096;
+
 /**
- * Parses an expression and looks through it. Evaluates nothing, and loads JSONata at the first call.
+ * Parses an expression and looks through it, once. Evaluates nothing, and loads JSONata at the first call.
  *
  * @throws {ExpressionSyntaxError} when it is not JSONata, or is longer or more deeply nested than the parser can take
  */
 export async function compileExpression(source: string): Promise<CompiledExpression> {
+  const compiled = known.get(source) ?? (await lookThrough(source));
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (source.length <= LONGEST_KNOWN) known.set(source, compiled);
+  return compiled;
+}
+
+async function lookThrough(source: string): Promise<CompiledExpression> {
   const tree = await parse(source);
   const nodes = [...nodesOf(tree)];
   const bound = new Set(nodes.flatMap(namesBoundBy));
