@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { appenderSources, openAppender, prose, who } from './lib/appender.js';
 import { loadSource } from './lib/load-source.js';
 import { quietEnvironment } from './lib/quiet-environment.js';
@@ -11,6 +12,7 @@ import { toldSteps } from './lib/told-steps.js';
 const files = 300;
 const commits = 300;
 const longestFoldingMs = 60_000;
+const restMs = 20;
 /** From so many on they are folded. */
 const mostSmallPacks = 10;
 const commands = [
@@ -56,7 +58,8 @@ export const folding = {
       };
       const warm = async (argv, ahead) => {
         await ahead?.();
-        // As soon after another git as that of the other one.
+        // Each as long after what this process did, and as soon after another git.
+        await sleep(restMs);
         command(argv, { cwd: busy, env })();
       };
       const beside = (argv, { what, ahead, amid, ...more }) => ({
