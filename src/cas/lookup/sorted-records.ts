@@ -6,7 +6,7 @@ export type SortedRecords = () => Iterable<Buffer>;
 
 const firstRunRecords = 64;
 /** So many records are sorted at once. */
-const mostRunRecords = 64 * 1024;
+const mostRunRecords = 16 * 1024;
 /** More than the places in a run: what a prefix is multiplied by, so that a place has room behind it. */
 const placesOfRun = mostRunRecords;
 const blockRecords = 4 * 1024;

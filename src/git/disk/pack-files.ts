@@ -4,7 +4,7 @@ import type { ReadBytes } from '../page-cache.ts';
 import { OpenFiles, readAt } from './open-files.ts';
 
 const openFilesLimit = 64;
-const cachedBytes = 6 * 1024 * 1024;
+const cachedBytes = 4 * 1024 * 1024;
 
 /**
  * The packs of a store and their indexes as bytes: a bounded number of open files, and of bytes that are kept.
