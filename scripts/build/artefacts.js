@@ -39,7 +39,13 @@ export const artefacts = [
       },
       {
         output: 'cli-push.cjs',
-        files: ['src/cli/commands/push.ts', 'src/git/native/native-remote.ts', 'src/sync/push-threads.ts'],
+        files: [
+          'src/cli/commands/push.ts',
+          'src/git/disk/lock-records.ts',
+          'src/git/disk/ref-transaction.ts',
+          'src/git/native/native-remote.ts',
+          'src/sync/push-threads.ts',
+        ],
       },
       { output: 'cli-late.cjs' },
     ],

@@ -11,8 +11,10 @@ import type { Repository } from '../git/repository.ts';
 import { listPointers } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { findLease, leaseFolder } from './find-lease.ts';
+import { journalPaths, listJournals } from './journal-files.ts';
 import { LeaseHeld, takeLease } from './lease.ts';
 import { listLocalTraces } from './local-traces.ts';
+import { isAllStored, readJournal } from './read-journal.ts';
 
 const SCRATCH_PREFIX = 'refs/uwf/scratch/';
 
@@ -22,6 +24,8 @@ export type Collected = {
   leases: number;
   /** Journals, facts, sessions and folders of steps of threads that are no more. */
   files: number;
+  /** Threads on which nobody works and whose last turn is stored, with its trace: their journals tell nothing more. */
+  journals: number;
   /** Threads that are over, or are no more, whose put nodes nobody will take in. */
   scratch: number;
   /** Snapshots that were never finished. */
@@ -45,13 +49,14 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
   await repository.refs.removeStaleLocks();
   const leases = await removeStaleLeases(repository);
   const files = await removeOrphanedFiles(repository);
+  const journals = removeToldJournals(repository);
   const scratch = await removeOrphanedScratch(repository);
   const { stateDir, location } = repository;
   const snapshots = stateDir === undefined ? 0 : removeStaleQuarantines(snapshotFolder(stateDir));
   const transfers = stateDir === undefined ? 0 : removeStaleQuarantines(incomingFolder(stateDir));
   const lookup = await reindex(repository);
   const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
-  return { leases, files, scratch, snapshots, transfers, lookup, packs };
+  return { leases, files, journals, scratch, snapshots, transfers, lookup, packs };
 }
 
 /** Taking over a dead one's lease ends what is left of its agent, and giving it back removes the file. */
@@ -91,6 +96,16 @@ async function removeOrphanedFiles(repository: Repository): Promise<number> {
   const orphans = traces.filter(({ thread }) => !known.has(thread) && findLease(repository, thread) === undefined);
   for (const { path } of orphans) rmSync(path, { recursive: true, force: true });
   return orphans.length;
+}
+
+function removeToldJournals(repository: Repository): number {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return 0;
+  const threads = listJournals(stateDir).filter((thread) => findLease(repository, thread) === undefined);
+  const told = threads.filter((thread) => isAllStored(readJournal(repository, thread)));
+  for (const thread of told)
+    for (const path of Object.values(journalPaths(stateDir, thread))) rmSync(path, { force: true });
+  return told.length;
 }
 
 async function removeOrphanedScratch(repository: Repository): Promise<number> {

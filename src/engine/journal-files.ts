@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 
@@ -20,6 +20,13 @@ export function journalFolder(stateDir: string): string {
 export function journalPaths(stateDir: string, thread: ThreadId): { current: string; older: string } {
   const path = join(journalFolder(stateDir), thread);
   return { current: `${path}.jsonl`, older: `${path}.1.jsonl` };
+}
+
+/** The threads that have a journal. */
+export function listJournals(stateDir: string): ThreadId[] {
+  const folder = journalFolder(stateDir);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return [...new Set(names.map((name) => name.split('.')[0] ?? ''))].filter(isThreadId);
 }
 
 /**

@@ -77,6 +77,12 @@ export function unfinishedTurn(entries: readonly JournalEntry[]): JournalEntry[]
   return turn.some(({ event }) => ends.has(event)) ? [] : turn;
 }
 
+/** Tells whether the last turn became a step, so that all that was said in it is stored. */
+export function isAllStored(entries: readonly JournalEntry[]): boolean {
+  const last = entries.findLast(({ event }) => event === 'step.started' || ends.has(event));
+  return last === undefined || last.event === 'step.finished' || last.event === 'thread.ended';
+}
+
 /** A file that grows, read piece by piece. */
 class FileTail {
   readonly #descriptor: number;

@@ -6,8 +6,8 @@ import { formatCount } from '../output/time.ts';
 
 export const command: Command = defineCommand({
   summary: 'clean up what threads have left behind',
-  description: `Removes what killed processes have left, journals and sessions of threads that were removed, and what was put under
-threads that are over; works the lookup out again; and folds small packs into larger ones (git repack --geometric=2 -d),
+  description: `Removes what killed processes have left, what this machine kept of threads that were removed, journals of turns that are
+stored, and what was put under threads that are over; works the lookup out again; and folds small packs into larger ones,
 leaving your big ones as they are. Others can go on working meanwhile. Nothing of a thread is removed: 'uwf thread rm' does
 that, and 'git gc' collects it in its own time.`,
   arguments: [],
@@ -17,6 +17,7 @@ that, and 'git gc' collects it in its own time.`,
     fields: {
       leases: 'leases of processes that are no more',
       files: 'files of threads that are no more',
+      journals: 'threads whose journal told nothing that is not stored',
       scratch: 'threads that are over, or are no more, under which something was put',
       snapshots: 'records of files that were never finished',
       transfers: 'fetches and pushes that were never finished',
@@ -35,6 +36,7 @@ that, and 'git gc' collects it in its own time.`,
       formatFacts([
         ['stale leases', formatCount(found.leases)],
         ['orphaned files', formatCount(found.files)],
+        ['told journals', formatCount(found.journals)],
         ['orphaned scratch', formatCount(found.scratch)],
         ['unfinished snapshots', formatCount(found.snapshots)],
         ['unfinished transfers', formatCount(found.transfers)],

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
@@ -98,9 +99,9 @@ describe('uwf gc', () => {
   test('removes what nobody needs any more, folds packs, and leaves threads and big packs as they are', async () => {
     const repository = createRepository();
     const { dir, git, uwf } = repository;
-    for (let i = 0; i < 500; i += 1) repository.write(`code/${i}.txt`, `code ${i}\n`);
+    writeFileSync(join(dir, 'picture.png'), randomBytes(9 * 1024 * 1024));
     git('add', '-A');
-    git('commit', '-qm', 'much code');
+    git('commit', '-qm', 'something large');
     git('gc', '--quiet');
     const packs = (): string[] => readdirSync(join(dir, '.git/objects/pack')).filter((name) => name.endsWith('.pack'));
     const [big = ''] = packs();
@@ -145,6 +146,22 @@ describe('uwf gc', () => {
       snapshots: 0,
       transfers: 0,
     });
+  });
+});
+
+describe('of journals uwf gc', () => {
+  test('keeps what tells of a turn that was cut off, and no others', async () => {
+    const repository = createRepository();
+    const [done, cut] = [await start(repository), await start(repository)];
+    for (const thread of [done, cut]) await repository.uwf(['thread', 'step', thread]);
+    const journal = (thread: string): string => join(repository.dir, `.git/uwf/journal/${thread}.jsonl`);
+    appendFileSync(journal(cut), `${JSON.stringify({ event: 'step.started', at: 1, thread: cut, role: 'second' })}\n`);
+    const left = readFileSync(journal(cut), 'utf8');
+    expect(existsSync(journal(done))).toBe(true);
+    expect(await repository.json(['gc'])).toMatchObject({ journals: 1 });
+    expect(existsSync(journal(done))).toBe(false);
+    expect(readFileSync(journal(cut), 'utf8')).toBe(left);
+    expect(await repository.json(['gc'])).toMatchObject({ journals: 0 });
   });
 });
 
