@@ -23,8 +23,9 @@ export async function orderObjects(git: Omit<GitStart, 'args'>, ids: ReadonlySet
   const place = (id: string, path: string): void => {
     if (!ids.has(id) || seen.has(id)) return;
     seen.add(id);
-    const there = byPath.get(path);
-    if (there === undefined) byPath.set(path, [id]);
+    const group = groupOf(path);
+    const there = byPath.get(group);
+    if (there === undefined) byPath.set(group, [id]);
     else there.push(id);
     const object = leading.get(id);
     if (object?.kind !== 'tree') return;
@@ -35,6 +36,11 @@ export async function orderObjects(git: Omit<GitStart, 'args'>, ids: ReadonlySet
   for (const [, { tree }] of commits) place(tree, '/');
   const placed = [...byPath.values()].flat();
   return [...placed, ...[...ids].filter((id) => !seen.has(id))];
+}
+
+/** What a role said is in what the next was told: put between prompts it is hardly more than a place in one of them. */
+function groupOf(path: string): string {
+  return path === '/output.md' ? '/prompt.md' : path;
 }
 
 /** The commits, each before its parents, and each chain of first parents in one piece. */

@@ -25,8 +25,20 @@ function line(number: number): string {
   return `${createHash('sha256').update(`${number}`).digest('hex')}\n`;
 }
 
-/** A pack for each commit; each has a text that lost a line at its beginning and got one at its end. */
-async function createScene(commits: number, objectFormat: ObjectFormat = 'sha1'): Promise<Scene> {
+type Files = (number: number) => [name: string, content: string][];
+
+/** A text that from one commit to the next loses a line at its beginning and gets one at its end. */
+const toldAgain: Files = (number) => {
+  const lines = Array.from({ length: 300 }, (_, at) => line(number + at));
+  // About as long each time, but not growing: sizes tell nothing of the order.
+  return [['told.md', `${'-'.repeat((number * 37) % 100)}\n${lines.join('')}`]];
+};
+
+/** A pack for each commit; each has files, and one below that no other has. */
+async function createScene(
+  commits: number,
+  { objectFormat = 'sha1', files = toldAgain }: { objectFormat?: ObjectFormat; files?: Files } = {},
+): Promise<Scene> {
   const temporary = createTemporaryRepository({ objectFormat });
   const repository = await temporary.open();
   const { location } = repository;
@@ -34,13 +46,10 @@ async function createScene(commits: number, objectFormat: ObjectFormat = 'sha1')
   let head: ObjectId | undefined;
   for (let number = 0; number < commits; number += 1) {
     const batch = new ObjectBatch(objectFormat);
-    const lines = Array.from({ length: 300 }, (_, at) => line(number + at));
-    // About as long each time, but not growing: sizes tell nothing of the order.
-    const text = `${'-'.repeat((number * 37) % 100)}\n${lines.join('')}`;
     const below = batch.addTree([{ mode: '100644', name: 'said.md', id: batch.addBlob(line(number)) }]);
     const tree = batch.addTree([
       { mode: '040000', name: 'below', id: below },
-      { mode: '100644', name: 'told.md', id: batch.addBlob(text) },
+      ...files(number).map(([name, content]) => ({ mode: '100644' as const, name, id: batch.addBlob(content) })),
     ]);
     const who = { ...repository.committer, atMs: 1_795_262_400_000 };
     const parents = head === undefined ? [] : [head];
@@ -64,11 +73,25 @@ function packedBytes({ folder }: Scene): number {
 }
 
 test.each(['sha1', 'sha256'] as const)('one pack has all that was in many, in a repository of %s', async (format) => {
-  const scene = await createScene(20, format);
+  const scene = await createScene(20, { objectFormat: format });
   const before = scene.git('rev-list', '--objects', '--all');
   await joinAll(scene);
   expect(countPacks(scene.location)).toBe(1);
   expect(scene.git('rev-list', '--objects', '--all')).toBe(before);
+  expectCleanFsck(scene.dir);
+});
+
+test('what was said takes up no room of its own where the next was told it', async () => {
+  const said = (number: number): string => Array.from({ length: 20 }, (_, at) => line(number * 20 + at)).join('');
+  const scene = await createScene(60, {
+    files: (number) => [
+      ['output.md', said(number)],
+      ['prompt.md', `Go on after this:\n${said(number - 1)}`],
+    ],
+  });
+  await joinAll(scene);
+  // 1,300 bytes that compress to 750 are said in each.
+  expect(packedBytes(scene)).toBeLessThan(60 * 1_250);
   expectCleanFsck(scene.dir);
 });
 
