@@ -13,20 +13,23 @@ exports.keepCode = function keepCode(folders, name, script) {
   for (const folder of folders) {
     const file = `${folder}/${name}`;
     if (fs.existsSync(file)) return;
+    const temporary = `${file}.${process.pid}.tmp`;
     try {
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const temporary = `${file}.${process.pid}.tmp`;
-      const descriptor = fs.openSync(temporary, 'wx', 0o600);
-      try {
-        fs.writeSync(descriptor, script.createCachedData());
-        fs.fsyncSync(descriptor);
-      } finally {
-        fs.closeSync(descriptor);
-      }
+      fs.writeFileSync(temporary, script.createCachedData(), { flag: 'wx', mode: 0o600, flush: true });
       fs.renameSync(temporary, file);
       return;
     } catch {
       // Read-only, or full: the next folder, or none.
+      remove(temporary);
     }
   }
 };
+
+function remove(file) {
+  try {
+    fs.unlinkSync(file);
+  } catch {
+    // It was never there, or has to stay.
+  }
+}

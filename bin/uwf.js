@@ -3,6 +3,7 @@
 // the next file, which is why this one has all that every start needs.
 'use strict';
 const fs = require('node:fs');
+const { isAbsolute } = require('node:path');
 const { Script } = require('node:vm');
 
 /** The exit code of a mistake in uwf itself (`EX_SOFTWARE`, sysexits.h). */
@@ -70,7 +71,8 @@ const digestOf = /^\/\*([0-9a-f]{16})\*\//;
 function createLoader(folder, argv, env) {
   const programs = new Map();
   const commands = likelyCommands(argv);
-  const home = env.XDG_CACHE_HOME || (env.HOME && `${env.HOME}/.cache`);
+  // One that is not absolute has to be ignored: code from the folder that one happens to be in would be run.
+  const home = [env.XDG_CACHE_HOME, env.HOME && `${env.HOME}/.cache`].find((path) => path && isAbsolute(path));
   const cacheFolders = [`${folder}/.code-cache`, ...(home ? [`${home}/uwf/code-cache`] : [])];
 
   /** Loads a program of the folder by its name: `cli.cjs`. */

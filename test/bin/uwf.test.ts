@@ -86,6 +86,26 @@ test("where the program's folder takes none, it is kept in the cache folder of t
   expect(namesIn(path.join(home, 'uwf', 'code-cache'))).toHaveLength(1);
 });
 
+test("a cache folder that is named relative to the current folder is not the user's", () => {
+  writeProgram('hello');
+  writeFileSync(path.join(folder, '.code-cache'), '');
+  const home = path.join(folder, 'home');
+  mkdirSync(home);
+  expect(start('log', { XDG_CACHE_HOME: path.relative(process.cwd(), home) }).said).toBe('hello');
+  expect(namesIn(home)).toEqual([]);
+});
+
+test('what could not be written to its end is taken away', () => {
+  writeProgram('hello');
+  const [name = ''] = start('log').caches;
+  const caches = path.join(folder, '.code-cache');
+  rmSync(path.join(caches, name));
+  // In the way, as on a full disk.
+  writeFileSync(path.join(caches, `${name}.${process.pid}.tmp`), 'half');
+  expect(start('log')).toEqual({ said: 'hello', caches: [] });
+  expect(start('log')).toEqual({ said: 'hello', caches: [name] });
+});
+
 test('a program without a digest is loaded as any other module', () => {
   writeFileSync(path.join(folder, 'one.cjs'), 'exports.say = () => "plain";\n');
   expect(start('log')).toEqual({ said: 'plain', caches: [] });
