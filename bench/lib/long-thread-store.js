@@ -10,6 +10,7 @@ const sources = [
   ...new Set([...appenderSources, ...longThreadSources]),
   'src/cas/lookup/repository-nodes.ts',
   'src/git/native/consolidate-packs.ts',
+  'src/git/native/foldable-packs.ts',
   'src/schema/walk.ts',
   'src/thread/find-thread.ts',
   'src/thread/fork-thread.ts',
