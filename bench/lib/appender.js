@@ -1,3 +1,5 @@
+import { agent, workflow } from './one-role.js';
+
 /** The modules that {@link openAppender} is made of. */
 export const appenderSources = [
   'src/cas/hash.ts',
@@ -12,23 +14,6 @@ export const appenderSources = [
 
 /** Who commits in benchmarks. */
 export const who = { name: 'Bench', email: 'bench@example.org' };
-const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
-const workflow = {
-  name: 'append',
-  description: 'appends',
-  roles: {
-    writer: {
-      description: 'writes',
-      systemPrompt: 'Write.',
-      extractPrompt: 'Say that you are done.',
-      schema: { type: 'object', properties: { $status: { const: 'done' } }, required: ['$status'] },
-    },
-  },
-  moderator: [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: 'writer', when: null },
-  ],
-};
 
 /**
  * Starts a thread to append steps to, each of six nodes of 1 KiB: the step, the prompt, the reply and three artifacts.
@@ -46,8 +31,6 @@ export async function openAppender(source, folder) {
   });
   return {
     repository,
-    /** What `append` takes for a step, made outside of what is measured. */
-    draft: (number) => draftStep(source, number),
     async append(draft) {
       state = await source.appendStep(repository, state, draft);
     },

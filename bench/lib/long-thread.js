@@ -1,3 +1,5 @@
+import { agent, workflow } from './one-role.js';
+
 /**
  * Writes a thread of many steps at once, each with six nodes of about a KiB: the step, the prompt, the reply, and three
  * texts that it refers to. Nothing is read back.
@@ -9,8 +11,11 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
   const { ObjectBatch, publish, draftCommit, contentNode, agentNode, encodeNode, builtIn, artifactPath } = source;
   await source.prepareHashing();
   const batch = new ObjectBatch();
-  const workflow = source.writeWorkflowTree(batch, workflowOfOneRole);
-  const state = await source.startThread(repository, batch, { workflow, prompt: 'Write.', agents: { writer: agent } });
+  const state = await source.startThread(repository, batch, {
+    workflow: source.writeWorkflowTree(batch, workflow),
+    prompt: 'Write.',
+    agents: { writer: agent },
+  });
   const by = agentNode(agent).hash;
   const rest = new ObjectBatch();
   let ancestors = [];
@@ -76,25 +81,6 @@ export const longThreadSources = [
   'src/thread/thread-refs.ts',
   'src/workflow/write-workflow-tree.ts',
 ];
-
-const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
-
-const workflowOfOneRole = {
-  name: 'long',
-  description: 'writes on and on',
-  roles: {
-    writer: {
-      description: 'writes',
-      systemPrompt: 'Write.',
-      extractPrompt: 'Say that you are done.',
-      schema: { type: 'object', properties: { $status: { const: 'done' } }, required: ['$status'] },
-    },
-  },
-  moderator: [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: 'writer', when: null },
-  ],
-};
 
 const words = 'the thread moves on when a role has answered and nothing of what was said before is lost'.split(' ');
 
