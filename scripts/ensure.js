@@ -1,9 +1,9 @@
 // What `npm test` and `npm run demo` need before they can start: dependencies and a build. Loads nothing that npm must
 // first install.
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installPackages } from './install-packages.js';
 
 /** The folder of uwf's package.json. */
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -29,26 +29,6 @@ function missingTool() {
     : undefined;
 }
 
-function modifiedAt(...segments) {
-  return statSync(path.join(root, ...segments), { throwIfNoEntry: false })?.mtimeMs;
-}
-
-/** npm writes its own lockfile last: an installation that was interrupted has none. */
-function isInstalled() {
-  const installed = modifiedAt('node_modules', '.package-lock.json');
-  return installed !== undefined && installed >= (modifiedAt('package-lock.json') ?? 0);
-}
-
-function install() {
-  const argv = ['ci', '--include=dev', '--no-audit', '--no-fund'];
-  // Under `npm run` this is npm's own file; by hand it has to be found on the PATH, where Windows needs a shell.
-  const npm = process.env.npm_execpath;
-  const result = npm?.endsWith('.js')
-    ? spawnSync(process.execPath, [npm, ...argv], { cwd: root, stdio: ['ignore', 2, 2] })
-    : spawnSync('npm', argv, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
-  return result.status === 0;
-}
-
 /**
  * Checks Node and git, installs dependencies and builds, each only where needed; progress goes to stderr.
  *
@@ -61,13 +41,8 @@ export async function ensure() {
     say(lack);
     return false;
   }
-  if (!isInstalled()) {
-    say('Installing dependencies (once; about a minute) …');
-    if (!install()) {
-      say("npm could not install them; the reason is above. Try 'npm ci' by hand.");
-      return false;
-    }
-  }
+  const dependencies = { what: 'dependencies (once; about a minute)', flags: ['--include=dev'] };
+  if (installPackages(root, dependencies) === 'failed') return false;
   const { build } = await import('./build.js');
   try {
     await build({ log: (file, size) => say(`built ${file} (${size})`) });
