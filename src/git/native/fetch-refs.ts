@@ -34,6 +34,7 @@ const bringOnly = [
   'pack.writeReverseIndex=false',
   'gc.auto=0',
   'maintenance.auto=false',
+  'advice.fetchShowForcedUpdates=false',
 ].flatMap((setting) => ['-c', setting]);
 
 const options = [

@@ -80,6 +80,16 @@ test('a thread is pushed, resumed in a clone by another agent, ended there, and 
   expectCleanFsck(home.dir);
 });
 
+test('at a terminal a fetch says nothing of what git would advise', async () => {
+  const { server, home } = createHome();
+  await start(home);
+  await home.uwf(['push']);
+  const there = cloneCliRepository(server.dir);
+  const { all } = await there.uwf(['fetch'], { isTTY: true });
+  expect(all).toContain('1 thread (1 new)');
+  expect(all).not.toContain('warning: ');
+});
+
 test('what git alone pushes and fetches is understood', async () => {
   const { server, home } = createHome();
   const thread = await start(home);
