@@ -1,7 +1,10 @@
 import { constants, createInflate, inflateSync } from 'node:zlib';
 import { errnoOf } from '../object-errors.ts';
 
-/** How a piece of a zlib stream came out: `code` is zlib's, `undefined` where nothing was wrong as far as there was room. */
+/**
+ * How a piece of a zlib stream came out: `code` is zlib's, `undefined` where nothing was wrong as far as there was room. Where
+ * something was, nothing counts as filled.
+ */
 export type Outcome = { filled: number; code: string | undefined };
 
 /**
@@ -29,6 +32,9 @@ type Engine = { _handle?: Partial<Handle> | null; _writeState?: unknown };
 
 const largestChunk = 2 ** 28;
 
+/** The versions of Node whose handles take these arguments. One that takes others does not throw: it aborts the process. */
+const knownMajors = { from: 20, to: 24 };
+
 /** Inflates by what Node documents. */
 export const plainInflater: Inflater = (input, output, isWhole) => {
   try {
@@ -46,11 +52,15 @@ export const plainInflater: Inflater = (input, output, isWhole) => {
 };
 
 /**
- * An inflater that uses one state of zlib again and again; `undefined` where this Node's streams are built otherwise.
+ * An inflater that uses one state of zlib again and again; `undefined` where Node's streams are built otherwise, or may be.
  *
  * Making that state is a third of what it takes to inflate a KiB, and each holds 40 KiB that only the collector frees.
+ *
+ * @param version that of Node
  */
-export function reusingInflater(): Inflater | undefined {
+export function reusingInflater(version: string = process.versions.node): Inflater | undefined {
+  const major = Number.parseInt(version, 10);
+  if (!(major >= knownMajors.from && major <= knownMajors.to)) return undefined;
   // Not part of Node's documented interface, and so looked at before it is used.
   const { _handle: handle, _writeState: state } = createInflate() as Engine;
   if (!(state instanceof Uint32Array) || !isHandle(handle)) return undefined;
@@ -63,12 +73,17 @@ export function reusingInflater(): Inflater | undefined {
   const inflate: Inflater = (input, output, isWhole) => {
     code = undefined;
     const flush = isWhole ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
-    handle.writeSync(flush, input, 0, input.byteLength, output, 0, output.byteLength);
-    const filled = output.byteLength - (state[0] ?? 0);
+    // Before and not after: a stack that overflows in between must not leave its state to the next stream.
     handle.reset();
-    return { filled, code };
+    handle.writeSync(flush, input, 0, input.byteLength, output, 0, output.byteLength);
+    // What is left of the output is told of a stream that is sound alone.
+    return { filled: code === undefined ? output.byteLength - (state[0] ?? 0) : 0, code };
   };
-  return doesInflate(inflate) ? inflate : undefined;
+  try {
+    return doesInflate(inflate) ? inflate : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isHandle(handle: Partial<Handle> | null | undefined): handle is Handle {

@@ -54,6 +54,19 @@ describe('inflating', () => {
     expect(inflateStart(Buffer.from('tree 7'), 6)).toBeUndefined();
   });
 
+  test('of what is no stream nothing is filled, whatever came before it', () => {
+    for (const inflater of [reusingInflater(), plainInflater]) {
+      expect(inflater?.(deflateSync('what was said'), Buffer.alloc(100), true)).toMatchObject({ filled: 13 });
+      expect(inflater?.(Buffer.from('none'), Buffer.alloc(5), true)).toEqual({ filled: 0, code: 'Z_DATA_ERROR' });
+    }
+  });
+
+  test('one state of zlib is not used in a Node that nobody has looked at', () => {
+    expect(reusingInflater('20.20.0')).toBeDefined();
+    expect(reusingInflater('25.0.0')).toBeUndefined();
+    expect(reusingInflater('')).toBeUndefined();
+  });
+
   test('comes out the same with one state of zlib for all and with a new one for each', () => {
     const reusing = reusingInflater();
     if (reusing === undefined) throw new Error('this Node has streams of another kind: plainInflater is used alone');
