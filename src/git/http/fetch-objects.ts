@@ -46,7 +46,7 @@ export async function fetchObjects(surroundings: FetchSurroundings, request: Fet
     try {
       return await fetchOnce(surroundings, request, attempt === mostTries);
     } catch (error) {
-      if (!(error instanceof IndigestibleAnswer)) throw error;
+      if (!(error instanceof IndigestibleAnswer) || attempt === mostTries) throw error;
     }
   }
 }

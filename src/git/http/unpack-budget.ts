@@ -9,9 +9,11 @@ export class UnpackBudget {
     this.#most = most;
   }
 
-  /** @throws {IndigestibleAnswer} once it is too much */
+  /** @throws {IndigestibleAnswer} if it is too much; it is not unpacked then, and not spent */
   spend(bytes: number): void {
+    if (this.#spent + bytes > this.#most) {
+      throw new IndigestibleAnswer(`what it sent unpacks to more than ${this.#most} bytes`);
+    }
     this.#spent += bytes;
-    if (this.#spent > this.#most) throw new IndigestibleAnswer(`what it sent unpacks to more than ${this.#most} bytes`);
   }
 }

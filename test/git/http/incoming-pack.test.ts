@@ -289,3 +289,14 @@ describe('a pack that means harm', () => {
     await expect(openPack(packOf(...entries), { unpackedBytes: 200 * MiB })).rejects.toThrow(/unpacks to more than/);
   });
 });
+
+test('what one pack only says that it unpacks to does not use up what another may', async () => {
+  const budget = new UnpackBudget(MiB);
+  const open = (pack: Uint8Array): Promise<IncomingPack> => {
+    const bytes = openPackBytes({ folder: undefined });
+    bytes.append(pack);
+    return IncomingPack.open(bytes, limitsInMemory, undefined, budget);
+  };
+  await expect(open(packOf(lyingEntry(2 ** 45, Buffer.from('short'))))).rejects.toThrow('unpacks to more');
+  await expect(open(packOf(whole(blob('sound'))))).resolves.toMatchObject({ length: 1 });
+});
