@@ -1,13 +1,23 @@
 import { removeStalePackKeeps } from '../disk/pack-keep.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { countPacks, listSmallPacks, packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
+import {
+  countPacks,
+  listSmallPacks,
+  packFolderOf,
+  readSmallPacks,
+  smallestPacks,
+  type FoldablePack,
+} from './foldable-packs.ts';
 import { joinPacks, longestChain } from './join-packs.ts';
 import { runGit } from './run-git.ts';
 import type { GitStart } from './spawn-git.ts';
 
 /** Larger packs are git's to fold. They are many steps, or the user's. */
 const mostBytes = 8 * 1024 * 1024;
+
+/** The ids of all that is folded at once are held in memory. */
+const mostBytesTogether = 64 * 1024 * 1024;
 
 /** What git is asked for: packs of a size and smaller become one, so that each is twice as large as those after it together. */
 const foldArguments: readonly string[] = [
@@ -21,8 +31,8 @@ const foldArguments: readonly string[] = [
 ];
 
 /**
- * Folds all small packs into one and the others into larger ones by git's own means, and removes the keeps of writers that
- * were killed.
+ * Folds small packs, up to 64 MiB of them, into one and the others into larger ones by git's own means, and removes the
+ * keeps of writers that were killed.
  *
  * A pack over 8 MiB that is at least twice as large as all smaller ones together stays as it is, so that the user's big
  * packs are not written again. Nothing is pruned, packs that are being written are guarded by their keeps, and readers and writers
@@ -57,7 +67,7 @@ export async function foldSmallPacks(git: Omit<GitStart, 'args'>): Promise<void>
 
 function smallPacks(location: RepositoryLocation): FoldablePack[] {
   const folder = packFolderOf(location);
-  return readSmallPacks(folder, listSmallPacks(folder, mostBytes));
+  return readSmallPacks(folder, smallestPacks(listSmallPacks(folder, mostBytes), mostBytesTogether));
 }
 
 /** The packs without those that have twice as many objects as all smaller ones together. */

@@ -4,11 +4,15 @@ import { errnoOf } from '../object-errors.ts';
 import { objectIdFromBytes, type ObjectId } from '../object-id.ts';
 import type { RepositoryLocation } from '../repository.ts';
 
-/** A pack that may be folded. */
-export type FoldablePack = {
+/** A pack by its name and how large it is. */
+type PackName = {
   /** `pack-<hash>`, without an ending. */
   name: string;
   bytes: number;
+};
+
+/** A pack that may be folded. */
+export type FoldablePack = PackName & {
   /** What its objects are called, in order. */
   ids: readonly ObjectId[];
 };
@@ -29,7 +33,7 @@ export function countPacks(location: RepositoryLocation): number {
  *
  * @returns their names, without an ending, and how large they are
  */
-export function listSmallPacks(folder: string, mostBytes: number): { name: string; bytes: number }[] {
+export function listSmallPacks(folder: string, mostBytes: number): PackName[] {
   const names = new Set(namesIn(folder));
   // Of a chain of such indexes, each would have to be asked.
   if (names.has('multi-pack-index.d')) return [];
@@ -43,8 +47,14 @@ export function listSmallPacks(folder: string, mostBytes: number): { name: strin
   });
 }
 
+/** The smallest of several packs, as many as have so many bytes together. */
+export function smallestPacks(packs: readonly PackName[], mostBytesTogether: number): PackName[] {
+  let together = 0;
+  return packs.toSorted((a, b) => a.bytes - b.bytes).filter(({ bytes }) => (together += bytes) <= mostBytesTogether);
+}
+
 /** Reads what is in small packs; one that was folded by somebody else meanwhile is left out. */
-export function readSmallPacks(folder: string, packs: readonly { name: string; bytes: number }[]): FoldablePack[] {
+export function readSmallPacks(folder: string, packs: readonly PackName[]): FoldablePack[] {
   return packs.flatMap((pack) => {
     try {
       const ids = idsOf(readFileSync(join(folder, `${pack.name}.idx`)));
@@ -79,7 +89,14 @@ function idsOf(index: Buffer): ObjectId[] | undefined {
  * Source: gitformat-pack(5), "multi-pack-index (MIDX) files": chunk `PNAM`.
  */
 function packsOfMultiPackIndex(path: string): ReadonlySet<string> {
-  const file = openSync(path, 'r');
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    // git has just thrown it away.
+    if (errnoOf(error) === 'ENOENT') return new Set();
+    throw error;
+  }
   try {
     const head = Buffer.alloc(12 + 256 * 12);
     readSync(file, head, 0, head.length, 0);

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeFile, syncFolder } from '../disk/durable-file.ts';
-import { packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
+import { listSmallPacks, packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
 import { orderObjects } from './order-objects.ts';
 import { runGit } from './run-git.ts';
 import type { GitStart } from './spawn-git.ts';
@@ -21,7 +20,8 @@ const endings = ['idx', 'rev', 'bitmap', 'pack'] as const;
  * Makes one pack of several, by git's own means, and removes those.
  *
  * Readers and writers go on meanwhile. Nothing is pruned: the new pack has all that was in the others, and is durable
- * before the first of them goes. Ended at any moment, what is left is a pack more than there need be.
+ * before the first of them goes. Ended at any moment, what is left is a pack more than there need be, or one that has lost
+ * its index.
  * @throws {GitFailed} {GitNotFound} as `runGit`; all packs are there then
  * Source: git-pack-objects(1).
  */
@@ -36,11 +36,13 @@ export async function joinPacks(git: Omit<GitStart, 'args'>, packs: readonly Fol
     input: lines.join(''),
   });
   const name = `pack-${printed.toString('latin1').trim()}`;
-  const [joined] = readSmallPacks(folder, [{ name, bytes: 0 }]);
-  // Also if the user's git made several packs of it: then the others stay.
-  if (joined?.ids.length !== ids.size) return;
   syncFolder(folder);
-  for (const pack of packs) if (pack.name !== name) removePack(join(folder, pack.name));
+  // Looked at again: somebody may hold one by now, by a keep or a multi-pack-index.
+  const free = new Set(listSmallPacks(folder, Infinity).map((pack) => pack.name));
+  // Last, since git may be folding too, and remove it. Also if the user's git made several packs of it, the others stay.
+  const [joined] = readSmallPacks(folder, [{ name, bytes: 0 }]);
+  if (joined?.ids.length !== ids.size) return;
+  for (const pack of packs) if (pack.name !== name && free.has(pack.name)) removePack(join(folder, pack.name));
 }
 
 const packArguments: readonly string[] = [
@@ -48,6 +50,8 @@ const packArguments: readonly string[] = [
   'pack.threads=1',
   '-c',
   'pack.packSizeLimit=0',
+  '-c',
+  'pack.indexVersion=2',
   'pack-objects',
   '-q',
   // Differences that were found while less was known are not kept: between foldings they are large.
@@ -73,6 +77,5 @@ function nameInOrder(number: number): string {
 
 /** The index goes first, as git does it: without one nobody looks for the others. */
 function removePack(path: string): void {
-  if (existsSync(`${path}.keep`)) return;
   for (const ending of endings) removeFile(`${path}.${ending}`);
 }

@@ -5,6 +5,9 @@ import type { GitStart } from './spawn-git.ts';
 type Leading = { kind: 'commit'; tree: string; parents: string[] } | { kind: 'tree'; entries: TreeLine[] };
 type TreeLine = { isTree: boolean; name: string; id: string };
 
+/** So much of commits and trees is looked at; what is found in none of it is ordered less well. */
+const mostLeadingBytes = 64 * 1024 * 1024;
+
 /**
  * Puts objects into the order in which differences between neighbours are small: what lay at one path, the newest first,
  * then what lay at the next.
@@ -12,12 +15,16 @@ type TreeLine = { isTree: boolean; name: string; id: string };
  * git itself would compare files of one name by their sizes. What an agent was told is the same each time but for its
  * beginning and its end, and always about as long: by size, neighbours are hundreds of steps apart.
  *
- * Only commits and trees are read. What none of them leads to comes last.
- * @returns all of `ids`
- * @throws {GitFailed} if one of them is not there
+ * Only commits and trees are read, up to `mostBytes` of them. What none of these leads to comes last.
+ * @returns all of `ids`, also those that are not there
+ * @throws {GitFailed} if one of them is damaged
  */
-export async function orderObjects(git: Omit<GitStart, 'args'>, ids: ReadonlySet<string>): Promise<string[]> {
-  const leading = await readLeading(git, ids);
+export async function orderObjects(
+  git: Omit<GitStart, 'args'>,
+  ids: ReadonlySet<string>,
+  mostBytes: number = mostLeadingBytes,
+): Promise<string[]> {
+  const leading = await readLeading(git, ids, mostBytes);
   const byPath = new Map<string, string[]>([['', []]]);
   const seen = new Set<string>();
   const place = (id: string, path: string): void => {
@@ -43,7 +50,7 @@ function groupOf(path: string): string {
   return path === '/output.md' ? '/prompt.md' : path;
 }
 
-/** The commits, each before its parents, and each chain of first parents in one piece. */
+/** The commits: each chain of first parents in one piece, from its newest on. */
 function newestFirst(leading: ReadonlyMap<string, Leading>): [string, Leading & { kind: 'commit' }][] {
   const commits = new Map<string, Leading & { kind: 'commit' }>();
   for (const [id, object] of leading) if (object.kind === 'commit') commits.set(id, object);
@@ -61,20 +68,30 @@ function newestFirst(leading: ReadonlyMap<string, Leading>): [string, Leading & 
   return [...ordered];
 }
 
-async function readLeading(git: Omit<GitStart, 'args'>, ids: ReadonlySet<string>): Promise<Map<string, Leading>> {
+async function readLeading(
+  git: Omit<GitStart, 'args'>,
+  ids: ReadonlySet<string>,
+  mostBytes: number,
+): Promise<Map<string, Leading>> {
   const ask = async (args: readonly string[], about: Iterable<string>): Promise<Buffer> =>
     runGit({
       ...git,
       args: ['--no-replace-objects', 'cat-file', '--buffer', ...args],
       input: `${[...about].join('\n')}\n`,
     });
-  const types = (await ask(['--batch-check=%(objectname) %(objecttype)'], ids)).toString('latin1');
-  const wanted = [...types.matchAll(/^([0-9a-f]+) (?:commit|tree)$/gm)].map(([, id = '']) => id);
+  const types = (await ask(['--batch-check=%(objectname) %(objecttype) %(objectsize)'], ids)).toString('latin1');
+  let bytes = 0;
+  // Commits first: without them no tree is found.
+  const wanted = ['commit', 'tree']
+    .flatMap((type) => [...types.matchAll(new RegExp(`^([0-9a-f]+) ${type} ([0-9]+)$`, 'gm'))])
+    .filter(([, , size]) => (bytes += Number(size)) <= mostBytes)
+    .map(([, id = '']) => id);
   const leading = new Map<string, Leading>();
   if (wanted.length === 0) return leading;
   const contents = await ask(['--batch'], wanted);
   for (let at = 0; at < contents.length;) {
     const end = contents.indexOf('\n', at);
+    if (end === -1) break;
     const [id = '', type, size] = contents.toString('latin1', at, end).split(' ');
     // What has gone in between is no longer in the way: git will say so when it is to be packed.
     const data = contents.subarray(end + 1, end + 1 + Number(size ?? 0));

@@ -24,7 +24,7 @@ export class GitFailed extends UwfError {
   /** What it had printed on stdout until then. */
   readonly printed: string;
   constructor(args: readonly string[], said: string, printed = '') {
-    super(`git ${args[0] ?? ''} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
+    super(`git ${commandIn(args)} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
       code: 'git-failed',
       kind: 'environment',
     });
@@ -32,6 +32,11 @@ export class GitFailed extends UwfError {
     this.said = said;
     this.printed = printed;
   }
+}
+
+/** What git is to do, behind what it is configured to. */
+function commandIn(args: readonly string[]): string {
+  return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
 }
 
 /** One run of git. */

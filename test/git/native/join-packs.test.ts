@@ -1,11 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { consolidatePacks } from '../../../src/git/native/consolidate-packs.ts';
-import { countPacks, listSmallPacks, packFolderOf, readSmallPacks } from '../../../src/git/native/foldable-packs.ts';
+import {
+  countPacks,
+  listSmallPacks,
+  packFolderOf,
+  readSmallPacks,
+  smallestPacks,
+} from '../../../src/git/native/foldable-packs.ts';
 import { joinPacks } from '../../../src/git/native/join-packs.ts';
+import { orderObjects } from '../../../src/git/native/order-objects.ts';
 import { ObjectBatch } from '../../../src/git/object-batch.ts';
 import type { ObjectFormat, ObjectId } from '../../../src/git/object-id.ts';
 import { publish } from '../../../src/git/publish.ts';
@@ -137,12 +144,54 @@ test('a pack that somebody begins to keep meanwhile stays', async () => {
   expect(readdirSync(scene.folder)).toContain(`${packs[0]?.name}.idx`);
 });
 
+test('packs that a multi-pack-index names meanwhile stay', async () => {
+  const scene = await createScene(4);
+  const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity));
+  scene.git('multi-pack-index', 'write');
+  await joinPacks({ location: scene.location, env }, packs);
+  expect(countPacks(scene.location)).toBe(5);
+  scene.git('multi-pack-index', 'verify');
+});
+
+test('a multi-pack-index that goes while it is looked for names no packs', async () => {
+  const scene = await createScene(2);
+  symlinkSync('gone', join(scene.folder, 'multi-pack-index'));
+  expect(listSmallPacks(scene.folder, Infinity)).toHaveLength(2);
+});
+
+test('packs are joined where git is told to write indexes of the first version', async () => {
+  const scene = await createScene(4);
+  scene.git('config', 'pack.indexVersion', '1');
+  await joinAll(scene);
+  expect(countPacks(scene.location)).toBe(1);
+  expectCleanFsck(scene.dir);
+});
+
+test('of many packs the smallest are joined, as many as there is room for', () => {
+  const packs = [9, 2, 5, 3].map((bytes) => ({ name: `pack-${bytes}`, bytes }));
+  expect(smallestPacks(packs, 10).map(({ bytes }) => bytes)).toEqual([2, 3, 5]);
+});
+
+test.each([0, 1000, Infinity])(
+  'nothing is left out of an order for which %d bytes are looked at',
+  async (mostBytes) => {
+    const scene = await createScene(5);
+    const ids = new Set<string>(
+      readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity)).flatMap((pack) => pack.ids),
+    );
+    const ordered = await orderObjects({ location: scene.location, env }, ids, mostBytes);
+    expect(ordered.toSorted()).toEqual([...ids].toSorted());
+  },
+);
+
 test('nothing is removed when an object is not to be found', async () => {
   const scene = await createScene(4);
   const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity));
   // An id of this kind: forty digits.
   const missing = { name: 'pack-none', bytes: 0, ids: [('0'.repeat(39) + '1') as ObjectId] };
-  await expect(joinPacks({ location: scene.location, env }, [...packs, missing])).rejects.toThrow('git');
+  await expect(joinPacks({ location: scene.location, env }, [...packs, missing])).rejects.toThrow(
+    'git pack-objects failed',
+  );
   expect(countPacks(scene.location)).toBe(4);
   expectCleanFsck(scene.dir);
 });
