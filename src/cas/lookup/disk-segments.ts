@@ -129,7 +129,7 @@ function fileBytes(path: string, cache: PageCache): SegmentBytes {
     if (count !== wanted) throw new Error(`${path} is shorter than its header says`);
     return buffer.subarray(0, count);
   });
-  const bytes: SegmentBytes = { size, read };
-  openFiles.register(bytes, descriptor);
-  return bytes;
+  // As long as somebody holds this function the file may be read; what it is handed out in may go before.
+  openFiles.register(read, descriptor);
+  return { size, read };
 }
