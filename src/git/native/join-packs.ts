@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { removeFile, syncFolder } from '../disk/durable-file.ts';
+import { durablePacks } from './durable-packs.ts';
 import { listSmallPacks, packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
 import { orderObjects } from './order-objects.ts';
 import { runGit } from './run-git.ts';
@@ -46,6 +47,7 @@ export async function joinPacks(git: Omit<GitStart, 'args'>, packs: readonly Fol
 }
 
 const packArguments: readonly string[] = [
+  ...durablePacks,
   '-c',
   'pack.threads=1',
   '-c',

@@ -3,6 +3,7 @@ import type { GitEnvironment } from '../git-directory.ts';
 import type { ObjectId } from '../object-id.ts';
 import type { ObjectStore, WrittenObjects } from '../object-store.ts';
 import type { IncomingObjects, RemoteRef } from '../remote.ts';
+import { durablePacks } from './durable-packs.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { Quarantine } from './quarantine.ts';
 import { runGit } from './run-git.ts';
@@ -31,7 +32,15 @@ export type Promisor = {
 type IncomingReader = Pick<ObjectStore, 'read' | 'has' | 'close'>;
 
 /** git packs what it is given as it is: nothing is searched for that would be smaller, and nothing larger is held. */
-const asItIs = ['-c', 'core.bigFileThreshold=4m', '-c', 'pack.writeReverseIndex=false', 'pack-objects', '--quiet'];
+const asItIs = [
+  ...durablePacks,
+  '-c',
+  'core.bigFileThreshold=4m',
+  '-c',
+  'pack.writeReverseIndex=false',
+  'pack-objects',
+  '--quiet',
+];
 
 /** What native git brought into a guest folder. */
 export class NativeIncoming implements IncomingObjects {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { consolidatePacks } from '../../../src/git/native/consolidate-packs.ts';
@@ -165,6 +165,17 @@ test('packs are joined where git is told to write indexes of the first version',
   await joinAll(scene);
   expect(countPacks(scene.location)).toBe(1);
   expectCleanFsck(scene.dir);
+});
+
+test('a joined pack is synced where git is told to sync nothing', async () => {
+  const scene = await createScene(4);
+  scene.git('config', 'core.fsync', 'none');
+  const trace = join(scene.dir, 'trace');
+  const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, Infinity));
+  await joinPacks({ location: scene.location, env: { ...env, GIT_TRACE2_EVENT: trace } }, packs);
+  const syncs = [...readFileSync(trace, 'utf8').matchAll(/"key":"fsync\/hardware-flush","value":"([0-9]+)"/g)];
+  // The pack and its index at least.
+  expect(Math.max(0, ...syncs.map(([, count]) => Number(count)))).toBeGreaterThanOrEqual(2);
 });
 
 test('of many packs the smallest are joined, as many as there is room for', () => {
