@@ -54,26 +54,26 @@ export function removeStalePackKeeps(folder: string): void {
   for (const name of namesIn(folder)) {
     const base = keepName.exec(name)?.[1];
     if (base === undefined || !isStale(join(folder, name))) continue;
-    try {
-      // Looked at now that the writer is known to have ended: before, it may have been about to finish and to move a ref.
-      abandonPack(join(folder, base));
-    } catch {
-      // It belongs to somebody else, or the disk can only be read now: whoever may, does it later.
-    }
+    // Looked at now that the writer is known to have ended: before, it may have been about to finish and to move a ref.
+    abandonPack(join(folder, base));
   }
 }
 
 /**
- * Removes a keep and the pack that was not finished with it.
+ * Removes a keep and the pack that was not finished with it, as far as that can be done now.
  *
  * A keep is made before its pack, and the index comes last: without one nobody has ever read that pack.
  * @param packPath the pack's path without its ending; nobody writes it any more
  */
 export function abandonPack(packPath: string): void {
-  const isFinished = lstatSync(`${packPath}.idx`, { throwIfNoEntry: false }) !== undefined;
-  if (!isFinished) for (const ending of ['promisor', 'pack']) removeFile(`${packPath}.${ending}`);
-  // Last: as long as it is there, what this leaves is found again.
-  removeFile(`${packPath}.keep`);
+  try {
+    const isFinished = lstatSync(`${packPath}.idx`, { throwIfNoEntry: false }) !== undefined;
+    if (!isFinished) for (const ending of ['promisor', 'pack']) removeFile(`${packPath}.${ending}`);
+    // Last: as long as it is there, what this leaves is found again.
+    removeFile(`${packPath}.keep`);
+  } catch {
+    // It belongs to somebody else, or the disk can only be read now: whoever may, does it later.
+  }
 }
 
 /** Not synced: after a power cut its process has ended and nothing has to be kept any more. */
