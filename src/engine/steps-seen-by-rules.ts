@@ -31,7 +31,10 @@ async function seenByExpression(source: string): Promise<StepsSeen> {
   }
 }
 
-/** A variable of Liquid is named in plain letters, or between brackets by a text that may be worked out. */
+/**
+ * A variable of Liquid is named in plain letters, or by a text that may be worked out: between brackets, or in an expression
+ * that a filter such as `where_exp` is given.
+ */
 function seenByTemplate(source: string): StepsSeen {
-  return !isPlainText(source) && /steps|\[/.test(source) ? ALL_SEEN : NOTHING_SEEN;
+  return !isPlainText(source) && /steps|\[|_exp/.test(source) ? ALL_SEEN : NOTHING_SEEN;
 }
