@@ -124,7 +124,13 @@ const ENTANGLING: readonly string[] = ['group', 'tuple', 'focus', 'index', 'ance
  */
 export function stepsSeen(root: SyntaxNode): StepsSeen {
   const look = new Look();
-  return look.over(root) ? look.seen() : ALL_SEEN;
+  try {
+    return look.over(root) ? look.seen() : ALL_SEEN;
+  } catch (error) {
+    // It is nested more deeply than this can follow, but not than JSONata's own parser could.
+    if (error instanceof RangeError) return ALL_SEEN;
+    throw error;
+  }
 }
 
 class Look {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileExpression } from '../../src/expression/compile-expression.ts';
 import { evaluate } from '../../src/expression/evaluate.ts';
+import { ExpressionSyntaxError } from '../../src/expression/expression-errors.ts';
 import { ALL_SEEN, STEP_MEMBERS, type StepsSeen } from '../../src/expression/steps-seen.ts';
 import type { JsonObject } from '../../src/json.ts';
 
@@ -27,6 +28,17 @@ describe('what an expression sees of the steps', () => {
     ['$steps[-1].meta.items[status = "open"].name', 1, ['status']],
   ])('is no more than it looks at: %s', async (source, newest, members) => {
     expect(await seenBy(source)).toEqual({ newest, members: members && new Set(members) });
+  });
+
+  test('is everything where it is nested too deeply to be looked through', async () => {
+    const lengths = Array.from({ length: 25 }, (_, at) => 2_000 + 250 * at);
+    const parsed = await Promise.all(
+      lengths.map((length) => seenBy(`${'a or '.repeat(length)}a`).catch((error: Error) => error)),
+    );
+    for (const seen of parsed) {
+      if (seen instanceof Error) expect(seen).toBeInstanceOf(ExpressionSyntaxError);
+      else expect([ALL_SEEN, { newest: 0, members: undefined }]).toContainEqual(seen);
+    }
   });
 
   test.each([
