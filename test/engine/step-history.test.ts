@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { HistoryTooLarge, StepHistory } from '../../src/engine/step-history.ts';
+import { growthSince } from '../../src/expression/growing-scope.ts';
 import { ALL_SEEN, NOTHING_SEEN } from '../../src/expression/steps-seen.ts';
+import { ruleScope } from '../../src/moderator/step-bindings.ts';
 import type { StepView } from '../../src/moderator/decision.ts';
 
 function step(number: number, text = `text ${number}`): StepView {
@@ -36,6 +38,22 @@ describe('the steps that rules can see something of', () => {
       ['even', { number: 4 }, 'text 4'],
     ]);
   });
+
+  test.each([1, 3])(
+    'are not handed over anew for each decision, though less is seen of one that is no longer among the newest %i',
+    (newest) => {
+      const history = historyOf({ newest, members: new Set(['role', 'meta']) }, 100);
+      const scope = (): ReturnType<typeof ruleScope> =>
+        ruleScope({
+          threadId: '',
+          start: { prompt: '', workflow: '', depth: 0, startedAtMs: 0 },
+          steps: history.list(),
+        });
+      const before = scope();
+      history.add(step(101));
+      expect(growthSince(before, scope())?.moreSteps).toHaveLength(newest + 1);
+    },
+  );
 
   test('are few in memory where roles alone are seen, however many there are', () => {
     const history = new StepHistory({ newest: 0, members: new Set(['role']) }, 40_000);

@@ -14,7 +14,19 @@ const steps = ['a', 'b', 'c', 'd'].map((role, at) => ({ role, meta: { at } }));
 describe('a scope that follows another', () => {
   test('tells the steps that are new and all other bindings', () => {
     const growth = growthSince(scopeOf(steps.slice(0, 2)), scopeOf(steps, { meta: { last: true } }));
-    expect(growth).toEqual({ bindings: { threadId: '01', meta: { last: true } }, moreSteps: steps.slice(2) });
+    expect(growth).toEqual({ bindings: { threadId: '01', meta: { last: true } }, kept: 2, moreSteps: steps.slice(2) });
+  });
+
+  test('keeps what both begin with, where the newest step is another value by now', () => {
+    const [before, now] = [
+      scopeOf(steps.slice(0, 3)),
+      scopeOf([...steps.slice(0, 2), { role: 'c' }, ...steps.slice(3)]),
+    ];
+    const growth = growthSince(before, now);
+    expect(growth).toMatchObject({ kept: 2, moreSteps: [{ role: 'c' }, steps[3]] });
+    expect(growScope(before, growth!)).toEqual(now);
+    const shorter = scopeOf(steps.slice(0, 1));
+    expect(growScope(before, growthSince(before, shorter)!)).toEqual(shorter);
   });
 
   test('is the same however it was come to', () => {
@@ -24,7 +36,7 @@ describe('a scope that follows another', () => {
   });
 
   test.each([
-    ['fewer steps', scopeOf(steps.slice(0, 1))],
+    ['no step', scopeOf([])],
     ['equal steps that are others', scopeOf(structuredClone(steps))],
     ['no steps', { input: null, bindings: {} }],
     ['a document of its own', { input: null, bindings: { steps } }],
