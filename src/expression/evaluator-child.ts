@@ -28,6 +28,10 @@ const LARGEST_HEAP_MB = 512;
  */
 const DATA_MB_BESIDE_HEAP = 112;
 
+const SHELL = '/bin/sh';
+/** The stack of each of Node's threads, which counts as data: whoever set theirs higher would leave nothing else. */
+const STACK_KB = 8192;
+
 /** How a wait for an answer ended. */
 type Outcome = { kind: 'answer'; answer: EvaluatorAnswer } | { kind: 'late' } | Death;
 type Death = { kind: 'died'; code: number | null; signal: NodeJS.Signals | null };
@@ -180,13 +184,15 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
 }
 
 /**
- * Has a shell set a limit and become the program: Node cannot limit a child. Where the system knows no such limit there is none.
+ * Has a shell set limits and become the program: Node cannot limit a child. Where the system knows no such limit, or has no
+ * shell, there is none.
  *
- * Source: getrlimit(2), RLIMIT_DATA; POSIX leaves `-d` of ulimit to the system, so it may fail.
+ * Source: getrlimit(2), RLIMIT_DATA and RLIMIT_STACK; POSIX leaves `-d` and `-s` of ulimit to the system, so they may fail.
  */
 function limited(words: readonly string[], dataMb: number): readonly string[] {
-  if (process.platform === 'win32') return words;
-  return ['/bin/sh', '-c', `ulimit -S -d ${dataMb * 1024} 2>/dev/null; exec "$@"`, 'sh', ...words];
+  if (process.platform === 'win32' || !existsSync(SHELL)) return words;
+  const limits = `ulimit -S -s ${STACK_KB} 2>/dev/null; ulimit -S -d ${dataMb * 1024} 2>/dev/null`;
+  return [SHELL, '-c', `${limits}; exec "$@"`, 'sh', ...words];
 }
 
 /** The heap for a scope of so many characters of JSON: the same on every machine, for what fails for want of it is a decision. */

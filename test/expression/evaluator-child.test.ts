@@ -75,6 +75,11 @@ test.runIf(isLinux)('what takes all memory at once gets no more than a little be
   expect(most).toBeLessThan(200);
 });
 
+test.runIf(isLinux)('whoever gives threads a large stack gets an answer, too', async () => {
+  const answer = await inAnotherProcess(['/bin/sh', '-c', 'ulimit -S -s 1000000; exec "$@"', 'sh'], '');
+  expect(answer).toMatch(/^42 \d+$/m);
+});
+
 function dataMbOf(pid: number | undefined): number {
   try {
     return Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
@@ -123,6 +128,19 @@ test('a child whose parent is gone ends by itself, even in the middle of a patte
 });
 
 test('an idle child does not keep its parent alive, and goes with it', async () => {
+  const output = await inAnotherProcess(
+    [],
+    "process.on('exit', () => console.log('left with', sharedEvaluator().pid));",
+  );
+  const pid = /^42 (\d+)$/m.exec(output)?.[1];
+  // Had the child held the parent, it would have gone first, when its idle time was over.
+  expect(output).toBe(`42 ${pid}\nleft with ${pid}\n`);
+  // Whoever inherits an orphan may take a moment to collect it.
+  await expect.poll(() => isAlive(Number(pid)), { timeout: 20_000 }).toBe(false);
+});
+
+/** Has a process of its own evaluate something that is 42, and say by which child. @returns what it wrote */
+async function inAnotherProcess(wrapper: string[], more: string): Promise<string> {
   const folder = mkdtempSync(join(packageRoot(), 'node_modules', '.uwf-test-'));
   try {
     const program = join(folder, 'parent.mjs');
@@ -131,7 +149,7 @@ test('an idle child does not keep its parent alive, and goes with it', async () 
       import { evaluate } from ${module('evaluate.ts')};
       import { sharedEvaluator } from ${module('evaluator-child.ts')};
       console.log(await evaluate('$string(n)', { input: { n: 42 }, bindings: {} }), sharedEvaluator().pid);
-      process.on('exit', () => console.log('left with', sharedEvaluator().pid));
+      ${more}
     `;
     buildSync({
       stdin: { contents, resolveDir: folder, loader: 'ts' },
@@ -141,16 +159,13 @@ test('an idle child does not keep its parent alive, and goes with it', async () 
       format: 'esm',
       external: ['jsonata'],
     });
-    const parent = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [command, ...args] = [...wrapper, process.execPath, program];
+    const parent = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     parent.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     expect(await once(parent, 'close')).toEqual([0, null]);
-    const pid = /^42 (\d+)$/m.exec(output)?.[1];
-    // Had the child held the parent, it would have gone first, when its idle time was over.
-    expect(output).toBe(`42 ${pid}\nleft with ${pid}\n`);
-    // Whoever inherits an orphan may take a moment to collect it.
-    await expect.poll(() => isAlive(Number(pid)), { timeout: 20_000 }).toBe(false);
+    return output;
   } finally {
     rmSync(folder, { recursive: true });
   }
-});
+}
