@@ -101,11 +101,15 @@ async function removeOrphanedFiles(repository: Repository): Promise<number> {
 function removeToldJournals(repository: Repository): number {
   const { stateDir } = repository;
   if (stateDir === undefined) return 0;
-  const threads = listJournals(stateDir).filter((thread) => findLease(repository, thread) === undefined);
-  const told = threads.filter((thread) => isAllStored(readJournal(repository, thread)));
-  for (const thread of told)
+  let removed = 0;
+  for (const thread of listJournals(stateDir)) {
+    if (!isAllStored(readJournal(repository, thread))) continue;
+    // Asked last: reading takes a while, and whoever begins to work on the thread meanwhile writes on in its journal.
+    if (findLease(repository, thread) !== undefined) continue;
     for (const path of Object.values(journalPaths(stateDir, thread))) rmSync(path, { force: true });
-  return told.length;
+    removed += 1;
+  }
+  return removed;
 }
 
 async function removeOrphanedScratch(repository: Repository): Promise<number> {
