@@ -28,6 +28,8 @@ const LARGEST_HEAP_MB = 512;
  */
 const DATA_MB_BESIDE_HEAP = 112;
 
+/** Later ones map half a GB for code in each of V8's instances, used or not, which counts as data, and would not start. */
+const NEWEST_LIMITED_NODE = 22;
 const SHELL = '/bin/sh';
 /** The stack of each of Node's threads, which counts as data: whoever set theirs higher would leave nothing else. */
 const STACK_KB = 8192;
@@ -184,13 +186,14 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
 }
 
 /**
- * Has a shell set limits and become the program: Node cannot limit a child. Where the system knows no such limit, or has no
- * shell, there is none.
+ * Has a shell set limits and become the program: Node cannot limit a child. Where the system knows no such limit or has no
+ * shell, or Node is too new, there is none.
  *
  * Source: getrlimit(2), RLIMIT_DATA and RLIMIT_STACK; POSIX leaves `-d` and `-s` of ulimit to the system, so they may fail.
  */
 function limited(words: readonly string[], dataMb: number): readonly string[] {
-  if (process.platform === 'win32' || !existsSync(SHELL)) return words;
+  const isLimited = process.platform !== 'win32' && Number.parseInt(process.versions.node, 10) <= NEWEST_LIMITED_NODE;
+  if (!isLimited || !existsSync(SHELL)) return words;
   const limits = `ulimit -S -s ${STACK_KB} 2>/dev/null; ulimit -S -d ${dataMb * 1024} 2>/dev/null`;
   return [SHELL, '-c', `${limits}; exec "$@"`, 'sh', ...words];
 }
