@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { NodeHash } from '../cas/hash.ts';
 import type { NodeSource } from '../cas/node-source.ts';
 import { ALL_SEEN, type StepsSeen } from '../expression/steps-seen.ts';
@@ -32,11 +33,12 @@ const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
  * of another one. No agent is asked.
  */
 export function createJudge(repository: Repository, { patience }: JudgeOptions = {}): Judge {
-  const known = new Map<NodeHash, Rules>();
-  const rulesOf = async (hash: NodeHash, nodes: NodeSource): Promise<Rules> => {
-    const rules = known.get(hash) ?? (await loadRules(hash, nodes));
+  const known = new Map<string, Rules>();
+  const rulesOf = async (start: CommitOf<'start'>, nodes: NodeSource): Promise<Rules> => {
+    const key = workflowKey(start);
+    const rules = known.get(key) ?? (await loadRules(start.node.workflow, nodes));
     if (known.size >= MAX_DEFINITIONS) known.clear();
-    known.set(hash, rules);
+    known.set(key, rules);
     return rules;
   };
   return (start, prompt) => new ThreadTrial(repository, patience, rulesOf, start, prompt);
@@ -44,6 +46,13 @@ export function createJudge(repository: Repository, { patience }: JudgeOptions =
 
 /** A workflow, and what its rules can see of a thread. */
 type Rules = { definition: WorkflowDefinition; seen: StepsSeen };
+
+/** What tells a thread's workflow from all others: its blobs, too, as another thread may have other nodes of these hashes. */
+function workflowKey({ node, index }: CommitOf<'start'>): string {
+  const digest = createHash('sha256').update(node.workflow);
+  for (const { hash, oid, path } of index) if (path.startsWith('workflow/')) digest.update(`${hash} ${oid}\n`);
+  return digest.digest('base64');
+}
 
 async function loadRules(hash: NodeHash, nodes: NodeSource): Promise<Rules> {
   const definition = await loadWorkflow(nodes, hash);
@@ -55,15 +64,16 @@ async function loadRules(hash: NodeHash, nodes: NodeSource): Promise<Rules> {
 class ThreadTrial implements Trial {
   readonly #repository: Repository;
   readonly #patience: Patience | undefined;
-  readonly #rulesOf: (hash: NodeHash, nodes: NodeSource) => Promise<Rules>;
+  readonly #rulesOf: (start: CommitOf<'start'>, nodes: NodeSource) => Promise<Rules>;
   readonly #start: CommitOf<'start'>;
   readonly #prompt: string;
+  #rules: Rules | undefined;
   #history: StepHistory | undefined;
 
   constructor(
     repository: Repository,
     patience: Patience | undefined,
-    rulesOf: (hash: NodeHash, nodes: NodeSource) => Promise<Rules>,
+    rulesOf: (start: CommitOf<'start'>, nodes: NodeSource) => Promise<Rules>,
     start: CommitOf<'start'>,
     prompt: string,
   ) {
@@ -75,12 +85,12 @@ class ThreadTrial implements Trial {
   }
 
   async reach(nodes: NodeSource): Promise<number> {
-    const { seen } = await this.#rulesOf(this.#start.node.workflow, nodes);
+    const { seen } = await this.#rulesBy(nodes);
     return seen.members === undefined ? Math.max(1, seen.newest) : Infinity;
   }
 
   async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
-    const { seen } = await this.#rulesOf(this.#start.node.workflow, nodes);
+    const { seen } = await this.#rulesBy(nodes);
     // A person who asks about a thread of their own gets an answer, whatever it takes.
     this.#history ??= new StepHistory(seen, this.#patience === undefined ? Infinity : MAX_HISTORY_BYTES);
     this.#history.add(await stepView(this.#repository, { start: this.#start }, { commit, text }));
@@ -89,9 +99,13 @@ class ThreadTrial implements Trial {
   async judge(before: Progress, commit: ThreadCommit, nodes: NodeSource): Promise<string[]> {
     if (commit.kind === 'start' || commit.kind === 'resume') return [];
     const hash = this.#start.node.workflow;
-    const { definition } = await this.#rulesOf(hash, nodes);
+    const { definition } = await this.#rulesBy(nodes);
     if (this.#patience === undefined) return this.#judge(before, commit, definition);
     return this.#patience.spend(hash, definition, () => this.#judge(before, commit, definition));
+  }
+
+  async #rulesBy(nodes: NodeSource): Promise<Rules> {
+    return (this.#rules ??= await this.#rulesOf(this.#start, nodes));
   }
 
   async #judge(

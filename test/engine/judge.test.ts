@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { prepareHashing } from '../../src/cas/hash.ts';
+import type { NodeSource } from '../../src/cas/node-source.ts';
+import { createJudge } from '../../src/engine/judge.ts';
+import { ObjectBatch } from '../../src/git/object-batch.ts';
+import { readThreadCommit, type ThreadCommit } from '../../src/thread/thread-commit.ts';
+import { startThread } from '../../src/thread/start-thread.ts';
+import type { CommitOf } from '../../src/thread/thread-state.ts';
+import { KnownNodes, NodeCache } from '../../src/thread/verify/known-nodes.ts';
+import { Progress } from '../../src/thread/verify/progress.ts';
+import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
+import { agent, loop } from '../thread/thread-fixture.ts';
+
+await prepareHashing();
+const repository = createMapRepository();
+
+/** A thread of `loop` that begins with a role, and its nodes. */
+async function startWith(first: string): Promise<{ start: CommitOf<'start'>; nodes: KnownNodes }> {
+  const batch = new ObjectBatch();
+  const moderator = [{ from: '__start__', to: first, when: null }, ...loop.moderator.slice(1)];
+  const workflow = writeWorkflowTree(batch, { ...loop, moderator });
+  const agents = { writer: agent, checker: agent };
+  const { head } = await startThread(repository, batch, { workflow, prompt: 'Write.', agents });
+  const start = await readThreadCommit(repository, head.id);
+  if (start.kind !== 'start') throw new Error('it is no start');
+  const nodes = new KnownNodes(repository, new NodeCache(repository));
+  for (const entry of start.index) await nodes.add(entry, start.index);
+  return { start, nodes };
+}
+
+test('a thread is judged by its own workflow, though that of another has the same forged hash', async () => {
+  const [other, own] = [await startWith('writer'), await startWith('checker')];
+  // As a forged hash would have it: found under one hash there is a workflow in the one thread, and another in the other.
+  const hash = other.start.node.workflow;
+  const start = { ...own.start, node: { ...own.start.node, workflow: hash } };
+  const nodes: NodeSource = { find: (wanted) => own.nodes.find(wanted === hash ? own.start.node.workflow : wanted) };
+  const judge = createJudge(repository);
+  // Of a suspension the judge looks at no more than this.
+  const turnOf = (role: string): ThreadCommit =>
+    ({ kind: 'suspend', node: { role, rule: 0 } }) as unknown as ThreadCommit;
+  const judged = (of: CommitOf<'start'>, known: NodeSource, role: string): Promise<string[]> =>
+    judge(of, 'Write.').judge(new Progress(of), turnOf(role), known);
+  expect(await judged(other.start, other.nodes, 'writer')).toEqual([]);
+  expect(await judged(start, nodes, 'checker')).toEqual([]);
+  expect(await judged(start, nodes, 'writer')).toHaveLength(1);
+});
