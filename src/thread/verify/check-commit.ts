@@ -1,4 +1,3 @@
-import type { NodeHash } from '../../cas/hash.ts';
 import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -55,7 +54,7 @@ export async function checkCommit(
   { start, before, caller, threads }: Place,
   nodes: ReadonlyMap<string, StoredNode>,
   known: NodeSource,
-  sound: Set<NodeHash>,
+  sound: Set<string>,
   report: Report,
 ): Promise<void> {
   const linked = await checkNodes(nodes, known, sound, report);

@@ -9,27 +9,30 @@ import { attempt, type Report } from './finding.ts';
  * there and of the right type. What a commit may link to is older or lies in its own tree, so that a circle of links, which
  * only forged hashes make possible, is one within a tree.
  *
- * @param sound nodes that were found to be right and that link to nothing: they are right wherever they lie. Added to
+ * @param sound nodes, by hash and blob, that were found to be right and that link to nothing: they are right wherever their
+ *   type is. Added to
  * @returns all that the nodes link to
  */
 export async function checkNodes(
   nodes: ReadonlyMap<string, StoredNode>,
   known: NodeSource,
-  sound: Set<NodeHash>,
+  sound: Set<string>,
   report: Report,
 ): Promise<Set<NodeHash>> {
   const linked = new Set<NodeHash>();
   const within = new Map<NodeHash, { path: string; links: NodeHash[] }>();
   for (const [path, node] of nodes) {
-    if (sound.has(node.hash)) continue;
+    // Of a forged hash there is another node, which is as sound as it is by itself.
+    const key = `${node.hash} ${node.oid}`;
     await attempt(report, path, async () => {
       if ((await known.find(node.type)) === undefined) throw new NodeNotFound(node.type);
+      if (sound.has(key)) return;
       const { errors } = await validate(known, node);
       for (const { path: at, message } of errors) report(path, `${at} ${message}`.trim());
       const links = await refs(known, node);
       for (const hash of links) linked.add(hash);
       within.set(node.hash, { path, links });
-      if (errors.length === 0 && links.length === 0) sound.add(node.hash);
+      if (errors.length === 0 && links.length === 0) sound.add(key);
     });
   }
   const inCircle = findCircle(within);

@@ -1,4 +1,4 @@
-import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { prepareHashing } from '../../cas/hash.ts';
 import { readCommitNodes } from '../../cas/commit-nodes.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/object-id.ts';
@@ -44,7 +44,7 @@ export class NewCommits {
   /** What is wrong with a commit or with one behind it; '' if nothing is. */
   readonly #verdicts = new Map<ObjectId, string>();
   readonly #standings = new Map<ObjectId, Standing>();
-  readonly #sound = new Set<NodeHash>();
+  readonly #sound = new Set<string>();
   /** Where the last chain ended: the next one often goes on there. */
   #last: { head: ObjectId; verified: Verified } | undefined;
 

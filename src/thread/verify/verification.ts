@@ -1,4 +1,3 @@
-import type { NodeHash } from '../../cas/hash.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/object-id.ts';
@@ -38,7 +37,7 @@ export class Verification {
   /** What is wrong with commits that were looked at; of most it is nothing. */
   readonly #findings = new Map<ObjectId, Finding[]>();
   readonly #met = new Set<ObjectId>();
-  readonly #sound = new Set<NodeHash>();
+  readonly #sound = new Set<string>();
 
   /** @param leavesOut whether contents that a light fetch left out are left unchecked, rather than fetched */
   constructor(repository: Repository, judge: Judge, leavesOut: boolean = false) {
