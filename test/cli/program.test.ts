@@ -1,4 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,6 +45,28 @@ test('a reader that has seen enough ends it without a word', () => {
   });
   expect(result).toMatchObject({ status: 0, stderr: '' });
   expect(result.stdout.split('\n')).toHaveLength(4);
+});
+
+test('what cannot be written is said to be the fault of the place, and on stderr is not worth a failure', () => {
+  const { dir } = createLoopRepository();
+  // Writing to it fails, as it does on a full disk.
+  const readOnly = openSync(join(dir, '.git/HEAD'), 'r');
+  const run = (stdout: number | 'pipe', stderr: number | 'pipe'): SpawnSyncReturns<string> =>
+    spawnSync(process.execPath, [program, 'run', 'loop', '-p', 'x'], {
+      cwd: dir,
+      env: isolatedGitEnvironment,
+      stdio: ['ignore', stdout, stderr],
+      encoding: 'utf8',
+    });
+  try {
+    expect(run(readOnly, 'pipe')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('could not be written: EBADF'),
+    });
+    expect(run('pipe', readOnly)).toMatchObject({ status: 0 });
+  } finally {
+    closeSync(readOnly);
+  }
 });
 
 test('what is long reaches a slow reader whole, whatever the pipe is', async () => {
