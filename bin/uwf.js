@@ -30,7 +30,8 @@ function run() {
   } else {
     void program.main(argv).then((code) => {
       process.exitCode = code;
-      loader.keep(program.commandNameOf(argv));
+      // Where something went wrong little was compiled of what the command is about, and that would be kept for good.
+      if (code === 0) loader.keep(program.commandNameOf(argv));
       // Node takes a millisecond or two to tidy up what the end of the process tidies up as well.
       if (program.isAllWritten()) process.exit();
     });

@@ -32,11 +32,12 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
  * what was compiled for it.
  */
 export function commandNameOf(argv: readonly string[]): string {
-  if (argv.some((word) => word === '--help' || word === '-h')) return 'help';
   try {
     const target = findCommand(argv);
-    if (target.kind === 'command') return target.name;
-    return target.kind === 'help' ? 'help' : '';
+    if (target.kind === 'version') return '';
+    // `uwf help push` is found as `uwf push --help`.
+    const isHelp = target.kind === 'help' || target.argv.includes('--help') || target.argv.includes('-h');
+    return isHelp ? 'help' : target.name;
   } catch {
     return '';
   }

@@ -1,8 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { packageRoot } from '../../src/package-root.ts';
 
 type Loader = { load(name: string): { say(): string }; keep(command: string): void };
 type CreateLoader = (folder: string, argv: readonly string[], env: Readonly<Record<string, string>>) => Loader;
@@ -118,4 +120,17 @@ test('programs take others of their folder through the loader', () => {
   expect(loader.load('two.cjs').say()).toBe('hello!');
   loader.keep('log');
   expect(namesIn(path.join(folder, '.code-cache'))).toHaveLength(2);
+});
+
+test('only of what went well is kept what was compiled', () => {
+  cpSync(path.join(packageRoot(), 'bin'), path.join(folder, 'bin'), { recursive: true });
+  mkdirSync(path.join(folder, 'dist'));
+  const program = "exports.main = async ([code]) => Number(code); exports.commandNameOf = () => 'log';";
+  writeFileSync(path.join(folder, 'dist/cli.cjs'), `/*${digest}*/${program} exports.isAllWritten = () => true;\n`);
+  const run = (code: string): { status: number | null; caches: number } => {
+    const { status } = spawnSync(process.execPath, [path.join(folder, 'bin/uwf.js'), code], { env: {} });
+    return { status, caches: namesIn(path.join(folder, 'dist/.code-cache')).length };
+  };
+  expect(run('2')).toEqual({ status: 2, caches: 0 });
+  expect(run('0')).toEqual({ status: 0, caches: 1 });
 });

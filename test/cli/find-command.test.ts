@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findCommand } from '../../src/cli/find-command.ts';
+import { commandNameOf } from '../../src/cli/main.ts';
 import { UsageError } from '../../src/cli/usage-error.ts';
 
 test.each([
@@ -43,4 +44,18 @@ describe('what is not a command', () => {
     expect(error).toBeInstanceOf(UsageError);
     expect(error).toMatchObject({ hint });
   });
+});
+
+test.each([
+  ['push origin', 'push'],
+  ['-C there push', 'push'],
+  ['thread', 'thread list'],
+  ['push --help', 'help'],
+  ['help push', 'help'],
+  ['help', 'help'],
+  ['thread -h', 'help'],
+  ['--version', ''],
+  ['nothing', ''],
+])('what is compiled for `uwf %s` is kept for `%s`', (words, name) => {
+  expect(commandNameOf(words.split(' '))).toBe(name);
 });
