@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -86,6 +86,17 @@ test("where the program's folder takes none, it is kept in the cache folder of t
   expect(start('log').said).toBe('hello');
   expect(start('log', { XDG_CACHE_HOME: home }).said).toBe('hello');
   expect(namesIn(path.join(home, 'uwf', 'code-cache'))).toHaveLength(1);
+});
+
+test('what other versions have left goes in time', () => {
+  writeProgram('hello');
+  const [old = ''] = start('log').caches;
+  writeProgram('HELLO', 'fedcba9876543210');
+  expect(start('log').caches).toHaveLength(2);
+  utimesSync(path.join(folder, '.code-cache', old), 1, 1);
+  const { caches } = start('thread show');
+  expect(caches).toHaveLength(2);
+  expect(caches).not.toContain(old);
 });
 
 test("a cache folder that is named relative to the current folder is not the user's", () => {
