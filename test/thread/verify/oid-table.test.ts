@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { hashNode, prepareHashing, type NodeHash } from '../../../src/cas/hash.ts';
+import { expect, test, vi } from 'vitest';
+import { base32, hashBits, hashNode, prepareHashing, type NodeHash } from '../../../src/cas/hash.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { OidTable, TooManyNodes } from '../../../src/thread/verify/oid-table.ts';
@@ -22,6 +22,23 @@ test.each([
   }
   for (const [hash, oid] of expected) expect(table.get(hash)).toBe(oid);
   for (let number = 4_000; number < 5_000; number++) expect(table.get(hashOf(number))).toBeUndefined();
+});
+
+test('hashes that differ in their highest bits alone are found as fast as others', () => {
+  const read = vi.spyOn(Buffer.prototype, 'readBigUInt64BE');
+  const compared = (hashes: readonly NodeHash[]): number => {
+    read.mockClear();
+    const table = new OidTable('sha1', Infinity);
+    for (const hash of hashes) table.set(hash, parseObjectId('1'.repeat(40)));
+    return read.mock.calls.length;
+  };
+  try {
+    const usual = Array.from({ length: 2_000 }, (_, number) => hashOf(number));
+    const chosen = usual.map((hash) => base32(BigInt.asUintN(64, hashBits(hash) << 44n)));
+    expect(compared(chosen)).toBeLessThan(10 * compared(usual));
+  } finally {
+    read.mockRestore();
+  }
 });
 
 test('a table takes no more nodes than it may, but goes on with those that it has', () => {
