@@ -44,7 +44,9 @@ const LONGEST_KNOWN = 4096;
  * @throws {ExpressionSyntaxError} when it is not JSONata, or is longer or more deeply nested than the parser can take
  */
 export async function compileExpression(source: string): Promise<CompiledExpression> {
-  const compiled = known.get(source) ?? (await lookThrough(source));
+  const found = known.get(source);
+  if (found !== undefined) return found;
+  const compiled = await lookThrough(source);
   if (known.size >= MOST_KNOWN) known.clear();
   if (source.length <= LONGEST_KNOWN) known.set(source, compiled);
   return compiled;

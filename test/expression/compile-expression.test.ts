@@ -153,3 +153,13 @@ describe('comparisons of a list with a value', () => {
     expect((await compileExpression(source)).listComparisons).toEqual([]);
   });
 });
+
+test('a hundred expressions are looked through once, in whatever order they are asked for', async () => {
+  const sources = Array.from({ length: 100 }, (_, number) => `$visits('role ${number}') > 1`);
+  // What other tests have asked for is forgotten while these are.
+  for (let round = 0; round < 2; round++) for (const source of sources) await compileExpression(source);
+  const compiled = await Promise.all(sources.map((source) => compileExpression(source)));
+  expect(await Promise.all(sources.toReversed().map((source) => compileExpression(source)))).toSatisfy(
+    (again: unknown[]) => again.toReversed().every((one, at) => one === compiled[at]),
+  );
+});
