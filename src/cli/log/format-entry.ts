@@ -20,7 +20,7 @@ export function formatLong(entry: LogEntry, paint: Palette, position: string): s
     `${paint.id(`${entry.kind} ${entry.hash}`)}${position}`,
     ...(entry.role === null
       ? []
-      : [`Role:   ${heading(entry, paint)}${entry.agent ? paint.quiet(`  by ${entry.agent}`) : ''}`]),
+      : [`Role:   ${heading(entry, paint)}${entry.agent ? paint.quiet(`  by ${oneLine(entry.agent)}`) : ''}`]),
     ...(entry.kind === 'end' ? [`Ended:  ${heading(entry, paint)}`] : []),
     `Date:   ${formatTime(Date.parse(entry.at))}${took}`,
     `Commit: ${entry.head}`,

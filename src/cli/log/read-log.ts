@@ -56,7 +56,13 @@ async function describe(repository: Repository, commit: ToldCommit): Promise<Log
 
 /** The agent as the commit's author names it: for people, without reading back to the start where it is recorded. */
 function agentOf({ commit }: ToldCommit): string {
-  return decodeURIComponent(commit.author.email.replace(/@uwf$/, ''));
+  const name = commit.author.email.replace(/@uwf$/, '');
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    // One that was too long for an address, and was cut.
+    return name;
+  }
 }
 
 function iso(timeMs: number): string {
