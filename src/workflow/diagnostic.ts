@@ -15,8 +15,8 @@ export type Diagnostic = Place & {
   hint?: string;
 };
 
-/** The parts of a formatted diagnostic, for those who colour them. */
-export type DiagnosticPart = 'place' | 'error' | 'warning' | 'code' | 'gutter' | 'mark' | 'hint';
+/** The parts of a formatted diagnostic, for those who colour them; `text` has words and lines of the file. */
+export type DiagnosticPart = 'place' | 'error' | 'warning' | 'code' | 'gutter' | 'mark' | 'hint' | 'text';
 
 /** How `formatDiagnostic` writes. */
 export type FormatOptions = {
@@ -35,7 +35,7 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions 
   const paint = options.paint ?? ((_part, text) => text);
   const { file, line, column, severity, code, message, hint } = diagnostic;
   const out = [
-    `${paint('place', `${file}:${line}:${column}:`)} ${paint(severity, `${severity}:`)} ${message} ${paint('code', `[${code}]`)}`,
+    `${paint('place', `${file}:${line}:${column}:`)} ${paint(severity, `${severity}:`)} ${paint('text', message)} ${paint('code', `[${code}]`)}`,
   ];
   const text = options.sources?.get(file)?.line(line);
   if (text !== undefined) {
@@ -44,11 +44,11 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions 
     // Tabs are kept, so that the mark stands below what it marks however wide the terminal makes them.
     const before = text.slice(0, column - 1).replaceAll(/[^\t]/g, ' ');
     out.push(
-      `  ${paint('gutter', `${number} |`)} ${text}`,
+      `  ${paint('gutter', `${number} |`)} ${paint('text', text)}`,
       `  ${paint('gutter', `${gutter} |`)} ${before}${paint('mark', '^'.repeat(diagnostic.length))}`,
     );
   }
-  if (hint !== undefined) out.push(`  ${paint('hint', 'hint:')} ${hint}`);
+  if (hint !== undefined) out.push(`  ${paint('hint', 'hint:')} ${paint('text', hint)}`);
   return out.join('\n');
 }
 

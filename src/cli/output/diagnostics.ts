@@ -1,6 +1,7 @@
 import { formatDiagnostic, type Diagnostic, type DiagnosticPart } from '../../workflow/diagnostic.ts';
 import type { SourceText } from '../../workflow/source/source-text.ts';
 import type { Palette } from './palette.ts';
+import { harmless } from './width.ts';
 
 /** Writes the mistakes of a workflow, one below the other, as compilers do. No newline at the end. */
 export function formatDiagnostics(
@@ -16,6 +17,8 @@ export function formatDiagnostics(
     gutter: paint.quiet,
     mark: paint.error,
     hint: paint.hint,
+    // A workflow may have been written by somebody else.
+    text: harmless,
   };
   const options = { sources, paint: (part: DiagnosticPart, text: string): string => colours[part](text) };
   return diagnostics.map((diagnostic) => formatDiagnostic(diagnostic, options)).join('\n\n');

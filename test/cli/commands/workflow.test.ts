@@ -71,6 +71,15 @@ describe('validate', () => {
     });
   });
 
+  test('prints nothing of a workflow that a terminal would obey', async () => {
+    const { uwf, write } = createLoopRepository();
+    write('.uwf/workflows/loop.yaml', loopWorkflow.replace('to: checker', 'to: "\\e[2Jchecker"'));
+    const { code, stdout } = await uwf(['workflow', 'validate', 'loop']);
+    expect(code).toBe(1);
+    expect(stdout).toContain('\uFFFD[2Jchecker');
+    expect(stdout).not.toContain('\u001B');
+  });
+
   test('--strict lets warnings fail', async () => {
     const { uwf, write } = createLoopRepository();
     write(
