@@ -1,8 +1,10 @@
-import { join } from 'node:path';
-import { removeFile, syncFolder } from '../disk/durable-file.ts';
+import { basename, join } from 'node:path';
+import { removeFile } from '../disk/durable-file.ts';
+import type { PackKeep } from '../disk/pack-keep.ts';
 import { durablePacks } from './durable-packs.ts';
 import { listSmallPacks, packFolderOf, readSmallPacks, type FoldablePack } from './foldable-packs.ts';
 import { orderObjects } from './order-objects.ts';
+import { Quarantine } from './quarantine.ts';
 import { runGit } from './run-git.ts';
 import type { GitStart } from './spawn-git.ts';
 
@@ -20,30 +22,51 @@ const endings = ['idx', 'rev', 'bitmap', 'pack'] as const;
 /**
  * Makes one pack of several, by git's own means, and removes those.
  *
- * Readers and writers go on meanwhile. Nothing is pruned: the new pack has all that was in the others, and is durable
- * before the first of them goes. Ended at any moment, what is left is a pack more than there need be, or one that has lost
- * its index.
- * @throws {GitFailed} {GitNotFound} as `runGit`; all packs are there then
+ * Readers and writers go on meanwhile, git's own `repack` and `gc` too. Nothing is pruned: the new pack has all that was in
+ * the others, is durable before the first of them goes, and is kept until the last has gone. Ended at any moment, what is
+ * left is a pack more than there need be, or one that has lost its index.
+ * @throws {GitFailed} {GitNotFound} as `runGit`; {StorageFull} / {StorageReadOnly}; all packs are there then
  * Source: git-pack-objects(1).
  */
 export async function joinPacks(git: Omit<GitStart, 'args'>, packs: readonly FoldablePack[]): Promise<void> {
-  const folder = packFolderOf(git.location);
+  const { commonDir } = git.location;
   const ids = new Set<string>(packs.flatMap((pack) => pack.ids));
   const ordered = await orderObjects(git, ids);
   const lines = ordered.map((id, at) => `${id} ${nameInOrder(ordered.length - at)}\n`);
-  const printed = await runGit({
-    ...git,
-    args: [...packArguments, join(folder, 'pack')],
-    input: lines.join(''),
-  });
-  const name = `pack-${printed.toString('latin1').trim()}`;
-  syncFolder(folder);
-  // Looked at again: somebody may hold one by now, by a keep or a multi-pack-index.
+  const quarantine = new Quarantine(join(commonDir, 'uwf', 'folding'), join(commonDir, 'objects'));
+  try {
+    await runGit({
+      ...git,
+      args: [...packArguments, quarantine.packPrefix],
+      // So that what git has begun lies there, too, should it be ended.
+      variables: quarantine.variables(git.env),
+      input: lines.join(''),
+    });
+    const keeps = quarantine.takeOver();
+    try {
+      removeJoined(packFolderOf(git.location), packs, keeps, ids.size);
+    } finally {
+      for (const keep of keeps) keep.remove();
+    }
+  } finally {
+    quarantine.remove();
+  }
+}
+
+/** Removes the packs whose objects are in one that is kept now, but for those that somebody else has begun to hold. */
+function removeJoined(
+  folder: string,
+  packs: readonly FoldablePack[],
+  keeps: readonly PackKeep[],
+  objectCount: number,
+): void {
   const free = new Set(listSmallPacks(folder, Infinity).map((pack) => pack.name));
-  // Last, since git may be folding too, and remove it. Also if the user's git made several packs of it, the others stay.
-  const [joined] = readSmallPacks(folder, [{ name, bytes: 0 }]);
-  if (joined?.ids.length !== ids.size) return;
-  for (const pack of packs) if (pack.name !== name && free.has(pack.name)) removePack(join(folder, pack.name));
+  const [joined] = readSmallPacks(
+    folder,
+    keeps.map(({ path }) => ({ name: basename(path, '.keep'), bytes: 0 })),
+  );
+  if (joined?.ids.length !== objectCount) return;
+  for (const { name } of packs) if (free.has(name)) removePack(join(folder, name));
 }
 
 const packArguments: readonly string[] = [

@@ -56,6 +56,11 @@ export class Quarantine {
     };
   }
 
+  /** What the names of packs begin with that are to become the repository's. */
+  get packPrefix(): string {
+    return join(this.#objects, 'pack', 'pack');
+  }
+
   /** How many bytes of packs have been written so far. */
   get packBytes(): number {
     const folder = join(this.#objects, 'pack');
@@ -92,7 +97,7 @@ export class Quarantine {
   }
 
   /**
-   * Makes the packs the repository's, each with a keep that guards it until a ref leads to what is in it.
+   * Makes the packs the repository's, each with a keep that guards it until it is removed.
    *
    * git has synced them. A pack is given a name of its own, since another process may bring one of the same content.
    * @throws {StorageFull} / {StorageReadOnly}; what could not be finished is removed then
