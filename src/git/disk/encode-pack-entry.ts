@@ -8,6 +8,9 @@ const refDelta = 7;
 const minChunkSize = 256;
 const maxChunkSize = 64 * 1024;
 
+/** 2 to the power of the `windowBits` below. */
+const smallWindow = 4096;
+
 /** What a pack starts with. @param count how many entries it has */
 export function encodePackHead(count: number): Buffer {
   const head = Buffer.alloc(12);
@@ -51,6 +54,11 @@ function encodeHead(typeNumber: number, size: number): Buffer {
 }
 
 function deflate(data: Uint8Array, level: number): Buffer {
-  // Node's default makes 16 KiB of garbage for an object of 100 bytes.
-  return deflateSync(data, { level, chunkSize: Math.min(Math.max(data.byteLength, minChunkSize), maxChunkSize) });
+  return deflateSync(data, {
+    level,
+    // Node's default makes 16 KiB of garbage for an object of 100 bytes.
+    chunkSize: Math.min(Math.max(data.byteLength, minChunkSize), maxChunkSize),
+    // zlib's default takes 268 KB of memory for each; what is no longer than its window comes out the same.
+    ...(data.byteLength <= smallWindow && { windowBits: 12, memLevel: 5 }),
+  });
 }
