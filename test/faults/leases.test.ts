@@ -1,10 +1,10 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { startTypeScript, type RunningScript } from '../helpers/run-typescript.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { chain, config, createScene, filesBelow, patient, unfinishedBelow, until } from './scene.ts';
+import { chain, config, createScene, filesBelow, patient, removeLease, unfinishedBelow, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 const script = join(import.meta.dirname, 'take-lease.ts');
@@ -60,7 +60,7 @@ describe('two `thread step` at once', () => {
     const thread = await startThread(scene);
     const first = scene.start(['thread', 'step', thread, '--json']);
     await until('the first agent works', () => scene.lines('turns').length === 1);
-    rmSync(join(scene.gitDir, 'uwf', 'leases', `${thread}.json`));
+    await removeLease(scene, thread);
     const second = scene.start(['thread', 'step', thread, '--json']);
     await until('the second agent works', () => scene.lines('turns').length === 2);
     scene.write('go', '');

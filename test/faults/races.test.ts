@@ -1,9 +1,18 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { chain, config, createScene, diligent, patient, role, unfinishedBelow, until, workflow } from './scene.ts';
+import {
+  chain,
+  config,
+  createScene,
+  diligent,
+  patient,
+  removeLease,
+  role,
+  unfinishedBelow,
+  until,
+  workflow,
+} from './scene.ts';
 import type { Scene } from './scene.ts';
 
 function createChainScene(agent: string, roles: readonly string[] = ['one', 'two']): Scene {
@@ -107,7 +116,7 @@ printf -- '---\\n$status: done\\n---\\nThanks.\\n'
     const thread = await startThread(scene);
     const first = scene.start(['thread', 'run', thread, '--json']);
     await until('the first agent works', () => scene.lines('turns').length === 1);
-    rmSync(join(scene.gitDir, 'uwf', 'leases', `${thread}.json`));
+    await removeLease(scene, thread);
     const second = scene.start(['thread', 'run', thread, '--json']);
     await until('the second agent works', () => scene.lines('turns').length === 2);
     scene.write('go', '');
@@ -147,7 +156,7 @@ describe('a thread that somebody works on', () => {
     const running = scene.start(['thread', 'step', thread, '--json']);
     await until('the agent works', () => scene.lines('turns').length === 1);
     expect((await scene.uwf(['thread', 'rm', thread, '--force'])).code).toBe(5);
-    rmSync(join(scene.gitDir, 'uwf', 'leases', `${thread}.json`));
+    await removeLease(scene, thread);
     expect((await scene.uwf(['thread', 'rm', thread, '--force'])).code).toBe(0);
     expect(scene.git('for-each-ref', 'refs/threads')).toBe('');
     scene.write('go', '');

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -129,6 +129,18 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
     if (performance.now() > deadlineMs) throw new Error(`waited in vain: ${what}`);
     await sleep(10);
   }
+}
+
+/**
+ * Takes a thread's lease away by hand, once it names the agent: who has just begun to write that down would put it back.
+ */
+export async function removeLease({ gitDir }: Scene, thread: string): Promise<void> {
+  const path = join(gitDir, 'uwf', 'leases', `${thread}.json`);
+  // It is uwf's own: `src/engine/lease-record.ts`.
+  const read = (): { processGroups: unknown[] } =>
+    JSON.parse(readFileSync(path, 'utf8')) as { processGroups: unknown[] };
+  await until('the lease names the agent', () => read().processGroups.length > 0);
+  rmSync(path);
 }
 
 /** What uwf remembers of threads and nodes, and what it writes down of its work: complete whenever it is there, and done without whenever it is not. */
