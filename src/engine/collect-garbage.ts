@@ -1,11 +1,11 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
+import { namesIn } from '../git/names-in.ts';
 import { reindex } from '../cas/lookup/repository-nodes.ts';
 import { consolidatePacks } from '../git/native/consolidate-packs.ts';
 import { incomingFolder } from '../git/native/guest-folder.ts';
 import { removeStaleQuarantines } from '../git/native/quarantine.ts';
 import { snapshotFolder } from '../git/native/snapshot.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
-import { errnoOf } from '../git/object-errors.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { listPointers } from '../thread/find-thread.ts';
@@ -77,14 +77,9 @@ async function removeStaleLeases(repository: Repository): Promise<number> {
 }
 
 function threadsWithLease(stateDir: string): ThreadId[] {
-  try {
-    return readdirSync(leaseFolder(stateDir))
-      .map((name) => name.replace(/\.json$/, ''))
-      .filter(isThreadId);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  return namesIn(leaseFolder(stateDir))
+    .map((name) => name.replace(/\.json$/, ''))
+    .filter(isThreadId);
 }
 
 async function removeOrphanedFiles(repository: Repository): Promise<number> {

@@ -1,6 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../git/object-errors.ts';
+import { namesIn } from '../git/names-in.ts';
 import type { ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
@@ -61,15 +60,6 @@ function leased({ stateDir }: Repository): ThreadId[] {
 /** Where the leases of all threads are. */
 export function leaseFolder(stateDir: string): string {
   return join(stateDir, 'leases');
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 const inProcess = new WeakMap<Repository, Map<ThreadId, LeaseRecord>>();

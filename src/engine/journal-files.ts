@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../git/names-in.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 
 /** A journal that has grown so large makes room for a new one; the one before that goes. */
@@ -24,9 +25,7 @@ export function journalPaths(stateDir: string, thread: ThreadId): { current: str
 
 /** The threads that have a journal. */
 export function listJournals(stateDir: string): ThreadId[] {
-  const folder = journalFolder(stateDir);
-  const names = existsSync(folder) ? readdirSync(folder) : [];
-  return [...new Set(names.map((name) => name.split('.')[0] ?? ''))].filter(isThreadId);
+  return [...new Set(namesIn(journalFolder(stateDir)).map((name) => name.split('.')[0] ?? ''))].filter(isThreadId);
 }
 
 /**

@@ -1,6 +1,6 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../git/object-errors.ts';
+import { namesIn } from '../git/names-in.ts';
 import type { Repository } from '../git/repository.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 
@@ -31,13 +31,4 @@ function tracesIn(folder: string): LocalTrace[] {
     const thread = name.slice(0, idLength);
     return isThreadId(thread) ? [{ thread, path: join(folder, name) }] : [];
   });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
 }

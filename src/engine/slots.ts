@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf } from '../git/object-errors.ts';
+import { namesIn } from '../git/names-in.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext } from './context.ts';
@@ -79,13 +78,4 @@ function listHolders(folder: string, nowMs: number): SlotHolder[] {
     if (record === undefined || record === 'unreadable' || !isHolderAlive(record, nowMs)) return [];
     return [{ thread: record.thread ?? '', pid: record.holder.pid, host: record.holder.host }];
   });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
 }

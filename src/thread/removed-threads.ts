@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../git/names-in.ts';
 import { asStorageError, errnoOf } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import { isThreadId, type ThreadId } from './thread-id.ts';
@@ -51,15 +52,6 @@ function folder(stateDir: string): string {
 function refsIn(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n').filter(Boolean);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return [];
     throw error;

@@ -1,5 +1,6 @@
-import { closeSync, lstatSync, openSync, readFileSync, readdirSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import { removeFile } from './durable-file.ts';
@@ -99,15 +100,6 @@ function contentOf(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'EACCES') return '';
-    throw error;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
     throw error;
   }
 }

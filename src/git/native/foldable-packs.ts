@@ -1,5 +1,6 @@
-import { openSync, readdirSync, readFileSync, readSync, closeSync, statSync } from 'node:fs';
+import { openSync, readFileSync, readSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
 import { objectIdFromBytes, type ObjectId } from '../object-id.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -115,14 +116,5 @@ function packsOfMultiPackIndex(path: string): ReadonlySet<string> {
     return new Set();
   } finally {
     closeSync(file);
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
   }
 }
