@@ -1,6 +1,7 @@
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { errnoOf } from './object-errors.ts';
+import { isObjectId } from './object-id.ts';
 import { RepositoryNotFound } from './repository-not-found.ts';
 
 /** Environment variables by name, as `process.env` has them. */
@@ -8,12 +9,12 @@ export type GitEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** The environment with its variables about refs and objects made absolute; git reads them from its working directory. */
 export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): GitEnvironment {
-  const absolute: Record<string, string | undefined> = { ...env };
-  for (const name of ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY']) {
+  const moved = ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY'].flatMap((name) => {
     const value = env[name];
-    if (value !== undefined) absolute[name] = resolve(startDir, value);
-  }
-  return absolute;
+    return value === undefined ? [] : [[name, resolve(startDir, value)] as const];
+  });
+  // To copy all that there is asks the system for each.
+  return moved.length === 0 ? env : { ...env, ...Object.fromEntries(moved) };
 }
 
 /**
@@ -89,7 +90,8 @@ function isHead(path: string): boolean {
     return readlinkSync(path).startsWith('refs/');
   }
   if (kindOfPath(path) !== 'file') return false;
-  return /^(ref:\s*refs\/|[0-9a-f]{40})/.test(readIfThere(path) ?? '');
+  const text = readIfThere(path) ?? '';
+  return /^ref:\s*refs\//.test(text) || isObjectId(text.slice(0, 40));
 }
 
 function isAccessible(path: string): boolean {

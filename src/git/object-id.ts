@@ -30,11 +30,12 @@ export class InvalidObjectId extends UwfError {
   }
 }
 
-const pattern = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+// A pattern that counts to 40 and to 64 takes a millisecond to compile.
+const digits = /^[0-9a-f]+$/;
 
 /** Tells whether a text has the form of an object id. */
 export function isObjectId(text: string): text is ObjectId {
-  return pattern.test(text);
+  return (text.length === 40 || text.length === 64) && digits.test(text);
 }
 
 /** @throws {InvalidObjectId} if `text` has not the form of an object id */

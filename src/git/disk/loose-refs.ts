@@ -13,7 +13,7 @@ import { isOwnOfWorktree, refPath, worktreePrefixesBelow } from './ref-path.ts';
 /** What a ref's file says: an object, or another ref. */
 export type LooseRef = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
 
-const content = /^(?:ref:\s*(\S+)|([0-9a-f]{40,64}))(?:\s|$)/;
+const content = /^(?:ref:\s*(\S+)|([0-9a-f]+))(?:\s|$)/;
 /** There is no file of this name: nothing, a folder, or a file where a folder would have to be. */
 const absences = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 
