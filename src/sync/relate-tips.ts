@@ -17,19 +17,20 @@ export async function relateTips(objects: ObjectReader, one: ObjectId, other: Ob
   const here = new WayBack(objects, one);
   const there = new WayBack(objects, other);
   for (;;) {
-    const fromHere = await here.next();
-    if (here.passed.has(other)) return { kind: 'ahead', by: here.countTo(other) };
-    if (fromHere !== undefined && there.passed.has(fromHere)) return { kind: 'diverged' };
+    // This way first: who asks has mostly gone on from what the other side has.
     const fromThere = await there.next();
     if (there.passed.has(one)) return { kind: 'behind', by: there.countTo(one) };
     if (fromThere !== undefined && here.passed.has(fromThere)) return { kind: 'diverged' };
+    const fromHere = await here.next();
+    if (here.passed.has(other)) return { kind: 'ahead', by: here.countTo(other) };
+    if (fromHere !== undefined && there.passed.has(fromHere)) return { kind: 'diverged' };
     if (fromHere === undefined && fromThere === undefined) return { kind: 'diverged' };
   }
 }
 
 /** A walk along first parents that also notes the commits which those on it took the place of. */
 class WayBack {
-  /** Every commit that was passed or replaced on the way, with the number of commits after it. */
+  /** Every commit that was passed or replaced on the way, and the next one, with the number of commits after it. */
   readonly passed: Map<ObjectId, number> = new Map();
   readonly #objects: ObjectReader;
   #at: ObjectId | undefined;
@@ -47,7 +48,9 @@ class WayBack {
     this.passed.set(id, this.#length);
     this.#length += 1;
     await this.#noteReplaced(commit);
-    [this.#at] = commit.parents;
+    const [previous] = commit.parents;
+    this.#at = previous;
+    if (previous !== undefined && !this.passed.has(previous)) this.passed.set(previous, this.#length);
     return id;
   }
 

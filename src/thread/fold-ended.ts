@@ -1,8 +1,6 @@
 import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import { readChain } from './chain.ts';
 import type { ThreadPointer } from './find-thread.ts';
-import { keepAsFork } from './move-thread.ts';
 import { activeRef } from './thread-refs.ts';
 
 /**
@@ -16,18 +14,18 @@ export async function foldEnded(repository: Repository, ended: ThreadPointer): P
   const ref = activeRef(ended.id);
   const active = await repository.refs.read(ref);
   if (active === undefined) return;
-  if (!(await isBehind(repository, active, ended.head))) await keepAsFork(repository, ended.id, active);
+  // Rare, and so loaded only now.
+  const [{ readChain }, { keepAsFork }] = await Promise.all([import('./chain.ts'), import('./move-thread.ts')]);
+  let isBehind = false;
+  for await (const { id } of readChain(repository, ended.head)) {
+    isBehind = id === active;
+    if (isBehind) break;
+  }
+  if (!isBehind) await keepAsFork(repository, ended.id, active);
   try {
     await repository.refs.update([{ name: ref, expected: active, value: null }]);
   } catch (error) {
     // Somebody else folded it, or wrote to it: then the next command sees what there is to do.
     if (!(error instanceof RefMoved)) throw error;
   }
-}
-
-async function isBehind(repository: Repository, active: string, end: ThreadPointer['head']): Promise<boolean> {
-  for await (const commit of readChain(repository, end)) {
-    if (commit.id === active) return true;
-  }
-  return false;
 }
