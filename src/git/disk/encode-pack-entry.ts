@@ -1,15 +1,8 @@
-import { deflateSync } from 'node:zlib';
 import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
+import { deflate } from './deflate.ts';
 
 const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3, tag: 4 };
 const refDelta = 7;
-
-/** What zlib writes into at once, in bytes: as much as the object is large. */
-const minChunkSize = 256;
-const maxChunkSize = 64 * 1024;
-
-/** 2 to the power of the `windowBits` below. */
-const smallWindow = 4096;
 
 /** What a pack starts with. @param count how many entries it has */
 export function encodePackHead(count: number): Buffer {
@@ -51,14 +44,4 @@ function encodeHead(typeNumber: number, size: number): Buffer {
   }
   head.push(byte);
   return Buffer.from(head);
-}
-
-function deflate(data: Uint8Array, level: number): Buffer {
-  return deflateSync(data, {
-    level,
-    // Node's default makes 16 KiB of garbage for an object of 100 bytes.
-    chunkSize: Math.min(Math.max(data.byteLength, minChunkSize), maxChunkSize),
-    // zlib's default takes 268 KB of memory for each; what is no longer than its window comes out the same.
-    ...(data.byteLength <= smallWindow && { windowBits: 12, memLevel: 5 }),
-  });
 }

@@ -1,5 +1,6 @@
 import { constants, createInflate, inflateSync } from 'node:zlib';
 import { errnoOf } from '../object-errors.ts';
+import { openZlibEngine } from './zlib-engine.ts';
 
 /**
  * How a piece of a zlib stream came out: `code` is zlib's, `undefined` where nothing was wrong as far as there was room. Where
@@ -15,25 +16,7 @@ export type Outcome = { filled: number; code: string | undefined };
  */
 export type Inflater = (input: Uint8Array, output: Buffer, isWhole: boolean) => Outcome;
 
-/** What a zlib stream of Node stands on, and its own synchronous calls use (`processChunkSync` in Node's lib/zlib.js). */
-type Handle = {
-  writeSync(
-    flush: number,
-    input: Uint8Array,
-    inputAt: number,
-    inputBytes: number,
-    output: Uint8Array,
-    outputAt: number,
-    outputBytes: number,
-  ): void;
-  reset(): void;
-};
-type Engine = { _handle?: Partial<Handle> | null; _writeState?: unknown };
-
 const largestChunk = 2 ** 28;
-
-/** The versions of Node whose handles take these arguments. One that takes others does not throw: it aborts the process. */
-const knownMajors = { from: 20, to: 24 };
 
 /** Inflates by what Node documents. */
 export const plainInflater: Inflater = (input, output, isWhole) => {
@@ -52,42 +35,22 @@ export const plainInflater: Inflater = (input, output, isWhole) => {
 };
 
 /**
- * An inflater that uses one state of zlib again and again; `undefined` where Node's streams are built otherwise, or may be.
- *
- * Making that state is a third of what it takes to inflate a KiB, and each holds 40 KiB that only the collector frees.
+ * An inflater that uses one state of zlib again and again; `undefined` where Node does not let it.
  *
  * @param version that of Node
  */
 export function reusingInflater(version: string = process.versions.node): Inflater | undefined {
-  const major = Number.parseInt(version, 10);
-  if (!(major >= knownMajors.from && major <= knownMajors.to)) return undefined;
-  // Not part of Node's documented interface, and so looked at before it is used.
-  const { _handle: handle, _writeState: state } = createInflate() as Engine;
-  if (!(state instanceof Uint32Array) || !isHandle(handle)) return undefined;
-  let code: string | undefined;
-  Object.assign(handle, {
-    onerror(_message: string, _errno: number, what: string): void {
-      code = what;
-    },
-  });
+  const engine = openZlibEngine(createInflate, version);
+  if (engine === undefined) return undefined;
   const inflate: Inflater = (input, output, isWhole) => {
-    code = undefined;
-    const flush = isWhole ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
-    // Before and not after: a stack that overflows in between must not leave its state to the next stream.
-    handle.reset();
-    handle.writeSync(flush, input, 0, input.byteLength, output, 0, output.byteLength);
-    // What is left of the output is told of a stream that is sound alone.
-    return { filled: code === undefined ? output.byteLength - (state[0] ?? 0) : 0, code };
+    const { room, code } = engine(isWhole ? constants.Z_FINISH : constants.Z_SYNC_FLUSH, input, output);
+    return { filled: output.byteLength - room, code };
   };
   try {
     return doesInflate(inflate) ? inflate : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isHandle(handle: Partial<Handle> | null | undefined): handle is Handle {
-  return typeof handle?.writeSync === 'function' && typeof handle.reset === 'function';
 }
 
 /** The zlib stream of the two bytes `ok`. */

@@ -1,6 +1,8 @@
-import { deflateSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { deflateSync, inflateSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { deflate, reusingDeflater } from '../../../src/git/disk/deflate.ts';
 import { inflate, inflateStart } from '../../../src/git/disk/inflate.ts';
 import { plainInflater, reusingInflater } from '../../../src/git/disk/inflater.ts';
 
@@ -85,5 +87,34 @@ describe('inflating', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('deflating', () => {
+  test('gives the same bytes by one state that is used again as by a new one each time', () => {
+    const strength = fc.integer({ min: 1, max: 9 });
+    const deflaters = new Map(Array.from({ length: 9 }, (_, at) => [at + 1, reusingDeflater(at + 1)]));
+    fc.assert(
+      fc.property(data, strength, (bytes, level) => {
+        const small = bytes.byteLength <= 4096 ? { windowBits: 12, memLevel: 5 } : {};
+        const plain = deflateSync(bytes, { level, ...small });
+        expect(deflate(bytes, level)).toEqual(plain);
+        if (bytes.byteLength <= 4096) expect(deflaters.get(level)?.(bytes)).toEqual(plain);
+        expect(inflate(plain, bytes.byteLength)).toEqual({ data: Buffer.from(bytes) });
+      }),
+    );
+  });
+
+  test('is whole where nothing can be made smaller', () => {
+    for (let size = 0; size <= 4200; size += 100) {
+      const bytes = randomBytes(size);
+      for (const level of [1, 6, 9]) expect(inflateSync(deflate(bytes, level))).toEqual(bytes);
+    }
+  });
+
+  test('does without the state where a version of Node is not known to hand it out', () => {
+    expect(reusingDeflater(1, '19.0.0')).toBeUndefined();
+    expect(reusingDeflater(1, '25.0.0')).toBeUndefined();
+    expect(reusingDeflater(1, '20.19.0')).toBeDefined();
   });
 });
