@@ -65,6 +65,8 @@ export function configBoolean(entry: ConfigEntry | undefined, path: string): boo
   throw new InvalidGitConfig(path, entry.line, `'${entry.value}' is not a boolean`);
 }
 
+/** What git takes for white space, and nothing else. Source: `sane_ctype` in git's ctype.c. */
+const space = /[ \t\n\r]/;
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\\': '\\', '"': '"' };
 
 class ConfigParser {
@@ -86,7 +88,7 @@ class ConfigParser {
     for (;;) {
       const character = this.#next();
       if (character === undefined) return this.#entries;
-      if (/\s/.test(character)) continue;
+      if (space.test(character)) continue;
       if (character === '#' || character === ';') this.#skipLine();
       else if (character === '[') this.#header();
       else this.#variable(character);
@@ -161,7 +163,7 @@ class ConfigParser {
       } else if (!isQuoted && (character === '#' || character === ';')) {
         this.#skipLine();
         return value.slice(0, kept);
-      } else if (!isQuoted && /\s/.test(character)) {
+      } else if (!isQuoted && space.test(character)) {
         if (value !== '') value += character;
       } else if (character === '\\') {
         const escaped = this.#next();

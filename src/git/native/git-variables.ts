@@ -28,6 +28,9 @@ export async function listGitVariables(location: RepositoryLocation, env: GitEnv
     const [name, value] = end === -1 ? [entry, undefined] : [entry.slice(0, end), entry.slice(end + 1)];
     variables.push({ scope: fields[at] ?? '', name, value });
   }
+  // What every git is told that uwf starts is nobody's configuration.
+  const own = variables.findLastIndex(({ scope, name }) => scope === 'command' && name === 'core.hookspath');
+  if (own !== -1) variables.splice(own, 1);
   return variables;
 }
 
