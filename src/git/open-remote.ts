@@ -1,14 +1,14 @@
 import type { AskForCredentials } from './http/http-connection.ts';
 import type { GitEnvironment } from './git-directory.ts';
-import { addressOf, bundlePathOf, defaultRemote, withoutPassword } from './native/choose-remote.ts';
+import { addressOf, bundlePathOf, defaultRemote, folderPathOf, withoutPassword } from './native/choose-remote.ts';
 import { keyOf, listGitVariables, listingAfter, subsectionOf, type GitVariable } from './native/git-variables.ts';
 import { remotesIn } from './native/list-remotes.ts';
-import type { NativeRemoteOptions } from './native/native-remote.ts';
+import type { NativeRemote, NativeRemoteOptions } from './native/native-remote.ts';
+import { readConfigFiles, readRepositoryVariables } from './native/read-config-files.ts';
 import { remoteUrl } from './native/remote-url.ts';
 import { GitNotFound } from './native/run-git.ts';
 import { NoSuchRemote } from './remote-errors.ts';
 import type { Remote } from './remote.ts';
-import { readRepositoryConfig } from './repository-config.ts';
 import type { Repository, RepositoryLocation } from './repository.ts';
 
 /** What finding a remote is told. */
@@ -42,13 +42,9 @@ export async function openRemote(
   const { location, stateDir } = repository;
   if (location === undefined || stateDir === undefined) return openOverHttp(repository, name ?? 'origin', [], options);
   const { env, direction = 'fetch', mayAsk = false } = options;
-  // While git answers, what talks to it later is loaded.
-  const [variables, { NativeRemote }] = await Promise.all([
-    readVariables(location, env),
-    import('./native/native-remote.ts'),
-  ]);
+  const variables = readConfigFiles(location, env) ?? (await askGit(location, env));
   if (variables === undefined) {
-    const own = variablesWithoutGit(location);
+    const own = readRepositoryVariables(location);
     return openOverHttp(repository, name ?? defaultRemote(own, remotesIn(own), location, direction), own, options);
   }
   const configured = remotesIn(variables);
@@ -69,14 +65,27 @@ export async function openRemote(
     format: repository.objects.format,
     listVariables: listingAfter(variables, location, env),
   };
-  const remote = new NativeRemote(repository, native);
+  const openNative = async (): Promise<NativeRemote> => {
+    const { NativeRemote } = await import('./native/native-remote.ts');
+    return new NativeRemote(repository, native);
+  };
   const bundle = bundlePathOf(url, location);
-  if (bundle === undefined) return remote;
-  const { BundleRemote } = await import('./native/bundle-remote.ts');
-  return new BundleRemote(remote, bundle, native);
+  if (bundle !== undefined) {
+    const { BundleRemote } = await import('./native/bundle-remote.ts');
+    return new BundleRemote(await openNative(), bundle, native);
+  }
+  const path = folderPathOf(isConfigured ? remoteUrl(variables, address, 'push') : url, location);
+  if (path === undefined) return openNative();
+  const { FolderRemote } = await import('./folder/folder-remote.ts');
+  return new FolderRemote(repository, { ...native, path, variables }, openNative);
 }
 
-/** `undefined` where there is no git. */
+/** `undefined` where there is no git. While it answers, what talks to it later is loaded. */
+async function askGit(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[] | undefined> {
+  const [variables] = await Promise.all([readVariables(location, env), import('./native/native-remote.ts')]);
+  return variables;
+}
+
 async function readVariables(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[] | undefined> {
   try {
     return await listGitVariables(location, env);
@@ -84,15 +93,6 @@ async function readVariables(location: RepositoryLocation, env: GitEnvironment):
     if (error instanceof GitNotFound) return undefined;
     throw error;
   }
-}
-
-/** The repository's own configuration alone: where the user's and the system's lie, git knows. */
-function variablesWithoutGit({ gitDir, commonDir }: RepositoryLocation): GitVariable[] {
-  return readRepositoryConfig(gitDir, commonDir).all.map(({ section, subsection, key, value }) => ({
-    scope: 'local',
-    name: [section, ...(subsection === undefined ? [] : [subsection]), key].join('.'),
-    value,
-  }));
 }
 
 async function openOverHttp(

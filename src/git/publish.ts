@@ -1,4 +1,5 @@
 import type { ObjectBatch } from './object-batch.ts';
+import type { GitObject } from './object-id.ts';
 import type { RefEdit } from './ref-store.ts';
 import type { Repository } from './repository.ts';
 
@@ -12,7 +13,7 @@ import type { Repository } from './repository.ts';
  */
 export async function publish(
   repository: Pick<Repository, 'objects' | 'refs'>,
-  batch: ObjectBatch,
+  batch: Pick<ObjectBatch, 'format'> & { readonly objects: readonly GitObject[] },
   edits: readonly RefEdit[],
 ): Promise<void> {
   // An object under an id of the other hash would be unreadable to git for ever.

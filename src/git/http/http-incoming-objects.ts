@@ -5,8 +5,8 @@ import type { IncomingObjects, RemoteRef } from '../remote.ts';
 import type { Repository } from '../repository.ts';
 import type { IncomingPack } from './incoming-pack.ts';
 import { readLocalRefs } from './local-refs.ts';
-import { findNewCommits } from './new-commits.ts';
-import { findNewObjects } from './new-objects.ts';
+import { findNewCommits } from '../outgoing/new-commits.ts';
+import { findNewObjects } from '../outgoing/new-objects.ts';
 
 /** What a fetch brought: packs in files without a name, or in memory. */
 export class HttpIncomingObjects implements IncomingObjects {

@@ -4,7 +4,7 @@ import type { PushResult } from '../remote.ts';
 import { BrokenAnswer } from './broken-answer.ts';
 import { textOf, type PacketReader } from './pkt-line.ts';
 import { printable } from './printable.ts';
-import type { PlannedEdit } from './push-plan.ts';
+import type { PlannedEdit } from '../outgoing/push-plan.ts';
 import { errorIn } from './side-band.ts';
 
 /** What the server says of a push: of the objects, and of each ref either nothing bad or why it was not changed. */

@@ -4,7 +4,7 @@ import { ObjectMissing } from '../object-errors.ts';
 import type { GitObject, ObjectId } from '../object-id.ts';
 import type { ObjectReader } from '../read.ts';
 import { encodeDelta } from './encode-delta.ts';
-import type { NewObject } from './new-objects.ts';
+import type { NewObject } from '../outgoing/new-objects.ts';
 import type { PackBytes } from './pack-bytes.ts';
 
 /** What goes over a network may cost time to make small: zlib's own default. */

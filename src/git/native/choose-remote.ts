@@ -51,6 +51,13 @@ export function bundlePathOf(url: string, location: RepositoryLocation): string 
   return kind === 'file' && isBundle(path) ? path : undefined;
 }
 
+/** The folder that a URL or path names, absolute; `undefined` where that takes more than reading it. */
+export function folderPathOf(url: string, location: RepositoryLocation): string | undefined {
+  if (url.startsWith('file:///')) return url.includes('%') ? undefined : url.slice('file://'.length);
+  // `host:path`, `scheme://`, `helper::`; and what git expands.
+  return /^[^/]*:|^~/.test(url) ? undefined : resolve(startOf(location), url);
+}
+
 /** A URL as it may be shown: its password left out, and a name that stands where a token would. */
 export function withoutPassword(url: string): string {
   return url.replace(/^([A-Za-z0-9+.-]+:\/\/)([^/?#]*)@/, (_, scheme: string, userinfo: string) => {

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../object-id.ts';
 import type { ObjectReader } from '../read.ts';
-import type { PushEdit, PushResult } from '../remote.ts';
+import type { PushEdit, PushRequest, PushResult } from '../remote.ts';
 import { isBehind } from './is-behind.ts';
 
 /** What one edit comes to, seeing where the remote's refs are. */
@@ -17,15 +17,20 @@ export type PlannedEdit =
  */
 export async function planPush(
   objects: ObjectReader,
-  edits: readonly PushEdit[],
+  { edits, isForward = false }: Pick<PushRequest, 'edits' | 'isForward'>,
   there: ReadonlyMap<string, ObjectId>,
 ): Promise<PlannedEdit[]> {
+  const follows = async (value: ObjectId, { expected }: PushEdit, before: ObjectId): Promise<boolean> =>
+    (isForward && expected !== undefined) || isBehind(objects, before, value);
   const planned: PlannedEdit[] = [];
-  for (const edit of edits) planned.push(await planEdit(objects, edit, there.get(edit.name) ?? null));
+  for (const edit of edits) planned.push(await planEdit(edit, there.get(edit.name) ?? null, follows));
   return planned;
 }
 
-async function planEdit(objects: ObjectReader, edit: PushEdit, before: ObjectId | null): Promise<PlannedEdit> {
+/** Tells whether the value of an edit follows what the remote has. */
+type Follows = (value: ObjectId, edit: PushEdit, before: ObjectId) => Promise<boolean>;
+
+async function planEdit(edit: PushEdit, before: ObjectId | null, follows: Follows): Promise<PlannedEdit> {
   const { name, value, expected } = edit;
   const moved = (reason: string): PlannedEdit => ({ kind: 'settled', result: { name, outcome: 'moved', reason } });
   if (before === value && value !== null) return { kind: 'settled', result: { name, outcome: 'unchanged' } };
@@ -34,7 +39,7 @@ async function planEdit(objects: ObjectReader, edit: PushEdit, before: ObjectId 
   if (expected !== undefined && expected !== before) {
     return moved(before === null ? 'the remote does not have it' : `the remote has it at ${before}`);
   }
-  if (value !== null && before !== null && !(await isBehind(objects, before, value))) {
+  if (value !== null && before !== null && !(await follows(value, edit, before))) {
     return moved(`the remote has it at ${before}, which this does not follow`);
   }
   return { kind: 'send', edit, before };

@@ -1,0 +1,198 @@
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ObjectId } from '../../../src/git/object-id.ts';
+import { openRemote } from '../../../src/git/open-remote.ts';
+import type { RefName } from '../../../src/git/ref-store.ts';
+import { describeRemote } from '../../contracts/remote.ts';
+import { pushAll, threadRef } from '../../contracts/remote-acts.ts';
+import type { RemoteFixture } from '../../contracts/remote-fixture.ts';
+import { writeChain } from '../../helpers/commit-chain.ts';
+import { recordGit, type RecordedGit } from '../../helpers/recorded-git.ts';
+import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { connectTo, counterOf, type NativeSide } from '../native/remote-scene.ts';
+
+async function inFolder(): Promise<RemoteFixture> {
+  const server = createTemporaryRepository({ bare: true });
+  const git = recordGit();
+  const exchanges = /^(?:push|fetch|ls-remote)$/;
+  return {
+    server,
+    connect: () => connectTo(server.dir, git.env),
+    countExchanges: counterOf(() => git.commands().filter((command) => exchanges.test(command)).length),
+  };
+}
+
+// A thousand threads are more than go this way: git pushes those.
+describeRemote('a folder', inFolder, { list: 1, fetch: 1, push: 1 });
+
+type Scene = { server: ReturnType<typeof createTemporaryRepository>; side: NativeSide; git: RecordedGit };
+
+async function createScene(environment: Readonly<Record<string, string>> = {}): Promise<Scene> {
+  const server = createTemporaryRepository({ bare: true });
+  const git = recordGit();
+  const side = await connectTo(server.dir, { ...git.env, ...environment });
+  return { server, side, git };
+}
+
+/** The same remote, found again after something was configured. */
+async function reopen(scene: Scene): Promise<Scene> {
+  const remote = await openRemote(scene.side.repository, 'origin', { env: scene.git.env });
+  return { ...scene, side: { ...scene.side, remote } };
+}
+
+async function pushOne({ side }: Scene, ...steps: string[]): Promise<ObjectId> {
+  const heads = await writeChain(side.repository, undefined, ...(steps.length > 0 ? steps : ['one']));
+  const head = heads.at(-1) as ObjectId;
+  await pushAll(side, [{ name: threadRef('a'), value: head, expected: null }]);
+  return head;
+}
+
+describe('a push into a folder', () => {
+  test('starts no git, and leaves what git finds sound and whole', async () => {
+    const scene = await createScene();
+    const head = await pushOne(scene, 'one', 'two', 'three');
+    const [next] = (await writeChain(scene.side.repository, head, 'four')) as [ObjectId];
+    await pushAll(scene.side, [{ name: threadRef('a'), value: next, expected: head }]);
+    expect(scene.git.commands()).not.toContain('push');
+    scene.server.git('fsck', '--strict', '--full');
+    expect(scene.server.git('log', '--format=%s', 'refs/threads/a')).toBe('four\nthree\ntwo\none');
+    // Three steps in the first pack, one in the second; each of a commit and a tree, with what they hold.
+    expect(scene.server.git('count-objects', '-v')).toMatch(/^packs: 2$/m);
+  });
+
+  test('finds the repository in the folder of a work tree, and by a relative path', async () => {
+    const scene = await createScene();
+    const other = createTemporaryRepository();
+    scene.side.git('remote', 'set-url', 'origin', join('..', basename(other.dir)));
+    const head = await pushOne(await reopen(scene));
+    expect(scene.git.commands()).not.toContain('push');
+    expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test('has a lock that does not go away told as what others do', async () => {
+    const scene = await createScene();
+    const head = await pushOne(scene);
+    const [next] = (await writeChain(scene.side.repository, head, 'two')) as [ObjectId];
+    writeFileSync(join(scene.server.dir, 'refs/threads/a.lock'), '');
+    const [result] = await scene.side.remote.push({ edits: [{ name: threadRef('a'), value: next }] });
+    expect(result).toMatchObject({ outcome: 'moved', reason: expect.stringContaining('a.lock') as string });
+    rmSync(join(scene.server.dir, 'refs/threads/a.lock'));
+    expect(await scene.side.remote.push({ edits: [{ name: threadRef('a'), value: next }] })).toMatchObject([
+      { outcome: 'done' },
+    ]);
+    expect(scene.git.commands()).not.toContain('push');
+  });
+
+  test('that is stopped before it has begun changes nothing', async () => {
+    const scene = await createScene();
+    const [head] = (await writeChain(scene.side.repository, undefined, 'one')) as [ObjectId];
+    const edits = [{ name: threadRef('a'), value: head }];
+    await expect(scene.side.remote.push({ edits, signal: AbortSignal.abort() })).rejects.toThrow('abort');
+    expect(scene.server.git('for-each-ref')).toBe('');
+  });
+});
+
+const hook = '#!/bin/sh\nexit 0\n';
+
+describe('git itself pushes into a folder', () => {
+  test.each<[string, (scene: Scene) => void]>([
+    ['that has a hook', ({ server }) => writeFileSync(join(server.dir, 'hooks/post-receive'), hook, { mode: 0o755 })],
+    ['that looks at what it receives', ({ server }) => server.git('config', 'receive.fsckObjects', 'true')],
+    ['that hides refs', ({ server }) => server.git('config', 'transfer.hideRefs', 'refs/private')],
+    ['whose hooks lie elsewhere', ({ server }) => server.git('config', 'core.hooksPath', '/nowhere')],
+    ['that several users share', ({ server }) => server.git('config', 'core.sharedRepository', 'group')],
+    ['that logs every change of a ref', ({ server }) => server.git('config', 'core.logAllRefUpdates', 'always')],
+    ['whose configuration goes on elsewhere', ({ server }) => server.git('config', 'include.path', '/nowhere')],
+    [
+      'that borrows objects',
+      ({ server }) => writeFileSync(join(server.dir, 'objects/info/alternates'), `${createTemporaryFolder()}\n`),
+    ],
+    [
+      'of too many packs, so that it cleans up',
+      ({ server }) => {
+        for (let count = 0; count <= 50; count += 1) writeFileSync(join(server.dir, `objects/pack/x${count}.pack`), '');
+      },
+    ],
+    ['of a user who has what comes checked', ({ side }) => side.git('config', 'transfer.fsckObjects', 'true')],
+    ['that its user may not push to', ({ side }) => side.git('config', 'protocol.file.allow', 'always')],
+    [
+      'by the program that was configured',
+      ({ side }) => side.git('config', 'remote.origin.receivepack', 'git-receive-pack'),
+    ],
+    [
+      'and another one',
+      ({ side }) => {
+        const second = createTemporaryRepository({ bare: true });
+        side.git('remote', 'set-url', '--add', 'origin', second.dir);
+      },
+    ],
+  ])('%s', async (_, arrange) => {
+    const scene = await createScene();
+    arrange(scene);
+    const head = await pushOne(await reopen(scene));
+    expect(scene.git.commands()).toContain('push');
+    expect(scene.server.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test('when it is to trace what it does', async () => {
+    const trace = join(createTemporaryFolder(), 'trace');
+    const scene = await createScene({ GIT_TRACE_PACKET: trace });
+    await pushOne(scene);
+    expect(scene.git.commands()).toContain('push');
+  });
+
+  test('a branch, of which it keeps a log, and which may be checked out', async () => {
+    const scene = await createScene();
+    const [head] = (await writeChain(scene.side.repository, undefined, 'one')) as [ObjectId];
+    const name = 'refs/heads/topic' as RefName;
+    expect(await scene.side.remote.push({ edits: [{ name, value: head }] })).toMatchObject([{ outcome: 'done' }]);
+    expect(scene.git.commands()).toContain('push');
+  });
+
+  test('a long way', async () => {
+    const scene = await createScene();
+    await pushOne(scene, ...Array.from({ length: 65 }, (_, at) => `step ${at}`));
+    expect(scene.git.commands()).toContain('push');
+  });
+
+  test('what is large', async () => {
+    const scene = await createScene();
+    const { repository } = scene.side;
+    const large = Buffer.alloc(17 * 1024 * 1024, 'x').toString('latin1');
+    const [head] = (await writeChain(repository, undefined, large)) as [ObjectId];
+    await pushAll(scene.side, [{ name: threadRef('a'), value: head }]);
+    expect(scene.git.commands()).toContain('push');
+  });
+
+  test('what lies in a shallow clone, whose commits do not lead to the start', async () => {
+    const scene = await createScene();
+    const head = await pushOne(scene, 'one', 'two', 'three');
+    const shallow = createTemporaryRepository();
+    shallow.git('fetch', '--quiet', '--depth=1', `file://${scene.server.dir}`, 'refs/threads/a:refs/threads/a');
+    shallow.git('remote', 'add', 'origin', scene.server.dir);
+    const repository = await shallow.open();
+    const remote = await openRemote(repository, 'origin', { env: scene.git.env });
+    const [next] = (await writeChain(repository, head, 'four')) as [ObjectId];
+    expect(await remote.push({ edits: [{ name: threadRef('a'), value: next }] })).toMatchObject([{ outcome: 'done' }]);
+    expect(scene.git.commands().filter((command) => command === 'push')).toHaveLength(1);
+    expect(scene.server.git('log', '--format=%s', 'refs/threads/a')).toBe('four\nthree\ntwo\none');
+  });
+
+  test.skipIf(process.geteuid?.() !== 0)('of somebody else, and refuses', async () => {
+    const scene = await createScene();
+    for (const path of [scene.server.dir, join(scene.server.dir, 'config')]) chownSync(path, 12_345, 12_345);
+    const [head] = (await writeChain(scene.side.repository, undefined, 'one')) as [ObjectId];
+    await scene.side.remote.push({ edits: [{ name: threadRef('a'), value: head }] }).catch(() => {});
+    expect(scene.git.commands()).toContain('push');
+  });
+
+  test('that is none, and says so', async () => {
+    const scene = await createScene();
+    rmSync(scene.server.dir, { recursive: true });
+    mkdirSync(scene.server.dir);
+    const [head] = (await writeChain(scene.side.repository, undefined, 'one')) as [ObjectId];
+    const push = scene.side.remote.push({ edits: [{ name: threadRef('a'), value: head }] });
+    await expect(push).rejects.toThrow(/does not appear to be a git repository/);
+  });
+});
