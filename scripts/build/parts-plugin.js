@@ -16,14 +16,17 @@ export function partsPlugin(root, { parts, place, placeOf, onBorrow }) {
       build.onResolve({ filter: /^\./, namespace: 'file' }, (request) => {
         const name = path.relative(root, path.resolve(request.resolveDir, request.path)).replaceAll(path.sep, '/');
         const itsPlace = placeOf(name);
-        const isHere = itsPlace === place || (itsPlace > place && request.kind !== 'dynamic-import');
+        const isAskedFor = request.kind === 'dynamic-import';
+        // A part that is evaluated at once asks itself, too: else what is asked for later would be a thing apart.
+        const isHere = itsPlace === place ? !(isAskedFor && parts[place].isAtOnce) : itsPlace > place && !isAskedFor;
         if (isHere || !name.startsWith('src/')) return undefined;
         onBorrow(name);
         return { path: name, namespace: 'borrowed', pluginData: { file: parts[itsPlace].output } };
       });
       build.onResolve({ filter: /.*/, namespace: 'borrowed' }, (request) => ({ path: request.path, external: true }));
       build.onLoad({ filter: /.*/, namespace: 'borrowed' }, ({ path: name, pluginData }) => ({
-        contents: `module.exports = require('./${pluginData.file}').modules[${JSON.stringify(name)}]();`,
+        // Inherited and not the same: who imports it copies every property that it has itself.
+        contents: `module.exports = Object.create(require('./${pluginData.file}').modules[${JSON.stringify(name)}]());`,
         loader: 'js',
       }));
     },

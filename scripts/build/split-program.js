@@ -40,7 +40,8 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
   const asked = parts.map(() => new Set());
   const make = (place) =>
     bundle(
-      (place === 0 ? `Object.assign(exports, require('./${entry}'));\n` : '') + offer(asked[place]),
+      (place === 0 ? `Object.assign(exports, require('./${entry}'));\n` : '') +
+        (parts[place].isAtOnce ? offerAtOnce(asked[place]) : offer(asked[place])),
       partsPlugin(root, { parts, place, placeOf, onBorrow: (name) => asked[placeOf(name)].add(name) }),
     );
   // What parts take from each other shows when they are made, and what is offered then may take more.
@@ -58,4 +59,12 @@ export async function bundleSplitProgram(root, artefact, { build, options, wante
 function offer(names) {
   const members = [...names].toSorted().map((name) => `${JSON.stringify(name)}: () => require('./${name}'),\n`);
   return `exports.modules = {\n${members.join('')}};`;
+}
+
+/** A source that offers files by their names, and evaluates all of them, and what they import, in one go. */
+function offerAtOnce(names) {
+  const sorted = [...names].toSorted();
+  const imports = sorted.map((name, place) => `import * as module${place} from './${name}';\n`);
+  const members = sorted.map((name, place) => `${JSON.stringify(name)}: () => module${place},\n`);
+  return `${imports.join('')}export const modules = {\n${members.join('')}};`;
 }

@@ -1,9 +1,10 @@
 import type { EngineContext } from '../engine/context.ts';
+import type { Commit } from '../git/commit.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { PushEdit, PushResult, Remote, RemoteRef } from '../git/remote.ts';
+import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { findAlongside } from './find-alongside.ts';
 import { editsOf, planPush, scopeOf, type PushPart, type PushScope } from './plan-push.ts';
 import { Refusals } from './refusals.ts';
 import type { PushReport } from './report.ts';
@@ -151,11 +152,24 @@ async function findAllAlongside(
   const found = new Map<PushPart, ThreadId[]>();
   for (const part of parts) {
     if (!part.thread?.head) continue;
-    const ids = await findAlongside(repository, part.thread.head, part.thread.before);
+    const { head, before } = part.thread;
+    if (before !== null && (await isStraight(repository, before, head))) continue;
+    const { findAlongside } = await import('./find-alongside.ts');
+    const ids = await findAlongside(repository, head, before);
     found.set(
       part,
       [...ids].filter((id) => !scope.has(id) && !threads.has(id)),
     );
   }
   return found;
+}
+
+/** Whether what a thread went forward by is commits on top of each other alone: nothing else can go along with those. */
+async function isStraight({ objects }: Repository, before: ObjectId, head: ObjectId): Promise<boolean> {
+  let at: ObjectId | undefined = head;
+  while (at !== undefined && at !== before) {
+    const { parents }: Commit = await readCommit(objects, at);
+    at = parents.length === 1 ? parents[0] : undefined;
+  }
+  return at === before;
 }

@@ -60,10 +60,10 @@ test.each([
   ['thread show <thread>', ['cli.cjs']],
   ['log -n 20 <thread>', ['cli.cjs']],
   ['log --oneline', ['cli.cjs']],
-  ['--help', ['cli.cjs', 'cli-objects.cjs']],
-  ['log --graph', ['cli.cjs', 'cli-objects.cjs']],
-  ['cas get <hash>', ['cli.cjs', 'cli-objects.cjs']],
-  ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-objects.cjs']],
+  ['--help', ['cli.cjs', 'cli-nodes.cjs']],
+  ['log --graph', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
 ])('uwf %s, given again, loads %j and nothing else, no package at all', (command, files) => {
   const words = wordsOf(command);
   filesLoadedBy(words);
@@ -73,7 +73,7 @@ test.each([
 test('a log that is told for the first time loads what reads objects, and no package', () => {
   const { folder, thread } = repository;
   rmSync(path.join(folder, '.git/uwf/facts'), { recursive: true, force: true });
-  expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-objects.cjs']);
+  expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']);
 });
 
 test('a step with a small reply costs at most three new files', () => {
