@@ -52,7 +52,7 @@ export async function openRemote(
   const isConfigured = configured.includes(chosen);
   const address = isConfigured ? chosen : addressOf(chosen, location, options.cwd);
   if (address === undefined) throw new NoSuchRemote(chosen, configured);
-  const url = remoteUrl(variables, address, isConfigured ? direction : 'fetch');
+  const url = remoteUrl(variables, address, direction);
   const native: NativeRemoteOptions = {
     name: withoutPassword(chosen),
     url: withoutPassword(url),
@@ -74,7 +74,7 @@ export async function openRemote(
     const { BundleRemote } = await import('./native/bundle-remote.ts');
     return new BundleRemote(await openNative(), bundle, native);
   }
-  const path = folderPathOf(isConfigured ? remoteUrl(variables, address, 'push') : url, location);
+  const path = folderPathOf(remoteUrl(variables, address, 'push'), location);
   if (path === undefined) return openNative();
   const { FolderRemote } = await import('./folder/folder-remote.ts');
   return new FolderRemote(repository, { ...native, path, variables }, openNative);

@@ -14,7 +14,9 @@ export function remoteUrl(variables: readonly GitVariable[], address: string, di
   const configured = (key: string): string[] =>
     variables.flatMap(({ name, value }) => (name === `remote.${address}.${key}` ? (value ?? []) : []));
   const rewrites = rewritesOf(variables, 'insteadof');
-  const urls = configured('url');
+  const own = configured('url');
+  // As git does, a remote that has no URL is taken for one.
+  const urls = own.length > 0 ? own : [address];
   const pushUrls = configured('pushurl');
   if (direction === 'push') {
     const [pushUrl] = pushUrls;
@@ -23,8 +25,7 @@ export function remoteUrl(variables: readonly GitVariable[], address: string, di
     const [first] = urls.flatMap((url) => rewritten(url, forPush) ?? []);
     if (first !== undefined) return first;
   }
-  // As git does, a remote that has no URL is taken for one.
-  const url = urls[0] ?? address;
+  const [url = address] = urls;
   return rewritten(url, rewrites) ?? url;
 }
 

@@ -70,6 +70,26 @@ describe('a push into a folder', () => {
     expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
   });
 
+  test.each([
+    ['a name', 'origin'],
+    ['a path that is typed', undefined],
+  ])('goes where git is told to push instead, by %s', async (_, name) => {
+    const scene = await createScene();
+    const other = createTemporaryRepository({ bare: true });
+    scene.side.git('config', `url.${other.dir}.pushInsteadOf`, scene.server.dir);
+    const { env } = scene.git;
+    const remote = await openRemote(scene.side.repository, name ?? scene.server.dir, { env, direction: 'push' });
+    expect(remote.url).toBe(other.dir);
+    const head = await pushOne({ ...scene, side: { ...scene.side, remote } });
+    expect(scene.git.commands()).not.toContain('push');
+    expect(scene.server.git('for-each-ref')).toBe('');
+    expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
+    // What git does is what is meant.
+    other.git('update-ref', '-d', 'refs/threads/a');
+    scene.side.git('push', '--quiet', name ?? scene.server.dir, `${head}:refs/threads/a`);
+    expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
   test('has a lock that does not go away told as what others do', async () => {
     const scene = await createScene();
     const head = await pushOne(scene);
