@@ -117,9 +117,11 @@ class ConfigParser {
     this.#at += match[0].length;
     const name = (match[1] ?? '').toLowerCase();
     const dot = name.indexOf('.');
-    // `[section.sub]` is the old way to write a subsection; it is case-insensitive.
+    // `[section.sub]` is the old way to write a subsection; it is case-insensitive. A quoted one may follow it.
     this.#section = dot === -1 ? name : name.slice(0, dot);
-    this.#subsection = match[2]?.replace(/\\(.)/gu, '$1') ?? (dot === -1 ? undefined : name.slice(dot + 1));
+    const parts = [dot === -1 ? undefined : name.slice(dot + 1), match[2]?.replace(/\\(.)/gsu, '$1')];
+    const given = parts.filter((part) => part !== undefined);
+    this.#subsection = given.length === 0 ? undefined : given.join('.');
   }
 
   #variable(first: string): void {

@@ -29,7 +29,8 @@ export type OpenRemoteOptions = {
  * Finds a remote as git does: by a name in its configuration, as a URL or as a path; without a name the one that git
  * would take. Nothing is connected to yet.
  *
- * git itself reaches it. Where there is no git, or the repository is not on a disk, HTTP is spoken in this process.
+ * git itself reaches it, but for a push into an ordinary folder, which uwf writes. Where there is no git, or the repository
+ * is not on a disk, HTTP is spoken in this process.
  * @throws {NoSuchRemote} if there is none of this name, and it is no URL and no path
  * @throws {GitNotFound} if there is no git and the remote is not reached over HTTP
  * @throws {GitFailed} as `runGit`

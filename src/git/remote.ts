@@ -82,7 +82,8 @@ export type PushResult = { name: RefName } & (
  * Another repository, as far as it can be reached from this one.
  *
  * Implementations: `native/` (git itself: ssh, https with credential helpers, file, bundle), `http/` (in this process,
- * where there is no git). Both pass `test/contracts/remote.ts`. Each method is one connection.
+ * where there is no git), `folder/` (git itself, but for pushes into ordinary repositories of this machine). All pass
+ * `test/contracts/remote.ts`. Each method is one connection.
  */
 export interface Remote {
   /** As the user called it: a name in git's configuration, a URL, a path. */

@@ -40,8 +40,8 @@ function plainDeflater(options: ZlibOptions): Deflater {
 }
 
 /**
- * A deflater for small data that uses one state of zlib again and again, and gives the same bytes; `undefined` where Node
- * does not let it.
+ * A deflater for small data that uses one state of zlib again and again; `undefined` where Node does not let it. What comes out
+ * may differ from that of a new state by a byte or two, and inflates to the same.
  *
  * @param version that of Node
  */

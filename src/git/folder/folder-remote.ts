@@ -2,12 +2,10 @@ import { existsSync } from 'node:fs';
 import { UwfError } from '../../errors.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import type { GitVariable } from '../native/git-variables.ts';
-import { errnoOf } from '../object-errors.ts';
-import { BrokenRef } from '../ref-errors.ts';
-import { RemoteUnreachable } from '../remote-errors.ts';
+import { errnoOf, StorageReadOnly } from '../object-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from '../remote.ts';
 import type { Repository, RepositoryLocation } from '../repository.ts';
-import { openPlainFolder } from './plain-folder.ts';
+import { openPlainFolder, removeStaleLocksIn } from './plain-folder.ts';
 import { pushIntoFolder } from './push-into-folder.ts';
 
 /** A folder of this machine as a remote, and from where. */
@@ -46,29 +44,36 @@ export class FolderRemote implements Remote {
   }
 
   async list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
-    return (await this.#openNative()).list(patterns, signal);
+    return (await this.#byGit()).list(patterns, signal);
   }
 
   async fetch(request: FetchRequest): Promise<IncomingObjects> {
-    return (await this.#openNative()).fetch(request);
+    return (await this.#byGit()).fetch(request);
   }
 
   async push(request: PushRequest): Promise<PushResult[]> {
     request.signal?.throwIfAborted();
-    return (await this.#pushHere(request)) ?? (await this.#openNative()).push(request);
+    return (await this.#pushHere(request)) ?? (await this.#byGit()).push(request);
+  }
+
+  /** Locks that are held by nobody any more must not stop git. */
+  async #byGit(): Promise<Remote> {
+    await removeStaleLocksIn(this.#options.path);
+    return this.#openNative();
   }
 
   async #pushHere(request: PushRequest): Promise<PushResult[] | undefined> {
     const { path, variables, env } = this.#options;
-    const there = this.#isOrdinary() ? openPlainFolder(path, variables, env) : undefined;
+    const names = request.edits.map(({ name }) => name);
+    const there = this.#isOrdinary() ? openPlainFolder({ path, names, variables, env }) : undefined;
     if (there === undefined) return undefined;
     try {
       return await pushIntoFolder(this.#repository.objects, there, request);
     } catch (error) {
-      // A ref over there that cannot be read: git has its own words for it.
-      if (error instanceof BrokenRef) return undefined;
-      if (!(error instanceof Error) || errnoOf(error) === undefined || error instanceof UwfError) throw error;
-      throw new RemoteUnreachable(this.name, error.message, error);
+      // What is broken on either side, or cannot be written: git has its own words for it, or another way.
+      const isOfData = error instanceof UwfError && (error.kind === 'data' || error instanceof StorageReadOnly);
+      if (isOfData || (!(error instanceof UwfError) && errnoOf(error) !== undefined)) return undefined;
+      throw error;
     } finally {
       await there.close();
     }

@@ -1,8 +1,8 @@
 import { UwfError } from '../../errors.ts';
 import type { DiskStores } from '../disk/open-disk-stores.ts';
 import type { GitObject, ObjectId } from '../object-id.ts';
-import { ObjectMissing, ObjectTooLarge } from '../object-errors.ts';
-import { findNewCommits } from '../outgoing/new-commits.ts';
+import { ObjectMissing, ObjectTooLarge, StorageReadOnly } from '../object-errors.ts';
+import { findNewCommits, type WalkedCommit } from '../outgoing/new-commits.ts';
 import { findNewObjects } from '../outgoing/new-objects.ts';
 import { planPush, type PlannedEdit } from '../outgoing/push-plan.ts';
 import { publish } from '../publish.ts';
@@ -11,11 +11,8 @@ import { BrokenRef, RefLocked, RefNameConflict } from '../ref-errors.ts';
 import { RefMoved, type RefEdit, type RefName } from '../ref-store.ts';
 import type { PushRequest, PushResult } from '../remote.ts';
 
-/** What goes is held in memory. A longer way, or more than this, is for git, which is faster at it, too. */
-const limits = { edits: 64, commits: 64, objects: 2_000, bytes: 16 * 1024 * 1024 };
-
-/** Of these git keeps a log, and minds what is checked out. */
-const ofGit = /^refs\/(?:heads|remotes|notes)\//;
+/** What goes is held in memory. More than this, or a long way, is for git, which is faster at it, too. */
+const limits = { edits: 64, objects: 2_000, bytes: 16 * 1024 * 1024 };
 
 type SentEdit = Extract<PlannedEdit, { kind: 'send' }>;
 
@@ -26,8 +23,10 @@ class TooMuch extends Error {}
  * Makes edits of the refs of another repository on this machine, as its own uwf would: objects first, durable and kept from
  * a `git gc` over there, then all refs or none, each by comparing what it was.
  *
- * @returns a result for each edit, or `undefined` where it is so much that it is better left to git; nothing was done then
- * @throws {ObjectMissing} / {CorruptObject} if something that is to go cannot be read
+ * @returns a result for each edit, or `undefined` where it is so much that it is better left to git, or what is there lacks
+ *   what the edits build on; nothing was done then
+ * @throws {ObjectMissing} / {CorruptObject} if something that is to go cannot be read, or is no commit
+ * @throws {StorageReadOnly} if the folder cannot be written to
  */
 export async function pushIntoFolder(
   here: ObjectReader,
@@ -35,7 +34,7 @@ export async function pushIntoFolder(
   request: PushRequest,
 ): Promise<PushResult[] | undefined> {
   const { edits, signal } = request;
-  if (edits.length > limits.edits || edits.some(({ name }) => ofGit.test(name))) return undefined;
+  if (edits.length > limits.edits) return undefined;
   const objects = readingOnce(here);
   const refs = await valuesOf(there, edits);
   const planned = await planPush(objects, request, refs);
@@ -92,12 +91,25 @@ async function objectsToGo(
       throw new TooMuch();
     };
     const commits = await findNewCommits(objects, values, { has: (id) => old.has(id), all });
+    if (!(await isFounded(there, values, commits))) return undefined;
     const found = await findNewObjects(objects, commits);
     return found.length > limits.objects ? undefined : await readAll(objects, found);
   } catch (error) {
     if (error instanceof TooMuch || error instanceof ObjectTooLarge) return undefined;
     throw error;
   }
+}
+
+/** Whether what new commits stand on is there: a ref may lead to what is lost. */
+async function isFounded(
+  { objects }: DiskStores,
+  values: readonly ObjectId[],
+  commits: readonly WalkedCommit[],
+): Promise<boolean> {
+  const news = new Set(commits.map(({ id }) => id));
+  const base = new Set([...values, ...commits.flatMap(({ parents }) => parents)].filter((id) => !news.has(id)));
+  for (const id of base) if (!(await objects.has(id))) return false;
+  return true;
 }
 
 async function readAll(objects: ObjectReader, found: readonly { id: ObjectId }[]): Promise<GitObject[]> {
@@ -128,6 +140,7 @@ async function tryToPublish(
     if (!(error instanceof UwfError)) throw error;
     const all = edits.map(({ name }) => name);
     const reason = error.message;
+    if (error instanceof StorageReadOnly) throw error;
     if (error instanceof RefMoved) return { names: [error.ref], outcome: 'moved', reason };
     // Of several refs one was locked; which, is of no importance to who tries again.
     if (error instanceof RefLocked) return { names: all, outcome: 'moved', reason };

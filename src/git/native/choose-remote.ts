@@ -53,9 +53,12 @@ export function bundlePathOf(url: string, location: RepositoryLocation): string 
 
 /** The folder that a URL or path names, absolute; `undefined` where that takes more than reading it. */
 export function folderPathOf(url: string, location: RepositoryLocation): string | undefined {
-  if (url.startsWith('file:///')) return url.includes('%') ? undefined : url.slice('file://'.length);
-  // `host:path`, `scheme://`, `helper::`; and what git expands.
-  return /^[^/]*:|^~/.test(url) ? undefined : resolve(startOf(location), url);
+  const path = url.startsWith('file:///') && !url.includes('%') ? url.slice('file://'.length) : url;
+  // Nothing, `host:path`, `scheme://`, `helper::`; and what git expands.
+  if (path === '' || /^[^/]*:|^~/.test(path)) return undefined;
+  // Behind a symbolic link `..` is not where it looks. Where git starts, there is none.
+  if (/(?:^|\/)\.\.(?:\/|$)/.test(path.replace(/^(?:\.\.?\/+)*(?:\.\.?$)?/, ''))) return undefined;
+  return resolve(startOf(location), path);
 }
 
 /** A URL as it may be shown: its password left out, and a name that stands where a token would. */

@@ -36,9 +36,12 @@ export function readConfigFiles(location: RepositoryLocation, env: GitEnvironmen
   }
 }
 
-/** An include; or a tab within a value, which git before 2.45 reads as a space. Source: `parse_value` in git's config.c. */
+/**
+ * An include; a variable of no section; white space in a value, which git before 2.45 reads as a space; what git cuts off.
+ * Source: `parse_value` in git's config.c.
+ */
 function isForGit({ name, value }: GitVariable): boolean {
-  return /^include(?:if)?\./.test(name) || value?.includes('\t') === true;
+  return /^(?:include(?:if)?)?\./.test(name) || name.includes('\0') || (value !== undefined && /[\t\r\0]/.test(value));
 }
 
 /**
@@ -83,11 +86,11 @@ function isUsualGit({ PATH: path = '' }: GitEnvironment): boolean {
   return first === usualGit.program && startOf(first).equals(magicOfPrograms);
 }
 
+/** What cannot be looked at is passed over, as where programs are started. */
 function isExecutable(path: string): boolean {
-  if (kindOfPath(path) !== 'file') return false;
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return kindOfPath(path) === 'file';
   } catch {
     return false;
   }

@@ -1,9 +1,12 @@
-import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/object-id.ts';
 import { openRemote } from '../../../src/git/open-remote.ts';
+import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
 import type { RefName } from '../../../src/git/ref-store.ts';
+import type { PushEdit } from '../../../src/git/remote.ts';
+import { RemoteUnreachable } from '../../../src/git/remote-errors.ts';
 import { describeRemote } from '../../contracts/remote.ts';
 import { pushAll, threadRef } from '../../contracts/remote-acts.ts';
 import type { RemoteFixture } from '../../contracts/remote-fixture.ts';
@@ -135,7 +138,36 @@ describe('git itself pushes into a folder', () => {
       },
     ],
     ['of a user who has what comes checked', ({ side }) => side.git('config', 'transfer.fsckObjects', 'true')],
-    ['that its user may not push to', ({ side }) => side.git('config', 'protocol.file.allow', 'always')],
+    ['as it is told which transports may be used', ({ side }) => side.git('config', 'protocol.file.allow', 'always')],
+    ['that writes down what git does', ({ side }) => side.git('config', 'trace2.normalTarget', '0')],
+    ['from a clone that fetches what it needs later', ({ side }) => side.git('config', 'remote.else.promisor', 'true')],
+    [
+      'whose HEAD is the thread',
+      ({ server }) => {
+        server.git('symbolic-ref', 'HEAD', 'refs/threads/a');
+      },
+    ],
+    [
+      'that has a log of the thread',
+      ({ server }) => {
+        mkdirSync(join(server.dir, 'logs/refs/threads'), { recursive: true });
+        writeFileSync(join(server.dir, 'logs/refs/threads/a'), '');
+      },
+    ],
+    [
+      'where the thread is another name of something',
+      ({ server }) => server.git('symbolic-ref', 'refs/threads/a', 'refs/threads/b'),
+    ],
+    [
+      'by a path that goes back from a symbolic link',
+      ({ side, server }) => {
+        const folder = createTemporaryFolder();
+        mkdirSync(join(folder, 'x/y'), { recursive: true });
+        symlinkSync(join(folder, 'x/y'), join(folder, 'link'));
+        symlinkSync(server.dir, join(folder, 'x/repo'));
+        side.git('remote', 'set-url', 'origin', `${folder}/link/../repo`);
+      },
+    ],
     [
       'by the program that was configured',
       ({ side }) => side.git('config', 'remote.origin.receivepack', 'git-receive-pack'),
@@ -153,6 +185,57 @@ describe('git itself pushes into a folder', () => {
     const head = await pushOne(await reopen(scene));
     expect(scene.git.commands()).toContain('push');
     expect(scene.server.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test('to no place at all, and says so', async () => {
+    const scene = await createScene();
+    scene.side.git('config', 'remote.origin.pushurl', '');
+    const { side } = await reopen(scene);
+    const [head] = (await writeChain(side.repository, undefined, 'one')) as [ObjectId];
+    await expect(side.remote.push({ edits: [{ name: threadRef('a'), value: head }] })).rejects.toThrow(
+      RemoteUnreachable,
+    );
+  });
+
+  test.each<[string, (before: ObjectId, after: ObjectId) => PushEdit[]]>([
+    ['goes forward from there', (before, after) => [{ name: threadRef('a'), value: after, expected: before }]],
+    ['starts from there', (_, after) => [{ name: threadRef('new'), value: after, expected: null }]],
+    ['ends there', (before) => [{ name: threadRef('end'), value: before, expected: null }]],
+  ])('that has lost what a ref leads to, and lets no thread stand on that which %s', async (_, edits) => {
+    const scene = await createScene();
+    const before = await pushOne(scene);
+    const [after] = (await writeChain(scene.side.repository, before, 'two')) as [ObjectId];
+    rmSync(join(scene.server.dir, 'objects/pack'), { recursive: true });
+    const push = scene.side.remote.push({ edits: edits(before, after), isForward: true });
+    const outcomes = await push.then(
+      (results) => results.map(({ outcome }) => outcome),
+      () => ['refused'],
+    );
+    expect(outcomes).not.toContain('done');
+    expect(scene.git.commands()).toContain('push');
+  });
+
+  test('that cannot take a lock of uwf, and takes what comes', async () => {
+    const scene = await createScene();
+    writeFileSync(join(scene.server.dir, 'uwf'), '');
+    const head = await pushOne(scene);
+    expect(scene.git.commands()).toContain('push');
+    expect(scene.server.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test('after a push that was killed, whose locks go first', async () => {
+    const scene = await createScene();
+    const before = await pushOne(scene);
+    const dead = formatIdentity({ ...ownIdentity(), startTime: '1' });
+    const lock = join(scene.server.dir, 'refs/threads/a.lock');
+    const record = join(scene.server.dir, `uwf/locks/${dead}@0123456789abcdef@refs%2Fthreads%2Fa.lock`);
+    writeFileSync(record, '');
+    linkSync(record, lock);
+    writeFileSync(join(scene.server.dir, 'hooks/post-receive'), hook, { mode: 0o755 });
+    const [after] = (await writeChain(scene.side.repository, before, 'two')) as [ObjectId];
+    await pushAll(scene.side, [{ name: threadRef('a'), value: after, expected: before }]);
+    expect(scene.git.commands()).toContain('push');
+    expect(existsSync(lock) || existsSync(record)).toBe(false);
   });
 
   test('when it is to trace what it does', async () => {

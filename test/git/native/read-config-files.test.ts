@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,6 +12,13 @@ import {
 } from '../../helpers/temporary-repository.ts';
 
 const { GIT_CONFIG_GLOBAL: _global, GIT_CONFIG_NOSYSTEM: _noSystem, ...isolated } = isolatedGitEnvironment;
+
+/** A folder in which `git` is a folder. */
+function noProgram(): string {
+  const folder = createTemporaryFolder();
+  mkdirSync(join(folder, 'git'));
+  return folder;
+}
 
 /** A home with configuration in both places that git looks in, the system's, and a repository. */
 function createScene() {
@@ -36,6 +43,10 @@ const line = fc.oneof(
     '[remote "origin"]',
     '[remote "Or.Igin\\"x"]',
     '[remote.Old]',
+    '[remote.Older "Origin"]',
+    '[remote "a\\\u2028b"]',
+    'return = a\rb',
+    'return = a\r',
     '[url "https://one/"]',
     '[core]',
     '# a comment',
@@ -52,7 +63,10 @@ const line = fc.oneof(
   ),
   fc.stringMatching(/^[a-z][a-z0-9-]{0,5} = [ -~]{0,12}$/),
 );
-const text = fc.array(line, { maxLength: 8 }).map((lines) => `[start]\n${lines.join('\n')}\n`);
+const start = fc.constantFrom('[start]', '[start]', '[start]', '');
+const text = fc
+  .tuple(start, fc.array(line, { maxLength: 8 }))
+  .map(([first, lines]) => `${[first, ...lines].join('\n')}\n`);
 
 describe('reading configuration from its files', () => {
   test('gives what git lists, or leaves it to git', async () => {
@@ -73,7 +87,7 @@ describe('reading configuration from its files', () => {
         expect(read).toEqual(listed);
       },
     );
-    await fc.assert(property, { numRuns: 150 });
+    await fc.assert(property, { numRuns: 200 });
     expect(compared).toBeGreaterThan(30);
   });
 
@@ -95,6 +109,15 @@ describe('reading configuration from its files', () => {
     }
   });
 
+  test('passes over places that cannot be looked at, as where git is started', () => {
+    const { env, location } = createScene();
+    const loop = join(createTemporaryFolder(), 'loop');
+    symlinkSync(loop, loop);
+    for (const place of [loop, `/${'x'.repeat(5_000)}`, noProgram()]) {
+      expect(readConfigFiles(location, { ...env, PATH: `${place}:${isolated['PATH']}` })).toBeDefined();
+    }
+  });
+
   test.each<[string, Readonly<Record<string, string | undefined>>]>([
     ['without a home', { HOME: undefined }],
     ['with variables on the command line', { GIT_CONFIG_PARAMETERS: "'a.b=c'" }],
@@ -103,6 +126,7 @@ describe('reading configuration from its files', () => {
     ['with another git than the usual one', { PATH: recordGit().env['PATH'] }],
     ['with one that may be anywhere', { PATH: `:${isolated['PATH']}` }],
     ['without a git', { PATH: '/nonexistent' }],
+    ['with a git that is no program', { PATH: noProgram() }],
   ])('leaves it to git %s', (_, variables) => {
     const { env, location } = createScene();
     expect(readConfigFiles(location, env)).toBeDefined();
