@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, openSync, readSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
 import { delimiter, isAbsolute } from 'node:path';
 import { InvalidGitConfig, parseConfig, type ConfigEntry } from '../config.ts';
 import { kindOfPath, readIfThere, type GitEnvironment } from '../git-directory.ts';
@@ -88,6 +88,8 @@ function isUsualGit({ PATH: path = '' }: GitEnvironment): boolean {
 
 /** What cannot be looked at is passed over, as where programs are started. */
 function isExecutable(path: string): boolean {
+  // Most folders have no git; to be told so by an error costs a tenth of a millisecond each.
+  if (!existsSync(path)) return false;
   try {
     accessSync(path, constants.X_OK);
     return kindOfPath(path) === 'file';

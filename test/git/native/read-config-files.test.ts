@@ -45,8 +45,6 @@ const line = fc.oneof(
     '[remote.Old]',
     '[remote.Older "Origin"]',
     '[remote "a\\\u2028b"]',
-    'return = a\rb',
-    'return = a\r',
     '[url "https://one/"]',
     '[core]',
     '# a comment',
@@ -63,10 +61,11 @@ const line = fc.oneof(
   ),
   fc.stringMatching(/^[a-z][a-z0-9-]{0,5} = [ -~]{0,12}$/),
 );
-const start = fc.constantFrom('[start]', '[start]', '[start]', '');
-const text = fc
-  .tuple(start, fc.array(line, { maxLength: 8 }))
-  .map(([first, lines]) => `${[first, ...lines].join('\n')}\n`);
+/** Rare, since it is left to git. */
+const odd = fc.constantFrom('return = a\rb', 'return = a\r', '[include]\npath = other', '[broken');
+const lines = fc.array(fc.oneof({ arbitrary: line, weight: 100 }, { arbitrary: odd, weight: 1 }), { maxLength: 8 });
+const start = fc.oneof({ arbitrary: fc.constant('[start]'), weight: 30 }, { arbitrary: fc.constant(''), weight: 1 });
+const text = fc.tuple(start, lines).map(([first, others]) => `${[first, ...others].join('\n')}\n`);
 
 describe('reading configuration from its files', () => {
   test('gives what git lists, or leaves it to git', async () => {
@@ -88,7 +87,7 @@ describe('reading configuration from its files', () => {
       },
     );
     await fc.assert(property, { numRuns: 200 });
-    expect(compared).toBeGreaterThan(30);
+    expect(compared).toBeGreaterThan(20);
   });
 
   test('does so where files are missing, and where the user names another', async () => {
