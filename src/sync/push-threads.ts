@@ -94,7 +94,7 @@ export async function pushOnce(
     const { edits: own, thread, workflow } = part;
     const isRefused = own.some(({ name }) => outcomes.get(name)?.outcome === 'refused');
     if (!done.includes(part)) {
-      if (thread && !isRefused) report.held.push({ thread: thread.thread, reason: MOVED });
+      if (thread && !isRefused) report.held.push({ thread: thread.thread, reason: whyHeld(own, outcomes) });
       continue;
     }
     if (thread) report.threads.push(thread);
@@ -113,6 +113,13 @@ export async function pushOnce(
   report.rejected.push(...refusals.list());
   const isContended = results.some(({ outcome }) => outcome === 'moved' || outcome === 'undone');
   return { report, isContended, refused, there: afterwards(there, made) };
+}
+
+/** What kept a thread from being pushed now; the words of git or the remote tell what it was, if it was something else. */
+function whyHeld(edits: readonly PushEdit[], outcomes: ReadonlyMap<string, PushResult>): string {
+  const results = edits.map(({ name }) => outcomes.get(name));
+  const cause = results.find((result) => result?.outcome === 'moved');
+  return cause?.outcome === 'moved' ? `${MOVED} (${cause.reason})` : MOVED;
 }
 
 export function emptyReport({ name, url }: Remote): PushReport {

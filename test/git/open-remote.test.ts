@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../src/git/object-id.ts';
@@ -57,6 +57,12 @@ describe('a remote that is named', () => {
     const relative = join('../..', basename(bare.dir));
     expect((await open(relative, { cwd: join(dir, 'sub') })).url).toBe(bare.dir);
     expect((await open(`../${basename(bare.dir)}`)).url).toBe(bare.dir);
+    // git adds the ending that bare repositories have.
+    const ending = createTemporaryRepository({ bare: true });
+    const named = `${createTemporaryFolder()}/named`;
+    renameSync(ending.dir, `${named}.git`);
+    expect((await open(named)).url).toBe(named);
+    expect(await (await open(named)).list(['refs/threads/*'])).toEqual([]);
     for (const name of ['nothing', 'no/such/path', '', '-x', '--upload-pack=false']) {
       await expect(open(name)).rejects.toThrow(NoSuchRemote);
     }

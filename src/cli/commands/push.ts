@@ -56,7 +56,9 @@ thread goes: prompts, replies, traces, snapshots of files.`,
     );
     await out.result(report, () => (isDryRun ? formatDryPush : formatPush)(report, out.paint));
     const undecided = [...report.rejected, ...report.held];
-    if (undecided.length > 0) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
+    // What the remote refuses for reasons of its own, a sync does not change.
+    const isBehind = report.held.length > 0 || report.rejected.some(({ reason }) => reason.endsWith('fetch first'));
+    if (isBehind) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     return exitCodeOfSharing({ refused: [], undecided });
   },
 });

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { openDiskStores, type DiskStores } from '../disk/open-disk-stores.ts';
@@ -12,8 +12,8 @@ import { readRepositoryConfig } from '../repository-config.ts';
 import { readRepositoryFormat } from '../repository-format.ts';
 import type { RepositoryLocation } from '../repository.ts';
 
-/** Who pushes tries again; git itself waits for 0.1 s. */
-const lockTimeoutMs = 1_000;
+/** git itself waits for 0.1 s, and 1 s for packed refs. */
+const lockTimeoutMs = 2_000;
 /** git's own limit (`gc.autoPackLimit`): with more of them its next push has git clean up, which only git does. */
 const mostPacks = 50;
 
@@ -98,8 +98,9 @@ function locate(path: string): RepositoryLocation | undefined {
   return { gitDir: real, commonDir: real, workTree: undefined };
 }
 
-/** git does not go into a folder of somebody else's. */
+/** git does not go into a folder of somebody else's; and where this user may not write, it says so before it has written. */
 function isOwn({ gitDir }: RepositoryLocation): boolean {
+  for (const name of ['', 'refs', 'objects']) accessSync(join(gitDir, name), constants.W_OK);
   const user = process.geteuid?.();
   return user !== undefined && [gitDir, join(gitDir, 'config')].every((path) => statSync(path).uid === user);
 }

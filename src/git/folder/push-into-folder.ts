@@ -142,10 +142,11 @@ async function tryToPublish(
     const reason = error.message;
     if (error instanceof StorageReadOnly) throw error;
     if (error instanceof RefMoved) return { names: [error.ref], outcome: 'moved', reason };
-    // Of several refs one was locked; which, is of no importance to who tries again.
-    if (error instanceof RefLocked) return { names: all, outcome: 'moved', reason };
-    if (error instanceof RefNameConflict || error instanceof BrokenRef)
-      return { names: [error.ref], outcome: 'refused', reason };
+    // It was waited for; who tries again at once would meet it again.
+    if (error instanceof RefLocked || error instanceof RefNameConflict || error instanceof BrokenRef) {
+      const own = all.filter((name) => name === error.ref);
+      return { names: own.length > 0 ? own : all, outcome: 'refused', reason };
+    }
     return { names: all, outcome: 'refused', reason };
   }
 }

@@ -35,7 +35,7 @@ export function addressOf(text: string, location: RepositoryLocation, cwd: strin
   // `<transport>::<address>` is for git to allow or refuse (`protocol.<name>.allow`), as is every scheme.
   if (/^[A-Za-z0-9][A-Za-z0-9+.-]*(?::\/\/|::)/.test(text)) return text;
   const here = resolve(cwd ?? startOf(location), text);
-  if (existsSync(here)) return here;
+  if (existsSync(here) || existsSync(`${here}.git`)) return here;
   if (existsSync(resolve(startOf(location), text))) return text;
   // `host:path`, as scp writes it; a slash before the colon makes it a path.
   if (/^[^/]+:/.test(text)) return text;

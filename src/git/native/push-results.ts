@@ -1,3 +1,4 @@
+import { printable } from '../http/printable.ts';
 import type { PushResult } from '../remote.ts';
 
 /** What became of one ref, as git tells it. */
@@ -9,6 +10,8 @@ export type RefOutcome =
 
 const moved =
   /^(?:fetch first|non-fast-forward|stale info|already exists|needs force|remote ref updated since checkout)$|lock|old value|reference (?:already exists|does not exist)|non-fast-forward/i;
+/** Of a ref that could not be locked: why that will not change by waiting. */
+const forGood = /cannot create|Permission denied|Read-only file system/;
 const undone = /^atomic (?:push fail|transaction)/;
 
 /**
@@ -40,9 +43,18 @@ function explain(name: string, summary: string, said: string): RefOutcome {
   const [, kind = '', reason = summary] = /^\[([^\]]*)\] \((.*)\)$/.exec(summary) ?? [];
   if (kind === 'remote failure' || kind === 'no match') return { outcome: 'unknown', reason };
   const lock = lockFailure(name, said);
-  if (lock !== undefined) return { outcome: /cannot create/.test(lock) ? 'refused' : 'moved', reason: lock };
+  if (lock !== undefined) return { outcome: forGood.test(lock) ? 'refused' : 'moved', reason: lock };
   if (undone.test(reason)) return { outcome: 'undone', reason };
-  return { outcome: moved.test(reason) ? 'moved' : 'refused', reason };
+  if (moved.test(reason)) return { outcome: 'moved', reason };
+  return { outcome: 'refused', reason: [reason, ...wordsOfServer(said)].join(': ') };
+}
+
+/** What the server said beside its refusal, a hook of its above all. */
+function wordsOfServer(said: string): string[] {
+  const words = said
+    .split('\n')
+    .flatMap((line) => /^(?:remote:|error: remote unpack failed:)(.*)$/.exec(line)?.[1]?.trim() || []);
+  return words.length === 0 ? [] : [printable(words.join('; '))];
 }
 
 /** Why the server could not lock a ref; git's own says so on stderr only. */

@@ -93,13 +93,13 @@ describe('a push into a folder', () => {
     expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
   });
 
-  test('has a lock that does not go away told as what others do', async () => {
+  test('tells of a lock that does not go away', async () => {
     const scene = await createScene();
     const head = await pushOne(scene);
     const [next] = (await writeChain(scene.side.repository, head, 'two')) as [ObjectId];
     writeFileSync(join(scene.server.dir, 'refs/threads/a.lock'), '');
     const [result] = await scene.side.remote.push({ edits: [{ name: threadRef('a'), value: next }] });
-    expect(result).toMatchObject({ outcome: 'moved', reason: expect.stringContaining('a.lock') as string });
+    expect(result).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('a.lock') as string });
     rmSync(join(scene.server.dir, 'refs/threads/a.lock'));
     expect(await scene.side.remote.push({ edits: [{ name: threadRef('a'), value: next }] })).toMatchObject([
       { outcome: 'done' },
@@ -185,6 +185,17 @@ describe('git itself pushes into a folder', () => {
     const head = await pushOne(await reopen(scene));
     expect(scene.git.commands()).toContain('push');
     expect(scene.server.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test('that refuses, and tells in whose words', async () => {
+    const scene = await createScene();
+    const refusal = '#!/bin/sh\necho "closed today" >&2\necho "see the wiki" >&2\nexit 1\n';
+    writeFileSync(join(scene.server.dir, 'hooks/pre-receive'), refusal, { mode: 0o755 });
+    const [head] = (await writeChain(scene.side.repository, undefined, 'one')) as [ObjectId];
+    const results = await scene.side.remote.push({ edits: [{ name: threadRef('a'), value: head }] });
+    expect(results).toEqual([
+      { name: threadRef('a'), outcome: 'refused', reason: 'pre-receive hook declined: closed today; see the wiki' },
+    ]);
   });
 
   test('to no place at all, and says so', async () => {
