@@ -4,7 +4,7 @@ import type { GitObject, ObjectId } from '../object-id.ts';
 import { ObjectMissing, ObjectTooLarge, StorageReadOnly } from '../object-errors.ts';
 import { findNewCommits, type WalkedCommit } from '../outgoing/new-commits.ts';
 import { findNewObjects } from '../outgoing/new-objects.ts';
-import { planPush, type PlannedEdit } from '../outgoing/push-plan.ts';
+import { inOrder, planPush, sentOf, undone, type SentEdit } from '../outgoing/push-plan.ts';
 import { publish } from '../publish.ts';
 import type { ObjectReader } from '../read.ts';
 import { BrokenRef, RefLocked, RefNameConflict } from '../ref-errors.ts';
@@ -13,8 +13,6 @@ import type { PushRequest, PushResult } from '../remote.ts';
 
 /** What goes is held in memory. More than this, or a long way, is for git, which is faster at it, too. */
 const limits = { edits: 64, objects: 2_000, bytes: 16 * 1024 * 1024 };
-
-type SentEdit = Extract<PlannedEdit, { kind: 'send' }>;
 
 /** Ends a look at what is new that has become long. */
 class TooMuch extends Error {}
@@ -38,19 +36,21 @@ export async function pushIntoFolder(
   const objects = readingOnce(here);
   const refs = await valuesOf(there, edits);
   const planned = await planPush(objects, request, refs);
-  const sent = planned.filter((plan): plan is SentEdit => plan.kind === 'send');
-  const isStopped = planned.some((plan) => plan.kind === 'settled' && plan.result.outcome === 'moved');
-  if (isStopped) return planned.map((plan) => (plan.kind === 'settled' ? plan.result : undone(plan.edit.name)));
+  const { sent, isStopped } = sentOf(planned);
+  if (isStopped)
+    return inOrder(
+      planned,
+      sent.map(({ edit }) => undone(edit.name)),
+    );
   const going = await objectsToGo(objects, there, sent);
   if (going === undefined) return undefined;
   signal?.throwIfAborted();
   const failure = await tryToPublish(there, going, sent);
-  return planned.map((plan): PushResult => {
-    if (plan.kind === 'settled') return plan.result;
-    const { name } = plan.edit;
+  const results = sent.map(({ edit: { name } }): PushResult => {
     if (failure === undefined) return { name, outcome: 'done' };
     return failure.names.includes(name) ? { name, outcome: failure.outcome, reason: failure.reason } : undone(name);
   });
+  return inOrder(planned, results);
 }
 
 /** What is looked at to see what is new is mostly what goes, and is read but once. */
@@ -149,8 +149,4 @@ async function tryToPublish(
     }
     return { names: all, outcome: 'refused', reason };
   }
-}
-
-function undone(name: RefName): PushResult {
-  return { name, outcome: 'undone', reason: 'another edit could not be made' };
 }

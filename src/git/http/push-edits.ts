@@ -11,15 +11,13 @@ import { findNewObjects, type NewObject } from '../outgoing/new-objects.ts';
 import { openPackBytes } from './pack-bytes.ts';
 import type { PackBytes, Spool } from './pack-bytes.ts';
 import { encodePacket, flushPacket, PacketReader } from './pkt-line.ts';
-import { planPush, type PlannedEdit } from '../outgoing/push-plan.ts';
-import { readPushReport, resultsOf, undone, type PushReport } from './push-report.ts';
+import { inOrder, planPush, sentOf, undone, type SentEdit } from '../outgoing/push-plan.ts';
+import { readPushReport, resultsOf, type PushReport } from './push-report.ts';
 import { dataOfSideBand, ProgressLines } from './side-band.ts';
 import { writePushPack } from './write-push-pack.ts';
 
 /** What a push works with. */
 export type PushSurroundings = { repository: Repository; connection: HttpConnection; spool: Spool };
-
-type SentEdit = Extract<PlannedEdit, { kind: 'send' }>;
 
 /** What a server has: refs by name, and further commits that it tells of without a name. */
 type There = { refs: Map<string, ObjectId>; ids: Set<ObjectId>; capabilities: Capabilities };
@@ -39,8 +37,7 @@ export async function pushEdits(surroundings: PushSurroundings, request: PushReq
   const { repository, connection } = surroundings;
   const there = await listRefs(connection);
   const planned = await planPush(repository.objects, request, there.refs);
-  const sent = planned.filter((plan): plan is SentEdit => plan.kind === 'send');
-  const isStopped = planned.some((plan) => plan.kind === 'settled' && plan.result.outcome === 'moved');
+  const { sent, isStopped } = sentOf(planned);
   if (sent.length === 0) return inOrder(planned, []);
   if (isStopped && there.capabilities.has('atomic')) {
     return inOrder(
@@ -133,14 +130,4 @@ function commandOf({ name, value }: PushEdit, before: ObjectId | null): string {
 function* withPack(commands: Buffer, pack: PackBytes): Generator<Uint8Array> {
   yield commands;
   for (let at = 0; at < pack.byteLength; at += chunkBytes) yield Buffer.from(pack.read(at, chunkBytes));
-}
-
-/** Puts the results of what was sent among those of what was not, in the order of the edits. */
-function inOrder(planned: readonly PlannedEdit[], results: readonly PushResult[]): PushResult[] {
-  const rest = results.values();
-  return planned.flatMap((plan) => {
-    if (plan.kind === 'settled') return [plan.result];
-    const next = rest.next();
-    return next.done === true ? [] : [next.value];
-  });
 }

@@ -1,10 +1,9 @@
 import type { ObjectId } from '../object-id.ts';
-import type { RefName } from '../ref-store.ts';
 import type { PushResult } from '../remote.ts';
 import { BrokenAnswer } from './broken-answer.ts';
 import { textOf, type PacketReader } from './pkt-line.ts';
-import { printable } from './printable.ts';
-import type { PlannedEdit } from '../outgoing/push-plan.ts';
+import { printable } from '../printable.ts';
+import type { SentEdit } from '../outgoing/push-plan.ts';
 import { errorIn } from './side-band.ts';
 
 /** What the server says of a push: of the objects, and of each ref either nothing bad or why it was not changed. */
@@ -46,7 +45,7 @@ const becauseOfAnother = /atomic/i;
  * @param now where the remote's refs are after the push; needed if anything was refused
  */
 export function resultsOf(
-  sent: readonly Extract<PlannedEdit, { kind: 'send' }>[],
+  sent: readonly SentEdit[],
   report: PushReport,
   now: ReadonlyMap<string, ObjectId> | undefined,
 ): PushResult[] {
@@ -66,9 +65,4 @@ export function resultsOf(
   return hasCause
     ? results
     : results.map((result) => (result.outcome === 'undone' ? { ...result, outcome: 'refused' } : result));
-}
-
-/** The results of edits that were not sent because one of them could not be made. */
-export function undone(name: RefName): PushResult {
-  return { name, outcome: 'undone', reason: 'another change of the same push could not be made' };
 }

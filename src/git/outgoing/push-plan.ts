@@ -1,5 +1,6 @@
 import type { ObjectId } from '../object-id.ts';
 import type { ObjectReader } from '../read.ts';
+import type { RefName } from '../ref-store.ts';
 import type { PushEdit, PushRequest, PushResult } from '../remote.ts';
 import { isBehind } from './is-behind.ts';
 
@@ -8,6 +9,9 @@ export type PlannedEdit =
   | { kind: 'settled'; result: PushResult }
   /** `before` is where the remote has to have it still when the edit is made. */
   | { kind: 'send'; edit: PushEdit; before: ObjectId | null };
+
+/** An edit that is to be made. */
+export type SentEdit = Extract<PlannedEdit, { kind: 'send' }>;
 
 /**
  * Decides what is to be sent, and settles what is so already or cannot be.
@@ -43,4 +47,27 @@ async function planEdit(edit: PushEdit, before: ObjectId | null, follows: Follow
     return moved(`the remote has it at ${before}, which this does not follow`);
   }
   return { kind: 'send', edit, before };
+}
+
+/** The edits that are to be made, and whether one that cannot be keeps them all from it where a push is atomic. */
+export function sentOf(planned: readonly PlannedEdit[]): { sent: SentEdit[]; isStopped: boolean } {
+  return {
+    sent: planned.filter((plan) => plan.kind === 'send'),
+    isStopped: planned.some((plan) => plan.kind === 'settled' && plan.result.outcome === 'moved'),
+  };
+}
+
+/** Puts the results of what was sent among those of what was not, in the order of the edits. */
+export function inOrder(planned: readonly PlannedEdit[], results: readonly PushResult[]): PushResult[] {
+  const rest = results.values();
+  return planned.flatMap((plan) => {
+    if (plan.kind === 'settled') return [plan.result];
+    const next = rest.next();
+    return next.done === true ? [] : [next.value];
+  });
+}
+
+/** The result of an edit that was not made because another one of the same push could not be. */
+export function undone(name: RefName): PushResult {
+  return { name, outcome: 'undone', reason: 'another change of the same push could not be made' };
 }
