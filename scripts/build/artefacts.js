@@ -4,8 +4,8 @@
  * - `cli` and `evaluator` are programs: CommonJS, everything bundled, because an ES module as the entry costs a fifth
  *   of node's own start, and every file that node must find costs again. `cli` comes in parts, because every byte
  *   that V8 must look at costs too: the first tells what this machine remembers, then come objects, what they say, pushes,
- *   other remotes, and last all else. A part that is needed as a whole is evaluated at once, which takes V8 half as long
- *   as one file after the other.
+ *   other remotes, and last all else. A part that is needed as a whole is evaluated at once, without a wrapper for
+ *   each file.
  * - `import-module` is the one place that says `import()` of a file that is known only then: apart, because a program that
  *   says so cannot be loaded from V8's code cache.
  * - `library` is what programs import: one ES module whose packages stay packages, with declarations. `agent-contract` is

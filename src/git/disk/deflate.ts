@@ -52,7 +52,7 @@ export function reusingDeflater(level: number, version: string = process.version
   const plain = plainDeflater(options);
   const output = Buffer.allocUnsafeSlow(boundOf(small.bytes));
   const deflater: Deflater = (data) => {
-    const { room, code } = data.byteLength > small.bytes ? { room: 0 } : engine(constants.Z_FINISH, data, output);
+    const { room, code } = engine(constants.Z_FINISH, data, output);
     // Without room it may not have come to its end.
     return code === undefined && room > 0 ? Buffer.from(output.subarray(0, output.byteLength - room)) : plain(data);
   };

@@ -80,7 +80,10 @@ function openIfPlain({ path, names, variables, env }: PlainPush): DiskStores | u
   const unusual = ['commondir', 'shallow', 'objects/info/alternates', 'objects/info/http-alternates'];
   if (unusual.some((name) => existsSync(join(gitDir, name)))) return undefined;
   if (namesIn(join(gitDir, 'hooks')).some((name) => !name.endsWith('.sample'))) return undefined;
-  if (names.some((name) => isSpecialRef(gitDir, name))) return undefined;
+  const head = readIfThere(join(gitDir, 'HEAD'))
+    ?.replace(/^ref:\s*/, '')
+    .trim();
+  if (names.some((name) => name === head || isSpecialRef(gitDir, name))) return undefined;
   const packs = namesIn(join(gitDir, 'objects/pack')).filter((name) => name.endsWith('.pack'));
   return packs.length > mostPacks ? undefined : openDiskStores(location, { lockTimeoutMs });
 }
@@ -109,14 +112,10 @@ function isSpecial({ name, value }: GitVariable): boolean {
   return special.test(name) || (name === 'core.logallrefupdates' && value?.toLowerCase() === 'always');
 }
 
-/** One that is checked out, leads to another one, or has a log. */
+/** One that leads to another one, or of which there is a log. */
 function isSpecialRef(gitDir: string, name: RefName): boolean {
   if (ofGit.test(name) || existsSync(join(gitDir, 'logs', name))) return true;
-  const isChecked =
-    readIfThere(join(gitDir, 'HEAD'))
-      ?.replace(/^ref:\s*/, '')
-      .trim() === name;
-  return isChecked || readIfThere(join(gitDir, name))?.startsWith('ref:') === true;
+  return readIfThere(join(gitDir, name))?.startsWith('ref:') === true;
 }
 
 /** `undefined` where something cannot be looked at, or understood. */

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Service } from './advertisement.ts';
 import { BrokenAnswer } from './broken-answer.ts';
-import { printable } from './printable.ts';
+import { printable } from '../printable.ts';
 
 /** Who asks to be let in, by basic authentication (RFC 7617). */
 export type BasicCredentials = { username: string; password: string };

@@ -1,6 +1,6 @@
 import { BrokenAnswer, refusalOf } from './broken-answer.ts';
 import { textOf, type Packet, type PacketReader } from './pkt-line.ts';
-import { printable } from './printable.ts';
+import { printable } from '../printable.ts';
 
 /** Gives what is said for people a line at a time. */
 export class ProgressLines {

@@ -1,4 +1,4 @@
-import { printable } from '../http/printable.ts';
+import { printable } from '../printable.ts';
 import type { PushResult } from '../remote.ts';
 
 /** What became of one ref, as git tells it. */
