@@ -42,6 +42,14 @@ async function reopen(
   answer: string | undefined,
   wish: RunOptions,
 ): Promise<ThreadOver> {
+  if (ended.end?.node.outcome === 'cancelled') {
+    throw new WrongThreadState(
+      ended.id,
+      'cancelled',
+      'a cancelled thread does not go on',
+      `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`,
+    );
+  }
   const definition = await definitionOf(context, ended);
   if (!definition.moderator.some((rule) => rule.from === RESUME)) {
     throw new WrongThreadState(

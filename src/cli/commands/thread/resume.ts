@@ -11,7 +11,7 @@ export const command: Command = defineCommand({
   summary: 'answer a suspended thread and run it on',
   description: `Lets a suspended thread go on, with an answer for the role that waits or without one, and runs it. A thread that
 waits for a child thread goes on with it, and one whose run was cut off where it stands. A thread that has ended is taken up
-again as a new one, if its workflow says from __resume__ (or $START.resume) who is next.`,
+again as a new one, if its workflow says from __resume__ (or $START.resume) who is next. A cancelled thread is not: fork it.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: {
     prompt: { ...promptOptions.prompt, summary: "the answer; '-' reads it from stdin" },
