@@ -27,13 +27,13 @@ export const builtInChecksPlugin = {
 };
 
 async function generateChecks() {
-  const { typeNames, builtInSchema, createAjv, DIALECT } = await loadSources();
+  const { builtInTypes, builtInSchema, createAjv, DIALECT } = await loadSources();
   const { default: standaloneCode } = await import('ajv/dist/standalone/index.js');
   const { _ } = await import('ajv');
   const ajv = await createAjv({ source: true, formats: _`${_([formats])}` });
-  const names = typeNames.filter((name) => builtInSchema(name).$ref !== DIALECT);
-  for (const name of names) ajv.addSchema(withoutId(builtInSchema(name)), name);
-  const code = standaloneCode.default(ajv, Object.fromEntries(names.map((name) => [nameInCode(name), name])));
+  const types = builtInTypes.filter((type) => builtInSchema(type).$ref !== DIALECT);
+  for (const type of types) ajv.addSchema(withoutId(builtInSchema(type)), type);
+  const code = standaloneCode.default(ajv, Object.fromEntries(types.map((type) => [nameInCode(type), type])));
   return `
 import { isNodeHash } from '../cas/node-hash.ts';
 import { builtInSchema } from './built-in.ts';
@@ -41,15 +41,16 @@ import { readableErrors } from './schema-error.ts';
 import { validateAgainst } from './validator.ts';
 const ${formats} = { cas_ref: { type: 'string', validate: isNodeHash } };
 const checks = ((exports) => {${withFiles(code)}; return exports; })({});
-export async function checkBuiltIn(name, payload) {
-  const check = checks[name.replaceAll('-', '_')];
-  if (check === undefined) return validateAgainst(builtInSchema(name), payload);
+export async function checkBuiltIn(type, payload) {
+  const check = checks['type_' + type];
+  if (check === undefined) return validateAgainst(builtInSchema(type), payload);
   return check(payload) ? [] : readableErrors(check.errors);
 }`;
 }
 
-function nameInCode(name) {
-  return name.replaceAll('-', '_');
+/** A name of the code's own: a hash may begin with a digit. */
+function nameInCode(type) {
+  return `type_${type}`;
 }
 
 function withoutId({ $id: _id, ...schema }) {
@@ -69,7 +70,7 @@ async function loadSources() {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
     stdin: {
-      contents: `export { typeNames, builtInSchema } from './built-in.ts';
+      contents: `export { builtInTypes, builtInSchema } from './built-in.ts';
 export { DIALECT } from './built-in/schema-parts.ts';
 export { createAjv } from './create-ajv.ts';`,
       resolveDir: path.join(root, 'src/schema'),

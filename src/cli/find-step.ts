@@ -9,7 +9,7 @@ import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { isOfType } from '../schema/built-in.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { TextOption } from './command.ts';
@@ -51,7 +51,7 @@ export async function findStep(
     throw new UsageError(`step ${step} of which thread?`, 'name it with --thread, or give the hash of the step');
   const hash = await findHash(repository, step, async (candidate) => {
     const node = await repositoryNodes(repository).find(candidate);
-    return node?.type === builtIn['thread-step'];
+    return node !== undefined && isOfType(node.type, 'thread-step');
   });
   for (const pointer of await likelyOwners(repository, hash)) {
     const places = await findStepPlaces(repository, pointer);

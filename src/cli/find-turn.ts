@@ -1,5 +1,5 @@
 import type { Repository } from '../git/repository.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { isOfType } from '../schema/built-in.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { isNodeHash } from '../cas/hash.ts';
 import { readChain } from '../thread/chain.ts';
@@ -34,7 +34,7 @@ export async function findTurn(
   }
   const hash = await findHash(repository, text, async (candidate) => {
     const type = (await repositoryNodes(repository).find(candidate))?.type;
-    return type === builtIn['thread-step'] || type === builtIn['thread-suspend'];
+    return type !== undefined && (isOfType(type, 'thread-step') || isOfType(type, 'thread-suspend'));
   });
   for (const { id, head } of (await listPointers(repository)).toReversed()) {
     for await (const commit of readChain(repository, head)) {

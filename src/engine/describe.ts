@@ -3,6 +3,7 @@ import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KnownStarts } from '../thread/find-children.ts';
 import { findEnded, getThread, listPointers, newestActive, type ThreadPointer } from '../thread/find-thread.ts';
+import { NewerFormat } from '../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
@@ -128,7 +129,13 @@ async function mayHaveStatus(
   statuses: readonly ThreadStatus[] | undefined,
 ): Promise<boolean> {
   // A thread can be corrupt behind a sound head.
-  if (statuses === undefined || statuses.includes('corrupt') || findFacts(repository, id, head)) return true;
+  if (
+    statuses === undefined ||
+    statuses.includes('newer') ||
+    statuses.includes('corrupt') ||
+    findFacts(repository, id, head)
+  )
+    return true;
   const { readThreadCommit } = await import('../thread/thread-commit.ts');
   try {
     return statuses.includes(
@@ -160,11 +167,11 @@ async function summaryOf(context: EngineContext, pointer: ThreadPointer): Promis
   const isRunning = findLease(context.repository, pointer.id) !== undefined;
   try {
     return summarize(pointer, await factsOf(context, pointer), isRunning);
-  } catch {
+  } catch (error) {
     // What cannot be read is listed too, or nobody would find it.
     return {
       thread: pointer.id,
-      status: 'corrupt',
+      status: error instanceof NewerFormat ? 'newer' : 'corrupt',
       workflow: '',
       startedAt: new Date(threadTimeMs(pointer.id)).toISOString(),
       head: pointer.head,

@@ -3,6 +3,7 @@ import type { EngineContext } from '../engine/context.ts';
 import { describeThread, listThreads } from '../engine/describe.ts';
 import { readSaid } from '../thread/read-said.ts';
 import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
+import { threadStatuses } from '../thread/thread-status.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1000 };
@@ -23,8 +24,7 @@ function listTool(context: McpContext): McpTool {
     }),
     async run(input) {
       const { limit = 20, all = false } = input as { limit?: number; all?: boolean };
-      const statuses = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
-      return listThreads(reading(context), { limit, ...(all && { statuses }) });
+      return listThreads(reading(context), { limit, ...(all && { statuses: threadStatuses }) });
     },
   };
 }

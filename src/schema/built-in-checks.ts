@@ -1,16 +1,16 @@
 import type { JsonValue } from '../json.ts';
 import { builtInSchema } from './built-in.ts';
-import type { TypeName } from './built-in.ts';
+import type { NodeHash } from '../cas/node-hash.ts';
 import type { SchemaError } from './schema-error.ts';
 import { validateAgainst } from './validator.ts';
 
 /**
- * Checks a payload against the schema of a built-in type.
+ * Checks a payload against a built-in schema, which its hash names.
  *
  * In what ships the build has put code in the place of this file's that it made of the schemas, with the same answers:
  * compiling them takes ajv longer than most commands run. See `scripts/build/built-in-checks-plugin.js`.
  * @returns what is wrong with it; an empty list means that it is valid
  */
-export function checkBuiltIn(name: TypeName, payload: JsonValue): Promise<SchemaError[]> {
-  return validateAgainst(builtInSchema(name), payload);
+export function checkBuiltIn(type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
+  return validateAgainst(builtInSchema(type), payload);
 }

@@ -5,17 +5,18 @@ import type { EncodedNode } from '../cas/node.ts';
 import type { JsonObject } from '../json.ts';
 import { agentSchema } from './built-in/agent.ts';
 import { artifactSchema } from './built-in/artifact.ts';
-import { attemptSchema } from './built-in/attempt.ts';
+import { attemptSchema, attemptSuccessor } from './built-in/attempt.ts';
 import { contentSchema } from './built-in/content.ts';
 import { metaSchema } from './built-in/meta-schema.ts';
-import { reactSessionSchema, reactToolCallSchema, reactTurnSchema } from './built-in/react.ts';
-import { roleSchema, roleSchemaSchema } from './built-in/role.ts';
+import { reactSessionSchema, reactToolCallSchema, reactTurnSchema, reactTurnSuccessor } from './built-in/react.ts';
+import { roleSchema, roleSchemaSchema, roleSuccessor } from './built-in/role.ts';
 import { threadEndSchema } from './built-in/thread-end.ts';
-import { threadResumeSchema } from './built-in/thread-resume.ts';
-import { threadStartSchema } from './built-in/thread-start.ts';
-import { threadStepSchema } from './built-in/thread-step.ts';
-import { threadSuspendSchema } from './built-in/thread-suspend.ts';
-import { workflowSchema } from './built-in/workflow.ts';
+import { threadResumeSchema, threadResumeSuccessor } from './built-in/thread-resume.ts';
+import { threadStartSchema, threadStartSuccessor } from './built-in/thread-start.ts';
+import { threadStepSchema, threadStepSuccessor } from './built-in/thread-step.ts';
+import { threadSuspendSchema, threadSuspendSuccessor } from './built-in/thread-suspend.ts';
+import type { Successor } from './built-in/schema-parts.ts';
+import { workflowSchema, workflowSuccessor } from './built-in/workflow.ts';
 
 export type { AgentRecord } from './built-in/agent.ts';
 export type { Artifact } from './built-in/artifact.ts';
@@ -97,32 +98,101 @@ const hashes = {
  */
 export const builtIn: Readonly<Record<TypeName, NodeHash>> = hashes;
 
+/** A type's second schema, by the hash that names it. */
+type KnownSuccessor = Successor & { name: TypeName; hash: NodeHash };
+
+// Hashes of texts that have the form, as above.
+const successors: readonly KnownSuccessor[] = [
+  { name: 'role', hash: '066D3YEB9SJY4' as NodeHash, ...roleSuccessor },
+  { name: 'workflow', hash: 'BD4KVYRD3XNNP' as NodeHash, ...workflowSuccessor },
+  { name: 'thread-start', hash: 'C1V6YFM1HJZ7N' as NodeHash, ...threadStartSuccessor },
+  { name: 'thread-step', hash: '870J9KNF773TM' as NodeHash, ...threadStepSuccessor },
+  { name: 'thread-suspend', hash: 'AKRE1FNXJP0YF' as NodeHash, ...threadSuspendSuccessor },
+  { name: 'thread-resume', hash: '43Y4FDFVKF8HS' as NodeHash, ...threadResumeSuccessor },
+  { name: 'react-turn', hash: 'DAN0X82YCAXJH' as NodeHash, ...reactTurnSuccessor },
+  { name: 'attempt', hash: '2V4SRRV50PCB8' as NodeHash, ...attemptSuccessor },
+];
+
+const successorsByName = new Map(successors.map((successor) => [successor.name, successor]));
+const successorsByHash = new Map(successors.map((successor) => [successor.hash, successor]));
+
 /** The names of the built-in types. */
 // The keys of a record of all names are all names.
 export const typeNames: readonly TypeName[] = Object.keys(schemas) as TypeName[];
 
-/** The schema of a built-in type. */
-export function builtInSchema(name: TypeName): JsonObject {
-  return schemas[name];
+/** The hashes of all built-in schemas: the first of each type, then the successors. */
+export const builtInTypes: readonly NodeHash[] = [
+  ...typeNames.map((name) => builtIn[name]),
+  ...successors.map(({ hash }) => hash),
+];
+
+const firstNames = new Map(typeNames.map((name) => [builtIn[name], name]));
+
+/** The name of a built-in type, by the hash of its first schema or of a successor; `undefined` for any other type. */
+export function typeNameOf(type: NodeHash): TypeName | undefined {
+  return firstNames.get(type) ?? successorsByHash.get(type)?.name;
 }
 
-const names = new Map(typeNames.map((name) => [builtIn[name], name]));
+/** Tells whether a type is a built-in one of this name, by its first schema or by a successor. */
+export function isOfType(type: NodeHash, name: TypeName): boolean {
+  return typeNameOf(type) === name;
+}
 
-/** The name of a built-in type; `undefined` for a type that somebody else registered. */
-export function typeNameOf(type: NodeHash): TypeName | undefined {
-  return names.get(type);
+const threadTypes: ReadonlySet<TypeName | undefined> = new Set([
+  'thread-start',
+  'thread-step',
+  'thread-suspend',
+  'thread-resume',
+  'thread-end',
+]);
+
+/** Tells whether a node of this type makes a commit one of a thread. */
+export function isThreadType(type: NodeHash): boolean {
+  return threadTypes.has(typeNameOf(type));
 }
 
 /**
- * Encodes the schema node of a built-in type.
+ * A built-in schema: of a name the first, of a hash the one that the hash names.
+ *
+ * @throws {Error} if there is none of this hash
+ */
+export function builtInSchema(type: TypeName | NodeHash): JsonObject {
+  // A name is looked up among names, so that the cast decides nothing.
+  const schema =
+    successorsByHash.get(type as NodeHash)?.schema ?? schemas[firstNames.get(type as NodeHash) ?? (type as TypeName)];
+  if (schema === undefined) throw new Error(`there is no built-in type ${type}`);
+  return schema;
+}
+
+/**
+ * The schema that a payload of a built-in type is stored under: the first one, or the successor where the payload sets a
+ * field that only that has.
+ */
+export function typeFor(name: TypeName, payload: JsonObject): NodeHash {
+  const successor = successorsByName.get(name);
+  return successor?.isNeeded(payload) ? successor.hash : builtIn[name];
+}
+
+/** Encodes a node of a built-in type, under the schema that its payload asks for. */
+export function encodeTyped(name: TypeName, payload: JsonObject): EncodedNode {
+  return encodeNode(typeFor(name, payload), payload);
+}
+
+/** Tells whether a type is a successor. Its schema lies in the first commit of a thread that uses it. */
+export function isSuccessor(type: NodeHash): boolean {
+  return successorsByHash.has(type);
+}
+
+/**
+ * Encodes a built-in schema as a node: of a name the first, of a hash the one that the hash names.
  *
  * @throws {Error} if `prepareHashing` was not awaited before
  */
-export function encodeBuiltIn(name: TypeName): EncodedNode {
-  return encodeNode(META_SCHEMA, schemas[name]);
+export function encodeBuiltIn(type: TypeName | NodeHash): EncodedNode {
+  return encodeNode(META_SCHEMA, builtInSchema(type));
 }
 
-/** Encodes all built-in schemas, the meta-schema first: what the folder `types/` of a thread's start holds. */
+/** Encodes the first schema of every built-in type, the meta-schema first: what the folder `types/` of a start holds. */
 export function encodeBuiltIns(): EncodedNode[] {
-  return typeNames.map(encodeBuiltIn);
+  return typeNames.map((name) => encodeBuiltIn(name));
 }

@@ -8,7 +8,7 @@ import { putScratch } from '../cas/scratch.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonValue } from '../json.ts';
-import { builtIn } from './built-in.ts';
+import { isThreadType } from './built-in.ts';
 import { assertLinks } from './check-links.ts';
 import { assertPinned } from './check-pin.ts';
 import { linksOf, sourceOf } from './refs.ts';
@@ -25,14 +25,6 @@ export type PutOptions = {
   /** For an artifact: the blob that it pins, where the repository may not have it yet. */
   blob?: Uint8Array;
 };
-
-const threadTypes: readonly NodeHash[] = [
-  builtIn['thread-start'],
-  builtIn['thread-step'],
-  builtIn['thread-suspend'],
-  builtIn['thread-resume'],
-  builtIn['thread-end'],
-];
 
 /**
  * Stores a node that no step has taken in yet, and keeps it at a scratch ref together with the schema of its type and
@@ -97,7 +89,7 @@ async function findLinked(
   roots: readonly NodeHash[],
 ): Promise<EncodedNode[]> {
   const isKept = async ({ hash, type }: StoredNode): Promise<boolean> =>
-    threadTypes.includes(type) || (await kept.find(hash)) !== undefined;
+    isThreadType(type) || (await kept.find(hash)) !== undefined;
   const linked: EncodedNode[] = [];
   for await (const found of walk(source, roots, { isBoundary: isKept })) {
     if ((await given.find(found.hash)) !== undefined || (await isKept(found))) continue;

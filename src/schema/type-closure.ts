@@ -24,8 +24,7 @@ export async function typeClosure(source: NodeSource, types: Iterable<NodeHash>)
 }
 
 async function encodeType(source: NodeSource, type: NodeHash): Promise<EncodedNode> {
-  const name = typeNameOf(type);
-  if (name !== undefined) return encodeBuiltIn(name);
+  if (typeNameOf(type) !== undefined) return encodeBuiltIn(type);
   const node = await getNode(source, type);
   return encodeNode(node.type, node.payload);
 }

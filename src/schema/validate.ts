@@ -4,7 +4,7 @@ import { getNode, MemorySource } from '../cas/node-source.ts';
 import type { NodeSource } from '../cas/node-source.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import { builtIn, typeNameOf } from './built-in.ts';
+import { isOfType, isSuccessor, typeFor, typeNameOf } from './built-in.ts';
 import { checkLinks } from './check-links.ts';
 import { sourceOf } from './refs.ts';
 import type { NodesOf } from './refs.ts';
@@ -58,11 +58,15 @@ async function checkType(source: NodeSource, type: NodeHash, payload: JsonValue)
   if (name === undefined) return validateAgainst(await schemaOfType(source, type), payload);
   // Large where it was generated, and reading commands check nothing.
   const { checkBuiltIn } = await import('./built-in-checks.ts');
-  return checkBuiltIn(name, payload);
+  const errors = await checkBuiltIn(type, payload);
+  if (errors.length > 0 || !isSuccessor(type) || !isJsonObject(payload)) return errors;
+  // A value has one node: a successor is only for what the first schema cannot say.
+  const wanted = typeFor(name, payload);
+  return wanted === type ? [] : [{ path: '', message: `must be of type ${wanted}, for it sets no newer field` }];
 }
 
 async function checkMeta(source: NodeSource, type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
-  if (type !== builtIn['thread-step'] || !isJsonObject(payload)) return [];
+  if (!isOfType(type, 'thread-step') || !isJsonObject(payload)) return [];
   const schema = await schemaOfMeta(source, payload);
   const errors = schema === undefined ? [] : await validateAgainst(schema, payload['meta'] ?? null);
   return errors.map(({ path, message }) => ({ path: `/meta${path}`, message }));

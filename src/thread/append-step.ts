@@ -1,5 +1,5 @@
 import { META_SCHEMA } from '../cas/frozen-types.ts';
-import { encodeNode, type EncodedNode } from '../cas/node.ts';
+import type { EncodedNode } from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import { keepersOf } from '../cas/pins.ts';
 import type { NodeHash } from '../cas/hash.ts';
@@ -10,7 +10,7 @@ import type { ObjectId } from '../git/object-id.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
@@ -122,8 +122,8 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };
-  await assertValid(builtIn['thread-step'], payload);
-  const node = encodeNode(builtIn['thread-step'], payload);
+  const node = encodeTyped('thread-step', payload);
+  await assertValid(node.type, payload);
 
   const files: NodeFile[] = [
     { path: 'output.md', node: content },
@@ -144,6 +144,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     typeName: 'thread-step',
     files,
     subtrees: [...workspaceFolder(draft), ...pins.entries],
+    types: state.types,
     parents: [
       state.head.id,
       ...draft.childThreads.map((child) => child.commit),
@@ -201,11 +202,10 @@ function fileOf(node: EncodedNode): NodeFile {
   return { path: node.type === META_SCHEMA ? typePath(node.hash) : artifactPath(node), node };
 }
 
-/** The artifacts, and of the schemas those that the thread's start does not hold; each path once. */
+/** The artifacts, and of the schemas those that no commit of the thread holds; each path once. */
 function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
-  const known = new Set(state.start.index.map((entry) => entry.path));
   const byPath = new Map(files.map((file) => [file.path, file]));
-  return [...byPath.values()].filter((file) => !known.has(file.path));
+  return [...byPath.values()].filter(({ node }) => !state.types.has(node.hash));
 }
 
 function describeMeta(meta: JsonObject): string {

@@ -38,6 +38,7 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     node: encodeNode(builtIn['thread-end'], payload),
     typeName: 'thread-end',
     files: [{ path: 'summary.md', node: summary }],
+    types: state.types,
     parents: [state.head.id],
     author: repository.committer,
     atMs,

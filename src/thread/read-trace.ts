@@ -4,7 +4,7 @@ import type { IndexEntry } from '../cas/index-blob.ts';
 import type { StoredNode } from '../cas/node-source.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
-import { builtIn, type TypeName } from '../schema/built-in.ts';
+import { isOfType, type TypeName } from '../schema/built-in.ts';
 import type { Content } from '../schema/built-in/content.ts';
 import type { ReactSession, ReactToolCall, ReactTurn } from '../schema/built-in/react.ts';
 import { CorruptThread } from './thread-errors.ts';
@@ -92,7 +92,7 @@ class TraceReader {
     const entry = this.#byHash.get(hash);
     if (!entry) throw new CorruptThread(this.#commit.id, `its trace names ${hash}, which is not there`);
     const node = await readNodeAt(this.#repository, entry);
-    if (node.type !== builtIn[type]) throw new CorruptThread(this.#commit.id, `${entry.path} is no ${type}`);
+    if (!isOfType(node.type, type)) throw new CorruptThread(this.#commit.id, `${entry.path} is no ${type}`);
     return node;
   }
 

@@ -5,7 +5,7 @@ import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import { combineSources, type NodeSource, type StoredNode } from '../cas/node-source.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { isThreadType } from '../schema/built-in.ts';
 import { refs } from '../schema/refs.ts';
 import { readChain } from './chain.ts';
 import { listPointers } from './find-thread.ts';
@@ -20,14 +20,6 @@ export type LinkResolution = {
   commits: readonly ObjectId[];
   missing: readonly NodeHash[];
 };
-
-const threadTypes = new Set<NodeHash>([
-  builtIn['thread-start'],
-  builtIn['thread-step'],
-  builtIn['thread-suspend'],
-  builtIn['thread-resume'],
-  builtIn['thread-end'],
-]);
 
 /**
  * Finds what hashes link to: in the thread, in what was put under it, then anywhere in the repository.
@@ -60,7 +52,7 @@ export async function resolveLinks(
     const node = await everywhere.find(hash);
     if (!node) {
       missing.add(hash);
-    } else if (threadTypes.has(node.type)) {
+    } else if (isThreadType(node.type)) {
       const commit = await findCommitOf(repository, hash);
       if (commit) commits.add(commit);
       else missing.add(hash);

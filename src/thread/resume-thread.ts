@@ -1,9 +1,8 @@
-import { encodeNode } from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { encodeTyped } from '../schema/built-in.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
 import { WrongThreadState } from './thread-errors.ts';
@@ -71,9 +70,10 @@ async function writeResume(
   const batch = new ObjectBatch(repository.objects.format);
   const tip = draftCommit(repository, batch, {
     file: 'resume.json',
-    node: encodeNode(builtIn['thread-resume'], payload),
+    node: encodeTyped('thread-resume', payload),
     typeName: 'thread-resume',
     files,
+    types: state.types,
     parents,
     author: repository.committer,
     atMs,

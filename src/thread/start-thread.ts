@@ -1,4 +1,3 @@
-import { encodeNode } from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import { pathName } from '../cas/path-name.ts';
 import type { NodeHash } from '../cas/hash.ts';
@@ -7,7 +6,7 @@ import type { ObjectId } from '../git/object-id.ts';
 import { publish } from '../git/publish.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn, encodeBuiltIns } from '../schema/built-in.ts';
+import { encodeBuiltIns, encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Limits } from '../schema/built-in/limits.ts';
 import { firstLine } from './commit-message.ts';
@@ -72,7 +71,7 @@ export async function startThread(
     parentRole: request.parent?.role ?? null,
     startedAtMs,
   };
-  const node = encodeNode(builtIn['thread-start'], payload);
+  const node = encodeTyped('thread-start', payload);
   const files: NodeFile[] = [
     { path: 'prompt.md', node: prompt },
     ...agents.map((agent) => ({ path: `agents/${pathName(agent.role)}.json`, node: agent.node })),
@@ -88,6 +87,7 @@ export async function startThread(
       { path: 'workflow', id: request.workflow.tree },
       ...children.map(([role, child]) => ({ path: `children/${pathName(role)}`, id: child.tree })),
     ],
+    types: new Set(),
     parents: request.parent ? [request.parent.head] : [],
     author: repository.committer,
     atMs: startedAtMs,

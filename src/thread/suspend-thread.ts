@@ -1,9 +1,8 @@
-import { encodeNode } from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
@@ -61,7 +60,8 @@ export async function suspendThread(
     usage: draft.usage,
     suspendedAtMs: atMs,
   };
-  await assertValid(builtIn['thread-suspend'], payload);
+  const node = encodeTyped('thread-suspend', payload);
+  await assertValid(node.type, payload);
   const files: NodeFile[] = [
     { path: 'prompt.md', node: prompt },
     { path: 'agent.json', node: agent },
@@ -72,9 +72,10 @@ export async function suspendThread(
   const batch = new ObjectBatch(repository.objects.format);
   const tip = draftCommit(repository, batch, {
     file: 'suspend.json',
-    node: encodeNode(builtIn['thread-suspend'], payload),
+    node,
     typeName: 'thread-suspend',
     files,
+    types: state.types,
     parents: [state.head.id],
     author: roleIdentity(draft.role, draft.agent.name),
     atMs,

@@ -6,14 +6,14 @@ import type { Commit } from '../git/commit.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { builtIn, isOfType, typeNameOf, type TypeName } from '../schema/built-in.ts';
 import type { Content } from '../schema/built-in/content.ts';
 import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
 import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
-import { CorruptThread } from './thread-errors.ts';
+import { CorruptThread, NewerFormat } from './thread-errors.ts';
 
 /** A commit of a thread with the node that makes it one; `kind` says which file of its tree that node is. */
 export type ThreadCommit = {
@@ -36,12 +36,12 @@ export type ThreadEvent =
 export type ThreadCommitKind = ThreadEvent['kind'];
 
 /** The type that the node of a commit of each kind has; its file is named after the kind. */
-export const fileTypes: Readonly<Record<ThreadCommitKind, NodeHash>> = {
-  start: builtIn['thread-start'],
-  step: builtIn['thread-step'],
-  suspend: builtIn['thread-suspend'],
-  resume: builtIn['thread-resume'],
-  end: builtIn['thread-end'],
+export const fileTypes: Readonly<Record<ThreadCommitKind, TypeName>> = {
+  start: 'thread-start',
+  step: 'thread-step',
+  suspend: 'thread-suspend',
+  resume: 'thread-resume',
+  end: 'thread-end',
 };
 
 /** The kind of a commit that has a file at this path; `undefined` for every other file. */
@@ -62,11 +62,23 @@ export async function readThreadCommit(repository: NodeReader, id: ObjectId): Pr
   const kind = entry && kindOfFile(entry.path);
   if (!entry || !kind) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
   const node = await readNodeAt(repository, entry);
-  if (node.type !== fileTypes[kind]) throw new CorruptThread(id, `${entry.path} has the type ${node.type}`);
+  assertKind(id, kind, node.type);
   // The type was compared just now, and uwf writes no node that does not match its type's schema; what is
   // fetched is validated before a ref names it.
   const event = { kind, node: node.payload } as ThreadEvent;
   return { id, commit, index, hash: entry.hash, ...event };
+}
+
+/**
+ * Checks that the node of a commit is of the type that its file promises.
+ *
+ * @throws {NewerFormat} if it is of a type that this version of uwf does not know
+ * @throws {CorruptThread} if it is of another type
+ */
+export function assertKind(id: ObjectId, kind: ThreadCommitKind, type: NodeHash): void {
+  if (isOfType(type, fileTypes[kind])) return;
+  if (typeNameOf(type) === undefined) throw new NewerFormat(id, `${kind}.json`, type);
+  throw new CorruptThread(id, `${kind}.json has the type ${type}`);
 }
 
 /** Reads the node at a path of a thread's commit, or `undefined` if there is none. */

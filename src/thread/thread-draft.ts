@@ -1,12 +1,13 @@
 import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import { writeNodeTree, type NodeFile } from '../cas/node-tree.ts';
 import { pathName } from '../cas/path-name.ts';
+import { typePath } from '../cas/scratch.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { builtIn, encodeBuiltIn, encodeTyped, isSuccessor } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { commitMessage, type Trailers } from './commit-message.ts';
@@ -20,6 +21,8 @@ export type CommitDraft = {
   files: readonly NodeFile[];
   /** What is taken over as it is: folders, with an index of their own if they have nodes, and files that are no nodes. */
   subtrees?: readonly { path: string; mode?: '100644'; id: ObjectId }[];
+  /** The schemas that lie in the commits of the thread before this one. */
+  types: ReadonlySet<NodeHash>;
   parents: readonly ObjectId[];
   author: Identity;
   atMs: number;
@@ -32,9 +35,10 @@ export type CommitDraft = {
 
 /** Adds a thread's commit, with its tree, to a batch. Nothing is written to the repository yet. */
 export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): ObjectId {
+  const files = [{ path: draft.file, node: draft.node }, ...draft.files];
   const tree = writeNodeTree(
     batch,
-    [{ path: draft.file, node: draft.node }, ...draft.files],
+    [...files, ...successorsUsedFirst(files, draft.types)],
     (draft.subtrees ?? []).map((subtree) => ({ mode: '040000', ...subtree })),
   );
   return batch.addCommit({
@@ -48,6 +52,13 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
       ...draft.trailers,
     }),
   });
+}
+
+/** The schemas of successors that the thread has not used before, as files. */
+function successorsUsedFirst(files: readonly NodeFile[], known: ReadonlySet<NodeHash>): NodeFile[] {
+  const held = new Set([...known, ...files.map(({ node }) => node.hash)]);
+  const types = new Set(files.map(({ node }) => node.type).filter((type) => isSuccessor(type) && !held.has(type)));
+  return [...types].map((type) => ({ path: typePath(type), node: encodeBuiltIn(type) }));
 }
 
 /** Encodes a text as a content node; `refs` are what was put under the thread while it was written. */
@@ -71,7 +82,7 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
     const folder = `attempts/${String(i + 1).padStart(2, '0')}`;
     const content = contentNode(attempt.text);
     const payload: JsonObject = { content: content.hash, errors: [...attempt.errors], usage: attempt.usage };
-    const node = encodeNode(builtIn.attempt, payload);
+    const node = encodeTyped('attempt', payload);
     files.push({ path: `${folder}/attempt.json`, node }, { path: `${folder}/output.md`, node: content });
     hashes.push(node.hash);
   }

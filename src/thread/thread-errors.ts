@@ -66,6 +66,21 @@ export class CorruptThread extends UwfError {
   }
 }
 
+/** A node has a type that this version of uwf does not know: a newer version wrote it, or another program. */
+export class NewerFormat extends UwfError {
+  readonly commit: ObjectId;
+  readonly type: NodeHash;
+  constructor(commit: ObjectId, path: string, type: NodeHash) {
+    super(`${path} of commit ${commit} has the type ${type}, which this version of uwf does not know`, {
+      code: 'newer-format',
+      kind: 'data',
+      hint: 'update uwf: a newer version wrote this thread, and it reads the threads of every earlier one',
+    });
+    this.commit = commit;
+    this.type = type;
+  }
+}
+
 /** A reply links to a node that was taken back between the look at it and the storing of the step. */
 export class LinkTakenBack extends UwfError {
   readonly hash: NodeHash;

@@ -1,4 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
+import { typePath } from '../cas/scratch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
@@ -26,6 +27,8 @@ export type ThreadState = {
   steps: readonly StepEntry[];
   /** The suspensions and resumptions after the last step, oldest first. */
   pauses: readonly CommitOf<'suspend' | 'resume'>[];
+  /** The schemas that lie in the thread's commits. */
+  types: ReadonlySet<NodeHash>;
   /** The turns that ended in a suspension and cost something, oldest first. */
   suspendedTurns: readonly { role: string; usage: Usage }[];
   /** How many steps there were when a person last resumed the thread; limits count from there. */
@@ -59,6 +62,7 @@ export async function readThread(
     prompt: await readTextAt(repository, first, 'prompt.md'),
     steps: [],
     pauses: [],
+    types: new Set(typesIn(first)),
     suspendedTurns: [],
     stepsAtLastResume: 0,
     end: undefined,
@@ -103,7 +107,13 @@ export function advanceThreadBy(
   return after;
 }
 
-function advance(state: ThreadState, commit: ThreadCommit): ThreadState {
+function typesIn({ index }: ThreadCommit): NodeHash[] {
+  return index.filter(({ path, hash }) => path.startsWith('types/') && path === typePath(hash)).map(({ hash }) => hash);
+}
+
+function advance(before: ThreadState, commit: ThreadCommit): ThreadState {
+  const added = typesIn(commit);
+  const state = added.length === 0 ? before : { ...before, types: new Set([...before.types, ...added]) };
   switch (commit.kind) {
     case 'start':
       throw new CorruptThread(commit.id, 'a second start in one chain');

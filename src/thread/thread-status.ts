@@ -7,9 +7,22 @@ import type { ThreadEvent } from './thread-commit.ts';
  * - `running`: somebody works on it
  * - `suspended`: it waits for a person
  * - `ended`, `failed`, `cancelled`: it is over
+ * - `newer`: a newer version of uwf wrote it
  * - `corrupt`: its head cannot be read
  */
-export type ThreadStatus = 'idle' | 'running' | 'suspended' | 'ended' | 'failed' | 'cancelled' | 'corrupt';
+export type ThreadStatus = (typeof threadStatuses)[number];
+
+/** Every status, in the order in which a thread may have them. */
+export const threadStatuses = [
+  'idle',
+  'running',
+  'suspended',
+  'ended',
+  'failed',
+  'cancelled',
+  'newer',
+  'corrupt',
+] as const;
 
 /** The status that a head commit gives a thread. */
 export function statusOfHead(head: ThreadEvent, isRunning: boolean): ThreadStatus {

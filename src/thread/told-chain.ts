@@ -5,7 +5,7 @@ import { HashMismatch } from '../cas/node.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { readCommit, readTree } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { builtIn, isOfType } from '../schema/built-in.ts';
 import type { Content } from '../schema/built-in/content.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import { bodyOfMessage, nodeOfMessage } from './commit-message.ts';
@@ -65,7 +65,7 @@ async function findStep(repository: Repository, id: ObjectId): Promise<ToldStep 
   const tree = await readTree(repository.objects, commit.tree);
   const oid = tree.find(({ name }) => name === 'step.json')?.id;
   const node = oid && (await readIfSame(repository, { hash, oid }));
-  if (node?.type !== builtIn['thread-step']) return undefined;
+  if (node === undefined || !isOfType(node.type, 'thread-step')) return undefined;
   const reply = tree.find(({ name }) => name === 'output.md')?.id;
   // The type was compared just now, and uwf writes no node that does not match its type's schema.
   return { id, commit, hash, kind: 'step', node: node.payload as ThreadStep, reply };

@@ -2,7 +2,7 @@ import type { NodeHash } from '../cas/hash.ts';
 import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import { pathName } from '../cas/path-name.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
+import { builtIn, encodeTyped } from '../schema/built-in.ts';
 import type { RoleDefinition, WorkflowDefinition } from './definition.ts';
 
 /** A definition as nodes: its own, one per role, one per role's schema. */
@@ -23,7 +23,7 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
   const roles: [string, NodeHash][] = [];
   for (const [name, role] of Object.entries(definition.roles)) {
     const schema = encodeNode(builtIn['role-schema'], role.schema);
-    const node = encodeNode(builtIn.role, rolePayload(name, role, schema.hash));
+    const node = encodeTyped('role', rolePayload(name, role, schema.hash));
     nodes.push(
       { path: `roles/${pathName(name)}.json`, node },
       { path: `schemas/${pathName(name)}.json`, node: schema },
@@ -31,7 +31,7 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
     roles.push([name, node.hash]);
   }
   const { limits } = definition;
-  const workflow = encodeNode(builtIn.workflow, {
+  const workflow = encodeTyped('workflow', {
     name: definition.name,
     description: definition.description,
     roles: Object.fromEntries(roles),

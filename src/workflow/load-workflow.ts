@@ -4,7 +4,7 @@ import { getNode, type NodeSource } from '../cas/node-source.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
-import { builtIn, type TypeName } from '../schema/built-in.ts';
+import { isOfType, isSuccessor, type TypeName } from '../schema/built-in.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { InvalidWorkflow } from './diagnostic.ts';
 import { reduceWorkflow } from './notation/reduce-workflow.ts';
@@ -24,6 +24,19 @@ export class NotAWorkflow extends UwfError {
   }
 }
 
+/** A definition sets fields that this version of uwf stores and verifies, and does not follow yet. */
+export class NewerWorkflow extends UwfError {
+  readonly hash: string;
+  constructor(hash: string, wanted: TypeName) {
+    super(`${wanted} ${hash} needs a newer version of uwf: it sets fields that this version does not follow`, {
+      code: 'newer-format',
+      kind: 'data',
+      hint: 'update uwf: a newer version wrote this workflow',
+    });
+    this.hash = hash;
+  }
+}
+
 /**
  * Reads a definition back from its nodes; it equals the one that was stored.
  *
@@ -32,6 +45,7 @@ export class NotAWorkflow extends UwfError {
  * @param source where to look: a repository, a thread's nodes, memory
  * @throws {NodeNotFound} if a node of it is not there
  * @throws {NotAWorkflow} if a node is of another type
+ * @throws {NewerWorkflow} if it needs a newer version of uwf
  * @throws {InvalidWorkflow} if the nodes do not make a definition
  */
 export async function loadWorkflow(source: NodeSource | Repository, hash: string): Promise<WorkflowDefinition> {
@@ -52,6 +66,7 @@ export async function loadWorkflow(source: NodeSource | Repository, hash: string
 async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<JsonObject> {
   if (!isNodeHash(hash)) throw new NotAWorkflow(JSON.stringify(hash) ?? 'nothing', wanted);
   const { type, payload } = await getNode(source, hash);
-  if (type !== builtIn[wanted] || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
+  if (isOfType(type, wanted) && isSuccessor(type)) throw new NewerWorkflow(hash, wanted);
+  if (!isOfType(type, wanted) || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
   return payload;
 }

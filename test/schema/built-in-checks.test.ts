@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
-import { typeNames, type TypeName } from '../../src/schema/built-in.ts';
+import { builtIn, builtInTypes } from '../../src/schema/built-in.ts';
 import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
 import { sampleNodes, type Sample } from './sample-nodes.ts';
 
@@ -59,17 +59,17 @@ function damaged(value: JsonValue): fc.Arbitrary<JsonValue> {
 }
 
 /** The types whose schema is code in what ships; the others are schemas of schemas. */
-const generated = typeNames.filter((name) => name !== 'meta-schema' && name !== 'role-schema');
+const generated = builtInTypes.filter((type) => type !== builtIn['meta-schema'] && type !== builtIn['role-schema']);
 
 describe('the code that the build makes of the built-in schemas', () => {
-  test.each(generated)('says of a %s what ajv says, word for word', async (name: TypeName) => {
-    const payloads = samples.filter((sample) => sample.name === name).map(({ node }) => node.payload);
+  test.each(generated)('says of a %s what ajv says, word for word', async (type) => {
+    const payloads = samples.filter(({ node }) => node.type === type).map(({ node }) => node.payload);
     expect(payloads).not.toEqual([]);
     for (const payload of payloads) {
-      expect(await shipped(name, payload)).toEqual([]);
+      expect(await shipped(type, payload)).toEqual([]);
       await fc.assert(
         fc.asyncProperty(damaged(payload), async (changed) => {
-          expect(await shipped(name, changed)).toEqual(await checkBuiltIn(name, changed));
+          expect(await shipped(type, changed)).toEqual(await checkBuiltIn(type, changed));
         }),
         { numRuns: 60 },
       );
@@ -82,8 +82,8 @@ describe('the code that the build makes of the built-in schemas', () => {
 
   test('leaves the schemas of schemas to ajv', async () => {
     const wrong = { type: 'text' };
-    expect(await shipped('meta-schema', wrong)).toEqual(await checkBuiltIn('meta-schema', wrong));
-    expect(await shipped('meta-schema', wrong)).not.toEqual([]);
+    expect(await shipped(builtIn['meta-schema'], wrong)).toEqual(await checkBuiltIn(builtIn['meta-schema'], wrong));
+    expect(await shipped(builtIn['meta-schema'], wrong)).not.toEqual([]);
     expect(loaded).toContain('ajv/dist/2020.js');
   });
 });

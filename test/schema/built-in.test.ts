@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import golden from '../../fixtures/golden/built-in-schemas.json' with { type: 'json' };
+import goldenSuccessors from '../../fixtures/golden/built-in-successors.json' with { type: 'json' };
 import { CONTENT_TYPE, META_SCHEMA } from '../../src/cas/frozen-types.ts';
 import { hashSelfTyped, isNodeHash, prepareHashing } from '../../src/cas/hash.ts';
 import { MemorySource } from '../../src/cas/node-source.ts';
@@ -9,25 +10,37 @@ import {
   builtIn,
   builtInSchema,
   encodeBuiltIn,
+  builtInTypes,
   encodeBuiltIns,
+  isSuccessor,
+  typeFor,
   typeNameOf,
   typeNames,
 } from '../../src/schema/built-in.ts';
 import type { TypeName } from '../../src/schema/built-in.ts';
 import { subschemas } from '../../src/schema/subschemas.ts';
 import { refs } from '../../src/schema/refs.ts';
-import { validate } from '../../src/schema/validate.ts';
+import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
+import { assertValid, validate } from '../../src/schema/validate.ts';
 import { compileSchema, validateAgainst } from '../../src/schema/validator.ts';
 import { sampleNodes } from './sample-nodes.ts';
 import type { Sample } from './sample-nodes.ts';
 
 beforeAll(prepareHashing);
 
+const successors = builtInTypes.filter(isSuccessor);
+
 describe('the built-in types', () => {
   test('have the hashes that they were frozen with', () => {
     const computed = Object.fromEntries(encodeBuiltIns().map((node, at) => [typeNames[at], node.hash]));
     expect(computed).toEqual(golden);
     expect(builtIn).toEqual(golden);
+  });
+
+  test('have successors with the hashes that they were frozen with', () => {
+    const computed = successors.map((type) => [typeNameOf(type), encodeBuiltIn(type).hash]);
+    expect(Object.fromEntries(computed)).toEqual(goldenSuccessors);
+    expect(Object.fromEntries(successors.map((type) => [typeNameOf(type), type]))).toEqual(goldenSuccessors);
   });
 
   test('have the meta-schema, which is its own type, and content at the hashes the node codec knows', () => {
@@ -42,19 +55,44 @@ describe('the built-in types', () => {
     expect(decodeNode(node.hash, node.blob).payload).toEqual(builtInSchema(name));
   });
 
-  test.each(typeNames)('%s is a schema, titled by its name, and closed if it is no schema of schemas', async (name) => {
-    const schema = builtInSchema(name);
-    await expect(compileSchema(schema)).resolves.toBeTypeOf('function');
-    expect(schema['title']).toBe(name);
-    expect(await validateAgainst(builtInSchema('meta-schema'), schema)).toEqual([]);
-    const isOpen = ['meta-schema', 'role-schema'].includes(name);
-    expect(schema['additionalProperties']).toBe(isOpen ? undefined : false);
-  });
+  test.each(builtInTypes)(
+    '%s is a schema, titled by its name, and closed if it is no schema of schemas',
+    async (type) => {
+      const schema = builtInSchema(type);
+      const name = typeNameOf(type) ?? '';
+      await expect(compileSchema(schema)).resolves.toBeTypeOf('function');
+      expect(schema['title']).toBe(name);
+      expect(await validateAgainst(builtInSchema('meta-schema'), schema)).toEqual([]);
+      const isOpen = ['meta-schema', 'role-schema'].includes(name);
+      expect(schema['additionalProperties']).toBe(isOpen ? undefined : false);
+    },
+  );
 
-  test.each(typeNames)('%s names only types that exist as what its links lead to', (name) => {
-    for (const part of subschemas(builtInSchema(name))) {
+  test.each(builtInTypes)('%s names only types that exist as what its links lead to', (type) => {
+    for (const part of subschemas(builtInSchema(type))) {
       const types = [part['cas_type'] ?? []].flat();
       expect(types.filter((type) => !Object.hasOwn(builtIn, JSON.stringify(type).slice(1, -1)))).toEqual([]);
+    }
+  });
+});
+
+describe('a successor', () => {
+  test.each(successors)('is the type of what sets one of its fields, and of nothing else: %s', async (type) => {
+    const name = typeNameOf(type)!;
+    const sample = sampleNodes().find(({ node }) => node.type === type)!.node;
+    // All samples are objects.
+    const payload = sample.payload as JsonObject;
+    const first = sampleNodes().find(({ node }) => node.type === builtIn[name])!.node.payload as JsonObject;
+    expect(typeFor(name, payload)).toBe(type);
+    expect(typeFor(name, first)).toBe(builtIn[name]);
+    expect(await checkBuiltIn(builtIn[name], payload)).not.toEqual([]);
+    expect(await checkBuiltIn(type, first)).toEqual([]);
+    await expect(assertValid(type, first)).rejects.toThrow(`must be of type ${builtIn[name]}`);
+    // Each new field alone asks for it: what the first schema refuses, and that alone.
+    for (const key of Object.keys(payload)) {
+      const one = { ...first, [key]: payload[key]! };
+      const isNewer = (await checkBuiltIn(builtIn[name], one)).length > 0;
+      expect([key, typeFor(name, one) === type]).toEqual([key, isNewer]);
     }
   });
 });

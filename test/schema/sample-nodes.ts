@@ -1,20 +1,26 @@
 import type { NodeHash } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import type { EncodedNode } from '../../src/cas/node.ts';
-import type { JsonValue } from '../../src/json.ts';
-import { builtIn, builtInSchema } from '../../src/schema/built-in.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
+import { builtIn, builtInSchema, encodeTyped } from '../../src/schema/built-in.ts';
 import type { TypeName } from '../../src/schema/built-in.ts';
 
 /** A good node of a type, and all hashes it links to. */
 export type Sample = { name: TypeName; node: EncodedNode; links: NodeHash[] };
 
-/** Makes a small thread in which there is a node of every built-in type with every field it can have. */
+/** Makes a small thread in which there is a node of every built-in schema with every field it can have. */
 export function sampleNodes(): Sample[] {
   const samples: Sample[] = [];
   const add = (name: TypeName, payload: JsonValue, links: NodeHash[] = []): NodeHash => {
-    const node = encodeNode(builtIn[name], payload);
+    const node = isJsonObject(payload) ? encodeTyped(name, payload) : encodeNode(builtIn[name], payload);
     samples.push({ name, node, links });
     return node.hash;
+  };
+  /** Adds the same with fields that only the successor has. */
+  const addNewer = (name: TypeName, fields: JsonObject): void => {
+    const first = samples.findLast((sample) => sample.name === name);
+    if (!first || !isJsonObject(first.node.payload)) throw new Error(`there is no sample of ${name}`);
+    add(name, { ...first.node.payload, ...fields }, first.links);
   };
   const text = (content: string): NodeHash => add('content', { text: content });
   const usage = { inputTokens: 1, outputTokens: 2, turns: 1, costUsd: 0.25 };
@@ -205,5 +211,19 @@ export function sampleNodes(): Sample[] {
     start,
     second,
   ]);
+  const redacted = { count: 1, table: '1' };
+  const fullUsage = { ...usage, cacheReadTokens: 5, cacheWriteTokens: 6, isAtLeast: true };
+  addNewer('role', { isolation: 'worktree', needs: ['gpu'], outputs: {}, memo: {} });
+  const rule = { from: 'planner', to: '__end__', when: null, on: 'limit' };
+  addNewer('workflow', { blocks: { reviews: {} }, isolation: 'shared', moderator: [rule] });
+  const called = { key: 'plan', block: 'reviews', ordinal: 1 };
+  addNewer('thread-start', { call: called, base: '4'.repeat(64), redacted });
+  addNewer('react-turn', { tokens: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 } });
+  addNewer('attempt', { usage: fullUsage, redacted });
+  const records = { isolation: {}, merge: {}, sandbox: {}, prices: {}, memo: {} };
+  addNewer('thread-step', { usage: fullUsage, redacted, ...records });
+  addNewer('thread-suspend', { cause: 'permission', usage: fullUsage, due: 9, redacted });
+  const more = { maxSteps: 1, maxVisits: 1, maxTurns: 1, maxTokens: 1, maxCostUsd: 0.5 };
+  addNewer('thread-resume', { more, by: 'Ada <ada@example.org>', redacted });
   return samples;
 }

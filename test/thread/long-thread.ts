@@ -56,6 +56,7 @@ export async function addManySteps(
       node,
       typeName: 'thread-step',
       files,
+      types: state.types,
       parents: [head],
       author: who,
       atMs: 1_795_262_400_001 + number,

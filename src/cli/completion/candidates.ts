@@ -1,4 +1,5 @@
 import { listThreads } from '../../engine/describe.ts';
+import { threadStatuses } from '../../thread/thread-status.ts';
 import type { Candidates } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { readingContext } from '../engine-here.ts';
@@ -7,7 +8,6 @@ import { openToRead } from '../open-repository.ts';
 /** Something that could be typed, and what it is. */
 export type Candidate = { word: string; about: string };
 
-const everyStatus = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
 /** More than that nobody chooses from. */
 const MOST = 50;
 
@@ -16,7 +16,10 @@ export async function listCandidates(cli: CliContext, candidates: Candidates): P
   if (typeof candidates !== 'string') return candidates.map((word) => ({ word, about: '' }));
   switch (candidates) {
     case 'thread': {
-      const threads = await listThreads(readingContext(await openToRead(cli)), { statuses: everyStatus, limit: MOST });
+      const threads = await listThreads(readingContext(await openToRead(cli)), {
+        statuses: threadStatuses,
+        limit: MOST,
+      });
       return threads.map(({ thread, status, workflow, prompt }) => ({
         word: thread,
         about: `${status}  ${workflow}  ${prompt}`,

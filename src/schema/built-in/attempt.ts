@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, ref, text } from './schema-parts.ts';
-import { usageOrNull } from './usage.ts';
+import { builtInObject, redacted, ref, successorOf, text, type Redacted, type Successor } from './schema-parts.ts';
+import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
 /** A reply that did not count. */
@@ -12,6 +12,7 @@ export type Attempt = {
   errors: string[];
   /** null where the agent reports none. */
   usage: Usage | null;
+  redacted?: Redacted;
 };
 
 export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that did not count, and why.', {
@@ -19,3 +20,9 @@ export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that 
   errors: { type: 'array', items: text },
   usage: usageOrNull,
 });
+
+export const attemptSuccessor: Successor = successorOf(
+  attemptSchema,
+  { redacted },
+  { properties: { usage: fullUsageOrNull }, isNeeded: ({ usage }) => isFullUsage(usage) },
+);

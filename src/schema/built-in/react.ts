@@ -1,6 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, closedObject, count, ref, refList, text, timeMs, word } from './schema-parts.ts';
+import { builtInObject, closedObject, count, hasAny, ref, refList, successorOf } from './schema-parts.ts';
+import { text, timeMs, word, type Successor } from './schema-parts.ts';
 import { costUsd } from './usage.ts';
 
 /** The trace of one step: how the agent came to its reply. */
@@ -32,7 +33,7 @@ export type ReactTurn = {
   toolCalls: NodeHash[];
   /** Thoughts and plans, each a {@link Content}. */
   parts?: NodeHash[];
-  tokens: { input: number; output: number };
+  tokens: TurnTokens;
   /** In US dollars; absent where the agent does not say. */
   costUsd?: number;
   /** In ms since 1970. */
@@ -54,6 +55,20 @@ export const reactTurnSchema: JsonObject = builtInObject(
     latencyMs: count,
   },
   ['parts', 'costUsd'],
+);
+
+/** The tokens of one exchange; those of a cache are absent where the agent does not say. */
+export type TurnTokens = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
+
+const cacheTokens: JsonObject = { cacheRead: count, cacheWrite: count };
+
+export const reactTurnSuccessor: Successor = successorOf(
+  reactTurnSchema,
+  {},
+  {
+    properties: { tokens: closedObject({ input: count, output: count, ...cacheTokens }, Object.keys(cacheTokens)) },
+    isNeeded: ({ tokens }) => hasAny(tokens, Object.keys(cacheTokens)),
+  },
 );
 
 /** One call of a tool. */

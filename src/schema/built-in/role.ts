@@ -2,7 +2,8 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
-import { builtInObject, closedObject, count, DIALECT, ref, text, word } from './schema-parts.ts';
+import { builtInObject, closedObject, count, DIALECT, isolation, ref, reserved } from './schema-parts.ts';
+import { successorOf, text, word, type Successor } from './schema-parts.ts';
 
 /** The schema of a role's meta: any JSON Schema 2020-12. */
 export type RoleSchema = JsonValue;
@@ -53,3 +54,10 @@ export const roleSchema: JsonObject = builtInObject(
   },
   ['check', 'limits', 'retries', 'snapshot', 'cwd'],
 );
+
+export const roleSuccessor: Successor = successorOf(roleSchema, {
+  isolation,
+  needs: { type: 'array', items: word, minItems: 1, uniqueItems: true },
+  outputs: reserved,
+  memo: reserved,
+});

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 
 // Pieces of the built-in schemas. They are part of frozen hashes: an edited character renames every node.
 
@@ -19,6 +19,42 @@ export function builtInObject(
   optional: readonly string[] = [],
 ): JsonObject {
   return { $schema: DIALECT, title, description, ...closedObject(properties, optional) };
+}
+
+/**
+ * The schema that stands beside a built-in type's first one, with fields that the first does not have.
+ *
+ * Both are read and verified for ever. A node has the successor as its type only where one of the new fields is set, so
+ * that equal values stay equal nodes.
+ */
+export type Successor = {
+  schema: JsonObject;
+  /** Tells whether a payload sets one of the new fields. */
+  isNeeded: (payload: JsonObject) => boolean;
+};
+
+/**
+ * Makes a successor of a type's first schema.
+ *
+ * @param added new fields, all of them optional
+ * @param changed fields whose own schema has grown, and what tells whether a payload needs that
+ */
+export function successorOf(
+  first: JsonObject,
+  added: JsonObject,
+  changed?: { properties: JsonObject; isNeeded: (payload: JsonObject) => boolean },
+): Successor {
+  const known = first['properties'];
+  const properties = { ...(isJsonObject(known) && known), ...added, ...changed?.properties };
+  return {
+    schema: { ...first, properties },
+    isNeeded: (payload) => hasAny(payload, Object.keys(added)) || changed?.isNeeded(payload) === true,
+  };
+}
+
+/** Tells whether a value is an object that has one of these keys. */
+export function hasAny(value: JsonValue | undefined, keys: readonly string[]): boolean {
+  return isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
 }
 
 /**
@@ -62,6 +98,25 @@ export const ruleOrNull: JsonObject = { type: ['integer', 'null'], minimum: 0 };
 
 /** An object id of git (SHA-1). */
 export const objectId: JsonObject = { type: 'string', pattern: '^[0-9a-f]{40}$' };
+
+/** What redaction took out of a node's texts. */
+export type Redacted = {
+  /** How many values, at least 1. */
+  count: number;
+  /** The version of the table of rules. */
+  table: string;
+};
+
+export const redacted: JsonObject = closedObject({ count: { type: 'integer', minimum: 1 }, table: word });
+
+/** An object id of git, SHA-1 or SHA-256. */
+export const anyObjectId: JsonObject = { type: 'string', pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$' };
+
+/** An object whose form is not fixed yet: see docs/format.md, "Successors". */
+export const reserved: JsonObject = { type: 'object' };
+
+/** How far agents are kept apart from the work tree of the user and from each other. */
+export const isolation: JsonObject = { enum: ['none', 'shared', 'worktree', 'strict'] };
 
 /** An object whose keys are names. */
 export function mapOf(values: JsonObject): JsonObject {

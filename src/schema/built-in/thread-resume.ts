@@ -1,6 +1,18 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, ref, refOrNull, timeMs } from './schema-parts.ts';
+import type { Limits } from './limits.ts';
+import {
+  builtInObject,
+  closedObject,
+  redacted,
+  ref,
+  refOrNull,
+  successorOf,
+  timeMs,
+  word,
+  type Redacted,
+  type Successor,
+} from './schema-parts.ts';
 
 /** A person's word that a suspended turn may go on, or that an ended thread is taken up again. */
 export type ThreadResume = {
@@ -10,9 +22,20 @@ export type ThreadResume = {
   answer: NodeHash | null;
   /** The {@link ThreadStart}. */
   start: NodeHash;
+  /** How much more than its limits the thread may use from here on, by the name of the limit. */
+  more?: MoreLimits;
+  /** Who resumed the thread, as `name <email>` or the name of a program. */
+  by?: string;
+  redacted?: Redacted;
   /** In ms since 1970. */
   resumedAtMs: number;
 };
+
+/** The limits that count over a thread's life. */
+export type CountedLimit = 'maxSteps' | 'maxVisits' | 'maxTurns' | 'maxTokens' | 'maxCostUsd';
+
+/** What is added to limits that count over a thread's life. */
+export type MoreLimits = Pick<Limits, CountedLimit>;
 
 export const threadResumeSchema: JsonObject = builtInObject(
   'thread-resume',
@@ -24,3 +47,23 @@ export const threadResumeSchema: JsonObject = builtInObject(
     resumedAtMs: timeMs,
   },
 );
+
+const amount: JsonObject = { type: 'integer', minimum: 1 };
+
+const more: Record<CountedLimit, JsonObject> = {
+  maxSteps: amount,
+  maxVisits: amount,
+  maxTurns: amount,
+  maxTokens: amount,
+  maxCostUsd: { type: 'number', exclusiveMinimum: 0 },
+};
+
+/** The names of the limits that count over a thread's life. */
+// The keys of a record of exactly these.
+export const countedLimits: readonly CountedLimit[] = Object.keys(more) as CountedLimit[];
+
+export const threadResumeSuccessor: Successor = successorOf(threadResumeSchema, {
+  more: { ...closedObject(more, countedLimits), minProperties: 1 },
+  by: word,
+  redacted,
+});

@@ -1,8 +1,22 @@
 import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/object-id.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
-import { builtInObject, count, mapOf, ref, refOrNull, timeMs } from './schema-parts.ts';
+import {
+  anyObjectId,
+  builtInObject,
+  closedObject,
+  count,
+  mapOf,
+  redacted,
+  ref,
+  refOrNull,
+  successorOf,
+  timeMs,
+  word,
+} from './schema-parts.ts';
+import type { Redacted, Successor } from './schema-parts.ts';
 
 /** The beginning of a thread. */
 export type ThreadStart = {
@@ -24,8 +38,23 @@ export type ThreadStart = {
   parentState: NodeHash | null;
   /** The role of the caller that called; null for a thread without a caller. */
   parentRole: string | null;
+  /** Which call of the caller this thread is; absent where there is no caller, and in threads of earlier versions. */
+  call?: ThreadCall;
+  /** The commit of the code that the thread's own work tree was made from. */
+  base?: ObjectId;
+  redacted?: Redacted;
   /** In ms since 1970. */
   startedAtMs: number;
+};
+
+/** What tells the calls of one turn apart. */
+export type ThreadCall = {
+  /** The caller's own key, else one made of the workflow and the prompt. */
+  key: string;
+  /** The block of the caller's workflow that the call belongs to. */
+  block?: string;
+  /** The place among calls with the same key, from 0; absent where the key is the caller's own. */
+  ordinal?: number;
 };
 
 export const threadStartSchema: JsonObject = builtInObject(
@@ -45,3 +74,9 @@ export const threadStartSchema: JsonObject = builtInObject(
   },
   ['limits'],
 );
+
+export const threadStartSuccessor: Successor = successorOf(threadStartSchema, {
+  call: closedObject({ key: word, block: word, ordinal: count }, ['block', 'ordinal']),
+  base: anyObjectId,
+  redacted,
+});

@@ -5,15 +5,20 @@ import {
   builtInObject,
   closedObject,
   objectId,
+  redacted,
   ref,
   refList,
   refOrNull,
+  reserved,
   ruleOrNull,
+  successorOf,
   text,
   timeMs,
   word,
+  type Redacted,
+  type Successor,
 } from './schema-parts.ts';
-import { usageOrNull } from './usage.ts';
+import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
 /** At most this many steps are named in `ancestors`. */
@@ -63,6 +68,17 @@ export type ThreadStep = {
     /** The commit that was checked out, a parent of the step's commit; absent on an unborn branch. */
     commit?: ObjectId;
   };
+  redacted?: Redacted;
+  /** Reserved: how the turn was kept apart, and what changed outside all the same. */
+  isolation?: JsonObject;
+  /** Reserved: what the code of branches was merged from, and by what. */
+  merge?: JsonObject;
+  /** Reserved: what confined the agent. */
+  sandbox?: JsonObject;
+  /** Reserved: the prices that the cost was computed with. */
+  prices?: JsonObject;
+  /** Reserved: the step whose result was taken over. */
+  memo?: JsonObject;
   /** In ms since 1970. */
   startedAtMs: number;
   /** In ms since 1970. */
@@ -96,4 +112,10 @@ export const threadStepSchema: JsonObject = builtInObject(
     completedAtMs: timeMs,
   },
   ['replaces', 'agentVersion', 'stopReason', 'workspace'],
+);
+
+export const threadStepSuccessor: Successor = successorOf(
+  threadStepSchema,
+  { redacted, isolation: reserved, merge: reserved, sandbox: reserved, prices: reserved, memo: reserved },
+  { properties: { usage: fullUsageOrNull }, isNeeded: ({ usage }) => isFullUsage(usage) },
 );

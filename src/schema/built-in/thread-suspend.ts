@@ -1,11 +1,30 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, ref, refList, refOrNull, ruleOrNull, text, timeMs, word } from './schema-parts.ts';
-import { usageOrNull } from './usage.ts';
+import {
+  builtInObject,
+  redacted,
+  ref,
+  refList,
+  refOrNull,
+  ruleOrNull,
+  successorOf,
+  text,
+  timeMs,
+  word,
+  type Redacted,
+  type Successor,
+} from './schema-parts.ts';
+import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
 /** Who or what stopped a turn. */
-export type SuspendCause = 'agent' | 'invalid-reply' | 'limit' | 'timeout' | 'human' | 'child';
+export type SuspendCause = FirstCause | NewCause;
+
+type FirstCause = 'agent' | 'invalid-reply' | 'limit' | 'timeout' | 'human' | 'child';
+type NewCause = 'permission' | 'secret' | 'isolation' | 'gate';
+
+const firstCauses: readonly FirstCause[] = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
+const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'gate'];
 
 /** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
 export type ThreadSuspend = {
@@ -34,6 +53,9 @@ export type ThreadSuspend = {
   rule: number | null;
   /** null where the agent reports nothing. */
   usage: Usage | null;
+  /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
+  due?: number;
+  redacted?: Redacted;
   /** In ms since 1970. */
   suspendedAtMs: number;
 };
@@ -44,7 +66,7 @@ export const threadSuspendSchema: JsonObject = builtInObject(
   {
     role: word,
     reason: text,
-    cause: { enum: ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'] },
+    cause: { enum: [...firstCauses] },
     start: ref('thread-start'),
     previous: refOrNull('thread-step'),
     content: refOrNull('content'),
@@ -58,4 +80,13 @@ export const threadSuspendSchema: JsonObject = builtInObject(
     suspendedAtMs: timeMs,
   },
   ['agentVersion'],
+);
+
+export const threadSuspendSuccessor: Successor = successorOf(
+  threadSuspendSchema,
+  { due: timeMs, redacted },
+  {
+    properties: { cause: { enum: [...firstCauses, ...newCauses] }, usage: fullUsageOrNull },
+    isNeeded: ({ cause, usage }) => newCauses.some((name) => name === cause) || isFullUsage(usage),
+  },
 );

@@ -2,7 +2,19 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
-import { builtInObject, closedObject, mapOf, ref, text, word } from './schema-parts.ts';
+import {
+  builtInObject,
+  closedObject,
+  hasAny,
+  isolation,
+  mapOf,
+  ref,
+  reserved,
+  successorOf,
+  text,
+  word,
+  type Successor,
+} from './schema-parts.ts';
 
 /** A rule of the moderator; the first whose `from` is the last role and whose `when` holds decides. */
 export type Rule = {
@@ -31,6 +43,17 @@ export type Workflow = {
   limits?: Limits;
 };
 
+const ruleProperties: JsonObject = {
+  from: word,
+  to: word,
+  when: { type: ['string', 'null'], minLength: 1 },
+  prompt: text,
+  location: text,
+  returnCode: { type: 'integer', minimum: 0, maximum: 255 },
+};
+
+const optionalInRules: readonly string[] = ['prompt', 'location', 'returnCode'];
+
 export const workflowSchema: JsonObject = builtInObject(
   'workflow',
   'Roles, and the rules by which a moderator hands the work from one to the next.',
@@ -38,21 +61,22 @@ export const workflowSchema: JsonObject = builtInObject(
     name: { type: 'string', pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' },
     description: text,
     roles: mapOf(ref('role')),
-    moderator: {
-      type: 'array',
-      items: closedObject(
-        {
-          from: word,
-          to: word,
-          when: { type: ['string', 'null'], minLength: 1 },
-          prompt: text,
-          location: text,
-          returnCode: { type: 'integer', minimum: 0, maximum: 255 },
-        },
-        ['prompt', 'location', 'returnCode'],
-      ),
-    },
+    moderator: { type: 'array', items: closedObject(ruleProperties, optionalInRules) },
     limits: limitsSchema,
   },
   ['limits'],
+);
+
+export const workflowSuccessor: Successor = successorOf(
+  workflowSchema,
+  { blocks: { ...mapOf(reserved), minProperties: 1 }, isolation },
+  {
+    properties: {
+      moderator: {
+        type: 'array',
+        items: closedObject({ ...ruleProperties, on: { enum: ['limit'] } }, [...optionalInRules, 'on']),
+      },
+    },
+    isNeeded: ({ moderator }) => Array.isArray(moderator) && moderator.some((rule) => hasAny(rule, ['on'])),
+  },
 );

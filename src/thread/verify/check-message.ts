@@ -1,5 +1,4 @@
 import { encodeCommit, parseCommit, type Signature } from '../../git/commit.ts';
-import { typeNameOf } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { trailerLines, type Trailers } from '../commit-message.ts';
 import { statusOf } from '../meta-status.ts';
@@ -45,7 +44,7 @@ function asStored(author: Signature, { commit }: ThreadCommit): Signature {
 }
 
 function trailersOf(commit: ThreadCommit, agent: AgentRecord | undefined): Trailers {
-  const trailers: Trailers = { node: commit.hash, type: typeNameOf(fileTypes[commit.kind]) ?? '' };
+  const trailers: Trailers = { node: commit.hash, type: fileTypes[commit.kind] };
   const by = agent && { agent: agent.name };
   switch (commit.kind) {
     case 'step': {

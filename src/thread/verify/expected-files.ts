@@ -3,7 +3,7 @@ import type { IndexEntry } from '../../cas/index-blob.ts';
 import type { Node } from '../../cas/node.ts';
 import { pathName } from '../../cas/path-name.ts';
 import { artifactPath, typePath } from '../../cas/scratch.ts';
-import { builtIn } from '../../schema/built-in.ts';
+import { builtIn, isOfType } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Attempt } from '../../schema/built-in/attempt.ts';
 import type { ReactSession, ReactToolCall, ReactTurn } from '../../schema/built-in/react.ts';
@@ -93,7 +93,7 @@ class Expected implements ExpectedFiles {
 
   async #addWorkflow(folder: string, hash: NodeHash): Promise<void> {
     const { type, payload } = await this.#read(hash);
-    if (type !== builtIn.workflow) return;
+    if (!isOfType(type, 'workflow')) return;
     this.add(`${folder}/workflow.json`, hash);
     for (const [name, role] of Object.entries((payload as Workflow).roles)) {
       this.add(`${folder}/roles/${pathName(name)}.json`, role);

@@ -3,8 +3,7 @@ import { readCommit } from '../../git/read.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { CorruptThread } from '../thread-errors.ts';
-import { fileTypes, kindOfFile, type ThreadCommit, type ThreadEvent } from '../thread-commit.ts';
+import { assertKind, kindOfFile, type ThreadCommit, type ThreadEvent } from '../thread-commit.ts';
 import { attempt, type Report } from './finding.ts';
 import type { NodeCache } from './known-nodes.ts';
 import { readFiles, type CommitFiles } from './read-files.ts';
@@ -44,7 +43,7 @@ async function readEvent(
   kind: ThreadCommit['kind'],
 ): Promise<ThreadEvent> {
   const { type, payload } = await cache.read(entry);
-  if (type !== fileTypes[kind]) throw new CorruptThread(id, `${entry.path} has the type ${type}`);
+  assertKind(id, kind, type);
   await assertValid(type, payload);
   // It matches the schema of its type, which is the one of its kind.
   return { kind, node: payload } as ThreadEvent;

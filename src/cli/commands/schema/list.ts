@@ -1,7 +1,7 @@
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { isNodeHash } from '../../../cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
-import { builtIn, builtInSchema, typeNames } from '../../../schema/built-in.ts';
+import { builtInSchema, builtInTypes, typeNameOf } from '../../../schema/built-in.ts';
 import { SCHEMA_REFS } from '../../../schema/put-schema.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -24,10 +24,10 @@ export const command: Command = defineCommand({
   examples: [{ command: 'uwf schema list', comment: "uwf's own types, then those that were registered here" }],
   async run({ cli, out }) {
     const repository = await openToRead(cli);
-    const rows: Row[] = typeNames.map((name) => ({
-      hash: builtIn[name],
-      name,
-      description: describe(builtInSchema(name)),
+    const rows: Row[] = builtInTypes.map((hash) => ({
+      hash,
+      name: typeNameOf(hash) ?? null,
+      description: describe(builtInSchema(hash)),
     }));
     for (const { name } of await repository.refs.list(SCHEMA_REFS)) {
       const hash = name.slice(SCHEMA_REFS.length);

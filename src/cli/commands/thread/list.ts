@@ -1,7 +1,7 @@
 import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe.ts';
 import type { ThreadChange } from '../../../engine/follow-threads.ts';
 import { getThread } from '../../../thread/find-thread.ts';
-import type { ThreadStatus } from '../../../thread/thread-status.ts';
+import { threadStatuses, type ThreadStatus } from '../../../thread/thread-status.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readingContext } from '../../engine-here.ts';
 import { EXIT } from '../../exit-code.ts';
@@ -12,8 +12,6 @@ import { paintStatus } from '../../output/palette.ts';
 import { formatTable } from '../../output/table.ts';
 import { formatAgo } from '../../output/time.ts';
 import { oneLine } from '../../output/width.ts';
-
-const statuses = ['idle', 'running', 'suspended', 'ended', 'failed', 'cancelled', 'corrupt'] as const;
 
 /** Those of them that a thread never leaves. */
 const over = ['ended', 'failed', 'cancelled'] as const;
@@ -35,7 +33,7 @@ With --remote it lists the threads that a remote has, newest first, from what th
       value: '<status>',
       summary: `only threads with this status; several with commas`,
       isRepeatable: true,
-      candidates: statuses,
+      candidates: threadStatuses,
     },
     workflow: { value: '<name>', summary: 'only threads of this workflow', candidates: 'workflow' },
     role: { value: '<role>', summary: 'only threads in which this role is next, or waits' },
@@ -56,7 +54,7 @@ With --remote it lists the threads that a remote has, newest first, from what th
     shape: 'list',
     fields: {
       thread: 'its id',
-      status: `one of ${statuses.join(', ')}`,
+      status: `one of ${threadStatuses.join(', ')}`,
       workflow: "its workflow's name",
       startedAt: 'when it started',
       head: 'the commit that it is at',
@@ -88,7 +86,7 @@ With --remote it lists the threads that a remote has, newest first, from what th
       options.status.length > 0
         ? asStatuses(options.status)
         : options.all
-          ? statuses
+          ? threadStatuses
           : options.ended || before
             ? over
             : undefined;
