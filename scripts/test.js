@@ -1,9 +1,5 @@
 #!/usr/bin/env node
 // `npm test`: needs Node and git, nothing else. Arguments go to vitest: `npm test -- test/git`.
-import path from 'node:path';
-import { ensure, root, runInherited } from './ensure.js';
+import { runTests } from './run-tests.js';
 
-const isReady = await ensure();
-process.exitCode = isReady
-  ? runInherited(process.execPath, [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)])
-  : 1;
+process.exitCode = await runTests('vitest.config.ts');

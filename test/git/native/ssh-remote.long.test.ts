@@ -23,13 +23,10 @@ async function overSsh(): Promise<RemoteFixture> {
   };
 }
 
+// A connection takes half a second, too long for the tests of every change.
 describe.skipIf(noSshServer !== undefined)('with an sshd', () => {
   describeManyRefs(name, overSsh, costs);
   describeBrokenRemote(name, overSsh, 2);
-});
-
-// Shaking hands takes half a second, and once hands are shaken it is the same talk as in a folder.
-describe.runIf(noSshServer === undefined && process.env['SUITE_SSH'] === 'full')('all of it with an sshd', () => {
   describeRemoteFetch(name, overSsh, costs);
   describeRemotePush(name, overSsh);
 });

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import type { ViteUserConfig } from 'vitest/config';
+
+/** Campaigns: many kills, many mutations, many repositories; minutes each. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ['test/**/*.long.test.ts'],
+    globalSetup: ['test/global-setup.ts'],
+    testTimeout: 1_200_000,
+    hookTimeout: 180_000,
+    maxWorkers: 2,
+  },
+});
+
+export default config;
