@@ -15,7 +15,7 @@ import {
   type WalkOptions,
 } from './schema/walk.ts';
 import { getThread } from './thread/find-thread.ts';
-import { readThreadCommit } from './thread/thread-commit.ts';
+import { nodesOfThread } from './thread/nodes-of-thread.ts';
 
 // So that `hashNode` and all that hashes can be called without waiting.
 await prepareHashing();
@@ -34,7 +34,8 @@ export function openRepository(dir: string, options?: OpenOptions): Promise<Repo
  * Walks over all nodes that some roots link to, each once, depth first, the roots first.
  *
  * @param nodes where to look: a repository, or the store of a thread (`threadCas`)
- * @param root hashes of nodes; or, in a repository, the id of a thread, which is walked from its head
+ * @param root hashes of nodes; or, in a repository, ids of threads. The roots of a thread are the nodes of all its commits,
+ * from its head on
  * @throws {NodeNotFound} if a link leads nowhere
  */
 export async function* walk(
@@ -42,19 +43,21 @@ export async function* walk(
   root: string | readonly string[],
   options?: WalkOptions,
 ): AsyncGenerator<WalkedNode> {
-  const roots = typeof root === 'string' ? [root] : root;
-  yield* walkNodes(nodes, await Promise.all(roots.map((text) => rootOf(nodes, text))), options);
+  yield* walkNodes(nodes, await rootsOf(nodes, typeof root === 'string' ? [root] : root), options);
 }
 
 /** The hashes of all nodes that some roots reach, themselves included; roots are as for {@link walk}. */
 export async function findReachableHashes(nodes: NodesOf, roots: readonly string[]): Promise<Set<NodeHash>> {
-  return findReachable(nodes, await Promise.all(roots.map((text) => rootOf(nodes, text))));
+  return findReachable(nodes, await rootsOf(nodes, roots));
 }
 
-async function rootOf(nodes: NodesOf, text: string): Promise<NodeHash> {
-  if (isNodeHash(text) || 'find' in nodes) return parseNodeHash(text);
-  const { head } = await getThread(nodes, text);
-  return (await readThreadCommit(nodes, head)).hash;
+async function rootsOf(nodes: NodesOf, texts: readonly string[]): Promise<NodeHash[]> {
+  const roots: NodeHash[] = [];
+  for (const text of texts) {
+    if (isNodeHash(text) || 'find' in nodes) roots.push(parseNodeHash(text));
+    else for (const hash of await nodesOfThread(nodes, (await getThread(nodes, text)).head)) roots.push(hash);
+  }
+  return roots;
 }
 
 // Repositories

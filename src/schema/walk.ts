@@ -23,8 +23,8 @@ export type WalkOptions = {
  * Walks over all nodes that some roots link to, the roots first: each node once, depth first, links in the order in which
  * they stand in the payload.
  *
- * Links point backwards, so the walk of a whole thread starts at its last node. Types are not links and are not walked
- * to. Needs memory for the hashes on the way, not for the nodes.
+ * Links point backwards, and no step links to a suspension: the roots of a whole thread are the nodes of all its commits.
+ * Types are not links and are not walked to. Needs memory for the hashes on the way, not for the nodes.
  * @throws {NodeNotFound} if a root, a link or a type leads nowhere
  */
 export async function* walk(

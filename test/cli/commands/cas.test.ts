@@ -120,7 +120,7 @@ describe('under a thread', () => {
     expect(await uwf(['cas', 'rm', hash], { env })).toMatchObject({ code: 5, stderr: expect.stringContaining(step) });
   });
 
-  test('a walk of the thread meets everything from its head on', async () => {
+  test('a walk of the thread meets every node of its commits, the schemas in its start included', async () => {
     const { lines, json, uwf } = createLoopRepository();
     const { thread } = (await json(['thread', 'start', 'loop', '-p', 'the task'])) as { thread: string };
     await uwf(['thread', 'run', thread]);
@@ -129,7 +129,17 @@ describe('under a thread', () => {
     const types = nodes.map(({ type }) => type);
     expect(types.filter((type) => type === 'thread-step')).toHaveLength(4);
     expect(new Set(types)).toEqual(
-      new Set(['thread-end', 'thread-step', 'thread-start', 'workflow', 'role', 'role-schema', 'agent', 'content']),
+      new Set([
+        'thread-end',
+        'thread-step',
+        'thread-start',
+        'workflow',
+        'role',
+        'role-schema',
+        'agent',
+        'content',
+        'meta-schema',
+      ]),
     );
     expect(nodes).toContainEqual(expect.objectContaining({ type: 'content', title: 'the task' }));
     expect(new Set(nodes.map(({ hash }) => hash)).size).toBe(nodes.length);

@@ -3,7 +3,7 @@ import type { NodeHash } from '../../../cas/hash.ts';
 import type { NodesOf } from '../../../schema/refs.ts';
 import { walk } from '../../../schema/walk.ts';
 import { getThread } from '../../../thread/find-thread.ts';
-import { readThreadCommit } from '../../../thread/thread-commit.ts';
+import { nodesOfThread } from '../../../thread/nodes-of-thread.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
 import { nameOfType, titleOf } from '../../output/node.ts';
@@ -12,7 +12,8 @@ import { scopeOf, threadOption } from '../../thread-scope.ts';
 
 export const command: Command = defineCommand({
   summary: 'list all that a node or a thread reaches',
-  description: `Follows links from a node, or from the head of a thread, and lists every node once: type, hash, and what it holds.`,
+  description: `Lists a node and all that it links to, directly or through others; or every node of every commit of a thread, and all
+that those link to. Each comes once: type, hash, and what it holds.`,
   arguments: [{ name: 'root', summary: 'the hash of a node, or the id of a thread; or their first characters' }],
   options: { thread: threadOption },
   json: {
@@ -32,16 +33,16 @@ export const command: Command = defineCommand({
     const repository = await openToRead(cli);
     const pointer = args.root.length === 13 ? undefined : await getThread(repository, args.root).catch(() => undefined);
     let nodes: NodesOf;
-    let root: NodeHash;
+    let roots: readonly NodeHash[];
     if (pointer) {
       nodes = nodesBehind(repository, [pointer.head]);
-      root = (await readThreadCommit(repository, pointer.head)).hash;
+      roots = await nodesOfThread(repository, pointer.head);
     } else {
       const scope = scopeOf(cli, repository, options.thread);
       nodes = scope.nodes;
-      root = await scope.find(args.root);
+      roots = [await scope.find(args.root)];
     }
-    for await (const node of walk(nodes, root)) {
+    for await (const node of walk(nodes, roots)) {
       const type = nameOfType(node);
       const title = titleOf(node);
       const { hash, oid } = node;
