@@ -216,7 +216,7 @@ export function sampleNodes(): Sample[] {
   addNewer('role', { isolation: 'worktree', needs: ['gpu'], outputs: {}, memo: {} });
   const rule = { from: 'planner', to: '__end__', when: null, on: 'limit' };
   addNewer('workflow', { blocks: { reviews: {} }, isolation: 'shared', moderator: [rule] });
-  const called = { key: 'plan', block: 'reviews', ordinal: 1 };
+  const called = { thread: '01KTWEWZ760000000000000000', key: 'plan', block: 'reviews', ordinal: 1 };
   addNewer('thread-start', { call: called, base: '4'.repeat(64), redacted });
   addNewer('react-turn', { tokens: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 } });
   addNewer('attempt', { usage: fullUsage, redacted });

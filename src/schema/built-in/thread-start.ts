@@ -49,6 +49,11 @@ export type ThreadStart = {
 
 /** What tells the calls of one turn apart. */
 export type ThreadCall = {
+  /**
+   * The id under which the caller ran: that of its ref, which a fork does not share, or the one under which its step was
+   * done again.
+   */
+  thread: string;
   /** The caller's own key, else one made of the workflow and the prompt. */
   key: string;
   /** The block of the caller's workflow that the call belongs to. */
@@ -57,11 +62,13 @@ export type ThreadCall = {
   ordinal?: number;
 };
 
+const threadId: JsonObject = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' };
+
 export const threadStartSchema: JsonObject = builtInObject(
   'thread-start',
   'The beginning of a thread: the workflow, the task, and the caller if there is one.',
   {
-    id: { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' },
+    id: threadId,
     workflow: ref('workflow'),
     prompt: ref('content'),
     agents: mapOf(ref('agent')),
@@ -76,7 +83,7 @@ export const threadStartSchema: JsonObject = builtInObject(
 );
 
 export const threadStartSuccessor: Successor = successorOf(threadStartSchema, {
-  call: closedObject({ key: word, block: word, ordinal: count }, ['block', 'ordinal']),
+  call: closedObject({ thread: threadId, key: word, block: word, ordinal: count }, ['block', 'ordinal']),
   base: anyObjectId,
   redacted,
 });
