@@ -11,6 +11,8 @@ export async function createAjv(code: Options['code'] = {}): Promise<Ajv2020> {
     logger: false,
     // A property every object inherits (`constructor`) is none of the value's.
     ownProperties: true,
+    // A part that many references name would be compiled as often: 22 kB of schema took 60 s and 2.9 GB.
+    inlineRefs: false,
     code,
   });
   formats.default.default(ajv);

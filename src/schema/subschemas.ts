@@ -15,7 +15,7 @@ const single = [
   'not',
 ];
 const listed = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
-const named = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'];
+const named = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'];
 
 /**
  * Visits a schema and all schemas in it, each once, the outermost first; boolean schemas are left out.

@@ -10,7 +10,7 @@ import { sourceOf } from './refs.ts';
 import type { NodesOf } from './refs.ts';
 import type { SchemaError } from './schema-error.ts';
 import { schemaOfMeta, schemaOfType } from './type-schema.ts';
-import { SchemaViolation, validateAgainst } from './validator.ts';
+import { assertSchema, InvalidSchema, SchemaViolation, validateAgainst } from './validator.ts';
 
 /** What was found out about a node. */
 export type Validation = {
@@ -21,7 +21,7 @@ export type Validation = {
 
 /**
  * Checks a node as it is checked before it is stored: against the schema of its type, a step's meta against that of its
- * role, and that everything it links to exists and is of the right type.
+ * role, that everything it links to exists and is of the right type, and that replies can be checked against a role's schema.
  *
  * @throws {NodeNotFound} if the node, its type, or what leads to the schema of its meta is not there
  */
@@ -32,6 +32,7 @@ export async function validate(nodes: NodesOf, node: NodeHash | Node): Promise<V
   // Links, and a step's meta, can only be made sense of in a payload of the right form.
   if (errors.length === 0) {
     errors.push(...(await checkMeta(source, type, payload)));
+    if (type === builtIn['role-schema']) errors.push(...(await checkUsable(payload)));
     for (const { path, message } of await checkLinks(source, { type, payload })) errors.push({ path, message });
   }
   return { valid: errors.length === 0, errors };
@@ -70,4 +71,15 @@ async function checkMeta(source: NodeSource, type: NodeHash, payload: JsonValue)
   const schema = await schemaOfMeta(source, payload);
   const errors = schema === undefined ? [] : await validateAgainst(schema, payload['meta'] ?? null);
   return errors.map(({ path, message }) => ({ path: `/meta${path}`, message }));
+}
+
+/** A schema may be one by the draft, and still be none that replies can be checked against. */
+async function checkUsable(schema: JsonValue): Promise<readonly SchemaError[]> {
+  try {
+    await assertSchema(schema);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidSchema) return error.errors;
+    throw error;
+  }
 }

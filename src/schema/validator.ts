@@ -2,13 +2,13 @@ import { canonicalJson } from '../cas/canonical.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { DIALECT } from './built-in/schema-parts.ts';
 import { createAjv } from './create-ajv.ts';
 import { readableErrors } from './schema-error.ts';
 import type { SchemaError } from './schema-error.ts';
+import { findSchemaFault } from './schema-fault.ts';
 import { subschemas } from './subschemas.ts';
-import { runInTimeBox } from './time-box.ts';
-import type { Ajv2020 } from 'ajv/dist/2020.js';
+import { runInTimeBox, ValidationTimeout } from './time-box.ts';
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 
 /** Checks a value; an empty list means that it is valid. */
 export type Validator = (value: JsonValue) => SchemaError[];
@@ -43,7 +43,11 @@ export class SchemaViolation extends UwfError {
 }
 
 const timeoutMs = 2000;
+// Ample, as a machine may be busy: how large a schema can be is limited as well.
+const compileTimeoutMs = 10_000;
 const maxCached = 100;
+/** A shorter schema compiles in much less time than it may take, so that it needs no box. */
+const LARGE = 8192;
 const compiled = new Map<string, Validator>();
 // Writing a large schema out, only to find it again, costs more than most checks do.
 const byIdentity = new WeakMap<object, Validator>();
@@ -53,13 +57,14 @@ const byIdentity = new WeakMap<object, Validator>();
  *
  * Keywords and formats that JSON Schema does not know say nothing; `cas_ref` is the form of a node hash. Nothing is ever
  * loaded from elsewhere. Checking stops after two seconds.
- * @throws {InvalidSchema} if it is no schema, refers to something outside itself, or gives a part of it an `$id`
+ * @throws {InvalidSchema} if it is no schema, refers to something outside itself, gives a part of it an `$id`, applies itself
+ * to a value for ever, or is too large
  */
 export async function compileSchema(schema: JsonValue): Promise<Validator> {
   const known = isJsonObject(schema) ? byIdentity.get(schema) : undefined;
   if (known !== undefined) return known;
   const key = canonicalJson(schema);
-  const validator = compiled.get(key) ?? compile(await loadAjv(), schema);
+  const validator = compiled.get(key) ?? compile(await loadAjv(), schema, key.length);
   if (compiled.size >= maxCached) compiled.clear();
   compiled.set(key, validator);
   if (isJsonObject(schema)) byIdentity.set(schema, validator);
@@ -82,27 +87,43 @@ export async function assertSchema(value: JsonValue): Promise<void> {
   await compileSchema(value);
 }
 
-function compile(ajv: Ajv2020, schema: JsonValue): Validator {
+function compile(ajv: Ajv2020, schema: JsonValue, length: number): Validator {
   if (typeof schema !== 'boolean' && !isJsonObject(schema)) {
     throw new InvalidSchema([{ path: '', message: 'must be an object, true or false' }]);
   }
-  const foreign = findForeignPart(schema);
-  if (foreign !== undefined) throw new InvalidSchema([{ path: '', message: foreign }]);
   try {
     if (ajv.validateSchema(schema) !== true) throw new InvalidSchema(readableErrors(ajv.errors ?? []));
+    const fault = findSchemaFault(schema);
+    if (fault !== undefined) throw new InvalidSchema([fault]);
     const plain = withoutId(schema);
-    const check = ajv.compile(plain);
+    const check = length < LARGE ? ajv.compile(plain) : runInTimeBox(() => ajv.compile(plain), compileTimeoutMs);
     // What is compiled is kept here; ajv's own memory of it would only grow.
     if (typeof plain !== 'boolean') ajv.removeSchema(plain);
-    const needsBox = mayTakeLong(schema);
-    return (value) => {
+    return validatorOf(check, mayTakeLong(schema));
+  } catch (error) {
+    if (error instanceof InvalidSchema) throw error;
+    // What was cut off in the middle may have left anything in it.
+    loading = undefined;
+    throw new InvalidSchema([{ path: '', message: whyNotCompiled(error) }], error);
+  }
+}
+
+function validatorOf(check: ValidateFunction, needsBox: boolean): Validator {
+  return (value) => {
+    try {
       const isValid = needsBox ? runInTimeBox(() => check(value), timeoutMs) : check(value);
       return isValid ? [] : readableErrors(check.errors ?? []);
-    };
-  } catch (error) {
-    if (error instanceof UwfError) throw error;
-    throw new InvalidSchema([{ path: '', message: error instanceof Error ? error.message : String(error) }], error);
-  }
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return [{ path: '', message: 'is nested too deep to be checked against its schema' }];
+    }
+  };
+}
+
+function whyNotCompiled(error: unknown): string {
+  if (error instanceof ValidationTimeout) return `takes longer than ${compileTimeoutMs} ms to compile`;
+  if (error instanceof RangeError) return 'is too large or nested too deep to be compiled';
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Keywords whose work is no more than the size of the value times that of the schema, and those that say nothing. */
@@ -128,23 +149,6 @@ function withoutId(schema: boolean | JsonObject): boolean | JsonObject {
   if (typeof schema === 'boolean') return schema;
   const { $id: _, ...rest } = schema;
   return rest;
-}
-
-/** Why a schema does not stand on its own; `undefined` if it does. */
-function findForeignPart(schema: JsonValue): string | undefined {
-  let isRoot = true;
-  for (const part of subschemas(schema)) {
-    for (const keyword of ['$ref', '$dynamicRef']) {
-      const reference = part[keyword];
-      if (typeof reference === 'string' && !reference.startsWith('#') && reference !== DIALECT) {
-        return `${keyword} '${reference}' leads out of the schema`;
-      }
-    }
-    // References are resolved from the root alone; a part with an address of its own would shift their base.
-    if (!isRoot && part['$id'] !== undefined) return "only the schema as a whole can have an '$id'";
-    isRoot = false;
-  }
-  return undefined;
 }
 
 let loading: Promise<Ajv2020> | undefined;

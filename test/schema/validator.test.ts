@@ -34,6 +34,42 @@ describe('a value', () => {
   });
 });
 
+/** A schema that applies twice as many parts to a value with each further one. */
+function doubling(times: number): JsonValue {
+  const parts = Array.from({ length: times }, (_, place) => {
+    const next = { $ref: `#/$defs/a${place + 1}` };
+    return [`a${place}`, { allOf: [next, next] }];
+  });
+  return { $ref: '#/$defs/a0', $defs: { ...Object.fromEntries(parts), [`a${times}`]: { type: 'string' } } };
+}
+
+function chain(length: number): JsonValue {
+  const parts = Array.from({ length }, (_, place) => [`a${place}`, { $ref: `#/$defs/a${place + 1}` }]);
+  return { $ref: '#/$defs/a0', $defs: { ...Object.fromEntries(parts), [`a${length}`]: { type: 'string' } } };
+}
+
+test('a part that many references name is compiled once', async () => {
+  const many = (count: number, part: (place: number) => JsonValue): Record<string, JsonValue> =>
+    Object.fromEntries(Array.from({ length: count }, (_, place) => [`p${place}`, part(place)]));
+  const large = { properties: many(300, (place) => ({ type: 'string', minLength: place })) };
+  const schema = { $defs: { large }, properties: many(200, () => ({ $ref: '#/$defs/large' })) };
+  // Compiled at each place it takes a minute and gigabytes.
+  expect(await validateAgainst(schema, { p0: { p5: 'abc' } })).toHaveLength(1);
+});
+
+test('a value too deep for the stack is wrong', async () => {
+  const parts = Array.from({ length: 30 }, (_, place) => {
+    const next = { anyOf: [{ $ref: `#/$defs/a${place + 1}` }], minItems: 0 };
+    return [`a${place}`, { allOf: [next], maxItems: 9 }];
+  });
+  const last = { type: 'array', items: { $ref: '#/$defs/a0' } };
+  const schema = { $ref: '#/$defs/a0', $defs: { ...Object.fromEntries(parts), a30: last } };
+  let value: JsonValue = [];
+  for (let depth = 0; depth < 250; depth++) value = [value];
+  expect(await validateAgainst(schema, value)).toEqual([{ path: '', message: expect.stringContaining('too deep') }]);
+  expect(await validateAgainst(schema, [[[]]])).toEqual([]);
+});
+
 describe('a schema is refused', () => {
   test.each<[string, JsonValue]>([
     ['that is no object', 'string'],
@@ -45,6 +81,26 @@ describe('a schema is refused', () => {
     ['that leads nowhere', { $ref: '#/$defs/none' }],
     ['of an older draft', { $schema: 'http://json-schema.org/draft-07/schema#' }],
     ['that takes an address for a part', { $defs: { x: { $id: 'https://example.com/x' } } }],
+    ['that is itself', { $ref: '#' }],
+    ['that is itself by a dynamic reference', { $dynamicAnchor: 'a', $dynamicRef: '#a' }],
+    ['that is itself by a recursive reference', { $recursiveRef: '#' }],
+    ['that leads elsewhere by a recursive reference', { $recursiveRef: 'x' }],
+    [
+      'with parts that are each other',
+      { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/b' }] }, b: { not: { $ref: '#/$defs/a' } } } },
+    ],
+    [
+      'with a part that nothing names yet and that is itself',
+      { properties: { a: { anyOf: [true, { $ref: '#/properties/a' }] } } },
+    ],
+    ['that is itself for objects with a property', { dependentSchemas: { a: { if: { $ref: '#' } } } }],
+    ['that doubles thirty times', doubling(30)],
+    [
+      'that has more parts than are compiled',
+      { anyOf: Array.from({ length: 2500 }, (_, place) => ({ const: place })) },
+    ],
+    ['with a chain of references that is too long', chain(300)],
+    ['with a choice among too many', { oneOf: Array.from({ length: 2500 }, () => ({ type: 'string' })) }],
   ])('%s', async (_, schema) => {
     await expect(compileSchema(schema)).rejects.toThrow(InvalidSchema);
   });
