@@ -60,7 +60,7 @@ async function checkRef(repository: Repository, cache: NodeCache, ref: RefName, 
     const id: ObjectId = next;
     const report = (path: string | null, what: string): void => void findings.push({ commit: id, path, what });
     const commit = await attempt(report, null, () => readCommit(repository.objects, id));
-    if (commit) await checkTree(repository, cache, commit.tree, report);
+    if (commit) await attempt(report, null, () => checkTree(repository, cache, commit.tree, report));
     next = isWorkflow ? commit?.parents[0] : undefined;
   }
   return findings;

@@ -15,6 +15,7 @@ import { readThreadCommit } from '../thread/thread-commit.ts';
 import { ThreadMoved } from '../thread/thread-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef, historyRef } from '../thread/thread-refs.ts';
+import { faultOf } from '../thread/verify/finding.ts';
 import { Verification } from '../thread/verify/verification.ts';
 import { createJudge } from './judge.ts';
 
@@ -46,9 +47,7 @@ export async function importThread(
   if (head === undefined) throw new RefusedImport(undefined, 'it has rows only, and the nodes are needed');
   const imagined: Repository = { ...repository, objects: withBatch(repository.objects, batch) };
   await assertSound(imagined, thread, head);
-  const again = createHash('sha256');
-  for await (const line of exportThread(imagined, { id: thread, head }, { withNodes: true })) again.update(`${line}\n`);
-  if (again.digest('hex') !== given.digest('hex')) {
+  if ((await digestOfExport(imagined, thread, head)) !== given.digest('hex')) {
     throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
   }
   return store(repository, imagined, batch, thread, head);
@@ -60,6 +59,17 @@ async function assertSound(repository: Repository, thread: ThreadId, head: Objec
   if (first === undefined) return;
   const place = first.path === null ? '' : `, ${first.path}`;
   throw new RefusedImport(undefined, `its commit ${first.commit}${place}: ${first.what}`);
+}
+
+async function digestOfExport(repository: Repository, id: ThreadId, head: ObjectId): Promise<string> {
+  const digest = createHash('sha256');
+  try {
+    for await (const line of exportThread(repository, { id, head }, { withNodes: true })) digest.update(`${line}\n`);
+  } catch (error) {
+    const fault = faultOf(error);
+    throw fault === undefined ? error : new RefusedImport(undefined, fault, error);
+  }
+  return digest.digest('hex');
 }
 
 async function store(

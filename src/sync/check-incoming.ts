@@ -2,10 +2,10 @@ import type { EngineContext } from '../engine/context.ts';
 import { createJudge } from '../engine/judge.ts';
 import { Patience } from '../engine/patience.ts';
 import { checkHistoryRef } from '../engine/verify-threads.ts';
-import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
+import { faultOf } from '../thread/verify/finding.ts';
 import { NewCommits } from '../thread/verify/new-commits.ts';
 import { boundedObjects } from './bounded-objects.ts';
 import { CarriedObjects } from './carried-objects.ts';
@@ -93,10 +93,9 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
 
 async function verdictOf(check: () => Promise<string | undefined>): Promise<Verdict> {
   const reason = await check().catch((error: unknown) => {
-    // Too deep for the stack, or longer than a string can be: nothing that uwf writes is.
-    if (error instanceof RangeError) return `it cannot be looked at: ${error.message}`;
-    if (error instanceof UwfError && (error.kind === 'data' || error.kind === 'timeout')) return error.message;
-    throw error;
+    const fault = faultOf(error);
+    if (fault === undefined) throw error;
+    return fault;
   });
   return reason === undefined ? { sound: true } : { sound: false, reason: printable(reason) };
 }

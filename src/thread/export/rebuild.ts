@@ -10,6 +10,7 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { indexedFolder } from '../verify/read-files.ts';
+import { faultOf } from '../verify/finding.ts';
 import { RefusedImport } from './refused-import.ts';
 
 /**
@@ -44,9 +45,9 @@ export class Rebuild {
       else throw this.#refuse('it is neither a row nor a node nor a commit');
     } catch (error) {
       if (error instanceof RefusedImport) throw error;
-      const isExpected = error instanceof SyntaxError || (error instanceof UwfError && error.kind !== 'environment');
-      if (isExpected) throw new RefusedImport(this.#line, error.message, error);
-      throw error;
+      const isRefused = error instanceof SyntaxError || (error instanceof UwfError && error.kind !== 'environment');
+      const fault = isRefused ? error.message : faultOf(error);
+      throw fault === undefined ? error : new RefusedImport(this.#line, fault, error);
     }
   }
 

@@ -3,9 +3,10 @@ import { readCommitNodes } from '../../cas/commit-nodes.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { checkCommit, type Judge } from './check-commit.ts';
-import { attempt, firstFinding, type Report } from './finding.ts';
+import { attempt, firstFinding, type FirstFinding, type Report } from './finding.ts';
 import { findChain, type FoundChain } from './find-chain.ts';
 import { NodeCache, KnownNodes } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from './read-checked.ts';
@@ -73,9 +74,10 @@ export class NewCommits {
     reason ??= first.reason();
     for (const commit of ids.toReversed()) {
       if (reason === undefined) {
-        const outcome = await this.#check(id, commit, verified, nesting);
-        if (typeof outcome === 'string') reason = outcome;
-        else verified = outcome;
+        const found = firstFinding(commit);
+        const before = verified;
+        verified = await attempt(found.report, null, () => this.#check(id, commit, before, nesting, found));
+        reason = found.reason() ?? (verified ? undefined : `commit ${commit}: nothing can follow it`);
       }
       this.#remember(commit, reason ?? '');
     }
@@ -106,19 +108,22 @@ export class NewCommits {
     return new KnownNodes(this.#repository, this.#cache, MAX_NODES);
   }
 
-  /** Checks one commit, those before it being sound. @returns what is wrong with it, or how the thread stands after it */
+  /**
+   * Checks one commit, those before it being sound.
+   * @returns how the thread stands after it; `undefined` if something was found, which has been reported
+   */
   async #check(
     id: ThreadId,
     commitId: ObjectId,
     before: Verified | undefined,
     nesting: number,
-  ): Promise<string | Verified> {
-    const { report, reason } = firstFinding(commitId);
+    { report, reason }: FirstFinding,
+  ): Promise<Verified | undefined> {
     const checked = await readChecked(this.#repository, this.#cache, commitId, report);
-    if (checked === undefined) return reason() ?? `commit ${commitId}: it cannot be read`;
+    if (checked === undefined) return undefined;
     const { commit, files } = checked;
     const start = commit.kind === 'start' ? commit : before?.progress.start;
-    if (start === undefined) return `commit ${commitId}: its thread has no start`;
+    if (start === undefined) throw new CorruptThread(commitId, 'its thread has no start');
     const known = before?.known ?? this.#nodesOfNone();
     const nodes = new Map<string, StoredNode>();
     for (const entry of files.index) {
@@ -126,24 +131,23 @@ export class NewCommits {
       if (node) nodes.set(entry.path, node);
     }
     await this.#origin.checkObjects(checked, report);
-    if (reason() !== undefined) return reason() ?? '';
+    if (reason() !== undefined) return undefined;
     const parents = furtherParents(commit);
     const threads = new Map<ObjectId, Standing>();
     for (const parent of parents) {
       known.addBehind(parent);
       const standing = await this.#settleParent(id, parent, nesting, report);
       if (standing) threads.set(parent, standing);
-      if (reason() !== undefined) return reason() ?? '';
+      if (reason() !== undefined) return undefined;
     }
     const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;
     const place = { start, before, caller, threads };
     await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, report);
     if (this.#sound.size > MAX_SOUND) this.#sound.clear();
-    if (reason() !== undefined) return reason() ?? '';
+    if (reason() !== undefined) return undefined;
     const text = nodes.get(textPathOf(commit) ?? '');
     const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#judge));
-    if (grown === undefined) return reason() ?? `commit ${commitId}: nothing can follow it`;
-    this.#stand(commitId, standingOf(commit, start, grown.progress.state));
+    if (grown !== undefined) this.#stand(commitId, standingOf(commit, start, grown.progress.state));
     return grown;
   }
 

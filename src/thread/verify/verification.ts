@@ -72,8 +72,12 @@ export class Verification {
       const checked = await readChecked(this.#repository, this.#cache, commit, report);
       // Of commits that lead to no start no more can be said than what each says by itself.
       if (wrong !== undefined && commit === ids.at(-1)) report(null, wrong);
-      if (checked && !isBroken) before = await this.#verifyCommit(id, checked, before, visited, report);
-      isBroken ||= before === undefined || checked === undefined;
+      const isChecked = checked !== undefined && !isBroken;
+      if (isChecked) {
+        const stand = before;
+        before = await attempt(report, null, () => this.#verifyCommit(id, checked, stand, visited, report));
+      }
+      isBroken ||= before === undefined || !isChecked;
       this.#met.add(commit);
     }
     return this.#standings.get(head);

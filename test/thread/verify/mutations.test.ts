@@ -177,6 +177,11 @@ const forgeries: Record<string, Forgery> = {
     rules[1] = { from: 'writer', to: 'writer', when: null };
     return true;
   }),
+  'a schema of a role that never ends': field('role-schema', (schema) => {
+    for (const key of Object.keys(schema)) delete schema[key];
+    return set(schema, '$ref', '#');
+  }),
+  'a trace that is none': field('thread-step', (step) => set(step, 'react', step['content'] ?? null)),
   'a wrong node in a trailer': commit((line) => edit(line, /\nUwf-Node: ./, '\nUwf-Node: _')),
   'a wrong type in a trailer': commit((line) => edit(line, /\nUwf-Type: thread-\w+/, '\nUwf-Type: content')),
   'a wrong role in a trailer': commit((line) =>
