@@ -74,7 +74,7 @@ export type AgentRequest = {
    * turn. Equals `prompt` where there is no session.
    */
   promptWithoutSession: string;
-  /** The user's own words: the task, for agents that do not read the whole prompt. */
+  /** The user's own words, for agents that do not read the whole prompt: the task, and what was added after an end. */
   task: string;
   /** What the rule that chose the role says to it; undefined where it says nothing. */
   edgePrompt: string | undefined;
@@ -90,7 +90,7 @@ export type AgentRequest = {
   visit: number;
   /** The session to continue, as an earlier reply on this machine named it. */
   session: string | undefined;
-  /** What a person answered to the suspension that this turn goes on from. */
+  /** What a person answered when this role stopped; given again where the turn that had it failed. */
   answer: string | undefined;
   /** The whole environment for child processes: uwf's own, with UWF_THREAD, UWF_ROLE, UWF_STEP_DIR and PATH set. */
   env: Readonly<Record<string, string>>;

@@ -53,9 +53,10 @@ export async function askThread(
   const isWorkflow = name !== undefined && config.agents[name]?.package === 'builtin:workflow';
   if (isWorkflow) throw new CannotBeAsked(state.id, role);
   const { agent, record } = await prepareAgent(context, workflow, role, state, wanted);
-  const session = isNewestOf(role, state, entry)
+  const remembered = isNewestOf(role, state, entry)
     ? readSession(repository, { threadId: state.id, role, agent: record.name })
     : undefined;
+  const session = remembered && hasSeen(state, remembered.seen, entry) ? remembered.id : undefined;
   const prompt = `# A question\n\n${question}\n\n${HOW_TO_ANSWER}\n`;
   const promptWithoutSession = await withContext(context, entry, prompt);
   const text = await askAgent(context, agent, {
@@ -92,6 +93,11 @@ async function withContext(context: EngineContext, { commit, text }: StepEntry, 
 /** Tells whether a step is its role's newest, so that its session has not gone on since. */
 function isNewestOf(role: string, state: ThreadState, entry: StepEntry): boolean {
   return state.steps.findLast(({ commit }) => commit.node.role === role) === entry;
+}
+
+/** Tells whether a session that saw the thread up to one commit has seen a step. */
+function hasSeen({ chain }: ThreadState, seen: string, { commit }: StepEntry): boolean {
+  return chain.findIndex(({ id }) => id === seen) >= chain.indexOf(commit);
 }
 
 function noSuchStep({ id, steps }: ThreadState, number: number | undefined): WrongThreadState {

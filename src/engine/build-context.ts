@@ -2,7 +2,6 @@ import { formatInstruction } from '../agent/extract/format-instruction.ts';
 import { assembleContext, DEFAULT_MAX_CHARACTERS, type ContextParent } from '../thread/agent-context.ts';
 import { toContextStep, type ContextHistory } from '../thread/context-history.ts';
 import { readStart } from '../thread/find-children.ts';
-import { readTextAt } from '../thread/thread-commit.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition } from '../workflow/definition.ts';
 import type { RoleChoice } from './choose-role.ts';
@@ -14,7 +13,7 @@ export type ContextRequest = {
   definition: RoleDefinition;
   /** What the rule that chose the role says. */
   edgePrompt: string | undefined;
-  /** True if an agent on this machine remembers the role's earlier turns. */
+  /** True if the agent goes on in its session, and is not told again what that has seen. */
   hasSession: boolean;
   /** The step that is done again, and what a person says about it. */
   again?: RoleChoice['again'];
@@ -31,29 +30,22 @@ export async function buildContext(
   request: ContextRequest,
 ): Promise<string> {
   const { description, systemPrompt, extractPrompt, schema } = request.definition;
+  const { seen, ...all } = history;
   return assembleContext({
     threadId: state.id,
     role: { name: request.role, description, systemPrompt, extractPrompt },
     instruction: await formatInstruction(schema),
     task: state.prompt,
-    ...history,
+    ...all,
+    ...(request.hasSession && { seen }),
     edgePrompt: request.edgePrompt,
-    answer: await readAnswer(context, state),
     again: request.again && {
       reply: toContextStep(request.again.step),
       word: request.again.word,
     },
     parent: await findParent(context, state),
-    hasSession: request.hasSession,
     maxCharacters: context.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS,
   });
-}
-
-/** What a person answered, where the thread goes on from a suspension. */
-export async function readAnswer(context: EngineContext, state: ContextPlace): Promise<string | undefined> {
-  const { head } = state;
-  if (head.kind !== 'resume' || head.node.answer === null) return undefined;
-  return readTextAt(context.repository, head, 'answer.md');
 }
 
 /** The caller of a child thread, found on the chain that the child's start stands on. */

@@ -5,14 +5,15 @@ import type { DecisionContext } from '../moderator/decision.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { collectRefs } from '../schema/links.ts';
 import { readCarriedCompaction } from '../thread/compaction.ts';
-import { historyOf, type ContextHistory } from '../thread/context-history.ts';
+import { historyOf, type ContextHistory, type ContextListener } from '../thread/context-history.ts';
+import { readStandingAnswer } from '../thread/standing-answer.ts';
 import { readSaid } from '../thread/read-said.ts';
 import { resolveLinks, type LinkResolution } from '../thread/resolve-links.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../workflow/definition.ts';
 import { agentCas } from './agent-cas.ts';
 import { agentEnvironment } from './agent-environment.ts';
-import { buildContext, readAnswer } from './build-context.ts';
+import { buildContext } from './build-context.ts';
 import type { RoleChoice } from './choose-role.ts';
 import { compactIfLarge } from './compact.ts';
 import type { EngineContext } from './context.ts';
@@ -59,7 +60,7 @@ export async function prepareTurn(
   const { agent, record } = await prepareAgent(context, definition.name, role, state, choice.agent);
   const limits = combineLimits(context.config.limits, definition.limits, state.start.node.limits);
   const ofRole = roleDefinition.limits ?? {};
-  const session = readSession(context.repository, { threadId: state.id, role, agent: record.name });
+  const remembered = readSession(context.repository, { threadId: state.id, role, agent: record.name });
   const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };
   const steps = state.steps.map((step) => step.commit.node);
   const sinceResume = steps.slice(state.stepsAtLastResume);
@@ -67,11 +68,18 @@ export async function prepareTurn(
   const limitReached = choice.again ? undefined : findLimitReached(limits, ofRole, role, sinceResume);
   // A role that may not go is told nothing, and summing up costs money.
   if (!choice.again && limitReached === undefined) await compactIfLarge(context, lease, state, role);
-  const history = await turnHistory(context, state, choice);
-  const prompt = await buildContext(context, state, history, { ...told, hasSession: session !== undefined });
-  const promptWithoutSession =
-    session === undefined ? prompt : await buildContext(context, state, history, { ...told, hasSession: false });
-  const answer = await readAnswer(context, state);
+  const history = await turnHistory(context, state, choice, remembered?.seen);
+  const promptWithoutSession = await buildContext(context, state, history, { ...told, hasSession: false });
+  // What a session knows that is not on this thread's chain, it had better not go on from.
+  const session = history.seen && remembered?.id;
+  const prompt =
+    session === undefined
+      ? promptWithoutSession
+      : await buildContext(context, state, history, { ...told, hasSession: true });
+  // A step that is done again has had the answer.
+  const answer = choice.again ? undefined : await readStandingAnswer(context.repository, state.chain, role);
+  // The child that waits is told once: by the time its caller failed it may have asked something else.
+  const childAnswer = answer?.isKnown === false ? answer.text : undefined;
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
   const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
@@ -87,17 +95,17 @@ export async function prepareTurn(
       role,
       prompt,
       promptWithoutSession,
-      task: state.prompt,
+      task: taskOf(state.prompt, history),
       edgePrompt: choice.prompt,
       cwd,
       outputSchema: roleDefinition.schema,
       visit: steps.filter((step) => step.role === role).length,
       session,
-      answer,
+      answer: answer?.text,
       env: agentEnvironment(context, { threadId: state.id, role }),
       cas: agentCas(context.repository, state.id),
       readThread: (options) => readSaid(context.repository, state.id, options),
-      runChild: (request) => context.runChild(context, state, { ...request, role, answer }),
+      runChild: (request) => context.runChild(context, state, { ...request, role, answer: childAnswer }),
       askPerson: context.askPerson,
     },
   };
@@ -105,12 +113,25 @@ export async function prepareTurn(
   return { prompt, record, limitReached, turn, resolve };
 }
 
-/** What the turn is told of the steps before it: what the step that it does again was told, where there is one. */
-async function turnHistory(context: EngineContext, state: ThreadState, choice: RoleChoice): Promise<ContextHistory> {
+/** What the turn is told of what was before it: what the step that it does again was told, where there is one. */
+async function turnHistory(
+  context: EngineContext,
+  state: ThreadState,
+  { role, again }: RoleChoice,
+  lastSeen: string | undefined,
+): Promise<ContextHistory> {
   const { repository } = context;
-  const summary = choice.again && (await readCarriedCompaction(repository, choice.again.step.commit));
-  if (summary !== undefined) return { compact: { summary, steps: state.steps.length }, steps: [] };
-  return historyOf(repository, state);
+  // Who has seen the step that is done again has seen all before it.
+  const seen = again && lastSeen === again.step.commit.id ? state.head.id : lastSeen;
+  const listener: ContextListener = { role, seen };
+  const history = await historyOf(repository, state, listener);
+  const summary = again && (await readCarriedCompaction(repository, again.step.commit));
+  return summary === undefined ? history : { ...history, compact: { summary, steps: state.steps.length }, steps: [] };
+}
+
+/** What people asked for: at first, and when they took the thread up again after it had ended. */
+function taskOf(prompt: string, { reopenings }: ContextHistory): string {
+  return [prompt, ...reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || [])].join('\n\n');
 }
 
 /** What a schema cannot see: the role's own checks, and links that lead nowhere. */

@@ -48,9 +48,9 @@ export async function previewContext(
   const roleDefinition = definition.roles[role];
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
   const agent = bindingFor(config, definition.name, role)?.name ?? null;
-  const hasSession = agent !== null && readSession(repository, { threadId: place.id, role, agent }) !== undefined;
-  const told = { role, definition: roleDefinition, edgePrompt, hasSession };
-  const history = await readHistory(repository, place.id, place.head.id);
+  const session = agent === null ? undefined : readSession(repository, { threadId: place.id, role, agent });
+  const history = await readHistory(repository, place, { role, seen: session?.seen });
+  const told = { role, definition: roleDefinition, edgePrompt, hasSession: history.seen !== undefined };
   const text = await buildContext(context, place, history, told);
   return { thread: place.id, role, agent, text, characters: text.length };
 }

@@ -121,8 +121,14 @@ async function runRole(
 ): Promise<ThreadState> {
   const { repository } = context;
   // The thread keeps a step that is done again until there is another: what waits instead is a future of its own.
-  const waits = async (suspension: SuspensionDraft): Promise<ThreadState> =>
-    suspendThread(repository, choice.again ? await forkState(repository, state) : state, suspension);
+  const waits = async (suspension: SuspensionDraft): Promise<ThreadState> => {
+    const { again } = choice;
+    if (!again) return suspendThread(repository, state, suspension);
+    // That future has no other place for the reply that is done again, and for what a person said about it.
+    const refused = { text: again.step.text, errors: [`a person said: ${again.word}`], usage: null };
+    const attempts = [refused, ...suspension.attempts];
+    return suspendThread(repository, await forkState(repository, state), { ...suspension, attempts });
+  };
   const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
   const common = { role: choice.role, rule: choice.rule, prompt: prepared.prompt, agent: prepared.record };
   if (prepared.limitReached !== undefined) {
@@ -142,9 +148,9 @@ async function runRole(
   const result = await takeTurn(context, prepared.turn);
   lease.setProcessGroup(null);
   const { attempts, usage, trace, session } = result;
-  const remember = ({ id }: ThreadState): void => {
+  const remember = ({ id, head }: ThreadState): void => {
     const key = { threadId: id, role, agent: prepared.record.name };
-    if (session !== undefined) writeSession(repository, key, session);
+    if (session !== undefined) writeSession(repository, key, { id: session, seen: head.id });
   };
   if (result.kind === 'suspended') {
     const { cause, reason, text } = result;
@@ -152,7 +158,6 @@ async function runRole(
     remember(waiting);
     return waiting;
   }
-  remember(state);
   const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
   const completedAtMs = repository.now();
   const storingMs = performance.now();
@@ -180,18 +185,13 @@ async function runRole(
   } catch (error) {
     if (!(error instanceof LinkTakenBack)) throw error;
     const reason = error.message;
-    return await waits({
-      ...common,
-      cause: 'invalid-reply',
-      reason,
-      text,
-      usage,
-      attempts,
-      trace,
-    });
+    const waiting = await waits({ ...common, cause: 'invalid-reply', reason, text, usage, attempts, trace });
+    remember(waiting);
+    return waiting;
   } finally {
     workspace?.release();
   }
+  remember(after);
   context.debug(state.id, 'step stored', { head: after.head.id, ms: msSince(storingMs) });
   context.tell({
     event: 'step.finished',

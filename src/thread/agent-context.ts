@@ -1,3 +1,7 @@
+import type { Exchanged } from './exchange.ts';
+import { keepEnd } from './keep-end.ts';
+import { tellExchange } from './tell-exchange.ts';
+
 /** A step as the context tells it. */
 export type ContextStep = {
   /** From 1. */
@@ -35,14 +39,19 @@ export type ContextParts = {
   compact?: { summary: string; steps: number } | undefined;
   /** What the rule that chose the role says. */
   edgePrompt: string | undefined;
-  /** What a person answered, when the role goes on after a suspension. */
-  answer: string | undefined;
+  /** What passed between the role and people since its last step, oldest first. */
+  exchange: readonly Exchanged[];
+  /** What people said when they took the thread up again after it had ended, oldest first. */
+  reopenings: readonly Exchanged[];
+  /** What the agent's session has seen of `steps` and `exchange`; absent where it is told everything. */
+  seen?: { steps: number; exchange: number } | undefined;
   /** The role's reply that it is to give anew, and what a person says about it. */
   again?: { reply: ContextStep; word: string } | undefined;
   parent: ContextParent | undefined;
-  /** True if the agent remembers the role's earlier turns, so that only what happened since has to be told. */
-  hasSession: boolean;
-  /** How many characters the replies of earlier steps may have together; the newest is kept whole all the same. */
+  /**
+   * How many characters the replies of earlier steps and of suspended turns may have together. The newest step's is kept
+   * whole all the same, and so is every reason and every word of a person.
+   */
   maxCharacters: number;
 };
 
@@ -64,18 +73,21 @@ const MAX_PROGRESS_LINES = 40;
  * A part without content is left out; a part that was cut says what was cut, and how to read it.
  */
 export function assembleContext(parts: ContextParts): string {
-  const { role } = parts;
+  const { role, seen, compact } = parts;
+  const unseen = parts.exchange.slice(seen?.exchange ?? 0);
+  const [exchange, room] = tellExchange(unseen, parts.threadId, parts.maxCharacters);
   const sections: [title: string, text: string | undefined][] = [
     ['Your reply', paragraphs(role.extractPrompt, parts.instruction)],
     ['The task', parts.task],
+    ['The thread was taken up again', describeReopenings(parts)],
     ['Where this task comes from', parts.parent && describeParent(parts.parent)],
     ['What has been done', describeProgress(parts)],
     [`You are ${role.name}`, paragraphs(role.description, role.systemPrompt)],
-    // Whoever had a turn since remembers what was summed up before it.
-    ['What was said before, in short', remembers(parts) ? undefined : parts.compact?.summary],
-    [remembers(parts) ? 'What was said since your last turn' : 'What was said so far', describeNews(parts)],
+    // A session that has seen all steps that were summed up needs no summary of them.
+    ['What was said before, in short', seen && compact && seen.steps >= compact.steps ? undefined : compact?.summary],
+    [seen ? 'What was said since your last turn' : 'What was said so far', describeNews(parts, room)],
     ['What to do now', parts.edgePrompt],
-    ['The answer to what you asked', parts.answer],
+    ['What passed between you and people', exchange],
     ['What you replied to that', parts.again && entry(parts.again.reply, parts.again.reply.text.trim())],
     ['Do it again', parts.again && `${AGAIN}\n\n${parts.again.word}`],
   ];
@@ -93,9 +105,13 @@ function describeParent({ thread, role, stateHash, promptHash }: ContextParent):
   );
 }
 
-/** Tells whether the agent remembers a turn of the role that it would be told of. */
-function remembers({ hasSession, steps, role }: ContextParts): boolean {
-  return hasSession && steps.some((step) => step.role === role.name);
+function describeReopenings({ reopenings }: ContextParts): string {
+  const told = reopenings.map((part) => {
+    const words = part.kind === 'resumed' ? part.words?.trim() : undefined;
+    const what = `It had ended after step ${part.after}, and a person took it up again`;
+    return words ? `${what}, saying:\n\n${words}` : `${what}.`;
+  });
+  return paragraphs(...told);
 }
 
 function describeProgress({ threadId, role, steps, compact }: ContextParts): string | undefined {
@@ -117,16 +133,13 @@ function describeProgress({ threadId, role, steps, compact }: ContextParts): str
 }
 
 /**
- * The replies since the role's last turn, or all where the agent does not remember that, newest last: as many whole ones as the budget has room for,
- * counted from the newest, which is never cut; of the first that does not fit the end, for it is nearest.
+ * The replies that the agent has not seen, newest last: as many whole ones as there is room for, counted from the newest,
+ * which is never cut; of the first that does not fit the end, for it is nearest.
  */
-function describeNews({ threadId, role, steps, hasSession, maxCharacters, again }: ContextParts): string | undefined {
-  // Whoever remembers the turn remembers what was said before it.
-  if (again && hasSession) return undefined;
-  const since = hasSession ? steps.findLastIndex((step) => step.role === role.name) + 1 : 0;
-  const news = steps.slice(since);
+function describeNews({ threadId, steps, seen }: ContextParts, characters: number): string {
+  const news = steps.filter((step) => step.number > (seen?.steps ?? 0));
   const told: string[] = [];
-  let room = maxCharacters;
+  let room = characters;
   for (const [age, step] of news.toReversed().entries()) {
     const text = step.text.trim();
     const isWhole = age === 0 || text.length <= room;
@@ -147,11 +160,6 @@ function describeNews({ threadId, role, steps, hasSession, maxCharacters, again 
 function entry({ number, role, status }: ContextStep, text: string): string {
   const title = `## ${number}. ${role}${status === null ? '' : ` (${status})`}`;
   return text === '' ? title : `${title}\n\n${text}`;
-}
-
-/** The last characters of a text, without half of one at the cut. */
-function keepEnd(text: string, length: number): string {
-  return text.slice(-length).replace(/^[\uDC00-\uDFFF]/, '');
 }
 
 function leftOut(steps: readonly ContextStep[], threadId: string): string {

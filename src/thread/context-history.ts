@@ -1,14 +1,14 @@
-import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ContextStep } from './agent-context.ts';
 import { readChain } from './chain.ts';
 import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
+import { readExchange, type ExchangeCommit, type Exchanged } from './exchange.ts';
 import { statusOf } from './meta-status.ts';
-import { readTextAt } from './thread-commit.ts';
+import { readTextAt, type ThreadCommit } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
-import type { StepEntry, ThreadState } from './thread-state.ts';
+import type { CommitOf, StepEntry, ThreadState } from './thread-state.ts';
 
-/** What an agent can be told of a thread's steps: those since it was last compacted, and what stands for the others. */
+/** What an agent can be told of a thread: its steps since it was last compacted, and what passed with people. */
 export type ContextHistory = {
   /** Absent where the thread was never compacted. */
   compact?: {
@@ -18,37 +18,118 @@ export type ContextHistory = {
   };
   /** Oldest first. */
   steps: ContextStep[];
+  /** What passed between the role and people since its last step, oldest first. */
+  exchange: readonly Exchanged[];
+  /** What people said when they took the thread up again after it had ended, oldest first. */
+  reopenings: readonly Exchanged[];
+  /** What the session has seen; absent where there is none, or what it saw is not on this thread's chain. */
+  seen?: SeenPart;
 };
 
-/** Cuts the history out of a thread that has been read. */
-export async function historyOf(repository: Repository, state: ThreadState): Promise<ContextHistory> {
-  const { steps } = state;
-  const waiting = await readWaitingCompaction(repository, state.id, steps.at(-1)?.commit.hash);
-  if (waiting !== undefined) return { compact: { summary: waiting, steps: steps.length }, steps: [] };
-  const from = steps.findLastIndex(({ commit }) => commit.node.compact !== null);
-  const carrier = steps[from]?.commit;
-  const summary = carrier && (await readCarriedCompaction(repository, carrier));
+/** How far a session has followed a thread: the thread's first steps, and the first parts of the role's exchange. */
+export type SeenPart = { steps: number; exchange: number };
+
+/** Who is to be told. */
+export type ContextListener = {
+  role: string;
+  /** The commit that a session of the role's agent saw last. */
+  seen: string | undefined;
+};
+
+/** Where a thread's commits come from, newest first, and the text of a step's reply. */
+type ThreadSource = {
+  id: ThreadId;
+  start: CommitOf<'start'>;
+  newestFirst: AsyncIterable<ThreadCommit> | Iterable<ThreadCommit>;
+  textOf: (step: CommitOf<'step'>) => string | Promise<string>;
+};
+
+/** Cuts the history out of a thread that has been read; without a listener, nothing that passed with people. */
+export async function historyOf(
+  repository: Repository,
+  { id, start, chain, steps }: ThreadState,
+  listener?: ContextListener,
+): Promise<ContextHistory> {
+  const textOf = ({ node }: CommitOf<'step'>): string => steps[node.number - 1]?.text ?? '';
+  return gatherHistory(repository, { id, start, newestFirst: chain.toReversed(), textOf }, listener);
+}
+
+/** Reads the history from a thread's head back as far as the listener has to be told of it, and nothing behind that. */
+export async function readHistory(
+  repository: Repository,
+  { id, start, head }: Pick<ThreadState, 'id' | 'start' | 'head'>,
+  listener: ContextListener,
+): Promise<ContextHistory> {
+  const textOf = (step: CommitOf<'step'>): Promise<string> => readTextAt(repository, step, 'output.md');
+  return gatherHistory(repository, { id, start, newestFirst: readChain(repository, head.id), textOf }, listener);
+}
+
+async function gatherHistory(
+  repository: Repository,
+  source: ThreadSource,
+  listener: ContextListener | undefined,
+): Promise<ContextHistory> {
+  const { commits, compact } = await collect(repository, source, listener);
+  const steps: ContextStep[] = [];
+  const reopenings: ExchangeCommit[] = [];
+  let exchange: (ExchangeCommit & { isSeen: boolean })[] = [];
+  let after = 0;
+  let stepsSeen: number | undefined;
+  for (const [i, commit] of commits.entries()) {
+    if (commit.kind === 'step') {
+      after = commit.node.number;
+      if (commit.node.role === listener?.role) exchange = [];
+      if (after > (compact?.steps ?? 0)) steps.push(toContextStep({ commit, text: await source.textOf(commit) }));
+    } else if (listener && (commit.kind === 'suspend' || commit.kind === 'resume')) {
+      const suspension = commit.kind === 'suspend' ? commit : commits[i - 1];
+      if (suspension?.kind !== 'suspend') reopenings.push({ commit, after });
+      else if (suspension.node.role === listener.role) exchange.push({ commit, after, isSeen: false });
+    }
+    if (commit.id !== listener?.seen) continue;
+    stepsSeen = after;
+    for (const part of exchange) part.isSeen = true;
+  }
+  const exchangeSeen = exchange.filter(({ isSeen }) => isSeen).length;
   return {
-    ...(summary !== undefined && { compact: { summary, steps: from } }),
-    steps: steps.slice(Math.max(from, 0)).map(toContextStep),
+    ...(compact && { compact }),
+    steps,
+    exchange: await readExchange(repository, exchange),
+    reopenings: await readExchange(repository, reopenings),
+    ...(stepsSeen !== undefined && { seen: { steps: stepsSeen, exchange: exchangeSeen } }),
   };
 }
 
-/** Reads the history from a thread's head back to where it was last compacted, and nothing behind that. */
-export async function readHistory(repository: Repository, thread: ThreadId, head: ObjectId): Promise<ContextHistory> {
-  const steps: ContextStep[] = [];
-  for await (const commit of readChain(repository, head)) {
+/** The commits that have to be looked at, oldest first, beginning with the start or a step; and what stands for others. */
+async function collect(
+  repository: Repository,
+  { id, start, newestFirst }: ThreadSource,
+  listener: ContextListener | undefined,
+): Promise<{ commits: ThreadCommit[]; compact: ContextHistory['compact'] }> {
+  const commits: ThreadCommit[] = [];
+  let compact: ContextHistory['compact'];
+  let isNewest = true;
+  let isSeenMet = listener?.seen === undefined;
+  let isOwnStepMet = listener === undefined;
+  // Only under an id of its own a thread goes on after its end.
+  const mayBeReopened = listener !== undefined && id !== start.node.id;
+  for await (const commit of newestFirst) {
+    commits.push(commit);
+    isSeenMet ||= commit.id === listener?.seen;
     if (commit.kind !== 'step') continue;
-    const { number } = commit.node;
-    if (steps.length === 0) {
-      const waiting = await readWaitingCompaction(repository, thread, commit.hash);
-      if (waiting !== undefined) return { compact: { summary: waiting, steps: number }, steps };
+    const { number, role } = commit.node;
+    if (isNewest) {
+      const waiting = await readWaitingCompaction(repository, id, commit.hash);
+      if (waiting !== undefined) compact = { summary: waiting, steps: number };
     }
-    steps.unshift(toContextStep({ commit, text: await readTextAt(repository, commit, 'output.md') }));
-    const summary = await readCarriedCompaction(repository, commit);
-    if (summary !== undefined) return { compact: { summary, steps: number - 1 }, steps };
+    isNewest = false;
+    if (compact === undefined) {
+      const summary = await readCarriedCompaction(repository, commit);
+      if (summary !== undefined) compact = { summary, steps: number - 1 };
+    }
+    isOwnStepMet ||= role === listener?.role;
+    if (compact !== undefined && isOwnStepMet && isSeenMet && !mayBeReopened) break;
   }
-  return { steps };
+  return { commits: commits.toReversed(), compact };
 }
 
 /** A step as an agent is told of it: what it reported beside its status (hashes, for instance), then what it said. */

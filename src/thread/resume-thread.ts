@@ -45,7 +45,8 @@ export async function reopenThread(
   answer: string | undefined,
 ): Promise<ThreadState> {
   // What paused the ended thread after its last step is not on the new one's chain.
-  const reopened = { ...ended, id: newThreadId(repository.now()), pauses: [] };
+  const chain = ended.chain.slice(0, ended.chain.findLastIndex(({ kind }) => kind === 'step' || kind === 'start') + 1);
+  const reopened = { ...ended, id: newThreadId(repository.now()), chain, pauses: [] };
   return writeResume(repository, reopened, answer, `taken up again after ${ended.id}`);
 }
 

@@ -23,6 +23,8 @@ export type ThreadState = {
   head: ThreadCommit;
   start: CommitOf<'start'>;
   prompt: string;
+  /** All commits, from the start to the head. */
+  chain: readonly ThreadCommit[];
   /** Oldest first. */
   steps: readonly StepEntry[];
   /** The suspensions and resumptions after the last step, oldest first. */
@@ -60,6 +62,7 @@ export async function readThread(
     head: first,
     start: first,
     prompt: await readTextAt(repository, first, 'prompt.md'),
+    chain: [first],
     steps: [],
     pauses: [],
     types: new Set(typesIn(first)),
@@ -89,8 +92,7 @@ async function hasAll({ objects }: Repository, ids: readonly ObjectId[]): Promis
 
 /** The state after one more commit, its reply's text given if it is a step. */
 export function advanceThread(state: ThreadState, commit: ThreadCommit, text: string): ThreadState {
-  const next = advance(state, commit);
-  return commit.kind === 'step' ? { ...next, steps: [...state.steps, { commit, text }] } : next;
+  return advanceThreadBy(state, [{ commit, text }]);
 }
 
 /** The state after many more commits, the oldest first, in time that grows with their number alone. */
@@ -99,10 +101,12 @@ export function advanceThreadBy(
   later: readonly { commit: ThreadCommit; text: string }[],
 ): ThreadState {
   const steps = [...state.steps];
-  let after: ThreadState = { ...state, steps };
+  const chain = [...state.chain];
+  let after: ThreadState = { ...state, steps, chain };
   for (const { commit, text } of later) {
+    chain.push(commit);
     if (commit.kind === 'step') steps.push({ commit, text });
-    after = { ...advance(after, commit), steps };
+    after = { ...advance(after, commit), steps, chain };
   }
   return after;
 }

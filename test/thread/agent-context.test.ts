@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assembleContext, type ContextParts, type ContextStep } from '../../src/thread/agent-context.ts';
+import type { Exchanged } from '../../src/thread/exchange.ts';
 
 function step(number: number, role: string, text: string, status: string | null = 'done'): ContextStep {
   return { number, role, status, text };
+}
+
+function answered(words: string | undefined, after = 0): Exchanged {
+  return { kind: 'resumed', after, words };
+}
+
+function asked(reason: string, said = '', after = 0): Exchanged {
+  return { kind: 'suspended', after, cause: 'agent', reason, said, refused: [] };
 }
 
 function parts(more: Partial<ContextParts> = {}): ContextParts {
@@ -14,9 +23,9 @@ function parts(more: Partial<ContextParts> = {}): ContextParts {
     task: 'Add a --dry-run option.',
     steps: [],
     edgePrompt: undefined,
-    answer: undefined,
+    exchange: [],
+    reopenings: [],
     parent: undefined,
-    hasSession: true,
     maxCharacters: 60_000,
     ...more,
   };
@@ -30,20 +39,22 @@ describe('the context of an agent', () => {
     const all = parts({
       steps: [step(1, 'planner', 'A plan.', 'planned')],
       edgePrompt: 'Do phase one.',
-      answer: 'Yes.',
+      exchange: [answered('Yes.', 1)],
+      reopenings: [answered('More of it.', 1)],
       parent: { thread: 'P', role: 'developer', stateHash: 'S', promptHash: 'Q' },
     });
     expect(titles(assembleContext(all))).toEqual([
       '# Your reply',
       '# The task',
+      '# The thread was taken up again',
       '# Where this task comes from',
       '# What has been done',
       '# You are coder',
       '# What was said so far',
       '# What to do now',
-      '# The answer to what you asked',
+      '# What passed between you and people',
     ]);
-    const blank = parts({ edgePrompt: ' \n', answer: '', steps: [] });
+    const blank = parts({ edgePrompt: ' \n', steps: [] });
     expect(titles(assembleContext(blank))).toHaveLength(3);
   });
 
@@ -56,7 +67,7 @@ describe('the context of an agent', () => {
 
   test('a role that comes back is told what happened since its last turn, not its own words', () => {
     const steps = [step(1, 'planner', 'PLAN'), step(2, 'coder', 'CODE'), step(3, 'reviewer', 'REVIEW')];
-    const text = assembleContext(parts({ steps }));
+    const text = assembleContext(parts({ steps, seen: { steps: 2, exchange: 0 } }));
     expect(text).toContain('# What was said since your last turn\n\n## 3. reviewer (done)\n\nREVIEW');
     expect(text).not.toContain('PLAN');
     expect(text).not.toContain('CODE');
@@ -64,8 +75,86 @@ describe('the context of an agent', () => {
 
   test('one whose agent has forgotten its session is told everything, its own words included', () => {
     const steps = [step(1, 'planner', 'PLAN'), step(2, 'coder', 'CODE'), step(3, 'reviewer', 'REVIEW')];
-    const text = assembleContext(parts({ steps, hasSession: false }));
+    const text = assembleContext(parts({ steps }));
     expect(text).toMatch(/# What was said so far[\s\S]*PLAN[\s\S]*CODE[\s\S]*REVIEW/);
+  });
+
+  test('what passed with people is told in order, and what a session has seen of it is not told again', () => {
+    const exchange = [
+      asked('Which metre?', 'I have read it.'),
+      answered('Iambic.'),
+      asked('Rhyme?', '', 1),
+      answered(undefined, 1),
+    ];
+    const text = assembleContext(parts({ exchange }));
+    expect(text.slice(text.indexOf('# What passed'))).toBe(`# What passed between you and people
+
+## You stopped
+
+Which metre?
+
+What you said:
+
+I have read it.
+
+## A person answered
+
+Iambic.
+
+## You stopped (after step 1)
+
+Rhyme?
+
+## A person let you go on (after step 1)
+`);
+    const steps = [step(1, 'planner', 'PLAN'), step(2, 'coder', 'CODE')];
+    const later = assembleContext(parts({ steps, exchange, seen: { steps: 1, exchange: 1 } }));
+    expect(later).toContain('# What was said since your last turn\n\n## 2. coder (done)\n\nCODE');
+    expect(later).toContain('# What passed between you and people\n\n## A person answered\n\nIambic.');
+    expect(later).not.toMatch(/PLAN|Which metre/);
+  });
+
+  test('what was not accepted is told with its reasons', () => {
+    const refused = [{ text: 'No front matter.', errors: ['meta.$status is missing'] }];
+    const part: Exchanged = {
+      kind: 'suspended',
+      after: 0,
+      cause: 'timeout',
+      reason: 'too slow',
+      said: 'Half',
+      refused,
+    };
+    expect(assembleContext(parts({ exchange: [part] }))).toContain(
+      '## You ran out of time\n\ntoo slow\n\nA reply of yours was not accepted:\n\n- meta.$status is missing\n\nIt was:\n\n' +
+        'No front matter.\n\nWhat you said:\n\nHalf\n',
+    );
+  });
+
+  test('the budget cuts what agents said, the oldest first, and never a reason or a word of a person', () => {
+    const exchange = [
+      asked('R'.repeat(200), 'A'.repeat(80)),
+      answered('W'.repeat(200)),
+      asked('why', `${'B'.repeat(80)}END`),
+    ];
+    const steps = [step(1, 'a', 'S'.repeat(50)), step(2, 'b', 'N'.repeat(70))];
+    const text = assembleContext(parts({ steps, exchange, maxCharacters: 100 }));
+    for (const whole of ['R'.repeat(200), 'W'.repeat(200), 'why', `${'B'.repeat(80)}END`, 'N'.repeat(70)]) {
+      expect(text).toContain(whole);
+    }
+    expect(text).toContain(
+      "[the first 63 characters are cut; read all with 'uwf thread read 01KTWEWZ760000000000000000']",
+    );
+    expect(text).toContain('\n\nAAAAAAAAAAAAAAAAA\n');
+    expect(text).toContain('[step 1 is left out, 50 characters;');
+  });
+
+  test('a thread that was taken up again says so, in words of its own', () => {
+    const text = assembleContext(parts({ reopenings: [answered('Tests, too.', 2), answered(undefined, 5)] }));
+    expect(text).toContain(
+      '# The thread was taken up again\n\nIt had ended after step 2, and a person took it up again, saying:\n\nTests, too.\n\n' +
+        'It had ended after step 5, and a person took it up again.\n',
+    );
+    expect(text).not.toContain('answered');
   });
 
   test('a child thread is told where its parent’s context is', () => {
@@ -103,11 +192,10 @@ describe('the context of an agent', () => {
       fc.property(steps, fc.integer({ min: 0, max: 400 }), (list, maxCharacters) => {
         const all = list.map(([role, text], i) => step(i + 1, role, text.replaceAll('#', '')));
         const text = assembleContext(parts({ steps: all, maxCharacters }));
-        const news = all.slice(all.findLastIndex((one) => one.role === 'coder') + 1);
-        const newest = news.at(-1)?.text.trim() ?? '';
+        const newest = all.at(-1)?.text.trim() ?? '';
         expect(text).toContain(newest);
         const isCut = text.includes(' cut]') || text.includes('left out, ') || text.includes('[read all');
-        if (!isCut) for (const one of news) expect(text).toContain(one.text.trim());
+        if (!isCut) for (const one of all) expect(text).toContain(one.text.trim());
         expect(new TextDecoder().decode(Buffer.from(text))).toBe(text);
         const fixed = assembleContext(parts({ steps: all.map((one) => ({ ...one, text: '' })), maxCharacters }));
         expect(text.length).toBeLessThan(fixed.length + Math.max(newest.length, maxCharacters) + 400);

@@ -1,0 +1,57 @@
+import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
+import { keepEnd } from './keep-end.ts';
+import type { Exchanged, RefusedReply } from './exchange.ts';
+
+const CAUSES: Readonly<Partial<Record<SuspendCause, string>>> = {
+  agent: 'You stopped',
+  human: 'A person was asked',
+  'invalid-reply': 'Your reply was not accepted',
+  limit: 'You were stopped at a limit',
+  timeout: 'You ran out of time',
+  child: 'A child thread of yours stopped',
+};
+
+/**
+ * Writes what passed between a role and people, in order.
+ *
+ * Reasons, errors and a person's words are whole. What the agent said is told from the newest back as far as there is
+ * room for it; of what does not fit the end is kept, and what is cut is said.
+ * @param maxCharacters the room
+ * @returns the text, empty where nothing passed, and the room that is left
+ */
+export function tellExchange(
+  exchange: readonly Exchanged[],
+  threadId: string,
+  maxCharacters: number,
+): [text: string, room: number] {
+  let room = maxCharacters;
+  const fit = (text: string): string => {
+    const surplus = text.length - room;
+    room = Math.max(0, -surplus);
+    if (surplus <= 0) return text;
+    const notice = `[the first ${surplus} characters are cut; read all with 'uwf thread read ${threadId}']`;
+    return `${notice}\n\n${keepEnd(text, text.length - surplus)}`;
+  };
+  const told = exchange.toReversed().map((part) => describe(part, fit));
+  return [told.toReversed().join('\n\n'), room];
+}
+
+function describe(part: Exchanged, fit: (text: string) => string): string {
+  const place = part.after === 0 ? '' : ` (after step ${part.after})`;
+  if (part.kind === 'resumed') {
+    const { words } = part;
+    return words === undefined
+      ? `## A person let you go on${place}`
+      : `## A person answered${place}\n\n${words.trim()}`;
+  }
+  const said = part.said.trim() === '' ? [] : [`What you said:\n\n${fit(part.said.trim())}`];
+  const refused = part.refused.toReversed().map((reply) => describeRefused(reply, fit));
+  const title = `## ${CAUSES[part.cause] ?? 'You were stopped'}${place}`;
+  return [title, part.reason, ...refused.toReversed(), ...said].join('\n\n');
+}
+
+function describeRefused({ text, errors }: RefusedReply, fit: (text: string) => string): string {
+  const list = errors.map((error) => `- ${error}`).join('\n');
+  const reply = text.trim();
+  return `A reply of yours was not accepted:\n\n${list}${reply === '' ? '' : `\n\nIt was:\n\n${fit(reply)}`}`;
+}
