@@ -7,8 +7,9 @@ const keptMs = 100 * 24 * 60 * 60 * 1000;
 /**
  * Has V8 write down what it has compiled of a script, in the first of some folders that takes it.
  *
- * It is there as a whole or not at all, since V8 does not look for damage: it is written under another name, synced, and
- * renamed. One that is there already stays; those that are 100 days old go.
+ * It is there as a whole or not at all: it is written under another name, synced, and renamed. It holds the code twice,
+ * since V8 does not look for damage: who reads it compares the halves. One that is there already stays; those that are
+ * 100 days old go.
  *
  * @param script a `vm.Script` whose functions were called
  */
@@ -19,7 +20,8 @@ exports.keepCode = function keepCode(folders, name, script) {
     const temporary = `${file}.${process.pid}.tmp`;
     try {
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-      fs.writeFileSync(temporary, script.createCachedData(), { flag: 'wx', mode: 0o600, flush: true });
+      const code = script.createCachedData();
+      fs.writeFileSync(temporary, Buffer.concat([code, code]), { flag: 'wx', mode: 0o600, flush: true });
       fs.renameSync(temporary, file);
       removeOld(folder);
       return;

@@ -1,5 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -67,14 +79,42 @@ test('a program that has changed is another program', () => {
   expect(start('log')).toMatchObject({ said: 'HELLO', caches: [expect.anything(), expect.anything()] });
 });
 
-test.each([
-  ['nothing', ''],
-  ['no code', 'x'.repeat(1000)],
-])('a cache that holds %s does no harm', (_, text) => {
+/** The only cache there is. */
+function cacheFile(): string {
+  const caches = path.join(folder, '.code-cache');
+  return path.join(caches, namesIn(caches)[0] ?? '');
+}
+
+test.each<[string, (file: string, sound: Buffer) => void]>([
+  ['holds nothing', (file) => writeFileSync(file, '')],
+  ['holds no code', (file) => writeFileSync(file, 'x'.repeat(1001))],
+  ['is cut off', (file, sound) => truncateSync(file, sound.length - 2)],
+  ['has lost its copy', (file, sound) => writeFileSync(file, sound.subarray(0, sound.length / 2))],
+  ['is a folder', (file) => (rmSync(file), mkdirSync(path.join(file, 'deep'), { recursive: true }))],
+])('a cache that %s is made again', (_, damage) => {
   writeProgram('hello');
-  const [name = ''] = start('log').caches;
-  writeFileSync(path.join(folder, '.code-cache', name), text);
+  start('log');
+  const sound = readFileSync(cacheFile());
+  damage(cacheFile(), sound);
   expect(start('log').said).toBe('hello');
+  // V8 writes what it made in no fixed order.
+  expect(readFileSync(cacheFile())).toHaveLength(sound.length);
+});
+
+test('V8 is never handed a cache in which a bit has changed', () => {
+  writeProgram('hello');
+  start('log');
+  const file = cacheFile();
+  const sound = readFileSync(file);
+  for (let place = 0; place < 20; place += 1) {
+    const damaged = Buffer.from(sound);
+    const at = Math.floor((place / 20) * sound.length);
+    damaged[at] = (damaged[at] ?? 0) ^ (1 << (place % 8));
+    writeFileSync(file, damaged);
+    expect(createLoader(folder, ['log'], {}).load('one.cjs').say()).toBe('hello');
+    // What is handed to V8 stays.
+    expect(existsSync(file)).toBe(false);
+  }
 });
 
 test("where the program's folder takes none, it is kept in the cache folder of the user, or not at all", () => {
