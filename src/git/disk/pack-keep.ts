@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { closeSync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
@@ -7,6 +8,9 @@ import { removeFile } from './durable-file.ts';
 
 const keepName = /^(pack-.+)\.keep$/;
 const keepContent = /^uwf (\S+)\n$/;
+
+/** How the name of an index ends until it is complete. `git prune` removes the names that git has for such files. */
+export const UNFINISHED_INDEX = '.idx.new';
 
 /**
  * Keeps git from deleting a pack that no ref needs yet: `git repack -ad` and `git gc` leave a pack with a `.keep` alone.
@@ -18,22 +22,13 @@ export class PackKeep {
   readonly path: string;
   #isRemoved = false;
 
-  /**
-   * Makes the file.
-   *
-   * @param packPath the pack's path without its ending
-   * @param temporaryPath a name in the same folder that `git gc` would clean up
-   */
-  constructor(packPath: string, temporaryPath: string) {
+  /** @param packPath the pack's path without its ending */
+  constructor(packPath: string) {
     this.path = `${packPath}.keep`;
-    // Renamed into place: a keep that does not say whose it is would stay for ever.
-    createFile(temporaryPath, `uwf ${formatIdentity(ownIdentity())}\n`);
-    try {
-      renameSync(temporaryPath, this.path);
-    } catch (error) {
-      removeFile(temporaryPath);
-      throw error;
-    }
+    // Renamed into place: a keep that does not say whose it is would stay for ever. `git gc` removes what a crash leaves.
+    const temporary = join(dirname(packPath), `tmp_keep_${randomBytes(16).toString('hex')}`);
+    do createFile(temporary, `uwf ${formatIdentity(ownIdentity())}\n`);
+    while (!rename(temporary, this.path));
   }
 
   /** Lets git have the pack. Harmless when it is called again. */
@@ -69,11 +64,23 @@ export function removeStalePackKeeps(folder: string): void {
 export function abandonPack(packPath: string): void {
   try {
     const isFinished = lstatSync(`${packPath}.idx`, { throwIfNoEntry: false }) !== undefined;
-    if (!isFinished) for (const ending of ['promisor', 'pack']) removeFile(`${packPath}.${ending}`);
+    if (!isFinished) for (const ending of ['.promisor', UNFINISHED_INDEX, '.pack']) removeFile(packPath + ending);
     // Last: as long as it is there, what this leaves is found again.
     removeFile(`${packPath}.keep`);
   } catch {
     // It belongs to somebody else, or the disk can only be read now: whoever may, does it later.
+  }
+}
+
+/** Renames a temporary file; false if it has gone: a `git gc --prune=now` removes it whose file it is. */
+function rename(temporary: string, path: string): boolean {
+  try {
+    renameSync(temporary, path);
+    return true;
+  } catch (error) {
+    removeFile(temporary);
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
   }
 }
 

@@ -8,7 +8,7 @@ import { createDurableFile, removeFile, syncFolder } from './durable-file.ts';
 import { encodePackIndex } from './encode-pack-index.ts';
 import { encodePack } from './encode-pack.ts';
 import type { EncodedPack } from './encode-pack.ts';
-import { PackKeep } from './pack-keep.ts';
+import { PackKeep, UNFINISHED_INDEX } from './pack-keep.ts';
 
 /** git makes packs read-only: nothing ever changes them. */
 const packMode = 0o444;
@@ -17,37 +17,31 @@ const chunkBytes = 1024 * 1024;
 /**
  * Writes objects as one pack with its index, durable when it returns, and kept from git until the keep is removed.
  *
- * The order is keep, pack, index: git looks for indexes, so that it never sees a pack that is not whole or not kept. Of
- * a crash stay temporary names that `git gc` removes, or a keep that {@link removeStalePackKeeps} finds.
+ * The order is keep, pack, index: git looks for indexes, so that it never sees a pack that is not whole or not kept. No
+ * file has one of git's names for temporary files, because `git gc --prune=now` removes those while they are written. What
+ * a crash leaves has a keep, by which {@link removeStalePackKeeps} finds it.
  *
  * A pack's name is its own, not that of its content: two writers of the same objects must not share a keep, which the
  * one would remove while the other still needs it.
  * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
  */
 export function writePack(folder: string, objects: readonly GitObject[], format: ObjectFormat): PackKeep {
-  const unique = randomBytes(16).toString('hex');
-  const temporaryPack = join(folder, `tmp_pack_${unique}`);
-  const temporaryIndex = join(folder, `tmp_idx_${unique}`);
+  const path = join(folder, `pack-${createHash(format).update(randomBytes(32)).digest('hex')}`);
   const made: string[] = [];
   try {
     makeFolders(folder);
-    const pack = writePackFile(temporaryPack, objects, format);
-    made.push(temporaryPack);
-    createDurableFile(temporaryIndex, [encodePackIndex(pack, format)], packMode);
-    made.push(temporaryIndex);
-    const name = createHash(format).update(pack.checksum).update(unique).digest('hex');
-    const path = join(folder, `pack-${name}`);
-    const keep = new PackKeep(path, join(folder, `tmp_keep_${unique}`));
+    const keep = new PackKeep(path);
     made.push(keep.path);
+    const pack = writePackFile(`${path}.pack`, objects, format);
     made.push(`${path}.pack`);
-    renameSync(temporaryPack, `${path}.pack`);
-    made.push(`${path}.idx`);
-    renameSync(temporaryIndex, `${path}.idx`);
+    createDurableFile(`${path}${UNFINISHED_INDEX}`, [encodePackIndex(pack, format)], packMode);
+    made.push(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
+    renameSync(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
     syncFolder(folder);
     return keep;
   } catch (error) {
     // The index goes first, as it came last.
-    for (const path of made.toReversed()) removeAsFarAsPossible(path);
+    for (const file of made.toReversed()) removeAsFarAsPossible(file);
     throw asStorageError(error, folder);
   }
 }

@@ -115,7 +115,7 @@ export class Quarantine {
         const unique = randomBytes(16).toString('hex');
         const path = join(to, `pack-${createHash('sha1').update(base).update(unique).digest('hex')}`);
         paths.push(path);
-        keeps.push(new PackKeep(path, join(to, `tmp_keep_${unique}`)));
+        keeps.push(new PackKeep(path));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);
         if (existsSync(join(from, `${base}.promisor`))) renameSync(join(from, `${base}.promisor`), `${path}.promisor`);
         renameSync(join(from, `${base}.idx`), `${path}.idx`);
