@@ -32,7 +32,7 @@ export async function validate(nodes: NodesOf, node: NodeHash | Node): Promise<V
   // Links, and a step's meta, can only be made sense of in a payload of the right form.
   if (errors.length === 0) {
     errors.push(...(await checkMeta(source, type, payload)));
-    if (type === builtIn['role-schema']) errors.push(...(await checkUsable(payload)));
+    if (isOfType(type, 'role-schema')) errors.push(...(await checkUsable(payload)));
     for (const { path, message } of await checkLinks(source, { type, payload })) errors.push({ path, message });
   }
   return { valid: errors.length === 0, errors };
