@@ -1,9 +1,9 @@
 import type { Commit } from '../git/commit.ts';
 import { ObjectTooLarge } from '../git/object-errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
-import { readBlob, readCommit, readTree } from '../git/read.ts';
+import { readAnyTree, readBlob, readCommit } from '../git/read.ts';
 import type { ObjectReader } from '../git/read.ts';
-import type { TreeEntry } from '../git/tree.ts';
+import type { TreeLine } from '../git/tree-lines.ts';
 import { prepareHashing } from './hash.ts';
 import { INDEX_NAME, InvalidIndex, parseIndex } from './index-blob.ts';
 import type { IndexEntry } from './index-blob.ts';
@@ -25,6 +25,9 @@ export type CommitNodes = {
 /** Folders of a root tree whose nodes are listed in an index of their own: `workflow/` and each of `children/*`. */
 const ownIndex = 'workflow';
 const ownIndexes = 'children';
+
+/** The mode of a folder as it stands in a tree. */
+const FOLDER = '40000';
 
 const maxIndexBytes = 16 * 1024 * 1024;
 const maxCached = 2000;
@@ -61,7 +64,7 @@ export async function readCommitNodesOnce(
   known?: Commit,
 ): Promise<CommitNodes> {
   const commit = known ?? (await readCommit(objects, commitId));
-  const entries = await readIndexes(objects, await readTree(objects, commit.tree));
+  const entries = await readIndexes(objects, await readAnyTree(objects, commit.tree));
   return { parents: commit.parents, committedAtMs: commit.committer.atMs, entries };
 }
 
@@ -93,28 +96,28 @@ export async function readNodeAt(repository: NodeReader, entry: Pick<IndexEntry,
   return { hash: entry.hash, oid: entry.oid, ...node };
 }
 
-async function readIndexes(objects: ObjectReader, root: readonly TreeEntry[]): Promise<IndexEntry[] | undefined> {
+async function readIndexes(objects: ObjectReader, root: readonly TreeLine[]): Promise<IndexEntry[] | undefined> {
   const entries = await readIndex(objects, root, '');
   if (entries === undefined) return undefined;
   const folders: { path: string; id: ObjectId }[] = [];
   for (const { name, mode, id } of root) {
-    if (mode !== '040000') continue;
+    if (mode !== FOLDER) continue;
     if (name === ownIndex) folders.push({ path: `${name}/`, id });
     if (name === ownIndexes) {
-      for (const child of await readTree(objects, id)) {
-        if (child.mode === '040000') folders.push({ path: `${name}/${child.name}/`, id: child.id });
+      for (const child of await readAnyTree(objects, id)) {
+        if (child.mode === FOLDER) folders.push({ path: `${name}/${child.name}/`, id: child.id });
       }
     }
   }
   for (const { path, id } of folders) {
-    entries.push(...((await readIndex(objects, await readTree(objects, id), path)) ?? []));
+    entries.push(...((await readIndex(objects, await readAnyTree(objects, id), path)) ?? []));
   }
   return entries;
 }
 
 async function readIndex(
   objects: ObjectReader,
-  tree: readonly TreeEntry[],
+  tree: readonly TreeLine[],
   prefix: string,
 ): Promise<IndexEntry[] | undefined> {
   const entry = tree.find(({ name }) => name === INDEX_NAME);

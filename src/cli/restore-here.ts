@@ -5,6 +5,7 @@ import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { TextOption } from './command.ts';
 import type { CliContext } from './context.ts';
 import type { Output } from './output/output.ts';
+import { pathPrinter } from './path-printer.ts';
 
 /** The option that says where a step's files go. */
 export const worktreeOption: TextOption = {
@@ -30,7 +31,9 @@ export async function restoreHere(
     out.note(`uwf: step ${step.node.number} could not record its files; these are those of the commit it worked on`);
   }
   if (restored.submodules.length > 0) {
-    out.hint(`submodules are empty: ${restored.submodules.join(', ')}; 'git submodule update --init' there fills them`);
+    const print = await pathPrinter(cli, repository, restored.submodules);
+    const folders = restored.submodules.map(print).join(', ');
+    out.hint(`submodules are empty: ${folders}; 'git submodule update --init' there fills them`);
   }
   return restored;
 }

@@ -1,8 +1,9 @@
 import { isWellFormed } from '../is-well-formed.ts';
 import { isDotGit } from './dot-git.ts';
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
-import { hashObject, objectIdBytes, objectIdFromBytes } from './object-id.ts';
+import { hashObject, objectIdBytes } from './object-id.ts';
 import type { ObjectFormat, ObjectId } from './object-id.ts';
+import { readTreeLines } from './tree-lines.ts';
 
 /** File, executable, symbolic link, folder, and commit of a submodule. */
 export type TreeMode = '100644' | '100755' | '120000' | '040000' | '160000';
@@ -40,10 +41,9 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   return Buffer.concat(lines.flatMap((line) => [line.head, line.id]));
 }
 
-/** Modes as they stand in trees; group-writable files were written by very old gits and count as plain ones. */
+/** Modes as they stand in trees. */
 const modes: ReadonlyMap<string, TreeMode> = new Map([
   ['100644', '100644'],
-  ['100664', '100644'],
   ['100755', '100755'],
   ['120000', '120000'],
   ['40000', '040000'],
@@ -51,7 +51,8 @@ const modes: ReadonlyMap<string, TreeMode> = new Map([
 ]);
 
 /**
- * Reads a tree's entries in the order in which they are stored.
+ * Reads the entries of a tree that uwf wrote, in the order in which they are stored. The user's trees are read by
+ * `readTreeLines`, which takes any name.
  *
  * @param format that of the repository it is from; the bytes do not tell
  * @throws {CorruptObject} for unknown modes, forbidden names, names that are not UTF-8, duplicates, wrong order or
@@ -60,41 +61,33 @@ const modes: ReadonlyMap<string, TreeMode> = new Map([
 export function parseTree(data: Uint8Array, format: ObjectFormat = 'sha1'): TreeEntry[] {
   const corrupt = (reason: string): CorruptObject =>
     new CorruptObject(hashObject({ type: 'tree', data }, format), reason);
-  const idBytes = objectIdBytes(format);
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const entries: TreeEntry[] = [];
+  const lines = readTreeLines(data, objectIdBytes(format));
+  if (lines === undefined) throw corrupt('the tree is truncated');
   const names = new Set<string>();
-  let previousKey: Buffer | undefined;
-  let at = 0;
-  while (at < bytes.length) {
-    const space = bytes.indexOf(0x20, at);
-    const nul = space === -1 ? -1 : bytes.indexOf(0, space);
-    if (nul === -1 || nul + 1 + idBytes > bytes.length) throw corrupt('the tree is truncated');
-    const mode = modes.get(bytes.toString('latin1', at, space));
-    if (mode === undefined) throw corrupt('a tree entry has an unknown mode');
-    const rawName = bytes.subarray(space + 1, nul);
-    const name = decodeName(rawName);
+  let previous: string | undefined;
+  return lines.map((line) => {
+    const mode = modes.get(line.mode);
+    if (mode === undefined) throw corrupt('a tree entry has an unknown mode, or a mode that git no longer writes');
+    const name = decodeName(line.name);
     if (name === undefined) throw corrupt('the name of a tree entry is not UTF-8');
     const reason = whyForbidden(name);
     if (reason !== undefined) throw corrupt(`the tree entry ${JSON.stringify(name)} ${reason}`);
     if (names.has(name)) throw corrupt(`the tree entry ${JSON.stringify(name)} is there twice`);
     names.add(name);
-    const key = mode === '040000' ? Buffer.concat([rawName, Buffer.from('/')]) : rawName;
-    if (previousKey !== undefined && Buffer.compare(previousKey, key) >= 0) {
-      throw corrupt('the entries of the tree are not in order');
-    }
-    previousKey = key;
-    at = nul + 1 + idBytes;
-    entries.push({ mode, name, id: objectIdFromBytes(bytes.subarray(nul + 1, at)) });
-  }
-  return entries;
+    const key = mode === '040000' ? `${line.name}/` : line.name;
+    if (previous !== undefined && previous >= key) throw corrupt('the entries of the tree are not in order');
+    previous = key;
+    return { mode, name, id: line.id };
+  });
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function decodeName(bytes: Uint8Array): string | undefined {
+/** @param name in Latin-1 */
+function decodeName(name: string): string | undefined {
+  if (/^[\0-\x7f]*$/.test(name)) return name;
   try {
-    return utf8.decode(bytes);
+    return utf8.decode(Buffer.from(name, 'latin1'));
   } catch {
     return undefined;
   }

@@ -1,7 +1,6 @@
 import { CorruptObject } from '../git/object-errors.ts';
-import { objectIdBytes, type GitObject, type ObjectId } from '../git/object-id.ts';
+import type { GitObject, ObjectId } from '../git/object-id.ts';
 import type { ObjectStore } from '../git/object-store.ts';
-import { hasOldMode } from '../git/strict/tree-entries.ts';
 import type { IncomingLimits } from './incoming-limits.ts';
 
 /**
@@ -14,10 +13,9 @@ export function boundedObjects(objects: ObjectStore, limits: IncomingLimits): Ob
   return {
     format: objects.format,
     async read(id, options) {
-      const idBytes = objectIdBytes(objects.format);
       const maxBytes = Math.min(options?.maxBytes ?? Infinity, limits.maxObjectBytes);
       const object = await objects.read(id, { maxBytes });
-      const reason = object && whyNot(object, limits, idBytes);
+      const reason = object && whyNot(object, limits);
       if (reason !== undefined) throw new CorruptObject(id, reason);
       return object;
     },
@@ -27,7 +25,7 @@ export function boundedObjects(objects: ObjectStore, limits: IncomingLimits): Ob
   };
 }
 
-function whyNot({ type, data }: GitObject, limits: IncomingLimits, idBytes: number): string | undefined {
+function whyNot({ type, data }: GitObject, limits: IncomingLimits): string | undefined {
   if (type === 'commit') {
     if (data.byteLength > limits.maxCommitBytes)
       return `it has more than the ${limits.maxCommitBytes} bytes of a commit`;
@@ -35,8 +33,6 @@ function whyNot({ type, data }: GitObject, limits: IncomingLimits, idBytes: numb
     const parents = countOf(data, '\nparent ', limits.maxParents);
     return parents > limits.maxParents ? `it has more than ${limits.maxParents} parents` : undefined;
   }
-  if (type === 'tree' && hasOldMode(data, idBytes))
-    return 'it has a mode that git no longer writes, and finds fault with';
   return type === 'blob' && data[0] === BRACE ? whyNoJson(data, limits) : undefined;
 }
 

@@ -2,10 +2,12 @@ import { objectIdBytes, type ObjectId, type ObjectType } from '../git/object-id.
 import { CorruptObject, ObjectMissing, ObjectTooLarge } from '../git/object-errors.ts';
 import { parseCommit } from '../git/commit.ts';
 import type { ObjectStore } from '../git/object-store.ts';
+import { quotePath } from '../git/quote-path.ts';
 import { readTree } from '../git/read.ts';
 import { faultOfCommit } from '../git/strict/check-commit-object.ts';
 import { faultOfSpecialFile, MAX_SPECIAL_BYTES } from '../git/strict/special-files.ts';
-import { readForeignTree, type ForeignEntry } from '../git/strict/tree-entries.ts';
+import { foreignEntry, readForeignTree, type ForeignEntry } from '../git/strict/tree-entries.ts';
+import { readTreeLines } from '../git/tree-lines.ts';
 import { PINNED_FOLDER } from '../cas/pins.ts';
 import { attempt, type Report } from '../thread/verify/finding.ts';
 import type { CheckedCommit } from '../thread/verify/read-checked.ts';
@@ -23,6 +25,7 @@ const SMALL_BYTES = 4096;
  * Checks what threads carry along that is none of uwf's: files that a step recorded, what artifacts pin, commits of code.
  *
  * None of it is executed, checked out or read further than git's own `fsck --strict` would. What lies twice is looked at once.
+ * What this repository has already is not refused: nothing new comes in with it, and history has faults that git forgives.
  */
 export class CarriedObjects {
   readonly #objects: ObjectStore;
@@ -105,8 +108,13 @@ export class CarriedObjects {
     if (known) return known;
     const { maxDepth, maxFiles, maxObjectBytes } = this.#limits;
     if (depth > maxDepth) return fail(report, path, `its folders lie more than ${maxDepth} deep`);
-    const entries = readForeignTree(await this.#read(id, 'tree', maxObjectBytes), objectIdBytes(this.#objects.format));
-    if (typeof entries === 'string') return fail(report, path, `git would not take the folder: ${entries}`);
+    const data = await this.#read(id, 'tree', maxObjectBytes);
+    let entries = readForeignTree(data, objectIdBytes(this.#objects.format));
+    if (typeof entries === 'string') {
+      const lines = (await this.#local.has(id)) ? readTreeLines(data, objectIdBytes(this.#objects.format)) : undefined;
+      if (lines === undefined) return fail(report, path, `git would not take the folder: ${entries}`);
+      entries = lines.map(foreignEntry);
+    }
     const extent: Extent = { files: entries.length, depth: 1 };
     for (const entry of entries) {
       const below = await this.#checkEntry(entry, `${path}/${entry.name}`, report, depth);
@@ -133,7 +141,9 @@ export class CarriedObjects {
     if (this.#mayLackFiles && !(await this.#objects.has(id))) return nothing;
     if (special !== undefined && kind === 'file') {
       const fault = faultOfSpecialFile(special, await this.#read(id, 'blob', MAX_SPECIAL_BYTES));
-      if (fault !== undefined) return fail(report, path, `git would not take the file: ${fault}`);
+      if (fault !== undefined && !(await this.#local.has(id))) {
+        return fail(report, path, `git would not take the file: ${fault}`);
+      }
     } else if (!this.#files.has(id)) await this.#measure(id);
     remember(this.#files, id);
     return nothing;
@@ -145,7 +155,8 @@ export class CarriedObjects {
       await this.#read(id, 'blob', SMALL_BYTES);
     } catch (error) {
       if (!(error instanceof ObjectTooLarge)) throw error;
-      if (error.bytes > this.#limits.maxFileBytes) throw new ObjectTooLarge(id, error.bytes, this.#limits.maxFileBytes);
+      const isTooLarge = error.bytes > this.#limits.maxFileBytes && !(await this.#local.has(id));
+      if (isTooLarge) throw new ObjectTooLarge(id, error.bytes, this.#limits.maxFileBytes);
       if (error.type !== 'blob') await this.#read(id, 'blob', this.#limits.maxFileBytes);
     }
   }
@@ -168,7 +179,7 @@ function isPlainText(data: Uint8Array): boolean {
 }
 
 function fail(report: Report, path: string, what: string): undefined {
-  report(path, what);
+  report(quotePath(path), what);
   return undefined;
 }
 

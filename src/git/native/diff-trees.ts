@@ -1,12 +1,13 @@
 import type { GitEnvironment } from '../git-directory.ts';
 import { parseObjectId, type ObjectId } from '../object-id.ts';
+import { pathAsText } from '../quote-path.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
 
 /** One file that two trees do not have in common. */
 export type FileChange = {
   change: 'added' | 'deleted' | 'modified' | 'renamed' | 'type-changed';
-  /** From the top of the work tree; bytes that are no UTF-8 are replaced by U+FFFD. */
+  /** From the top of the work tree, as `pathAsText` writes it. */
   path: string;
   /** What a renamed file was called. */
   oldPath?: string;
@@ -43,15 +44,15 @@ export async function diffTrees(
 ): Promise<FileChange[]> {
   if (from === to) return [];
   const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', from, to];
-  const fields = (await runGit({ location, env, args })).toString('utf8').split('\0');
+  const fields = (await runGit({ location, env, args })).toString('latin1').split('\0');
   const found: FileChange[] = [];
   let at = 0;
   const next = (): string => fields[at++] ?? '';
   while (fields[at]?.startsWith(':')) {
     const [oldMode = '', newMode = '', , , letter = ''] = next().slice(1).split(' ');
     const change = changes[letter.charAt(0)] ?? 'modified';
-    const first = next();
-    const paths = change === 'renamed' ? { oldPath: first, path: next() } : { path: first };
+    const first = pathAsText(next());
+    const paths = change === 'renamed' ? { oldPath: first, path: pathAsText(next()) } : { path: first };
     found.push({ change, ...paths, oldMode, newMode, added: null, deleted: null });
   }
   // The counts come after all of that, in the same order.

@@ -1,9 +1,9 @@
+import { kindOfMode, readTreeLines, type TreeLine } from '../tree-lines.ts';
 import { runGit } from './run-git.ts';
 import type { GitStart } from './spawn-git.ts';
 
 /** A commit or a tree, as far as it says where others lie. */
 type Leading = { kind: 'commit'; tree: string; parents: string[] } | { kind: 'tree'; entries: TreeLine[] };
-type TreeLine = { isTree: boolean; name: string; id: string };
 
 /** So much of commits and trees is looked at; what is found in none of it is ordered less well. */
 const mostLeadingBytes = 64 * 1024 * 1024;
@@ -36,7 +36,9 @@ export async function orderObjects(
     else there.push(id);
     const object = leading.get(id);
     if (object?.kind !== 'tree') return;
-    for (const { isTree, name, id: below } of object.entries) place(below, `${path}${name}${isTree ? '/' : ''}`);
+    for (const { mode, name, id: below } of object.entries) {
+      place(below, `${path}${name}${kindOfMode(mode) === 'folder' ? '/' : ''}`);
+    }
   };
   const commits = newestFirst(leading);
   for (const [id] of commits) place(id, '');
@@ -96,7 +98,7 @@ async function readLeading(
     // What has gone in between is no longer in the way: git will say so when it is to be packed.
     const data = contents.subarray(end + 1, end + 1 + Number(size ?? 0));
     if (type === 'commit') leading.set(id, readCommitHead(data));
-    if (type === 'tree') leading.set(id, { kind: 'tree', entries: readEntries(data, id.length / 2) });
+    if (type === 'tree') leading.set(id, { kind: 'tree', entries: readTreeLines(data, id.length / 2) ?? [] });
     at = size === undefined ? end + 1 : end + 1 + data.length + 1;
   }
   return leading;
@@ -107,18 +109,4 @@ function readCommitHead(data: Buffer): Leading {
   const ids = (field: string): string[] =>
     [...head.matchAll(new RegExp(`^${field} ([0-9a-f]+)$`, 'gm'))].map(([, id = '']) => id);
   return { kind: 'commit', tree: ids('tree')[0] ?? '', parents: ids('parent') };
-}
-
-/** As `parseTree` does, but trees of any history will do: they are only looked at for an order. */
-function readEntries(data: Buffer, idBytes: number): TreeLine[] {
-  const entries: TreeLine[] = [];
-  for (let at = 0; at < data.length;) {
-    const nul = data.indexOf(0, at);
-    if (nul === -1) break;
-    const [mode = '', ...name] = data.toString('latin1', at, nul).split(' ');
-    const id = data.toString('hex', nul + 1, nul + 1 + idBytes);
-    entries.push({ isTree: mode === '40000', name: name.join(' '), id });
-    at = nul + 1 + idBytes;
-  }
-  return entries;
 }

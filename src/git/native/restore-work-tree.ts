@@ -4,6 +4,7 @@ import { UwfError } from '../../errors.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { discoverRepository } from '../discover.ts';
 import type { ObjectId } from '../object-id.ts';
+import { pathAsText } from '../quote-path.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
 
@@ -33,7 +34,7 @@ export type WorkTreeContent = {
 export type RestoredWorkTree = {
   /** Absolute. */
   folder: string;
-  /** The folders of submodules, which are empty; as bytes read as UTF-8. */
+  /** The folders of submodules, which are empty, as `pathAsText` writes them. */
   submodules: string[];
 };
 
@@ -75,8 +76,8 @@ export async function restoreWorkTree(
 
 function submodulesIn(listed: Buffer): string[] {
   return listed
-    .toString('utf8')
+    .toString('latin1')
     .split('\0')
     .filter((line) => line.startsWith('160000 '))
-    .map((line) => line.slice(line.indexOf('\t') + 1));
+    .map((line) => pathAsText(line.slice(line.indexOf('\t') + 1)));
 }

@@ -1,9 +1,9 @@
 import { CorruptObject, ObjectMissing } from '../object-errors.ts';
-import type { ObjectId } from '../object-id.ts';
+import { formatOfId, objectIdBytes, type ObjectId } from '../object-id.ts';
 import { readCommit } from '../read.ts';
 import type { ObjectReader } from '../read.ts';
+import { kindOfMode, readTreeLines, type TreeLine } from '../tree-lines.ts';
 import type { WalkedCommit } from './new-commits.ts';
-import { readTreeLinks, type TreeLink } from './tree-links.ts';
 
 const rememberedTrees = 256;
 
@@ -50,7 +50,7 @@ class Search {
   readonly found = new Map<ObjectId, ObjectId | undefined>();
   readonly #similar = new Set<ObjectId>();
   readonly #objects: ObjectReader;
-  readonly #remembered = new Map<ObjectId, readonly TreeLink[]>();
+  readonly #remembered = new Map<ObjectId, readonly TreeLine[]>();
 
   constructor(objects: ObjectReader) {
     this.#objects = objects;
@@ -71,8 +71,10 @@ class Search {
       }
       for (const link of await this.#links(id)) {
         const same = elsewhere.get(link.name) ?? [];
-        if (same.includes(link.id)) continue;
-        if (link.kind === 'tree') waiting.push({ id: link.id, others: same });
+        const kind = kindOfMode(link.mode);
+        // No tree keeps the commit of a submodule.
+        if (same.includes(link.id) || kind === 'submodule') continue;
+        if (kind === 'folder') waiting.push({ id: link.id, others: same });
         else if (!this.found.has(link.id)) this.#add(link.id, same[0]);
       }
     }
@@ -86,7 +88,7 @@ class Search {
   }
 
   /** What lies under this name elsewhere need not be a folder, nor be here. */
-  async #linksOfOther(id: ObjectId): Promise<readonly TreeLink[]> {
+  async #linksOfOther(id: ObjectId): Promise<readonly TreeLine[]> {
     try {
       return await this.#links(id);
     } catch (error) {
@@ -95,13 +97,14 @@ class Search {
     }
   }
 
-  async #links(id: ObjectId): Promise<readonly TreeLink[]> {
+  async #links(id: ObjectId): Promise<readonly TreeLine[]> {
     const known = this.#remembered.get(id);
     if (known !== undefined) return known;
     const object = await this.#objects.read(id);
     if (object === undefined) throw new ObjectMissing(id);
     if (object.type !== 'tree') throw new CorruptObject(id, `it is a ${object.type}, not a tree`);
-    const links = readTreeLinks(id, object.data);
+    const links = readTreeLines(object.data, objectIdBytes(formatOfId(id)));
+    if (links === undefined) throw new CorruptObject(id, 'the tree is cut off');
     const [oldest] = this.#remembered.keys();
     if (oldest !== undefined && this.#remembered.size >= rememberedTrees) this.#remembered.delete(oldest);
     this.#remembered.set(id, links);

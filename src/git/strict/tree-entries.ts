@@ -1,9 +1,11 @@
 import { isDotGit, isDotGitFile } from '../dot-git.ts';
-import { objectIdFromBytes, type ObjectId } from '../object-id.ts';
+import type { ObjectId } from '../object-id.ts';
+import { quotePath } from '../quote-path.ts';
+import { kindOfMode, readTreeLines, type TreeLine } from '../tree-lines.ts';
 
-/** An entry of a tree that holds somebody's files. */
+/** An entry of a tree that holds the user's files. */
 export type ForeignEntry = {
-  /** For people: bytes that are no UTF-8 are replaced. */
+  /** In Latin-1: each byte is a character. */
   name: string;
   kind: 'folder' | 'file' | 'link' | 'submodule';
   id: ObjectId;
@@ -14,13 +16,7 @@ export type ForeignEntry = {
 /** More than any file system has. */
 const MAX_NAME_BYTES = 4096;
 
-const kinds: ReadonlyMap<string, ForeignEntry['kind']> = new Map([
-  ['100644', 'file'],
-  ['100755', 'file'],
-  ['120000', 'link'],
-  ['40000', 'folder'],
-  ['160000', 'submodule'],
-]);
+const modes: ReadonlySet<string> = new Set(['100644', '100755', '120000', '40000', '160000']);
 
 /**
  * Reads a tree whose names may be any bytes, as strictly as `git fsck --strict` does.
@@ -30,62 +26,43 @@ const kinds: ReadonlyMap<string, ForeignEntry['kind']> = new Map([
  * Source: `fsck_tree` and `verify_ordered` in git's fsck.c.
  */
 export function readForeignTree(data: Uint8Array, idBytes: number): ForeignEntry[] | string {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const entries: ForeignEntry[] = [];
+  const lines = readTreeLines(data, idBytes);
+  return lines === undefined ? 'it is cut off' : (faultOfTree(lines) ?? lines.map(foreignEntry));
+}
+
+/** Says what an entry is, whatever its name and its permissions. */
+export function foreignEntry({ mode, name, id }: TreeLine): ForeignEntry {
+  return { name, id, kind: kindOfMode(mode), special: specialOf(textOf(name)) };
+}
+
+function faultOfTree(lines: readonly TreeLine[]): string | undefined {
   const names = new Set<string>();
-  let previous: Buffer | undefined;
-  for (let at = 0; at < bytes.length;) {
-    const space = bytes.indexOf(0x20, at);
-    const nul = space === -1 ? -1 : bytes.indexOf(0, space);
-    if (nul === -1 || nul + 1 + idBytes > bytes.length) return 'it is cut off';
-    const kind = kinds.get(bytes.toString('latin1', at, space));
-    const raw = bytes.subarray(space + 1, nul);
-    // Each byte its own character: no two names that differ become the same.
-    const key = raw.toString('latin1');
-    const name = raw.toString('utf8');
-    if (kind === undefined) return `${quote(name)} has the mode ${JSON.stringify(bytes.toString('latin1', at, space))}`;
-    const reason = faultOfName(raw, name);
+  let previous: string | undefined;
+  for (const { mode, name, id } of lines) {
+    if (!modes.has(mode)) return `${quote(name)} has the mode ${JSON.stringify(mode)}`;
+    const kind = kindOfMode(mode);
+    const reason = faultOfName(name, textOf(name));
     if (reason !== undefined) return `${quote(name)} ${reason}`;
-    if (names.has(key)) return `${quote(name)} is there twice`;
-    names.add(key);
-    const sorted = kind === 'folder' ? Buffer.concat([raw, Buffer.from('/')]) : raw;
-    if (previous !== undefined && Buffer.compare(previous, sorted) >= 0) return 'its entries are not in order';
+    if (names.has(name)) return `${quote(name)} is there twice`;
+    names.add(name);
+    const sorted = kind === 'folder' ? `${name}/` : name;
+    if (previous !== undefined && previous >= sorted) return 'its entries are not in order';
     previous = sorted;
-    const id = objectIdFromBytes(bytes.subarray(nul + 1, nul + 1 + idBytes));
     if (/^0+$/.test(id)) return `${quote(name)} is no object`;
-    const special = specialOf(name);
-    if (special === 'gitmodules' && kind === 'link') return `${quote(name)} is a symbolic link`;
-    entries.push({ name, kind, id, special });
-    at = nul + 1 + idBytes;
+    const isModules = kind === 'link' && specialOf(textOf(name)) === 'gitmodules';
+    if (isModules) return `${quote(name)} is a symbolic link`;
   }
-  return entries;
+  return undefined;
 }
 
-/**
- * Tells whether a tree has a file that its group may write. Who reads trees takes it for a plain one; `git fsck --strict` finds
- * fault with it.
- *
- * @param data a tree, damaged or not
- * @param idBytes 20 or 32, by the repository's object format
- * Source: `fsck_tree` in git's fsck.c, `BAD_FILEMODE`.
- */
-export function hasOldMode(data: Uint8Array, idBytes: number): boolean {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  if (!bytes.includes(OLD_MODE)) return false;
-  for (let at = 0; at < bytes.length;) {
-    if (bytes.subarray(at, at + OLD_MODE.length).equals(OLD_MODE)) return true;
-    const nul = bytes.indexOf(0, at);
-    if (nul === -1) return false;
-    at = nul + 1 + idBytes;
-  }
-  return false;
+/** A name as it is where it is UTF-8; other bytes are replaced. */
+function textOf(name: string): string {
+  return Buffer.from(name, 'latin1').toString('utf8');
 }
 
-const OLD_MODE = Buffer.from('100664 ');
-
-function faultOfName(raw: Buffer, name: string): string | undefined {
-  if (raw.byteLength === 0) return 'has no name';
-  if (raw.byteLength > MAX_NAME_BYTES) return `has a name of more than ${MAX_NAME_BYTES} bytes`;
+function faultOfName(raw: string, name: string): string | undefined {
+  if (raw === '') return 'has no name';
+  if (raw.length > MAX_NAME_BYTES) return `has a name of more than ${MAX_NAME_BYTES} bytes`;
   if (raw.includes('/')) return "holds a '/'";
   if (name === '.' || name === '..') return 'would be a folder of the file system';
   // What compares names as HFS+ does stops at the first byte that is no UTF-8.
@@ -104,5 +81,6 @@ function upToInvalid(name: string): string {
 }
 
 function quote(name: string): string {
-  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+  const quoted = quotePath(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+  return quoted.startsWith('"') ? quoted : `'${quoted}'`;
 }

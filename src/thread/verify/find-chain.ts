@@ -1,4 +1,4 @@
-import { readCommit, readTree } from '../../git/read.ts';
+import { readAnyTree, readCommit } from '../../git/read.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { INDEX_NAME } from '../../cas/index-blob.ts';
@@ -41,7 +41,7 @@ export async function findChain(
     const found = (_: string | null, what: string): void => void (wrong = what);
     const read = await attempt(found, null, async () => {
       const { tree, parents } = await readCommit(objects, id);
-      const names = (await readTree(objects, tree)).map(({ name }) => name);
+      const names = (await readAnyTree(objects, tree)).map(({ name }) => name);
       // What is no thread at all is told from its first commit, however much lies behind it.
       if (!names.includes(INDEX_NAME)) throw new CorruptThread(id, 'its tree has no index');
       return { parent: parents[0], isStart: names.includes('start.json') };

@@ -5,6 +5,7 @@ import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
 import { formatMeta } from '../../output/meta.ts';
 import type { Palette } from '../../output/palette.ts';
+import { pathPrinter } from '../../path-printer.ts';
 import { sideBySide } from '../../output/side-by-side.ts';
 import { oneLine } from '../../output/width.ts';
 
@@ -29,7 +30,7 @@ of the one differ from those of the other.`,
       firstDifference: 'the number of the first step that differs; null if none does',
       steps: 'the steps after the ancestor: number, isSame, and for a and b step, head, role, status, meta, text',
       files:
-        'how the files of b differ from those of a: change, path, added, deleted; null if no step since recorded any',
+        'how the files of b differ from those of a: change, path (quoted as git does where it is not UTF-8), added, deleted; null if no step since recorded any',
     },
   },
   examples: [
@@ -49,13 +50,16 @@ of the one differ from those of the other.`,
       files = (await diffSnapshots(repository, cli.env, diff.files.a, diff.files.b)) ?? null;
     }
     const columns = cli.stdout.isTTY === true ? (cli.stdout.columns ?? 80) : PIPE_COLUMNS;
-    await out.result({ ...diff, files }, () => describe(diff, files, options.all, out.paint, columns));
+    const paths = (files ?? []).flatMap(({ path, oldPath }) => (oldPath === undefined ? [path] : [oldPath, path]));
+    const print = await pathPrinter(cli, repository, paths);
+    const listed = files === null ? [] : [listFiles(files, out.paint, print)];
+    await out.result({ ...diff, files }, () => describe(diff, listed, options.all, out.paint, columns));
   },
 });
 
 function describe(
   diff: ThreadDiff,
-  files: readonly FileChange[] | null,
+  listed: readonly string[],
   isAll: boolean,
   paint: Palette,
   columns: number,
@@ -74,7 +78,7 @@ function describe(
     const isShown = !pair.isSame && (isAll || pair.number === firstDifference);
     parts.push(isShown ? `${paint.quiet(titles)}\n${showPair(pair, columns)}` : listPair(pair, paint));
   }
-  if (files !== null) parts.push(listFiles(files, paint));
+  parts.push(...listed);
   return parts.join('\n\n').replaceAll(/\n\n(?= *\d+\. )/g, '\n');
 }
 
@@ -93,10 +97,10 @@ function listPair({ number, a, b, isSame }: StepPair, paint: Palette): string {
   return `${String(number).padStart(3)}. ${both}`;
 }
 
-function listFiles(files: readonly FileChange[], paint: Palette): string {
+function listFiles(files: readonly FileChange[], paint: Palette, print: (path: string) => string): string {
   if (files.length === 0) return 'the files are the same';
   const lines = files.map(({ change, path, oldPath, added, deleted }) => {
-    const name = oldPath === undefined ? oneLine(path) : `${oneLine(oldPath)} -> ${oneLine(path)}`;
+    const name = oldPath === undefined ? print(path) : `${print(oldPath)} -> ${print(path)}`;
     const counts = added === null ? 'binary' : `+${added} -${deleted ?? 0}`;
     return `  ${change.padEnd(12)}  ${name}  ${paint.quiet(counts)}`;
   });
