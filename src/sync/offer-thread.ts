@@ -1,3 +1,4 @@
+import type { CommitLine } from '../git/native/list-commits.ts';
 import type { PushEdit } from '../git/remote.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -30,7 +31,10 @@ export type Offer = {
   change?: ThreadChange;
   /** Forks that have to be there before, or to come with the same push: what these edits take away they keep. */
   needs: ThreadId[];
+  /** Why it is not pushed. */
   held?: string;
+  /** Commits of the user's code that it would publish. */
+  commits?: CommitLine[];
 };
 
 const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';

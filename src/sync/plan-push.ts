@@ -1,5 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { CommitLine } from '../git/native/list-commits.ts';
 import type { PushEdit, RemoteRef } from '../git/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find-thread.ts';
@@ -11,9 +12,18 @@ import { createLineage } from './lineage.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from './report.ts';
 import { readStanding, standingOf, type Standing } from './standing.ts';
+import type { UnpublishedCode } from './unpublished-code.ts';
 
 /** What belongs to one thread or workflow: it is made as a whole. */
-export type PushPart = { edits: PushEdit[]; thread?: ThreadChange; workflow?: WorkflowChange };
+export type PushPart = {
+  edits: PushEdit[];
+  thread?: ThreadChange;
+  workflow?: WorkflowChange;
+  /** Commits of the user's code that go along. */
+  commits?: CommitLine[];
+};
+
+const UNPUBLISHED = 'its steps follow commits of your code that the remote does not have';
 
 /** What a push changes there. */
 export type PushPlan = { parts: PushPart[]; held: Held[]; rejected: Refusal[] };
@@ -40,23 +50,29 @@ export async function scopeOf(repository: Repository, threads: readonly string[]
  * Compares what is here with what the remote has, as far as is known. Costs what is new, whatever the length of threads.
  *
  * @param there the remote's refs; what they lead to need not be here
+ * @param code tells which commits of the user's code a thread would publish
+ * @param withCommits whether it may
  */
 export async function planPush(
   repository: Repository,
   there: readonly RemoteRef[],
   scope: PushScope,
   passedOver: ReadonlySet<string>,
+  code: Pick<UnpublishedCode, 'of'>,
+  withCommits: boolean,
 ): Promise<PushPlan> {
   const here = await readStanding(repository);
   const remote = standingOf(there);
   const plan: PushPlan = { parts: [], held: [], rejected: [] };
   const offers = await offerAll(repository, here, remote, scope);
-  for (const [thread, { edits, change, needs, held }] of offers) {
+  for (const offer of offers.values()) await addCode(offer, passedOver, code, withCommits);
+  for (const [thread, { edits, change, needs, held, commits }] of offers) {
     if (edits.some(({ name }) => passedOver.has(name))) continue;
     const isMissing = needs.some((fork) => !remote.threads.has(fork) && !isOffered(offers.get(fork)));
     const reason = held ?? (isMissing ? 'the remote has steps that only a fork keeps; push that too' : undefined);
-    if (reason !== undefined) plan.held.push({ thread, reason });
-    else if (edits.length > 0) plan.parts.push({ edits, ...(change && { thread: change }) });
+    const along = commits && { commits };
+    if (reason !== undefined) plan.held.push({ thread, reason, ...(reason === UNPUBLISHED && along) });
+    else if (edits.length > 0) plan.parts.push({ edits, ...(change && { thread: change }), ...along });
   }
   if (scope !== undefined) return plan;
   for (const [workflow, head] of here.workflows) {
@@ -77,6 +93,21 @@ export async function planPush(
     });
   }
   return plan;
+}
+
+/** Finds what a thread would publish of the user's code, and holds it where it may not. */
+async function addCode(
+  offer: Offer,
+  passedOver: ReadonlySet<string>,
+  code: Pick<UnpublishedCode, 'of'>,
+  withCommits: boolean,
+): Promise<void> {
+  const { edits, change, held } = offer;
+  if (change === undefined || held !== undefined || edits.some(({ name }) => passedOver.has(name))) return;
+  const commits = await code.of(change);
+  if (commits.length === 0) return;
+  offer.commits = commits;
+  if (!withCommits) offer.held = UNPUBLISHED;
 }
 
 async function offerAll(

@@ -2,6 +2,7 @@ import type { EngineContext } from '../engine/context.ts';
 import type { Commit } from '../git/commit.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { PushEdit, PushResult, Remote, RemoteRef } from '../git/remote.ts';
+import type { CommitLine } from '../git/native/list-commits.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -12,6 +13,7 @@ import { SHARED_PATTERNS } from './shared-ref.ts';
 import { standingOf } from './standing.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { readTracked, refsOf, remember } from './tracking.ts';
+import { UnpublishedCode } from './unpublished-code.ts';
 
 /** Pushes that may be tried again because others push at the same time. */
 const MAX_ROUNDS = 5;
@@ -73,10 +75,12 @@ export async function pushOnce(
   { repository }: Pick<EngineContext, 'repository'>,
   remote: Remote,
   { there, scope, refused }: PushFacts,
-  { dryRun, signal, onProgress }: SyncOptions,
+  options: SyncOptions,
 ): Promise<Pushed> {
+  const { dryRun, signal, onProgress, withCommits = false } = options;
   const report = emptyReport(remote);
-  const { parts, held, rejected } = await planPush(repository, there, scope, refused);
+  const code = new UnpublishedCode(repository, remote, there, options);
+  const { parts, held, rejected } = await planPush(repository, there, scope, refused, code, withCommits);
   report.held = held;
   report.rejected = rejected;
   const edits = editsOf(parts);
@@ -100,6 +104,7 @@ export async function pushOnce(
     if (thread) report.threads.push(thread);
     if (workflow) report.workflows.push(workflow);
   }
+  report.commits = eachOnce(done.flatMap(({ commits = [] }) => commits));
   const made = edits.filter(({ name }) => isDone(outcomes.get(name)));
   if (!dryRun) await remember(repository, remote, made);
   const alongside = await goingAlong;
@@ -123,7 +128,7 @@ function whyHeld(edits: readonly PushEdit[], outcomes: ReadonlyMap<string, PushR
 }
 
 export function emptyReport({ name, url }: Remote): PushReport {
-  return { remote: name, url, threads: [], workflows: [], rejected: [], held: [], alongside: [] };
+  return { remote: name, url, threads: [], workflows: [], rejected: [], held: [], alongside: [], commits: [] };
 }
 
 /** Adds what a later push did to what earlier ones did; what was held counts as it was last. */
@@ -133,6 +138,11 @@ export function mergeReports(report: PushReport, later: PushReport, refused: Rea
   report.rejected = [...report.rejected.filter(({ ref }) => refused.has(ref)), ...later.rejected];
   report.held = later.held;
   report.alongside = [...new Set([...report.alongside, ...later.alongside])];
+  report.commits = eachOnce([...report.commits, ...later.commits]);
+}
+
+function eachOnce(commits: readonly CommitLine[]): CommitLine[] {
+  return [...new Map(commits.map((line) => [line.commit, line])).values()];
 }
 
 function isDone(result: PushResult | undefined): boolean {

@@ -1,3 +1,4 @@
+import type { CommitLine } from '../git/native/list-commits.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 
@@ -36,8 +37,13 @@ export type Refusal = {
   more?: number;
 };
 
-/** A thread that is as it was because somebody has to decide. */
-export type Held = { thread: ThreadId; reason: string };
+/** A thread that is as it was because a person has to decide. */
+export type Held = {
+  thread: ThreadId;
+  reason: string;
+  /** Commits of the user's code that pushing the thread would publish, the newest first. */
+  commits?: CommitLine[];
+};
 
 /** What came of a fetch. */
 export type FetchReport = {
@@ -61,6 +67,8 @@ export type PushReport = {
   held: Held[];
   /** Threads that were not named but whose commits went along: callers of a pushed child, children of a pushed caller. */
   alongside: ThreadId[];
+  /** Commits of the user's code that the remote did not have and that went along, the newest first. */
+  commits: CommitLine[];
 };
 
 /** What came of both. */

@@ -8,6 +8,8 @@ export type SyncOptions = {
   sinceMs?: number;
   /** Brings commits and trees alone; contents come when they are first read. */
   spine?: boolean;
+  /** Lets a push publish commits of the user's code that the remote does not have; default: such threads are held. */
+  withCommits?: boolean;
   /** Says what a push would do, and does not do it. */
   dryRun?: boolean;
   /** What git inherits where it is needed after a fetch; default: it is not used then. */

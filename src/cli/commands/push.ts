@@ -4,7 +4,13 @@ import { exitCodeOfSharing } from '../exit-code.ts';
 import { openToRead } from '../open-repository.ts';
 import { openRemoteHere } from '../open-remote-here.ts';
 import { formatDryPush, formatPush } from '../output/sync-report.ts';
-import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+import {
+  onlyThreadsOption,
+  remoteArguments,
+  remoteWordsHere,
+  UNPUBLISHED_HINT,
+  withCommitsOption,
+} from '../remote-words.ts';
 
 export const command: Command = defineCommand({
   summary: 'send threads and workflows to a remote',
@@ -13,10 +19,12 @@ connection. Nothing there is ever overwritten: a thread only goes forward, and o
 rejected until it is fetched; 'uwf sync' does both. The ref of a thread that is over moves to refs/history/ there too.
 
 What was put under a thread and not taken in by a step, journals and sessions stay on this machine. Everything else of a
-thread goes: prompts, replies, traces, snapshots of files.`,
+thread goes: prompts, replies, traces, snapshots of files. A step that recorded files follows the commit that was checked
+out: a thread that would publish commits of your code which the remote does not have is held, unless --with-commits is said.`,
   arguments: remoteArguments,
   options: {
     thread: onlyThreadsOption,
+    'with-commits': withCommitsOption,
     'dry-run': { short: 'n', summary: 'say what would be sent, and send nothing' },
   },
   json: {
@@ -27,8 +35,9 @@ thread goes: prompts, replies, traces, snapshots of files.`,
       threads: 'threads that are new there, went forward, ended or were removed: thread, change, before, head',
       workflows: 'the same of workflows',
       rejected: 'what the remote did not take, and why',
-      held: 'threads that wait for somebody to decide, and why',
+      held: 'threads that wait for a decision, why, and which commits of your code they would publish',
       alongside: 'threads that were not named, and whose commits went along',
+      commits: 'commits of your code that went along',
     },
   },
   examples: [
@@ -37,7 +46,10 @@ thread goes: prompts, replies, traces, snapshots of files.`,
     { command: 'uwf push --dry-run', comment: 'what others would see' },
     { command: 'uwf push threads.bundle', comment: 'into a file, to be carried' },
   ],
-  exitCodes: { 5: 'something was rejected, or waits for a decision; the rest was sent' },
+  exitCodes: {
+    1: 'a thread would publish commits of your code; the rest was sent',
+    5: 'something was rejected, or waits for a decision; the rest was sent',
+  },
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
@@ -51,14 +63,17 @@ thread goes: prompts, replies, traces, snapshots of files.`,
       pushThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
+        withCommits: options['with-commits'],
         dryRun: isDryRun,
       }),
     );
     await out.result(report, () => (isDryRun ? formatDryPush : formatPush)(report, out.paint));
-    const undecided = [...report.rejected, ...report.held];
+    const unpublished = report.held.filter(({ commits }) => commits !== undefined);
+    const others = report.held.filter(({ commits }) => commits === undefined);
     // What the remote refuses for reasons of its own, a sync does not change.
-    const isBehind = report.held.length > 0 || report.rejected.some(({ reason }) => reason.endsWith('fetch first'));
+    const isBehind = others.length > 0 || report.rejected.some(({ reason }) => reason.endsWith('fetch first'));
     if (isBehind) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
-    return exitCodeOfSharing({ refused: [], undecided });
+    if (unpublished.length > 0) out.hint(UNPUBLISHED_HINT);
+    return exitCodeOfSharing({ refused: unpublished, undecided: [...report.rejected, ...others] });
   },
 });

@@ -5,7 +5,13 @@ import { hintAfterFetch } from '../hint-after-fetch.ts';
 import { openToRead } from '../open-repository.ts';
 import { openRemoteHere } from '../open-remote-here.ts';
 import { formatSync } from '../output/sync-report.ts';
-import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+import {
+  onlyThreadsOption,
+  remoteArguments,
+  remoteWordsHere,
+  UNPUBLISHED_HINT,
+  withCommitsOption,
+} from '../remote-words.ts';
 
 export const command: Command = defineCommand({
   summary: 'fetch from a remote, then push to it',
@@ -14,7 +20,7 @@ the same threads and workflows. Where a thread went on in both places, the remot
 becomes a fork, which is pushed too. A thread that somebody removed with 'uwf thread rm --remote' is removed here as well,
 unless it has steps that only this repository has.`,
   arguments: remoteArguments,
-  options: { thread: onlyThreadsOption },
+  options: { thread: onlyThreadsOption, 'with-commits': withCommitsOption },
   json: {
     shape: 'object',
     fields: { fetched: "what 'uwf fetch' tells", pushed: "what 'uwf push' tells" },
@@ -40,13 +46,16 @@ unless it has steps that only this repository has.`,
       syncThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
+        withCommits: options['with-commits'],
       }),
     );
     const { fetched, pushed } = report;
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
+    const unpublished = pushed.held.filter(({ commits }) => commits !== undefined);
+    if (unpublished.length > 0) out.hint(UNPUBLISHED_HINT);
     return exitCodeOfSharing({
-      refused: fetched.refused,
+      refused: [...fetched.refused, ...unpublished],
       undecided: [...fetched.held, ...pushed.held, ...pushed.rejected],
     });
   },

@@ -7,12 +7,15 @@ import type {
   ThreadChange,
   WorkflowChange,
 } from '../../sync/report.ts';
+import type { CommitLine } from '../../git/native/list-commits.ts';
 import type { Palette } from './palette.ts';
 import { formatCount } from './time.ts';
 import { oneLine } from './width.ts';
 
 /** As wide as two short ids and the dots between them, as in git's own reports. */
 const SUMMARY_WIDTH = 17;
+
+const MAX_COMMIT_LINES = 5;
 
 /** What a push made visible, and where; then a line for each ref, in the form of `git push`. */
 export function formatPush(report: PushReport, paint: Palette): string {
@@ -41,8 +44,12 @@ function formatPushed(report: PushReport, paint: Palette, { pushed, nothing, vis
     ...report.alongside.map((thread) =>
       line(paint.quiet(' + '), '[goes along]', paint.id(thread), 'its commits are seen there too'),
     ),
+    ...codeLines(report.commits, ' + ', '[goes along]', paint),
     ...report.rejected.map((refusal) => refusalLine('[rejected]', refusal, paint)),
-    ...report.held.map((held) => heldLine(held, paint)),
+    ...report.held.flatMap((held) => [
+      heldLine(held, paint),
+      ...codeLines(held.commits ?? [], ' ! ', '[not there]', paint),
+    ]),
   ];
   const url = oneLine(report.url);
   if (sum !== '') return [`${pushed} ${url}: ${sum}`, ...lines, visible].join('\n');
@@ -136,6 +143,15 @@ function refusalLine(what: string, { ref, reason, more }: Refusal, paint: Palett
 
 function heldLine({ thread, reason }: Held, paint: Palette): string {
   return line(paint.warning(' ? '), '[held]', paint.id(thread), oneLine(reason));
+}
+
+/** The newest commits of some of the user's code, and how many more there are. */
+function codeLines(commits: readonly CommitLine[], mark: string, summary: string, paint: Palette): string[] {
+  const lines = commits
+    .slice(0, MAX_COMMIT_LINES)
+    .map(({ commit, subject }) => line(paint.warning(mark), summary, paint.id(short(commit)), oneLine(subject)));
+  const more = commits.length - lines.length;
+  return more > 0 ? [...lines, line(paint.warning(mark), summary, `${plural(more, 'commit')} more`)] : lines;
 }
 
 function line(mark: string, summary: string, name: string, remark = ''): string {

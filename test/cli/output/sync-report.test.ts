@@ -18,6 +18,7 @@ const nothingPushed: PushReport = {
   rejected: [],
   held: [],
   alongside: [],
+  commits: [],
 };
 const nothingFetched: FetchReport = { remote: 'origin', url, threads: [], workflows: [], refused: [], held: [] };
 

@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createCliRepository, loopWorkflow, type CliRepository } from '../../helpers/cli.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+
+const config = `snapshot: { mode: on }
+agents:
+  script:
+    package: builtin:command
+    config: { argv: [sh, -c, "printf -- '---\\\\n$status: written\\\\nwords: 3\\\\n---\\\\nA text'"] }
+defaultAgent: script
+`;
+
+/** A repository whose remote has the first of two commits: the second one is not pushed. */
+function createScene(): { server: ReturnType<typeof createTemporaryRepository>; home: CliRepository } {
+  const server = createTemporaryRepository({ bare: true });
+  const home = createCliRepository({ '.uwf/workflows/loop.yaml': loopWorkflow, '.uwf/config.yaml': config });
+  home.git('add', '.');
+  home.git('commit', '-qm', 'public');
+  home.git('remote', 'add', 'origin', server.dir);
+  home.git('push', '-q', 'origin', 'main');
+  commit(home, 'secret.txt', 'add a secret');
+  return { server, home };
+}
+
+function commit(home: CliRepository, name: string, message: string): void {
+  writeFileSync(join(home.dir, name), `${message}\n`);
+  home.git('add', '.');
+  home.git('commit', '-qm', message);
+}
+
+async function step(home: CliRepository, thread?: string): Promise<string> {
+  const id = thread ?? ((await home.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string }).thread;
+  expect((await home.uwf(['thread', 'step', id, '--role', 'writer'])).code).toBe(0);
+  return id;
+}
+
+test('a push names the commits of the code that a thread would publish, and holds it', async () => {
+  const { server, home } = createScene();
+  const thread = await step(home);
+  const secret = home.git('rev-parse', 'HEAD');
+  for (const words of [['push'], ['push', '-n'], ['sync']]) {
+    const { code, stdout, stderr } = await home.uwf(words);
+    expect({ words, code }).toEqual({ words, code: 1 });
+    expect(stdout).toContain(`[held]             ${thread}`);
+    expect(stdout).toContain(`[not there]        ${secret.slice(0, 7)}  (add a secret)`);
+    expect(stderr).toContain('--with-commits');
+  }
+  const report = await home.uwf(['push', '--json']);
+  expect(report.code).toBe(1);
+  expect(JSON.parse(report.stdout)).toMatchObject({
+    threads: [],
+    commits: [],
+    held: [{ thread, commits: [{ commit: secret, subject: 'add a secret' }] }],
+  });
+  expect(server.git('for-each-ref', 'refs/threads')).toBe('');
+  expect(() => server.git('cat-file', '-e', secret)).toThrow();
+});
+
+test('--with-commits publishes them and says so', async () => {
+  const { server, home } = createScene();
+  const thread = await step(home);
+  const secret = home.git('rev-parse', 'HEAD');
+  const { code, stdout } = await home.uwf(['push', '--with-commits']);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`[new thread]       ${thread}`);
+  expect(stdout).toContain(`[goes along]       ${secret.slice(0, 7)}  (add a secret)`);
+  expect(server.git('cat-file', '-t', secret)).toBe('commit');
+  // What is there is asked for no more.
+  expect((await step(home, thread)) && (await home.uwf(['push'])).code).toBe(0);
+});
+
+test('once git has pushed them the thread goes, and one that stands on older code goes at any time', async () => {
+  const { home } = createScene();
+  const thread = await step(home);
+  home.git('checkout', '-q', 'HEAD~1');
+  const older = await step(home);
+  const first = await home.uwf(['push']);
+  expect(first.code).toBe(1);
+  expect(first.stdout).toContain(`[new thread]       ${older}`);
+  expect(first.stdout).toContain(`[held]             ${thread}`);
+  home.git('push', '-q', 'origin', 'main');
+  expect(await home.uwf(['push'])).toMatchObject({ code: 0, stdout: expect.stringContaining(thread) });
+});
+
+test('a commit that the remote has dropped since is not published again', async () => {
+  const { server, home } = createScene();
+  home.git('push', '-q', 'origin', 'main');
+  server.git('update-ref', 'refs/heads/main', home.git('rev-parse', 'HEAD~1'));
+  const thread = await step(home);
+  const { code, stdout } = await home.uwf(['push']);
+  expect(code).toBe(1);
+  expect(stdout).toContain(`[held]             ${thread}`);
+});
+
+test('a ref under refs/threads that is a branch of the code is held like a thread that follows it', async () => {
+  const { server, home } = createScene();
+  const secret = home.git('rev-parse', 'HEAD');
+  home.git('update-ref', 'refs/threads/01KTWEWZ760000000000000000', 'HEAD');
+  expect((await home.uwf(['push'])).code).toBe(1);
+  expect(() => server.git('cat-file', '-e', secret)).toThrow();
+});
