@@ -10,12 +10,11 @@ import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { isOfType } from '../schema/built-in.ts';
-import type { ThreadStart } from '../schema/built-in/thread-start.ts';
-import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { TextOption } from './command.ts';
 import type { CliContext } from './context.ts';
 import { findHash } from './find-hash.ts';
 import { UsageError } from './usage-error.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /** The option that says whose step is meant. */
 export const ofThreadOption: TextOption = {
@@ -136,9 +135,9 @@ export function placeOf(thread: ThreadPointer, places: StepPlaces, number: numbe
 /** All threads, the one that a step was made in first, then the newest: forks have the steps before them too. */
 async function likelyOwners(repository: Repository, step: NodeHash): Promise<ThreadPointer[]> {
   const nodes = repositoryNodes(repository);
-  // Of the type that was asked for, as the start is that it names.
-  const start = ((await nodes.find(step))?.payload as ThreadStep | undefined)?.start;
-  const id = start === undefined ? undefined : ((await nodes.find(start))?.payload as ThreadStart | undefined)?.id;
+  const found = await nodes.find(step);
+  const start = found && (await nodes.find(payloadOf(found, 'thread-step').start));
+  const id = start && payloadOf(start, 'thread-start').id;
   const newestFirst = (await listPointers(repository)).toReversed();
   return [...newestFirst.filter((pointer) => pointer.id === id), ...newestFirst.filter((pointer) => pointer.id !== id)];
 }

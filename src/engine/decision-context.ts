@@ -2,9 +2,9 @@ import type { DecisionContext, StepView } from '../moderator/decision.ts';
 import { statusOf } from '../thread/meta-status.ts';
 import { findNodeAt, type ThreadCommit } from '../thread/thread-commit.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
-import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Repository } from '../git/repository.ts';
 import { pathName } from '../cas/path-name.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /**
  * What the moderator decides from, read off a thread. Meta is what the stored blob says.
@@ -91,7 +91,6 @@ function nameAtStart(
 }
 
 async function nameAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string | undefined> {
-  // Both paths hold agent nodes and nothing else.
-  const record = (await findNodeAt(repository, commit, path))?.payload as AgentRecord | undefined;
-  return record && (record.name ?? '');
+  const node = await findNodeAt(repository, commit, path);
+  return node && payloadOf(node, 'agent').name;
 }

@@ -2,10 +2,10 @@ import { parseNodeHash } from '../cas/hash.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { getNode } from '../cas/node-source.ts';
 import { builtIn, typeNameOf } from '../schema/built-in.ts';
-import type { Content } from '../schema/built-in/content.ts';
 import { threadCas } from '../thread/thread-cas.ts';
 import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /** How much of a long text is given at once, in characters. */
 const PAGE = 100_000;
@@ -32,12 +32,12 @@ function getTool(context: McpContext): McpTool {
       const { hash, thread, offset = 0 } = input as { hash: string; thread?: string; offset?: number };
       const { repository } = context;
       const nodes = thread === undefined ? repositoryNodes(repository) : threadCas(repository, thread);
-      const { type, payload } = await findAnywhere(context, nodes, hash);
-      // Of content type: the schema gives it `text`.
-      const isText = type === builtIn.content;
-      const text = isText
-        ? (payload as Content).text
-        : JSON.stringify({ type: typeNameOf(type) ?? type, payload }, null, 2);
+      const node = await findAnywhere(context, nodes, hash);
+      const { type, payload } = node;
+      const text =
+        type === builtIn.content
+          ? payloadOf(node, 'content').text
+          : JSON.stringify({ type: typeNameOf(type) ?? type, payload }, null, 2);
       const end = offset + PAGE;
       if (offset === 0 && end >= text.length) return text;
       const rest = end < text.length ? `; go on with offset ${end}` : '';

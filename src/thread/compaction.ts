@@ -2,14 +2,13 @@ import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import { replaceInScratch } from '../cas/scratch.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { Repository } from '../git/repository.ts';
-import { builtIn } from '../schema/built-in.ts';
-import type { Content } from '../schema/built-in/content.ts';
 import { findNodeAt, readTextAt } from './thread-commit.ts';
 import { contentNode } from './thread-draft.ts';
 import type { ThreadId } from './thread-id.ts';
 import { scratchRef } from './thread-refs.ts';
 import { readScratch, type Scratch } from './thread-scratch.ts';
 import type { CommitOf } from './thread-state.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /** The file of a step's tree that stands for all steps before it in what agents are told. */
 export const COMPACT_FILE = 'compact.md';
@@ -57,8 +56,7 @@ export async function readWaitingCompaction(
   last: NodeHash | undefined,
 ): Promise<string | undefined> {
   const node = compactionFor(await readScratch(repository, thread), last);
-  // Only `pinCompaction` puts nodes there: they are content, whose schema gives it `text`.
-  return node?.type === builtIn.content ? (node.payload as Content).text : undefined;
+  return node && payloadOf(node, 'content').text;
 }
 
 /** The text of the compaction that a step carries. */

@@ -1,8 +1,7 @@
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
-import { builtIn } from '../schema/built-in.ts';
-import type { Attempt } from '../schema/built-in/attempt.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 import { CorruptThread } from './thread-errors.ts';
 import { findNodeAt, readTextAt, type ThreadCommit } from './thread-commit.ts';
 import type { CommitOf } from './thread-state.ts';
@@ -83,9 +82,8 @@ function isNamedIn(reason: string, errors: readonly string[]): boolean {
 async function readAttempt(repository: Repository, commit: CommitOf<'suspend'>, place: number): Promise<RefusedReply> {
   const folder = `attempts/${String(place + 1).padStart(2, '0')}`;
   const node = await findNodeAt(repository, commit, `${folder}/attempt.json`);
-  if (node?.type !== builtIn.attempt) throw new CorruptThread(commit.id, `${folder}/attempt.json is no attempt`);
-  // Of attempt type: the schema gives it `errors`.
-  const { errors } = node.payload as Attempt;
+  if (node === undefined) throw new CorruptThread(commit.id, `${folder}/attempt.json is no attempt`);
+  const { errors } = payloadOf(node, 'attempt');
   return { text: await readTextAt(repository, commit, `${folder}/output.md`), errors };
 }
 

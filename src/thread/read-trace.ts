@@ -1,15 +1,14 @@
 import { readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { IndexEntry } from '../cas/index-blob.ts';
-import type { StoredNode } from '../cas/node-source.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
-import { isOfType, type TypeName } from '../schema/built-in.ts';
-import type { Content } from '../schema/built-in/content.ts';
-import type { ReactSession, ReactToolCall, ReactTurn } from '../schema/built-in/react.ts';
+import { isOfType } from '../schema/built-in.ts';
+import type { ReactSession } from '../schema/built-in/react.ts';
 import { CorruptThread } from './thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';
 import { TRACE_FOLDER, type PartKind, type TurnDraft } from './trace-files.ts';
+import { payloadOf, type Payloads } from '../schema/payload-of.ts';
 
 /** A turn of a trace, read back: its place, counted from 1, and its hash. */
 export type TracedTurn = TurnDraft & { number: number; hash: NodeHash };
@@ -48,8 +47,7 @@ export async function readTrace(
 ): Promise<Trace | undefined> {
   if (commit.node.react === null) return undefined;
   const reader = new TraceReader(repository, commit);
-  // The type is checked by the reader, and uwf writes no node that does not match its type's schema.
-  const session = (await reader.read(commit.node.react, 'react-session')).payload as ReactSession;
+  const session = await reader.read(commit.node.react, 'react-session');
   const end = which.before === undefined ? session.turns.length : placeOf(session.turns, which.before);
   const start = which.limit === undefined ? 0 : Math.max(end - which.limit, 0);
   const turns: TracedTurn[] = [];
@@ -88,17 +86,16 @@ class TraceReader {
     }
   }
 
-  async read(hash: NodeHash, type: TypeName): Promise<StoredNode> {
+  async read<Name extends keyof Payloads>(hash: NodeHash, type: Name): Promise<Payloads[Name]> {
     const entry = this.#byHash.get(hash);
     if (!entry) throw new CorruptThread(this.#commit.id, `its trace names ${hash}, which is not there`);
     const node = await readNodeAt(this.#repository, entry);
     if (!isOfType(node.type, type)) throw new CorruptThread(this.#commit.id, `${entry.path} is no ${type}`);
-    return node;
+    return payloadOf(node, type);
   }
 
   async readTurn(hash: NodeHash): Promise<TurnDraft> {
-    // The type is checked, as everywhere here.
-    const turn = (await this.read(hash, 'react-turn')).payload as ReactTurn;
+    const turn = await this.read(hash, 'react-turn');
     const folder = folderOf(this.#byHash.get(hash)?.path ?? '') ?? '';
     const names = (this.#byFolder.get(folder) ?? []).map(({ path }) => path.slice(folder.length + 1));
     const parts: { kind: PartKind; text: string }[] = [];
@@ -121,7 +118,7 @@ class TraceReader {
   }
 
   async #readCall(hash: NodeHash, names: readonly string[], number: number): Promise<TurnDraft['toolCalls'][number]> {
-    const call = (await this.read(hash, 'react-tool-call')).payload as ReactToolCall;
+    const call = await this.read(hash, 'react-tool-call');
     const isError = names.some((name) => name.startsWith(`calls/${number}-`) && name.endsWith('.error.md'));
     const { name, durationMs } = call;
     const given = await this.#readText(call.arguments);
@@ -129,7 +126,7 @@ class TraceReader {
   }
 
   async #readText(hash: NodeHash): Promise<string> {
-    return ((await this.read(hash, 'content')).payload as Content).text;
+    return (await this.read(hash, 'content')).text;
   }
 }
 

@@ -1,19 +1,20 @@
 import { readCommitIndex, readNodeAt, type NodeReader } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { IndexEntry } from '../cas/index-blob.ts';
+import type { Node } from '../cas/node.ts';
 import type { StoredNode } from '../cas/node-source.ts';
 import type { Commit } from '../git/commit.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { builtIn, isOfType, typeNameOf, type TypeName } from '../schema/built-in.ts';
-import type { Content } from '../schema/built-in/content.ts';
 import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
 import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
 import { CorruptThread, NewerFormat } from './thread-errors.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /** A commit of a thread with the node that makes it one; `kind` says which file of its tree that node is. */
 export type ThreadCommit = {
@@ -62,11 +63,29 @@ export async function readThreadCommit(repository: NodeReader, id: ObjectId): Pr
   const kind = entry && kindOfFile(entry.path);
   if (!entry || !kind) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
   const node = await readNodeAt(repository, entry);
+  return { id, commit, index, hash: entry.hash, ...eventOf(id, kind, node) };
+}
+
+/**
+ * Takes a node for that of a commit of a kind.
+ *
+ * @throws {NewerFormat} {CorruptThread} as {@link assertKind} does
+ * @throws {UnexpectedNode} if it does not have the form of its type
+ */
+export function eventOf(id: ObjectId, kind: ThreadCommitKind, node: Node): ThreadEvent {
   assertKind(id, kind, node.type);
-  // The type was compared just now, and uwf writes no node that does not match its type's schema; what is
-  // fetched is validated before a ref names it.
-  const event = { kind, node: node.payload } as ThreadEvent;
-  return { id, commit, index, hash: entry.hash, ...event };
+  switch (kind) {
+    case 'start':
+      return { kind, node: payloadOf(node, 'thread-start') };
+    case 'step':
+      return { kind, node: payloadOf(node, 'thread-step') };
+    case 'suspend':
+      return { kind, node: payloadOf(node, 'thread-suspend') };
+    case 'resume':
+      return { kind, node: payloadOf(node, 'thread-resume') };
+    case 'end':
+      return { kind, node: payloadOf(node, 'thread-end') };
+  }
 }
 
 /**
@@ -75,7 +94,7 @@ export async function readThreadCommit(repository: NodeReader, id: ObjectId): Pr
  * @throws {NewerFormat} if it is of a type that this version of uwf does not know
  * @throws {CorruptThread} if it is of another type
  */
-export function assertKind(id: ObjectId, kind: ThreadCommitKind, type: NodeHash): void {
+function assertKind(id: ObjectId, kind: ThreadCommitKind, type: NodeHash): void {
   if (isOfType(type, fileTypes[kind])) return;
   if (typeNameOf(type) === undefined) throw new NewerFormat(id, `${kind}.json`, type);
   throw new CorruptThread(id, `${kind}.json has the type ${type}`);
@@ -98,8 +117,7 @@ export async function findNodeAt(
 export async function readTextAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string> {
   const node = await findNodeAt(repository, commit, path);
   if (node?.type !== builtIn.content) throw new CorruptThread(commit.id, `${path} is no content node`);
-  // Of content type: the schema gives it `text`.
-  return (node.payload as Content).text;
+  return payloadOf(node, 'content').text;
 }
 
 /** When what a commit tells of happened, in ms since 1970. */

@@ -6,12 +6,11 @@ import type { ObjectId } from '../git/object-id.ts';
 import { readCommit, readTree } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { builtIn, isOfType } from '../schema/built-in.ts';
-import type { Content } from '../schema/built-in/content.ts';
-import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import { bodyOfMessage, nodeOfMessage } from './commit-message.ts';
 import { CorruptThread } from './thread-errors.ts';
 import { readThreadCommit } from './thread-commit.ts';
 import type { CommitOf } from './thread-state.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /** A step as its commit and its node tell it, and where the text of its reply lies. */
 export type ToldStep = Omit<CommitOf<'step'>, 'index'> & { reply: ObjectId | undefined };
@@ -52,8 +51,7 @@ export async function readReply(repository: Repository, step: ToldStep): Promise
   if (objects.prefetch !== undefined && !(await objects.has(step.reply))) return body;
   const node = await readNodeAt(repository, { hash: content, oid: step.reply });
   if (node.type !== builtIn.content) throw new CorruptThread(step.id, 'output.md is no content node');
-  // Of content type: the schema gives it `text`.
-  return (node.payload as Content).text;
+  return payloadOf(node, 'content').text;
 }
 
 /** The step of a commit; `undefined` for another kind of commit, and where only its index can say what it is. */
@@ -67,8 +65,7 @@ async function findStep(repository: Repository, id: ObjectId): Promise<ToldStep 
   const node = oid && (await readIfSame(repository, { hash, oid }));
   if (node === undefined || !isOfType(node.type, 'thread-step')) return undefined;
   const reply = tree.find(({ name }) => name === 'output.md')?.id;
-  // The type was compared just now, and uwf writes no node that does not match its type's schema.
-  return { id, commit, hash, kind: 'step', node: node.payload as ThreadStep, reply };
+  return { id, commit, hash, kind: 'step', node: payloadOf(node, 'thread-step'), reply };
 }
 
 /** The message is for people: if it names another node, that says nothing of the thread. */

@@ -6,12 +6,12 @@ import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import type { Workflow } from '../../schema/built-in/workflow.ts';
 import { CAS_KEY, findLinks } from '../../schema/links.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
 import { readChain } from '../chain.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 
 /** A reference, wherever one stands in a row. */
 export type CasPointer = { [CAS_KEY]: NodeHash };
@@ -69,8 +69,7 @@ async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Pr
 }
 
 async function startMeta(start: ThreadStart, id: ThreadId, source: NodeSource): Promise<JsonObject> {
-  // A start links to a workflow: its schema says so, and nothing else is stored there.
-  const workflow = (await getNode(source, start.workflow)).payload as Workflow;
+  const workflow = payloadOf(await getNode(source, start.workflow), 'workflow');
   const { depth, limits = null } = start;
   return { thread: id, workflow: workflow.name, hash: { [CAS_KEY]: start.workflow }, depth, limits };
 }

@@ -13,6 +13,7 @@ import { attempt, type Report } from './finding.ts';
 import type { Progress } from './progress.ts';
 import type { CheckedCommit } from './read-checked.ts';
 import type { Standing } from './standing.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 
 /** Begins to judge a thread; handed in, for deciding is above this room. */
 export type Judge = (start: CommitOf<'start'>, prompt: string) => Trial;
@@ -76,6 +77,6 @@ export async function checkCommit(
 
 async function agentOf(commit: ThreadCommit, known: NodeSource): Promise<AgentRecord | undefined> {
   if (commit.kind !== 'step' && commit.kind !== 'suspend') return undefined;
-  // Where it is of another type that has been reported as a wrong link; its name is then no text.
-  return (await known.find(commit.node.agent))?.payload as AgentRecord | undefined;
+  const node = await known.find(commit.node.agent);
+  return node && payloadOf(node, 'agent');
 }

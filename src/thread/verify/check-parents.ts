@@ -1,8 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
+import { keepersOf } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/object-id.ts';
-import { builtIn } from '../../schema/built-in.ts';
-import type { Artifact } from '../../schema/built-in/artifact.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { Report } from './finding.ts';
 import type { Progress } from './progress.ts';
@@ -48,12 +47,7 @@ function hashesAskedFor(commit: ThreadCommit, before: Progress): NodeHash[] {
 /** The commits of somebody's code that a step keeps. */
 function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
   const checkedOut = commit.kind === 'step' ? commit.node.workspace?.commit : undefined;
-  const pinned = [...nodes]
-    .filter(({ type }) => type === builtIn.artifact)
-    // The type was compared just now, and the node has been validated.
-    .map(({ payload }) => payload as Artifact)
-    .filter(({ kind }) => kind === 'commit')
-    .map(({ oid }) => oid);
+  const pinned = keepersOf(nodes).parents;
   return checkedOut === undefined ? pinned : [checkedOut, ...pinned];
 }
 

@@ -4,15 +4,11 @@ import type { Node } from '../../cas/node.ts';
 import { pathName } from '../../cas/path-name.ts';
 import { artifactPath, typePath } from '../../cas/scratch.ts';
 import { builtIn, isOfType } from '../../schema/built-in.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
-import type { Attempt } from '../../schema/built-in/attempt.ts';
-import type { ReactSession, ReactToolCall, ReactTurn } from '../../schema/built-in/react.ts';
-import type { Role } from '../../schema/built-in/role.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import type { Workflow } from '../../schema/built-in/workflow.ts';
 import { findCasRefs } from '../../schema/links.ts';
 import type { ThreadEvent } from '../thread-commit.ts';
 import { TRACE_FOLDER, turnFolder } from '../trace-files.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 
 /** The nodes of a tree by path, and those whose node does not say the whole name by each path that would do. */
 export type ExpectedFiles = { paths: Map<string, NodeHash>; choices: Map<string, Choice> };
@@ -66,8 +62,6 @@ export function isFree({ path, hash }: IndexEntry, node: Node): boolean {
   return [artifactPath({ ...node, hash }), typePath(hash), `linked/${hash}.json`].includes(path);
 }
 
-// The casts of this class are right because links of a built-in type lead to nodes of the type that their schema says,
-// which is checked before anything is expected of them.
 class Expected implements ExpectedFiles {
   readonly paths = new Map<string, NodeHash>();
   readonly choices = new Map<string, Choice>();
@@ -86,18 +80,18 @@ class Expected implements ExpectedFiles {
     await this.#addWorkflow('workflow', start.workflow);
     for (const [role, hash] of Object.entries(start.agents)) {
       this.add(`agents/${pathName(role)}.json`, hash);
-      const agent = (await this.#read(hash)).payload as AgentRecord;
+      const agent = payloadOf(await this.#read(hash), 'agent');
       for (const child of findCasRefs(agent.config)) await this.#addWorkflow(`children/${pathName(role)}`, child);
     }
   }
 
   async #addWorkflow(folder: string, hash: NodeHash): Promise<void> {
-    const { type, payload } = await this.#read(hash);
-    if (!isOfType(type, 'workflow')) return;
+    const node = await this.#read(hash);
+    if (!isOfType(node.type, 'workflow')) return;
     this.add(`${folder}/workflow.json`, hash);
-    for (const [name, role] of Object.entries((payload as Workflow).roles)) {
+    for (const [name, role] of Object.entries(payloadOf(node, 'workflow').roles)) {
       this.add(`${folder}/roles/${pathName(name)}.json`, role);
-      this.add(`${folder}/schemas/${pathName(name)}.json`, ((await this.#read(role)).payload as Role).schema);
+      this.add(`${folder}/schemas/${pathName(name)}.json`, payloadOf(await this.#read(role), 'role').schema);
     }
   }
 
@@ -105,18 +99,18 @@ class Expected implements ExpectedFiles {
     for (const [place, hash] of attempts.entries()) {
       const folder = `attempts/${String(place + 1).padStart(2, '0')}`;
       this.add(`${folder}/attempt.json`, hash);
-      this.add(`${folder}/output.md`, ((await this.#read(hash)).payload as Attempt).content);
+      this.add(`${folder}/output.md`, payloadOf(await this.#read(hash), 'attempt').content);
     }
   }
 
   async addTrace(hash: NodeHash): Promise<void> {
     this.add(`${TRACE_FOLDER}/session.json`, hash);
-    const session = (await this.#read(hash)).payload as ReactSession;
+    const session = payloadOf(await this.#read(hash), 'react-session');
     for (const [place, turn] of session.turns.entries()) await this.#addTurn(turnFolder(place + 1), turn);
   }
 
   async #addTurn(folder: string, hash: NodeHash): Promise<void> {
-    const turn = (await this.#read(hash)).payload as ReactTurn;
+    const turn = payloadOf(await this.#read(hash), 'react-turn');
     this.add(`${folder}/turn.json`, hash);
     this.add(`${folder}/input.md`, turn.input);
     this.add(`${folder}/output.md`, turn.output);
@@ -127,7 +121,7 @@ class Expected implements ExpectedFiles {
       );
     }
     for (const [place, call] of turn.toolCalls.entries()) {
-      const { name, arguments: told, result } = (await this.#read(call)).payload as ReactToolCall;
+      const { name, arguments: told, result } = payloadOf(await this.#read(call), 'react-tool-call');
       const path = `${folder}/calls/${place + 1}-${pathName(name)}`;
       this.add(`${path}.json`, call);
       this.add(`${path}.arguments.md`, told);

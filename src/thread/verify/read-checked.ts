@@ -3,7 +3,7 @@ import { readCommit } from '../../git/read.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { assertKind, kindOfFile, type ThreadCommit, type ThreadEvent } from '../thread-commit.ts';
+import { eventOf, kindOfFile, type ThreadCommit, type ThreadEvent } from '../thread-commit.ts';
 import { attempt, type Report } from './finding.ts';
 import type { NodeCache } from './known-nodes.ts';
 import { readFiles, type CommitFiles } from './read-files.ts';
@@ -42,9 +42,8 @@ async function readEvent(
   entry: IndexEntry,
   kind: ThreadCommit['kind'],
 ): Promise<ThreadEvent> {
-  const { type, payload } = await cache.read(entry);
-  assertKind(id, kind, type);
-  await assertValid(type, payload);
-  // It matches the schema of its type, which is the one of its kind.
-  return { kind, node: payload } as ThreadEvent;
+  const node = await cache.read(entry);
+  const event = eventOf(id, kind, node);
+  await assertValid(node.type, node.payload);
+  return event;
 }

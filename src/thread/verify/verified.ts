@@ -1,10 +1,10 @@
 import type { StoredNode } from '../../cas/node-source.ts';
-import type { Content } from '../../schema/built-in/content.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { Judge, Trial } from './check-commit.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { Progress } from './progress.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 
 /** What the check of a commit needs of those before it; grows with the thread. */
 export type Verified = { progress: Progress; trial: Trial; known: KnownNodes };
@@ -38,5 +38,5 @@ export async function growVerified(
 }
 
 function textOf(node: StoredNode | undefined): string {
-  return (node?.payload as Partial<Content> | undefined)?.text ?? '';
+  return node === undefined ? '' : payloadOf(node, 'content').text;
 }
