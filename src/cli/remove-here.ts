@@ -1,14 +1,14 @@
-import { describeThread } from '../engine/describe.ts';
+import { findLease } from '../engine/find-lease.ts';
 import { takeLease } from '../engine/lease.ts';
 import { forgetThread } from '../engine/local-traces.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { getThread } from '../thread/find-thread.ts';
+import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
 import { removeThread } from '../thread/remove-thread.ts';
-import { WrongThreadState } from '../thread/thread-errors.ts';
+import { NewerFormat, WrongThreadState } from '../thread/thread-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { isOver } from '../thread/thread-status.ts';
-import { readingContext } from './engine-here.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
+import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 
 /** A thread that was removed; `head` is null if it was not here. */
 export type RemovedThread = { thread: ThreadId; head: ObjectId | null };
@@ -27,7 +27,7 @@ export async function removeHere(
   { force, isDry, before }: { force: boolean; isDry: boolean; before?: (thread: ThreadId) => Promise<void> },
 ): Promise<RemovedThread> {
   const { id, head } = await getThread(repository, idOrPrefix);
-  const { status } = await describeThread(readingContext(repository), id).catch(() => ({ status: 'corrupt' as const }));
+  const status = await readStatus(repository, { id, head });
   if (!isOver(status) && status !== 'running' && !force) {
     const hint = `'uwf thread cancel ${id}' ends it; --force removes it as it is`;
     throw new WrongThreadState(id, status, 'it is not over', hint);
@@ -43,5 +43,17 @@ export async function removeHere(
     return { thread: id, head: pointer.head };
   } finally {
     lease.release();
+  }
+}
+
+/** What the head itself says: nothing is removed for what this machine remembers of it. */
+async function readStatus(
+  repository: Repository,
+  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
+): Promise<ThreadStatus> {
+  try {
+    return statusOfHead(await readThreadCommit(repository, head), findLease(repository, id) !== undefined);
+  } catch (error) {
+    return error instanceof NewerFormat ? 'newer' : 'corrupt';
   }
 }

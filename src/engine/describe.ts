@@ -10,6 +10,7 @@ import type { EngineContext } from './context.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
 import { findAbandoned, findLease } from './find-lease.ts';
 import type { ThreadUsage } from './sum-usage.ts';
+import { findVerdict, listCorrupt } from './verdicts.ts';
 
 /** A thread in a list. */
 export type ThreadSummary = {
@@ -62,10 +63,10 @@ export type ListOptions = {
 /** Describes one thread; see `Engine.describe`. */
 export async function describeThread(context: EngineContext, idOrPrefix: string): Promise<ThreadView> {
   const pointer = await getThread(context.repository, idOrPrefix);
-  const facts = await factsOf(context, pointer);
+  const facts = await factsOf(context, pointer, listCorrupt(context.repository));
   const lease = findLease(context.repository, pointer.id);
   const summary = summarize(pointer, facts, lease !== undefined);
-  const children = isOver(summary.status) ? facts.children : await childrenOf(context, facts);
+  const children = await childrenOf(context, facts);
   return {
     ...summary,
     workflowHash: facts.workflowHash,
@@ -90,13 +91,14 @@ export async function listThreads(context: EngineContext, options: ListOptions =
   const { statuses, sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, limit, cursor } = options;
   const isPiece = limit !== undefined || cursor !== undefined;
   const found: ThreadSummary[] = [];
+  const corrupt = listCorrupt(context.repository);
   if (limit === 0) return found;
   for await (const pointer of newestFirst(context.repository, options)) {
     const timeMs = threadTimeMs(pointer.id);
     if (timeMs < sinceMs) break;
     if (timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
     if (!(await mayHaveStatus(context, pointer, statuses))) continue;
-    const summary = await summaryOf(context, pointer);
+    const summary = await summaryOf(context, pointer, corrupt);
     const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
     if (isWanted && (await isLike(context.repository, summary, options))) found.push(summary);
     if (found.length === limit) break;
@@ -163,10 +165,14 @@ function hasText(prompt: string, text: string): boolean {
   return prompt.toLowerCase().includes(text.toLowerCase());
 }
 
-async function summaryOf(context: EngineContext, pointer: ThreadPointer): Promise<ThreadSummary> {
+async function summaryOf(
+  context: EngineContext,
+  pointer: ThreadPointer,
+  corrupt: ReadonlySet<string>,
+): Promise<ThreadSummary> {
   const isRunning = findLease(context.repository, pointer.id) !== undefined;
   try {
-    return summarize(pointer, await factsOf(context, pointer), isRunning);
+    return summarize(pointer, await factsOf(context, pointer, corrupt), isRunning);
   } catch (error) {
     // What cannot be read is listed too, or nobody would find it.
     return {
@@ -188,25 +194,37 @@ async function childrenOf({ repository }: EngineContext, facts: ThreadFacts): Pr
   const pointers = await listPointers(repository);
   const later = pointers
     .filter(({ id }) => threadTimeMs(id) >= facts.startedAtMs)
-    .map(({ id, head }) => ({ id, head, known: findFacts(repository, id, head) }))
-    // This one, and its forks, began as it did; most others were called by nobody.
-    .filter(({ known }) => known === undefined || (known.parent !== null && known.startHash !== facts.startHash));
-  if (later.length === 0) return [];
-  const { readStart } = await import('../thread/find-children.ts');
-  const children: ThreadId[] = [];
+    .map(({ id, head }) => ({ id, parentStart: findFacts(repository, id, head)?.parentStart, head }));
   const starts: KnownStarts = new Map();
-  for (const { id, head, known } of later) {
-    // A chain may be long; where it starts may be known.
-    const start = await readStart(repository, known?.startCommit ?? head, starts);
-    if (start?.node.parentThread === facts.startHash) children.push(id);
+  const children: ThreadId[] = [];
+  for (const { id, head, parentStart } of later) {
+    const itsParent = parentStart === undefined ? await readParentStart(repository, head, starts) : parentStart;
+    if (itsParent === facts.startHash) children.push(id);
   }
   return children;
 }
 
+async function readParentStart(
+  repository: Repository,
+  head: ObjectId,
+  starts: KnownStarts,
+): Promise<NodeHash | null | undefined> {
+  const { readStart } = await import('../thread/find-children.ts');
+  return (await readStart(repository, head, starts))?.node.parentThread;
+}
+
 /** What this machine remembers of the head, or what the chain says, which is then remembered. */
-async function factsOf(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
-  const known = findFacts(context.repository, pointer.id, pointer.head);
-  if (known) return known;
+async function factsOf(
+  context: EngineContext,
+  pointer: ThreadPointer,
+  corrupt: ReadonlySet<string>,
+): Promise<ThreadFacts> {
+  const what = findVerdict(context.repository, pointer, corrupt);
+  const facts = findFacts(context.repository, pointer.id, pointer.head) ?? (await readFacts(context, pointer));
+  return what === undefined ? facts : { ...facts, status: 'corrupt', reason: what };
+}
+
+async function readFacts(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
   // Reading and deciding load much more than showing what is known.
   const { gatherFacts } = await import('./gather-facts.ts');
   return gatherFacts(context, pointer);

@@ -1,18 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NodeHash } from '../cas/hash.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import { isNodeHash, type NodeHash } from '../cas/node-hash.ts';
+import { readDerivedJson, tryToWriteDerivedFile } from '../git/derived-file.ts';
+import { isObjectId, type ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { isJsonObject } from '../json.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/thread-status.ts';
-import { tryToWriteLocalFile } from './local-file.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
+import { isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../shape.ts';
+import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
+import { threadStatuses, type ThreadStatus } from '../thread/thread-status.ts';
 import type { ThreadUsage } from './sum-usage.ts';
 
 /**
  * What lists and `show` say of a thread, computed at one head and true of that head for ever.
  *
- * Kept on this machine to save reading the chain again; the repository is the truth, and losing a file loses nothing.
+ * Kept on this machine to save reading the chain again; the repository is the truth, and losing a file loses nothing. What
+ * destroys or pays reads the head itself. Which threads it called is no fact of a head: they come and go.
  */
 export type ThreadFacts = {
   head: ObjectId;
@@ -28,40 +29,61 @@ export type ThreadFacts = {
   nextRole: string | null;
   depth: number;
   parent: ThreadId | null;
+  /** The start node of the thread that called it. */
+  parentStart: NodeHash | null;
   /** The start node, by which child threads name their parent. */
   startHash: NodeHash;
   /** The commit that has it, so that who needs the start alone need not walk there. */
   startCommit: ObjectId;
-  /** Child threads whose ends are part of this thread. */
-  children: ThreadId[];
   reason: string | null;
   returnCode: number | null;
 } & ThreadUsage;
 
-/** Raised when a field is added or changes its meaning, so that older files are not believed. */
-const VERSION = 3;
+/** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
+const FORM = 'facts 4';
+
+const isUsage = objectOf<Usage>({
+  inputTokens: isNumber,
+  outputTokens: isNumber,
+  turns: isNumber,
+  costUsd: { mayBe: isNumber },
+  cacheReadTokens: { mayBe: isNumber },
+  cacheWriteTokens: { mayBe: isNumber },
+  isAtLeast: { mayBe: (value) => value === true },
+});
+
+const isFacts = objectOf<ThreadFacts>({
+  head: stringThat(isObjectId),
+  status: oneOf(threadStatuses),
+  workflow: isString,
+  workflowHash: isNodeHash,
+  prompt: isString,
+  startedAtMs: isNumber,
+  endedAtMs: orNull(isNumber),
+  steps: isNumber,
+  nextRole: orNull(isString),
+  depth: isNumber,
+  parent: orNull(stringThat(isThreadId)),
+  parentStart: orNull(isNodeHash),
+  startHash: isNodeHash,
+  startCommit: stringThat(isObjectId),
+  reason: orNull(isString),
+  returnCode: orNull(isNumber),
+  usage: orNull(isUsage),
+  usageByRole: recordOf(isUsage),
+});
 
 /** The facts of a thread at a head, if this machine has them. */
 export function findFacts(repository: Repository, id: ThreadId, head: ObjectId): ThreadFacts | undefined {
   const path = pathOf(repository, id);
-  if (path === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    // Only this file's `writeFacts` writes there, under this version.
-    return isJsonObject(value) && value['version'] === VERSION && value['head'] === head
-      ? (value as unknown as ThreadFacts)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const facts = path === undefined ? undefined : readDerivedJson(path, FORM, isFacts);
+  return facts?.head === head ? facts : undefined;
 }
 
-/** Keeps the facts of a thread for later; that it cannot is nobody's trouble. */
+/** Keeps the facts of a thread for later, as far as the disk takes them. */
 export function writeFacts(repository: Repository, id: ThreadId, facts: ThreadFacts): void {
   const path = pathOf(repository, id);
-  if (path === undefined) return;
-  // A reader that finds half a file finds no JSON, and works the facts out again.
-  tryToWriteLocalFile(path, `${JSON.stringify({ version: VERSION, ...facts })}\n`);
+  if (path !== undefined) tryToWriteDerivedFile(path, FORM, `${JSON.stringify(facts)}\n`);
 }
 
 function pathOf({ stateDir }: Repository, id: ThreadId): string | undefined {

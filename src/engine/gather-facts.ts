@@ -1,11 +1,11 @@
 import { firstLine } from '../thread/commit-message.ts';
-import { findChildren, readStart } from '../thread/find-children.ts';
+import { readStart } from '../thread/find-children.ts';
 import type { ThreadPointer } from '../thread/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import { outlineOf, readOutline, type ThreadOutline } from '../thread/thread-outline.ts';
 import { readThread, type CommitOf, type ThreadState } from '../thread/thread-state.ts';
-import { isOver, statusOfHead } from '../thread/thread-status.ts';
+import { statusOfHead } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
 import { decideNext } from './decide-next.ts';
 import { definitionOf } from './definition-of.ts';
@@ -57,10 +57,9 @@ async function factsOf(context: EngineContext, outline: ThreadOutline, nextRole:
   const { id, head, start } = outline;
   const definition = await definitionOf(context, outline);
   const over = await describeOver(context, outline);
-  const status = statusOfHead(head, false);
   const facts: ThreadFacts = {
     head: head.id,
-    status,
+    status: statusOfHead(head, false),
     workflow: definition.name,
     workflowHash: start.node.workflow,
     prompt: firstLine(outline.prompt),
@@ -70,20 +69,15 @@ async function factsOf(context: EngineContext, outline: ThreadOutline, nextRole:
     nextRole: head.kind === 'suspend' ? head.node.role : nextRole,
     depth: start.node.depth,
     parent: await parentOf(context, start),
+    parentStart: start.node.parentThread,
     startHash: start.hash,
     startCommit: start.id,
-    children: isOver(status) ? await childrenOf(context, outline) : [],
     reason: over?.text ?? null,
     returnCode: over?.returnCode ?? null,
     ...usageOf(outline.turns),
   };
   writeFacts(context.repository, id, facts);
   return facts;
-}
-
-async function childrenOf(context: EngineContext, { id, start }: ThreadOutline): Promise<ThreadId[]> {
-  const children = await findChildren(context.repository, start.hash, start.node.startedAtMs, id);
-  return children.map((child) => child.pointer.id);
 }
 
 /** The caller's own id: that of the start on the chain that the child's start stands on. */

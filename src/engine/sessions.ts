@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isJsonObject, type JsonObject } from '../json.ts';
+import { readDerivedJson, tryToWriteDerivedFile } from '../git/derived-file.ts';
 import type { Repository } from '../git/repository.ts';
-import { tryToWriteLocalFile } from './local-file.ts';
+import { isString, objectOf, recordOf } from '../shape.ts';
 
 /** Whose session: a role of a thread, done by an agent. */
 export type SessionKey = { threadId: string; role: string; agent: string };
@@ -10,16 +9,16 @@ export type SessionKey = { threadId: string; role: string; agent: string };
 /** A session of an agent, and the thread's commit in which the last turn in it ended: it knows all up to there. */
 export type Session = { id: string; seen: string };
 
+const FORM = 'sessions 1';
+const isSessions = recordOf(objectOf<Session>({ id: isString, seen: isString }));
+
 /**
  * The session an agent named in this role's last turn, to be continued; `undefined` where there is none.
  *
  * Sessions stay on this machine. Losing one costs a prompt that carries the context, nothing else.
  */
 export function readSession(repository: Repository, key: SessionKey): Session | undefined {
-  const session = readAll(repository, key.threadId)[nameOf(key)];
-  if (!isJsonObject(session)) return undefined;
-  const { id, seen } = session;
-  return typeof id === 'string' && typeof seen === 'string' ? { id, seen } : undefined;
+  return readAll(repository, key.threadId)[nameOf(key)];
 }
 
 /** Remembers a session as far as the disk takes it; only the holder of the thread's lease writes. */
@@ -28,18 +27,12 @@ export function writeSession(repository: Repository, key: SessionKey, session: S
   if (path === undefined) return;
   const sessions = { ...readAll(repository, key.threadId), [nameOf(key)]: session };
   // The turn has been paid for: it is stored even where its session is lost.
-  tryToWriteLocalFile(path, `${JSON.stringify(sessions)}\n`);
+  tryToWriteDerivedFile(path, FORM, `${JSON.stringify(sessions)}\n`);
 }
 
-function readAll(repository: Repository, threadId: string): JsonObject {
+function readAll(repository: Repository, threadId: string): Record<string, Session> {
   const path = pathOf(repository, threadId);
-  if (path === undefined) return {};
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return (path === undefined ? undefined : readDerivedJson(path, FORM, isSessions)) ?? {};
 }
 
 function pathOf({ stateDir }: Repository, threadId: string): string | undefined {

@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readDerivedFile, tryToWriteDerivedFile } from '../git/derived-file.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readChain } from '../thread/chain.ts';
 import { CorruptThread } from '../thread/thread-errors.ts';
 import type { ThreadCommit } from '../thread/thread-commit.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { tryToWriteLocalFile } from './local-file.ts';
 
 /** Where the steps of a thread are: the hash and the commit of each by its number, those of the start under 0. */
 export interface StepPlaces {
@@ -23,6 +21,7 @@ export interface StepPlaces {
 type Until = { id: ThreadId; head: ObjectId };
 
 const hashLength = 13;
+const FORM = 'steps 1';
 
 /**
  * Finds where the steps of a thread are, as nothing in git leads from a step's number or hash to its commit.
@@ -33,7 +32,7 @@ const hashLength = 13;
  */
 export async function findStepPlaces(repository: Repository, { id, head }: Until): Promise<StepPlaces> {
   const path = pathOf(repository, id);
-  const known = new Lines(path === undefined ? '' : readLines(path), head.length);
+  const known = new Lines(path === undefined ? '' : readLines(path, head.length), head.length);
   const newer: string[] = [];
   let kept = 0;
   let expected: number | undefined;
@@ -52,7 +51,7 @@ export async function findStepPlaces(repository: Repository, { id, head }: Until
   }
   if (newer.length === 0 && kept === known.count + 1) return known;
   const lines = known.first(kept) + newer.toReversed().join('');
-  if (path !== undefined) tryToWriteLocalFile(path, `${checksum(lines)}\n${lines}`);
+  if (path !== undefined) tryToWriteDerivedFile(path, FORM, lines);
   return new Lines(lines, head.length);
 }
 
@@ -71,7 +70,7 @@ class Lines implements StepPlaces {
   commitOf(number: number): ObjectId | undefined {
     if (!(number >= 0 && number <= this.count)) return undefined;
     const at = number * this.#length;
-    // Only `findStepPlaces` writes lines, and the checksum says that they are as it wrote them.
+    // `readLines` has looked at every line.
     return this.#text.slice(at + hashLength + 1, at + this.#length - 1) as ObjectId;
   }
 
@@ -95,20 +94,9 @@ function numberOf(commit: ThreadCommit): number | undefined {
 }
 
 /** What was remembered; nothing if that is not whole. */
-function readLines(path: string): string {
-  try {
-    const text = readFileSync(path, 'latin1');
-    const end = text.indexOf('\n') + 1;
-    const lines = text.slice(end);
-    // Two processes that wrote it at once may have mixed what they knew of two different heads.
-    return text.slice(0, end - 1) === checksum(lines) ? lines : '';
-  } catch {
-    return '';
-  }
-}
-
-function checksum(text: string): string {
-  return createHash('sha1').update(text, 'latin1').digest('hex');
+function readLines(path: string, idLength: number): string {
+  const lines = readDerivedFile(path, FORM) ?? '';
+  return new RegExp(`^(?:[0-9A-Z]{${hashLength}} [0-9a-f]{${idLength}}\n)*$`).test(lines) ? lines : '';
 }
 
 function pathOf({ stateDir }: Repository, id: ThreadId): string | undefined {

@@ -8,9 +8,8 @@ import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../threa
 import { attempt, type Finding } from '../thread/verify/finding.ts';
 import { Verification } from '../thread/verify/verification.ts';
 import type { EngineContext } from './context.ts';
-import { findFacts, writeFacts } from './facts.ts';
-import { gatherFacts } from './gather-facts.ts';
 import { createJudge } from './judge.ts';
+import { rememberVerdict } from './verdicts.ts';
 
 /** What came of verifying a thread. */
 export type ThreadVerdict = {
@@ -71,23 +70,9 @@ async function verifyPointer(
     unchecked = 0;
   }
   if (isHistory && findings.length === 0) findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
-  await rememberVerdict(context, pointer, findings[0]?.what);
+  // Lists say so from now on, or no longer do.
+  rememberVerdict(context.repository, pointer, findings[0]?.what);
   return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings };
-}
-
-/** Lets lists say that a thread is corrupt although what they read of it can be read, or no longer say so. */
-async function rememberVerdict(
-  context: EngineContext,
-  pointer: ThreadPointer,
-  what: string | undefined,
-): Promise<void> {
-  const known = findFacts(context.repository, pointer.id, pointer.head);
-  if (what === undefined && known?.status !== 'corrupt') return;
-  const report = (): void => undefined;
-  // Facts that cannot be gathered make a thread corrupt in lists as it is.
-  const facts = what !== undefined && known ? known : await attempt(report, null, () => gatherFacts(context, pointer));
-  if (facts && what !== undefined)
-    writeFacts(context.repository, pointer.id, { ...facts, status: 'corrupt', reason: what });
 }
 
 /**

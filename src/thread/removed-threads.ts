@@ -1,11 +1,14 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { readDerivedFile, writeDerivedFile } from '../git/derived-file.ts';
 import { namesIn } from '../git/names-in.ts';
-import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import { asStorageError } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import { isThreadId, type ThreadId } from './thread-id.ts';
 
 type Place = Pick<Repository, 'stateDir'>;
+
+const FORM = 'removed 1';
 
 /** What this machine removed, and the refs under which it was known: a remote that still has them need not send them. */
 export type RemovedThreads = ReadonlyMap<ThreadId, readonly string[]>;
@@ -32,9 +35,7 @@ export function rememberRemoved({ stateDir }: Place, thread: ThreadId, refs: rea
   const path = join(folder(stateDir), thread);
   const names = new Set([...refsIn(path), ...refs]);
   try {
-    mkdirSync(folder(stateDir), { recursive: true });
-    writeFileSync(`${path}.tmp`, [...names].map((name) => `${name}\n`).join(''));
-    renameSync(`${path}.tmp`, path);
+    writeDerivedFile(path, FORM, [...names].map((name) => `${name}\n`).join(''));
   } catch (error) {
     throw asStorageError(error, path);
   }
@@ -42,18 +43,14 @@ export function rememberRemoved({ stateDir }: Place, thread: ThreadId, refs: rea
 
 /** Forgets that a thread was removed: somebody asked for it again. */
 export function forgetRemoved({ stateDir }: Place, thread: ThreadId): void {
-  if (stateDir !== undefined) rmSync(join(folder(stateDir), thread), { force: true });
+  if (stateDir !== undefined) rmSync(join(folder(stateDir), thread), { recursive: true, force: true });
 }
 
 function folder(stateDir: string): string {
   return join(stateDir, 'removed');
 }
 
+/** The name of the file alone says that a thread was removed: of one that is damaged a fetch brings more than it takes in. */
 function refsIn(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n').filter(Boolean);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  return readDerivedFile(path, FORM)?.split('\n').filter(Boolean) ?? [];
 }

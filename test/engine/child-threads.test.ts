@@ -48,6 +48,13 @@ describe('a role that is a workflow', () => {
       prompt: 'Build it: A plan.',
     });
 
+    // Children come and go without their caller's head: so they do in what is said of it.
+    const [childRef = ''] = git('for-each-ref', '--format=%(refname)', `refs/history/**/${childId}`).split('\n');
+    git('update-ref', '-d', childRef);
+    expect((await engine.describe(thread)).children).toEqual([]);
+    git('update-ref', childRef, childView.head);
+    expect((await engine.describe(thread)).children).toEqual([childId]);
+
     const show = (commit: string, file: string): Payload => JSON.parse(git('show', `${commit}:${file}`)) as Payload;
     const childStartCommit = git('log', '--format=%H', '--first-parent', childView.head).split('\n')[2] ?? '';
     const start = show(childStartCommit, 'start.json').payload;

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tryToWriteLocalFile } from '../../engine/local-file.ts';
-import type { ObjectId } from '../../git/object-id.ts';
+import { readDerivedJson, tryToWriteDerivedFile } from '../../git/derived-file.ts';
+import { isObjectId, type ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
+import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, stringThat } from '../../shape.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { LogEntry } from './log-entry.ts';
 
@@ -14,8 +14,26 @@ export type LogPiece = {
   next: ObjectId | null;
 };
 
-/** Raised when a field is added or changes its meaning, so that older files are not believed. */
-const VERSION = 1;
+/** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
+const FORM = 'log 2';
+
+const isPiece = objectOf<LogPiece>({
+  entries: arrayOf(
+    objectOf<LogEntry>({
+      kind: oneOf(['start', 'step', 'suspend', 'resume', 'end']),
+      hash: isString,
+      head: stringThat(isObjectId),
+      role: orNull(isString),
+      status: orNull(isString),
+      agent: orNull(isString),
+      at: isString,
+      durationMs: orNull(isNumber),
+      usage: orNull(isJsonObject),
+      text: isString,
+    }),
+  ),
+  next: orNull(stringThat(isObjectId)),
+});
 /** More entries than this are not kept of a thread. */
 const MOST_ENTRIES = 100;
 /** Nor more text than this, in characters. */
@@ -30,17 +48,7 @@ const nothing: LogPiece = { entries: [], next: null };
  */
 export function findLog(repository: Repository, id: ThreadId): LogPiece {
   const path = pathOf(repository, id);
-  if (path === undefined) return nothing;
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (!isJsonObject(value) || value['version'] !== VERSION) return nothing;
-    // Only `writeLog` writes there, under this version.
-    const { entries, next, head } = value as unknown as LogPiece & { head: ObjectId };
-    // It stands at the end: the halves of what two processes wrote at once are not taken for a whole.
-    return entries[0]?.head === head ? { entries, next } : nothing;
-  } catch {
-    return nothing;
-  }
+  return (path === undefined ? undefined : readDerivedJson(path, FORM, isPiece)) ?? nothing;
 }
 
 /** Keeps the newest of a story for later, as much as may be kept of a thread; that it cannot is nobody's trouble. */
@@ -50,7 +58,7 @@ export function writeLog(repository: Repository, id: ThreadId, piece: LogPiece):
   const [newest] = entries;
   // What a light clone has not fetched yet is told otherwise once it has been.
   if (path === undefined || newest === undefined || repository.objects.prefetch !== undefined) return;
-  tryToWriteLocalFile(path, `${JSON.stringify({ version: VERSION, next, entries, head: newest.head })}\n`);
+  tryToWriteDerivedFile(path, FORM, `${JSON.stringify({ next, entries })}\n`);
 }
 
 function shorten({ entries, next }: LogPiece): LogPiece {

@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isNumber, isString, objectOf } from '../../shape.ts';
+import { derivedContent, readDerivedJson } from '../derived-file.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -21,6 +23,9 @@ const longestGcMs = 12 * 60 * 60 * 1000;
 
 /** The last folding: who does it or did it, when it began, and how many small packs it left; absent until it has ended. */
 type Folding = { holder: string; atMs: number; left?: number };
+
+const FORM = 'folding 1';
+const isFolding = objectOf<Folding>({ holder: isString, atMs: isNumber, left: { mayBe: isNumber } });
 
 /** A folding that was started. */
 export type StartedFolding = {
@@ -47,7 +52,8 @@ export function foldInBackground(
   try {
     const packs = countSmallPacks(location);
     const record = join(stateDir, 'folding.json');
-    if (packs < mostSmallPacks || !isTimely(readRecord(record), packs) || isCollecting(location)) return undefined;
+    if (packs < mostSmallPacks || !isTimely(readDerivedJson(record, FORM, isFolding), packs) || isCollecting(location))
+      return undefined;
     return start(location, env, record);
   } catch {
     // A full disk, or one that may only be read: it has to wait.
@@ -78,9 +84,9 @@ function countSmallPacks(location: RepositoryLocation): number {
 function start(location: RepositoryLocation, env: GitEnvironment, record: string): StartedFolding {
   const began = { holder: formatIdentity(ownIdentity()), atMs: Date.now() };
   const write = (folding: Folding, flag: string): void =>
-    writeFileSync(record, `${JSON.stringify(folding)}\n`, { flag });
+    writeFileSync(record, derivedContent(record, FORM, `${JSON.stringify(folding)}\n`), { flag });
   mkdirSync(join(record, '..'), { recursive: true });
-  rmSync(record, { force: true });
+  rmSync(record, { recursive: true, force: true });
   // Of two that come this far one goes on. Should both, because the one removed what the other had just made, then git
   // folds twice at once, and both new packs have all that there was.
   write(began, 'wx');
@@ -95,13 +101,4 @@ function start(location: RepositoryLocation, env: GitEnvironment, record: string
       waiting.abort();
     },
   };
-}
-
-function readRecord(file: string): Folding | undefined {
-  try {
-    // Written by `start` alone; half a file is no JSON.
-    return JSON.parse(readFileSync(file, 'utf8')) as Folding;
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DiskObjectStore } from '../../../src/git/disk/disk-object-store.ts';
+import { derivedContent } from '../../../src/git/derived-file.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
@@ -97,13 +98,25 @@ describe('what cannot be believed is not:', () => {
   test.each([
     ['nothing', () => truncateSync(remembered(), 0)],
     ['half of it', () => truncateSync(remembered(), Math.floor(statSync(remembered()).size / 2))],
-    ['another version', () => change((text) => text.replace('{"version":1,', '{"version":0,'))],
+    ['another version', () => change((text) => text.replaceAll('log 2 ', 'log 1 '))],
     [
       'the halves of two',
-      () => change((text) => text.replace(/"head":"[0-9a-f]+"\}\n$/, `"head":"${'0'.repeat(40)}"}\n`)),
+      () =>
+        change(
+          (text) =>
+            text.slice(0, text.length / 2) +
+            text
+              .slice(text.length / 2)
+              .replace('idle', 'busy')
+              .replace(/1/, '2'),
+        ),
     ],
-    ['no object', () => change(() => '[]')],
-    ['no entries', () => change(() => '{"version":1}')],
+    ['no object', () => change(() => derivedContent(remembered(), 'log 2', '[]'))],
+    ['no entries', () => change(() => derivedContent(remembered(), 'log 2', '{"next":null}'))],
+    [
+      'entries of another form',
+      () => change(() => derivedContent(remembered(), 'log 2', '{"next":null,"entries":[{}]}')),
+    ],
   ])('%s', async (_, damage) => {
     await addSteps(3);
     const told = await log('-n', '2');
@@ -130,11 +143,11 @@ test('what another head told is forgotten when the thread is set back', async ()
   expect(await log('--json')).toBe(await logAfresh('--json'));
 });
 
-test('of long texts no more than 64 thousand characters are kept, and all of them are told', async () => {
+test('of long texts no more than 64 thousand characters are kept, twice, and all of them are told', async () => {
   await addSteps(5, `${'words '.repeat(4000)}\n`);
   expect(await log()).toBe(await logAfresh());
   await log();
-  expect(statSync(remembered()).size).toBeLessThan(70_000);
+  expect(statSync(remembered()).size).toBeLessThan(2 * 70_000);
   expect(await countReads('-n', '2')).toBe(0);
 });
 

@@ -1,11 +1,10 @@
-import { listThreads } from '../../../engine/describe.ts';
 import { forgetThread } from '../../../engine/local-traces.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { lastSeenAt } from '../../../sync/last-seen-at.ts';
 import { listPointers, type ThreadPointer } from '../../../thread/find-thread.ts';
 import { removeThreads } from '../../../thread/remove-thread.ts';
+import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { defineCommand, type Command } from '../../command.ts';
-import { readingContext } from '../../engine-here.ts';
 import { parseMoment } from '../../input/parse-value.ts';
 import { openToWrite } from '../../open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
@@ -105,12 +104,17 @@ function lineOf({ thread, head, remote }: Removed, isDry: boolean, paint: Palett
   return `${verb} thread ${paint.id(thread)} (was ${head})${there}`;
 }
 
-/** The ended threads under `refs/history/`; nobody writes to those any more, so that they need no lease. */
+/**
+ * The ended threads under `refs/history/`; nobody writes to those any more, so that they need no lease. Their heads say
+ * when they ended, and nothing that this machine remembers of them; those that cannot be read stay.
+ */
 async function findEndedBefore(repository: Repository, beforeMs: number): Promise<ThreadPointer[]> {
-  const statuses = ['ended', 'failed', 'cancelled'] as const;
-  const ended = await listThreads(readingContext(repository), { statuses, endedBeforeMs: beforeMs });
-  const old = new Set(ended.map(({ thread }) => thread));
-  return (await listPointers(repository, { history: true })).filter(({ id }) => old.has(id));
+  const found: ThreadPointer[] = [];
+  for (const pointer of await listPointers(repository, { history: true })) {
+    const head = await readThreadCommit(repository, pointer.head).catch(() => undefined);
+    if (head?.kind === 'end' && head.node.completedAtMs < beforeMs) found.push(pointer);
+  }
+  return found;
 }
 
 async function removeAll(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {

@@ -1,0 +1,46 @@
+import { isJsonObject } from './json.ts';
+
+/** Tells whether a value that was read has the form that is expected of it. */
+export type Shape<T> = (value: unknown) => value is T;
+
+export const isString: Shape<string> = (value) => typeof value === 'string';
+
+export const isNumber: Shape<number> = (value) => typeof value === 'number';
+
+/** A string of which something else is known as well. */
+export function stringThat<T extends string>(is: (text: string) => text is T): Shape<T> {
+  return (value): value is T => typeof value === 'string' && is(value);
+}
+
+export function oneOf<T extends string>(values: readonly T[]): Shape<T> {
+  return (value): value is T => values.some((each) => each === value);
+}
+
+export function orNull<T>(is: Shape<T>): Shape<T | null> {
+  return (value): value is T | null => value === null || is(value);
+}
+
+export function arrayOf<T>(is: Shape<T>): Shape<T[]> {
+  return (value): value is T[] => Array.isArray(value) && value.every(is);
+}
+
+/** An object whose members, whatever their names, all have one form. */
+export function recordOf<T>(is: Shape<T>): Shape<Record<string, T>> {
+  return (value): value is Record<string, T> => isJsonObject(value) && Object.values(value).every(is);
+}
+
+/** An object with these members, and perhaps with those that may be absent; what else it has does not matter. */
+export function objectOf<T extends object>(members: { [Key in keyof T]-?: MemberShape<T, Key> }): Shape<T> {
+  // `Object.entries` forgets the types of the values.
+  const shapes = Object.entries(members) as [string, Member][];
+  return (value): value is T =>
+    isJsonObject(value) &&
+    shapes.every(([name, member]) =>
+      typeof member === 'function' ? member(value[name]) : value[name] === undefined || member.mayBe(value[name]),
+    );
+}
+
+type Member = Shape<unknown> | { mayBe: Shape<unknown> };
+
+type MemberShape<T, Key extends keyof T> =
+  Record<never, never> extends Pick<T, Key> ? { mayBe: Shape<Exclude<T[Key], undefined>> } : Shape<T[Key]>;
