@@ -7,8 +7,8 @@ import { formatCount } from '../output/time.ts';
 export const command: Command = defineCommand({
   summary: 'clean up what threads have left behind',
   description: `Removes what killed processes have left, what this machine kept of threads that were removed, journals of turns that are
-stored, and what was put under threads that are over; works the lookup out again; and folds small packs into larger ones,
-leaving your big ones as they are. Others can go on working meanwhile. Nothing of a thread is removed: 'uwf thread rm' does
+stored, and what was put under threads that are over; works the lookup out again; and folds the small packs
+that uwf made. All other packs are left as they are. Others can go on working meanwhile. Nothing of a thread is removed: 'uwf thread rm' does
 that, and 'git gc' collects it in its own time.`,
   arguments: [],
   options: {},

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolders } from '../make-folders.ts';
@@ -9,6 +8,7 @@ import { encodePackIndex } from './encode-pack-index.ts';
 import { encodePack } from './encode-pack.ts';
 import type { EncodedPack } from './encode-pack.ts';
 import { PackKeep, UNFINISHED_INDEX } from './pack-keep.ts';
+import { newPackName } from './pack-name.ts';
 
 /** git makes packs read-only: nothing ever changes them. */
 const packMode = 0o444;
@@ -26,7 +26,7 @@ const chunkBytes = 1024 * 1024;
  * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
  */
 export function writePack(folder: string, objects: readonly GitObject[], format: ObjectFormat): PackKeep {
-  const path = join(folder, `pack-${createHash(format).update(randomBytes(32)).digest('hex')}`);
+  const path = join(folder, newPackName(format));
   const made: string[] = [];
   try {
     makeFolders(folder);

@@ -9,37 +9,22 @@ import {
   smallestPacks,
   type FoldablePack,
 } from './foldable-packs.ts';
-import { joinPacks, longestChain } from './join-packs.ts';
-import { runGit } from './run-git.ts';
+import { joinPacks } from './join-packs.ts';
 import type { GitStart } from './spawn-git.ts';
 
-/** Larger packs are git's to fold. They are many steps, or the user's. */
+/** Larger packs are left alone: each is many steps. */
 const mostBytes = 8 * 1024 * 1024;
 
 /** The ids of all that is folded at once are held in memory. */
 const mostBytesTogether = 64 * 1024 * 1024;
 
-/** What git is asked for: packs of a size and smaller become one, so that each is twice as large as those after it together. */
-const foldArguments: readonly string[] = [
-  'repack',
-  '--geometric=2',
-  '-d',
-  '-n',
-  '-q',
-  '--no-write-bitmap-index',
-  `--depth=${longestChain}`,
-];
-
 /**
- * Folds small packs, up to 64 MiB of them, into one and the others into larger ones by git's own means, and removes the
- * keeps of writers that were killed.
+ * Folds the small packs that uwf made, up to 64 MiB of them, into one, and removes the keeps of writers that were killed.
  *
- * A pack over 8 MiB that is at least twice as large as all smaller ones together stays as it is, so that the user's big
- * packs are not written again. Nothing is pruned, packs that are being written are guarded by their keeps, and readers and writers
- * go on meanwhile.
- * @returns how many packs there were and are
+ * All other packs are left as they are, with their multi-pack-index and their bitmaps. Nothing is pruned, packs that are
+ * being written are guarded by their keeps, and readers and writers go on meanwhile.
+ * @returns how many packs there were and are, the user's included
  * @throws {GitFailed} {GitNotFound} as `runGit`
- * Source: git-repack(1), `--geometric`.
  */
 export async function consolidatePacks(
   location: RepositoryLocation,
@@ -50,7 +35,6 @@ export async function consolidatePacks(
   if (before > 1) {
     const packs = smallPacks(location);
     if (packs.length > 1) await joinPacks({ location, env }, packs);
-    await runGit({ location, env, args: foldArguments });
   }
   return { before, after: countPacks(location) };
 }

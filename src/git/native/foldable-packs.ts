@@ -1,5 +1,6 @@
 import { openSync, readFileSync, readSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isOwnPack } from '../disk/pack-name.ts';
 import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
 import { objectIdFromBytes, type ObjectId } from '../object-id.ts';
@@ -29,8 +30,8 @@ export function countPacks(location: RepositoryLocation): number {
 }
 
 /**
- * Lists the packs that are no larger than this and that nobody holds: none that somebody keeps, whose objects are a
- * remote's to give or git's to throw away in time, and none that a multi-pack-index speaks for.
+ * Lists the packs that uwf made, that are no larger than this and that nothing holds: none that has a keep, whose objects
+ * a remote promises or git expires, and none that a multi-pack-index names. All other packs are the user's.
  *
  * @returns their names, without an ending, and how large they are
  */
@@ -41,7 +42,7 @@ export function listSmallPacks(folder: string, mostBytes: number): PackName[] {
   const indexed = names.has('multi-pack-index') ? packsOfMultiPackIndex(join(folder, 'multi-pack-index')) : new Set();
   return [...names].flatMap((file) => {
     const name = /^(pack-.+)\.idx$/.exec(file)?.[1];
-    if (name === undefined || indexed.has(name)) return [];
+    if (name === undefined || !isOwnPack(name) || indexed.has(name)) return [];
     if (['keep', 'promisor', 'mtimes'].some((end) => names.has(`${name}.${end}`))) return [];
     const bytes = statSync(join(folder, `${name}.pack`), { throwIfNoEntry: false })?.size;
     return bytes === undefined || bytes > mostBytes ? [] : [{ name, bytes }];

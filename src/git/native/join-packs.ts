@@ -12,7 +12,7 @@ import type { GitStart } from './spawn-git.ts';
  * How long a chain of differences may get. The newest of what lay at one path is whole, so that the newest steps are read
  * at once, and the oldest over so many others.
  */
-export const longestChain = 250;
+const longestChain = 250;
 
 /** So many neighbours are tried: in their right order the next one is nearly always the best. */
 const neighbours = 3;
@@ -77,6 +77,11 @@ const packArguments: readonly string[] = [
   'pack.packSizeLimit=0',
   '-c',
   'pack.indexVersion=2',
+  // Memory is bounded whatever small packs inflate to: large blobs are copied, and compared with none.
+  '-c',
+  'core.bigFileThreshold=8m',
+  '-c',
+  'pack.windowMemory=64m',
   'pack-objects',
   '-q',
   // Differences that were found while less was known are not kept: between foldings they are large.

@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { syncFolder } from '../disk/durable-file.ts';
 import { readLooseObject } from '../disk/loose-objects.ts';
 import { abandonPack, PackKeep, removeStalePackKeeps } from '../disk/pack-keep.ts';
+import { newPackName } from '../disk/pack-name.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { makeFolders } from '../make-folders.ts';
 import { asStorageError } from '../object-errors.ts';
@@ -112,8 +112,7 @@ export class Quarantine {
       for (const name of readdirSync(from)) {
         const base = packName.exec(name)?.[1];
         if (base === undefined || !existsSync(join(from, `${base}.idx`))) continue;
-        const unique = randomBytes(16).toString('hex');
-        const path = join(to, `pack-${createHash('sha1').update(base).update(unique).digest('hex')}`);
+        const path = join(to, newPackName(base.length > 'pack-'.length + 40 ? 'sha256' : 'sha1'));
         paths.push(path);
         keeps.push(new PackKeep(path));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);

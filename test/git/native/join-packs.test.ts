@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { consolidatePacks } from '../../../src/git/native/consolidate-packs.ts';
@@ -207,19 +206,37 @@ test('nothing is removed when an object is not to be found', async () => {
   expectCleanFsck(scene.dir);
 });
 
-test('uwf gc makes one of all that is small, and leaves what is large as it is', async () => {
-  const scene = await createScene(30);
-  await joinAll(scene);
-  writeFileSync(join(scene.dir, 'large'), randomBytes(9 * 1024 * 1024));
-  const blob = scene.git('hash-object', '-w', 'large');
-  execFileSync('git', ['pack-objects', '-q', join(scene.folder, 'pack')], { cwd: scene.dir, env, input: `${blob}\n` });
-  scene.git('prune-packed');
-  const large = readdirSync(scene.folder).find((name) => statSync(join(scene.folder, name)).size > 9 * 1024 * 1024);
+test("uwf gc folds the packs that uwf made, and leaves the user's as they are, with their multi-pack-index", async () => {
+  const scene = await createScene(3);
   for (let number = 0; number < 3; number += 1) {
-    scene.git('commit', '--quiet', '--allow-empty', '-m', `${number}`);
-    scene.git('repack', '--quiet');
+    writeFileSync(join(scene.dir, 'file'), randomBytes((number + 1) * 100_000));
+    scene.git('add', '.');
+    scene.git('commit', '--quiet', '-m', `${number}`);
+    scene.git('repack', '--quiet', '-d', 'HEAD');
   }
-  await expect(consolidatePacks(scene.location, env)).resolves.toEqual({ before: 5, after: 2 });
-  expect(readdirSync(scene.folder)).toContain(large);
+  const own = new Set(listSmallPacks(scene.folder, Infinity).map(({ name }) => name));
+  expect(own.size).toBe(3);
+  scene.git('multi-pack-index', 'write', '--no-progress');
+  // git names all packs in it: uwf's steps that come later are beside it.
+  const files = (): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(scene.folder).map((name) => [name, readFileSync(join(scene.folder, name)).toString('base64')]),
+    );
+  const indexed = files();
+  await expect(consolidatePacks(scene.location, env)).resolves.toEqual({ before: 6, after: 6 });
+  expect(files()).toEqual(indexed);
+  rmSync(join(scene.folder, 'multi-pack-index'));
+  const users = Object.entries(files()).filter(([name]) => !own.has(name.replace(/\.\w+$/, '')));
+  await expect(consolidatePacks(scene.location, env)).resolves.toEqual({ before: 6, after: 4 });
+  expect(files()).toMatchObject(Object.fromEntries(users));
+  expectCleanFsck(scene.dir);
+});
+
+test('a pack that inflates to much is folded in bounded memory', async () => {
+  const scene = await createScene(2, { files: (number) => [['zeros', `${number}`.repeat(64 * 1024 * 1024)]] });
+  const packs = readSmallPacks(scene.folder, listSmallPacks(scene.folder, 8 * 1024 * 1024));
+  expect(packs).toHaveLength(2);
+  await joinPacks({ location: scene.location, env, maxDataBytes: 100 * 1024 * 1024 }, packs);
+  expect(countPacks(scene.location)).toBe(1);
   expectCleanFsck(scene.dir);
 });
