@@ -52,12 +52,24 @@ export async function endProcessGroup(pgid: number, graceMs: number): Promise<bo
  * which cannot be looked at from here.
  */
 export async function endGroupLedBy(leader: ProcessIdentity, graceMs: number): Promise<boolean> {
+  const place = placeOfGroup(leader);
+  return place === 'here' ? endProcessGroup(leader.pid, graceMs) : place === 'gone';
+}
+
+/** The processes that run in the group that a leader was written down for; none where that cannot be seen from here. */
+export function processesOfGroup(leader: ProcessIdentity): number[] {
+  if (placeOfGroup(leader) !== 'here' || !isGroupAlive(leader.pid)) return [];
+  const running = runningProcesses()?.filter(({ group }) => group === leader.pid);
+  return running?.map(({ pid }) => pid) ?? [leader.pid];
+}
+
+/** Whether a group can be on this machine still: its number may be another's by now. */
+function placeOfGroup(leader: ProcessIdentity): 'here' | 'gone' | 'elsewhere' {
   const here = ownIdentity();
-  if (leader.host !== here.host || leader.pidNamespace !== here.pidNamespace) return false;
-  if (leader.bootId !== here.bootId) return true;
+  if (leader.host !== here.host || leader.pidNamespace !== here.pidNamespace) return 'elsewhere';
+  if (leader.bootId !== here.bootId) return 'gone';
   const { startTime } = identityOf(leader.pid);
-  if (startTime !== '' && leader.startTime !== '' && startTime !== leader.startTime) return true;
-  return endProcessGroup(leader.pid, graceMs);
+  return startTime !== '' && leader.startTime !== '' && startTime !== leader.startTime ? 'gone' : 'here';
 }
 
 async function isGoneWithin(pgid: number, waitMs: number): Promise<boolean> {

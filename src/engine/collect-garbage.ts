@@ -8,7 +8,7 @@ import { snapshotFolder } from '../git/native/snapshot.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import { listPointers } from '../thread/find-thread.ts';
+import { findDamaged, listPointers } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { findLease, leaseFolder } from './find-lease.ts';
 import { journalPaths, listJournals } from './journal-files.ts';
@@ -82,12 +82,18 @@ function threadsWithLease(stateDir: string): ThreadId[] {
     .filter(isThreadId);
 }
 
+/** Every thread there is a ref of, and be it one that is damaged. */
+async function listAll(repository: Repository): Promise<Set<ThreadId>> {
+  const damaged = await findDamaged(repository);
+  return new Set([...(await listPointers(repository)).map(({ id }) => id), ...damaged.keys()]);
+}
+
 async function removeOrphanedFiles(repository: Repository): Promise<number> {
   const { stateDir } = repository;
   if (stateDir === undefined) return 0;
   // In this order: a thread that starts in between has files and is listed.
   const traces = listLocalTraces(stateDir);
-  const known = new Set((await listPointers(repository)).map(({ id }) => id));
+  const known = await listAll(repository);
   const orphans = traces.filter(({ thread }) => !known.has(thread) && findLease(repository, thread) === undefined);
   for (const { path } of orphans) rmSync(path, { recursive: true, force: true });
   return orphans.length;
@@ -110,6 +116,7 @@ function removeToldJournals(repository: Repository): number {
 async function removeOrphanedScratch(repository: Repository): Promise<number> {
   const scratch = await repository.refs.list(SCRATCH_PREFIX);
   const active = new Set((await listPointers(repository)).filter(({ isHistory }) => !isHistory).map(({ id }) => id));
+  for (const id of (await findDamaged(repository)).keys()) active.add(id);
   let removed = 0;
   for (const { name, id: value } of scratch) {
     const thread = name.slice(SCRATCH_PREFIX.length);

@@ -1,14 +1,18 @@
 import type { NodeHash } from '../cas/hash.ts';
+import { ObjectMissing, isShortOfFiles } from '../git/object-errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { BrokenPackedRefs } from '../git/ref-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KnownStarts } from '../thread/find-children.ts';
-import { findEnded, getThread, listPointers, newestActive, type ThreadPointer } from '../thread/find-thread.ts';
+import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { NewerFormat } from '../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
-import { findAbandoned, findLease } from './find-lease.ts';
+import { findLease, findLeaseRecord } from './find-lease.ts';
+import { findInterruption, type Interruption } from './interruption.ts';
+import { newestFirst } from './newest-first.ts';
 import type { ThreadUsage } from './sum-usage.ts';
 import { findVerdict, listCorrupt } from './verdicts.ts';
 
@@ -20,17 +24,21 @@ export type ThreadSummary = {
   workflow: string;
   /** ISO 8601, UTC. */
   startedAt: string;
-  head: ObjectId;
+  /** Null where its ref is damaged. */
+  head: ObjectId | null;
   endedAt: string | null;
   /** The beginning of the user's prompt, one line. */
   prompt: string;
   steps: number;
   /** Who is next, as the moderator says, or who waits for an answer; null for a thread that is over. */
   nextRole: string | null;
+  /** What a process that died over it has left; null for a thread that is not interrupted. */
+  interruption: Interruption | null;
 };
 
 /** A thread by itself. */
 export type ThreadView = ThreadSummary & {
+  head: ObjectId;
   /** The definition it runs. */
   workflowHash: NodeHash;
   parent: ThreadId | null;
@@ -58,6 +66,8 @@ export type ListOptions = {
   limit?: number;
   /** Only threads that stand behind this one in the list. */
   cursor?: ThreadId;
+  /** Is told of a file of packed refs that is damaged: what can be read is listed then; default: it is raised. */
+  onDamaged?: (damage: BrokenPackedRefs) => void;
 };
 
 /** Describes one thread; see `Engine.describe`. */
@@ -65,10 +75,11 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
   const pointer = await getThread(context.repository, idOrPrefix);
   const facts = await factsOf(context, pointer, listCorrupt(context.repository));
   const lease = findLease(context.repository, pointer.id);
-  const summary = summarize(pointer, facts, lease !== undefined);
+  const summary = summarize(context.repository, pointer, facts);
   const children = await childrenOf(context, facts);
   return {
     ...summary,
+    head: pointer.head,
     workflowHash: facts.workflowHash,
     parent: facts.parent,
     children,
@@ -97,8 +108,11 @@ export async function listThreads(context: EngineContext, options: ListOptions =
     const timeMs = threadTimeMs(pointer.id);
     if (timeMs < sinceMs) break;
     if (timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
-    if (!(await mayHaveStatus(context, pointer, statuses))) continue;
-    const summary = await summaryOf(context, pointer, corrupt);
+    const isDamaged = 'damage' in pointer;
+    if (!isDamaged && !(await mayHaveStatus(context, pointer, statuses))) continue;
+    const summary = isDamaged
+      ? unreadable(pointer.id, null, pointer.damage)
+      : await summaryOf(context, pointer, corrupt);
     const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
     if (isWanted && (await isLike(context.repository, summary, options))) found.push(summary);
     if (found.length === limit) break;
@@ -107,21 +121,6 @@ export async function listThreads(context: EngineContext, options: ListOptions =
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
   return [...waiting, ...others];
-}
-
-/** The threads that may be listed, by their ids alone. */
-async function* newestFirst(
-  repository: Repository,
-  { statuses, limit }: ListOptions,
-): AsyncGenerator<ThreadPointer, void, void> {
-  if (statuses?.some(isOver)) {
-    yield* (await listPointers(repository)).toReversed();
-    return;
-  }
-  // An ending that a crash cut in two has left the thread among the active ones as well. It happens under a lease, which
-  // is then left too.
-  const ended = new Set((await findEnded(repository, new Set(findAbandoned(repository)))).map(({ id }) => id));
-  for await (const pointer of newestActive(repository, limit)) if (!ended.has(pointer.id)) yield pointer;
 }
 
 /** Tells by its head alone whether a thread can have one of some statuses: reading the whole of it takes much longer. */
@@ -140,9 +139,7 @@ async function mayHaveStatus(
     return true;
   const { readThreadCommit } = await import('../thread/thread-commit.ts');
   try {
-    return statuses.includes(
-      statusOfHead(await readThreadCommit(repository, head), findLease(repository, id) !== undefined),
-    );
+    return statuses.includes(statusHere(repository, id, statusOfHead(await readThreadCommit(repository, head), false)));
   } catch {
     return false;
   }
@@ -158,7 +155,7 @@ async function isLike(repository: Repository, summary: ThreadSummary, wanted: Li
   if (text === undefined || hasText(summary.prompt, text)) return true;
   // Only its first line is remembered; the rest is read where it may matter.
   const { readPrompt } = await import('../thread/read-prompt.ts');
-  return hasText((await readPrompt(repository, summary.head)) ?? '', text);
+  return summary.head !== null && hasText((await readPrompt(repository, summary.head)) ?? '', text);
 }
 
 function hasText(prompt: string, text: string): boolean {
@@ -170,23 +167,28 @@ async function summaryOf(
   pointer: ThreadPointer,
   corrupt: ReadonlySet<string>,
 ): Promise<ThreadSummary> {
-  const isRunning = findLease(context.repository, pointer.id) !== undefined;
   try {
-    return summarize(pointer, await factsOf(context, pointer, corrupt), isRunning);
+    return summarize(context.repository, pointer, await factsOf(context, pointer, corrupt));
   } catch (error) {
-    // What cannot be read is listed too, or nobody would find it.
-    return {
-      thread: pointer.id,
-      status: error instanceof NewerFormat ? 'newer' : 'corrupt',
-      workflow: '',
-      startedAt: new Date(threadTimeMs(pointer.id)).toISOString(),
-      head: pointer.head,
-      endedAt: null,
-      prompt: '',
-      steps: 0,
-      nextRole: null,
-    };
+    if (isShortOfFiles(error)) throw error;
+    return unreadable(pointer.id, pointer.head, error);
   }
+}
+
+/** What cannot be read is listed too, or it would not be found. */
+function unreadable(thread: ThreadId, head: ObjectId | null, error: unknown): ThreadSummary {
+  return {
+    thread,
+    status: error instanceof NewerFormat ? 'newer' : 'corrupt',
+    workflow: '',
+    startedAt: new Date(threadTimeMs(thread)).toISOString(),
+    head,
+    endedAt: null,
+    prompt: '',
+    steps: 0,
+    nextRole: null,
+    interruption: null,
+  };
 }
 
 /** The threads that this one called, by their starts: only those that began later are looked at. */
@@ -220,8 +222,15 @@ async function factsOf(
   corrupt: ReadonlySet<string>,
 ): Promise<ThreadFacts> {
   const what = findVerdict(context.repository, pointer, corrupt);
-  const facts = findFacts(context.repository, pointer.id, pointer.head) ?? (await readFacts(context, pointer));
+  const facts = (await findFactsOf(context.repository, pointer)) ?? (await readFacts(context, pointer));
   return what === undefined ? facts : { ...facts, status: 'corrupt', reason: what };
+}
+
+/** Facts outlive the commit that they are of; that it is missing is not for them to hide. */
+async function findFactsOf(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadFacts | undefined> {
+  const facts = findFacts(repository, id, head);
+  if (facts !== undefined && !(await repository.objects.has(head))) throw new ObjectMissing(head);
+  return facts;
 }
 
 async function readFacts(context: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
@@ -230,11 +239,11 @@ async function readFacts(context: EngineContext, pointer: ThreadPointer): Promis
   return gatherFacts(context, pointer);
 }
 
-function summarize(pointer: ThreadPointer, facts: ThreadFacts, isRunning: boolean): ThreadSummary {
-  const isIdle = facts.status === 'idle' || facts.status === 'suspended';
+function summarize(repository: Repository, pointer: ThreadPointer, facts: ThreadFacts): ThreadSummary {
+  const status = statusHere(repository, pointer.id, facts.status);
   return {
     thread: pointer.id,
-    status: isIdle && isRunning ? 'running' : facts.status,
+    status,
     workflow: facts.workflow,
     startedAt: new Date(facts.startedAtMs).toISOString(),
     head: pointer.head,
@@ -242,5 +251,14 @@ function summarize(pointer: ThreadPointer, facts: ThreadFacts, isRunning: boolea
     prompt: facts.prompt,
     steps: facts.steps,
     nextRole: facts.nextRole,
+    interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
   };
+}
+
+/** The status of a thread on this machine, where a process may work on it, or have died over it. */
+export function statusHere(repository: Repository, thread: ThreadId, status: ThreadStatus): ThreadStatus {
+  if (status !== 'idle' && status !== 'suspended') return status;
+  if (findLease(repository, thread) !== undefined) return 'running';
+  // A suspended one waits for a person, whatever died over it.
+  return status === 'idle' && findLeaseRecord(repository, thread) !== undefined ? 'interrupted' : status;
 }

@@ -6,9 +6,12 @@ import { UwfError } from '../errors.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
 import { examineRepository, type Examination } from '../git/native/examine-repository.ts';
 import type { Repository } from '../git/repository.ts';
-import { listPointers } from '../thread/find-thread.ts';
+import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs } from '../thread/thread-id.ts';
 import { loadConfig, type Config } from './config.ts';
+import { findAbandoned } from './find-lease.ts';
+import { listDamage } from './list-damage.ts';
+import { describeInterruption, findInterruption, hintAtInterruption } from './interruption.ts';
 
 /** Something about this repository or machine that will hurt. */
 export type Diagnosis = {
@@ -40,7 +43,7 @@ export async function diagnose(repository: Repository, env: GitEnvironment): Pro
   const found: Diagnosis[] = [];
   if (location !== undefined) {
     const examination = await examineRepository(location, env);
-    found.push(...ofGit(examination), ...(await ofThreads(repository, examination)));
+    found.push(...ofGit(examination), ...(await ofRefs(repository)), ...(await ofThreads(repository, examination)));
   }
   found.push(...ofConfigFiles(repository), ...(await ofAgents(repository, env)));
   return found.toSorted((a, b) => (a.level === b.level ? 0 : a.level === 'problem' ? -1 : 1));
@@ -82,9 +85,50 @@ function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis
   return found;
 }
 
+/** Refs that git calls broken, and threads whose heads are not there. */
+async function ofRefs(repository: Repository): Promise<Diagnosis[]> {
+  const found = (await listDamage(repository)).map((damage): Diagnosis => ({
+    level: 'problem',
+    code: damage.code,
+    message: damage.message,
+    hint: damage.hint ?? '',
+  }));
+  for (const { id, ref, head } of await readablePointers(repository)) {
+    if (await repository.objects.has(head)) continue;
+    const message = `${ref} is broken: its commit ${head} is not in the repository`;
+    const hint = `fetch it again from another clone, or look with 'git fsck --lost-found' for what is left of thread ${id}`;
+    found.push({ level: 'problem', code: 'broken-ref', message, hint });
+  }
+  return found;
+}
+
+/** Runs that their processes did not live to finish. */
+function ofInterruptions(repository: Repository, pointers: readonly ThreadPointer[]): Diagnosis[] {
+  const active = new Set(pointers.filter(({ isHistory }) => !isHistory).map(({ id }) => id));
+  return findAbandoned(repository)
+    .filter((thread) => active.has(thread))
+    .flatMap((thread): Diagnosis[] => {
+      const interruption = findInterruption(repository, thread);
+      if (interruption === null) return [];
+      return [
+        {
+          level: interruption.processes.length > 0 ? 'problem' : 'warning',
+          code: 'interrupted',
+          message: `thread ${thread} was interrupted: ${describeInterruption(interruption)}`,
+          hint: hintAtInterruption(thread, interruption),
+        },
+      ];
+    });
+}
+
+/** What {@link ofRefs} has told of is passed over. */
+function readablePointers(repository: Repository): Promise<ThreadPointer[]> {
+  return listPointers(repository, { active: true, history: true }, { damaged: () => undefined });
+}
+
 async function ofThreads(repository: Repository, { config }: Examination): Promise<Diagnosis[]> {
-  const pointers = await listPointers(repository);
-  const found: Diagnosis[] = [];
+  const pointers = await readablePointers(repository);
+  const found = ofInterruptions(repository, pointers);
   const newest = pointers.at(-1);
   const now = repository.now();
   if (newest && threadTimeMs(newest.id) > now + CLOCK_SLACK_MS) {
@@ -97,7 +141,8 @@ async function ofThreads(repository: Repository, { config }: Examination): Promi
   }
   const hasRemote = [...config.keys()].some((name) => /^remote\..+\.url$/.test(name));
   if (!hasRemote) return found;
-  const fetched = new Set((await repository.refs.list('refs/uwf/remotes/')).map(({ name }) => name.split('/').at(-1)));
+  const tracked = await repository.refs.list('refs/uwf/remotes/', { damaged: () => undefined });
+  const fetched = new Set(tracked.map(({ name }) => name.split('/').at(-1)));
   const alone = pointers.filter(({ id }) => threadTimeMs(id) < now - LONG_UNPUSHED_MS && !fetched.has(id));
   if (alone.length > 0) {
     found.push({

@@ -57,11 +57,11 @@ function watch(repository: Repository): () => boolean {
 
 async function lastWord(context: EngineContext, thread: ThreadId): Promise<ThreadChange> {
   try {
-    const { status, workflow, startedAt, head, endedAt, prompt, steps, nextRole } = await describeThread(
+    const { status, workflow, startedAt, head, endedAt, prompt, steps, nextRole, interruption } = await describeThread(
       context,
       thread,
     );
-    return { thread, status, workflow, startedAt, head, endedAt, prompt, steps, nextRole };
+    return { thread, status, workflow, startedAt, head, endedAt, prompt, steps, nextRole, interruption };
   } catch (error) {
     if (error instanceof ThreadNotFound) return { thread, status: 'removed' };
     throw error;

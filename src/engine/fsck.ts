@@ -5,24 +5,28 @@ import type { ObjectId } from '../git/object-id.ts';
 import { readCommit } from '../git/read.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
+import { threadOfDamage, type OnDamage } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../thread/thread-refs.ts';
+import { threadOfRef } from '../thread/thread-refs.ts';
 import { checkNodes } from '../thread/verify/check-nodes.ts';
 import { attempt, type Finding } from '../thread/verify/finding.ts';
 import { KnownNodes, NodeCache } from '../thread/verify/known-nodes.ts';
 import { readFiles } from '../thread/verify/read-files.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/workflow-refs.ts';
 import type { EngineContext } from './context.ts';
+import { listDamage, PREFIXES } from './list-damage.ts';
 import { verifyThreads } from './verify-threads.ts';
 
 /** What was found out about one ref of uwf's. */
 export type RefVerdict = {
-  ref: RefName;
-  head: ObjectId;
+  /** A name that git may not allow, or `packed-refs`. */
+  ref: string;
+  /** Null where the ref is damaged. */
+  head: ObjectId | null;
   /** The thread that it is the ref of; null for a ref of another kind. */
   thread: ThreadId | null;
   sound: boolean;
-  findings: Finding[];
+  findings: (Omit<Finding, 'commit'> & { commit: ObjectId | null })[];
 };
 
 const UWF_PREFIX = 'refs/uwf/';
@@ -31,22 +35,35 @@ const REMOTES_PREFIX = 'refs/uwf/remotes/';
 
 /**
  * Looks at every ref under the names that are uwf's, and at all behind them: threads as {@link verifyThreads} does, what was
- * registered and put as nodes. A ref that none of this is for is a finding. One damage keeps nothing else from being looked at.
+ * registered and put as nodes. A ref that none of this is for is a finding, and so is every ref that git calls broken. One
+ * damage keeps nothing else from being looked at.
  */
 export async function* fsck(context: EngineContext): AsyncGenerator<RefVerdict, void, void> {
   await prepareHashing();
-  for await (const { ref, head, thread, sound, findings } of verifyThreads(context)) {
+  const { repository } = context;
+  yield* await findDamage(repository);
+  for await (const { ref, head, thread, sound, findings } of verifyThreads(context, wasTold)) {
     yield { ref, head, thread, sound, findings };
   }
-  const { repository } = context;
   const cache = new NodeCache(repository);
-  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, UWF_PREFIX]) {
-    for (const { name, id } of await repository.refs.list(prefix)) {
+  for (const prefix of PREFIXES) {
+    for (const { name, id } of await repository.refs.list(prefix, wasTold)) {
       if (threadOfRef(name) || name.startsWith(REMOTES_PREFIX)) continue;
       const findings = await checkRef(repository, cache, name, id);
       yield { ref: name, head: id, thread: null, sound: findings.length === 0, findings };
     }
   }
+}
+
+/** For listings of what has been looked at for damage. */
+const wasTold: OnDamage = { damaged: () => undefined };
+
+/** What git calls broken among the refs that are uwf's, and the file of packed refs. */
+async function findDamage(repository: Repository): Promise<RefVerdict[]> {
+  return (await listDamage(repository)).map((damage) => {
+    const findings = [{ commit: null, path: null, what: damage.reason }];
+    return { ref: damage.ref, head: null, thread: threadOfDamage(damage) ?? null, sound: false, findings };
+  });
 }
 
 async function checkRef(repository: Repository, cache: NodeCache, ref: RefName, head: ObjectId): Promise<Finding[]> {

@@ -7,7 +7,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import { CannotStop } from './engine-errors.ts';
 import { findLease, findLeaseRecord, findLeasesOf } from './find-lease.ts';
-import { takeLease } from './lease.ts';
+import { LeaseHeld, takeLease } from './lease.ts';
 
 /** What a stop found: nobody at work, or somebody who is now gone; `isKilled` if it had to be forced. */
 export type StopOutcome = { wasRunning: boolean; isKilled: boolean };
@@ -35,7 +35,11 @@ export async function stopThread(
   let asked: ProcessIdentity | undefined;
   for (;;) {
     const lease = findLease(repository, id);
-    if (lease?.token !== token) return { wasRunning: true, isKilled: false };
+    if (lease?.token !== token) {
+      // One that the signal ended before it listened has left its lease.
+      await endOrphans(repository, id);
+      return { wasRunning: true, isKilled: false };
+    }
     const { holder } = lease;
     if (performance.now() >= deadlineMs) {
       await kill(repository, id, holder);
@@ -57,21 +61,23 @@ function ask(thread: ThreadId, holder: ProcessIdentity): void {
 async function kill(repository: Repository, thread: ThreadId, holder: ProcessIdentity): Promise<void> {
   signal(thread, holder, 'SIGKILL');
   while (isAlive(holder) === true) await sleep(POLL_MS);
-  // The agent may work for a child thread, whose lease names its group. Dead, the holder starts no other.
-  for (const { processGroups } of findLeasesOf(repository, holder)) {
-    for (const group of processGroups) await endGroupLedBy(group, 0);
-  }
+  await endOrphans(repository, thread);
 }
 
-/** Ends the agent that a process left behind when it died. */
+/** Ends the agents that a process left behind when it died, and gives its lease back. They may work for a child thread, whose lease names them. */
 async function endOrphans(repository: Repository, thread: ThreadId): Promise<StopOutcome> {
   const left = findLeaseRecord(repository, thread);
   if (!left || isAlive(left.holder) !== false) return { wasRunning: false, isKilled: false };
   const groups = findLeasesOf(repository, left.holder).flatMap(({ processGroups }) => processGroups);
   const wasRunning = groups.some((group) => isGroupAlive(group.pid));
   for (const group of groups) await endGroupLedBy(group, 0);
-  // To take a dead lease over is to clean up after it.
-  (await takeLease(repository, thread)).release();
+  try {
+    // To take a dead lease over is to clean up after it.
+    (await takeLease(repository, thread)).release();
+  } catch (error) {
+    // Another process has taken it over, to go on.
+    if (!(error instanceof LeaseHeld)) throw error;
+  }
   return { wasRunning, isKilled: wasRunning };
 }
 

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../git/object-id.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
+import { getThread, type OnDamage, type ThreadPointer } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../thread/thread-refs.ts';
@@ -38,11 +38,14 @@ export async function verifyThread(context: EngineContext, thread: string): Prom
 }
 
 /** Verifies all threads, by the names of their refs, as {@link verifyThread} does; what they share is looked at once. */
-export async function* verifyThreads(context: EngineContext): AsyncGenerator<ThreadVerdict, void, void> {
+export async function* verifyThreads(
+  context: EngineContext,
+  onDamage: OnDamage = {},
+): AsyncGenerator<ThreadVerdict, void, void> {
   const { repository } = context;
   const verification = createVerification(repository);
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
-    for (const { name, id: head } of await repository.refs.list(prefix)) {
+    for (const { name, id: head } of await repository.refs.list(prefix, onDamage)) {
       const thread = threadOfRef(name);
       if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head });
     }

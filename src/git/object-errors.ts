@@ -86,21 +86,40 @@ export class StorageReadOnly extends UwfError {
   }
 }
 
+/** This process, or this machine, has as many files open as it may. */
+export class TooManyOpenFiles extends UwfError {
+  constructor(cause?: unknown) {
+    const limit = errnoOf(cause) === 'ENFILE' ? 'this machine' : 'this process';
+    super(`${limit} has as many files open as it may`, {
+      code: 'too-many-open-files',
+      kind: 'environment',
+      hint: "raise the limit with 'ulimit -n', or close other programs, and repeat; nothing that was stored is lost",
+      cause,
+    });
+  }
+}
+
 const full = new Set(['ENOSPC', 'EDQUOT']);
 const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
+const tooMany = new Set(['EMFILE', 'ENFILE']);
 
 /**
  * The error to raise for one that the file system raised while `path` was written.
  *
- * ENOSPC and EDQUOT become {@link StorageFull}; EROFS, EACCES and EPERM become {@link StorageReadOnly}; anything
- * else comes back as it is.
+ * ENOSPC and EDQUOT become {@link StorageFull}; EROFS, EACCES and EPERM {@link StorageReadOnly}; EMFILE and ENFILE
+ * {@link TooManyOpenFiles}; anything else comes back as it is.
  */
 export function asStorageError(error: unknown, path: string): unknown {
   const code = errnoOf(error);
   if (code === undefined) return error;
   if (full.has(code)) return new StorageFull(path, error);
   if (readOnly.has(code)) return new StorageReadOnly(path, error);
-  return error;
+  return isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
+}
+
+/** Tells whether something failed because no more files can be opened: that says nothing of what was to be opened. */
+export function isShortOfFiles(error: unknown): boolean {
+  return error instanceof TooManyOpenFiles || tooMany.has(errnoOf(error) ?? '');
 }
 
 /** The `code` that Node and most `fs` implementations put on their errors (`ENOENT`); absent on anything else. */

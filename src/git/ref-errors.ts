@@ -1,5 +1,4 @@
 import { UwfError } from '../errors.ts';
-import type { RefName } from './ref-store.ts';
 
 /** What is known about a lock that did not go away. */
 export type LockFacts = {
@@ -37,9 +36,9 @@ export class RefLocked extends UwfError {
 
 /** `a` and `a/b` cannot both be refs: one would have to be a file and a folder at once. */
 export class RefNameConflict extends UwfError {
-  readonly ref: RefName;
+  readonly ref: string;
   readonly existing: string;
-  constructor(ref: RefName, existing: string) {
+  constructor(ref: string, existing: string) {
     super(`${ref} cannot exist beside ${existing}`, {
       code: 'ref-name-conflict',
       kind: 'conflict',
@@ -65,15 +64,37 @@ export class InvalidRefName extends UwfError {
   }
 }
 
-/** A ref's file holds neither an object id nor the name of another ref, as a power cut can leave it. */
+/** A ref that git calls broken: its file holds neither an object id nor the name of another ref, or its name is none. */
 export class BrokenRef extends UwfError {
-  readonly ref: RefName;
-  constructor(ref: RefName, reason: string) {
+  /** Its name, which git may not allow. */
+  readonly ref: string;
+  readonly reason: string;
+  constructor(ref: string, reason: string) {
     super(`${ref} is broken: ${reason}`, {
       code: 'broken-ref',
       kind: 'data',
-      hint: `find its last value with 'git fsck', then set it with 'git update-ref ${ref} <oid>'`,
+      hint: `find its last value with 'git fsck --lost-found' or in another clone, move the file ${ref} of the git folder away, and set it with 'git update-ref ${ref} <commit>'`,
     });
     this.ref = ref;
+    this.reason = reason;
   }
 }
+
+/** The file of packed refs holds what git cannot read. Refs in it may be lost, and nothing writes it anew. */
+export class BrokenPackedRefs extends UwfError {
+  readonly ref = 'packed-refs';
+  readonly path: string;
+  readonly reason: string;
+  constructor(path: string, reason: string) {
+    super(`${path} is broken: ${reason}`, {
+      code: 'broken-packed-refs',
+      kind: 'data',
+      hint: "put a copy of it back, or take what is damaged out of it in an editor; 'git fsck --lost-found' then finds the commits of refs that were in it",
+    });
+    this.path = path;
+    this.reason = reason;
+  }
+}
+
+/** What is damaged among the refs of a repository. */
+export type RefDamage = BrokenRef | BrokenPackedRefs;

@@ -1,5 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from './object-id.ts';
+import type { RefDamage } from './ref-errors.ts';
 
 /** A full ref name that passes git's rules (`git check-ref-format`). Made only by `ref-name.ts`. */
 export type RefName = string & { readonly __brand: 'RefName' };
@@ -39,6 +40,11 @@ export type WantedRefs = {
   where?: (name: string) => boolean;
   /** The last so many of those. */
   last?: number;
+  /**
+   * Is told of every ref of the listing that is broken, and of a `packed-refs` that is; what can be read is listed then.
+   * Default: broken refs are left out, and a broken `packed-refs` is an error.
+   */
+  damaged?: (damage: RefDamage) => void;
 };
 
 /**
@@ -55,6 +61,7 @@ export interface RefStore {
    * Lists the refs below a prefix that ends in `/`, sorted by name (bytes), loose and packed together.
    * Broken refs and leftovers such as `x.lock` are not listed.
    * @param wanted saves the store work; what comes back is in order, but may be more than was wanted
+   * @throws {BrokenPackedRefs} unless `wanted.damaged` is told of it
    */
   list(prefix: string, wanted?: WantedRefs): Promise<Ref[]>;
 
@@ -66,6 +73,7 @@ export interface RefStore {
    * and updates come first, deletions last, so that what is being moved exists twice rather than not at all.
    * The new values are durable when this returns.
    * @throws {RefMoved} if one has another value; nothing is changed then
+   * @throws {BrokenRef} {BrokenPackedRefs} if one is damaged, or may be behind what is; nothing is changed then
    * @throws {RefLocked} (kind `conflict`) if git or another uwf holds a lock for longer than `lockTimeoutMs`
    * @throws {RefNameConflict} if `a` exists and `a/b` is created, or the other way round
    */

@@ -1,5 +1,7 @@
 import type { ObjectId } from '../git/object-id.ts';
-import type { Ref, RefName } from '../git/ref-store.ts';
+import { BrokenRef, type RefDamage } from '../git/ref-errors.ts';
+import { isRefName } from '../git/ref-name.ts';
+import type { Ref, RefName, WantedRefs } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { AmbiguousThread, ThreadNotFound } from './thread-errors.ts';
 import type { ThreadId } from './thread-id.ts';
@@ -11,6 +13,9 @@ export type ThreadPointer = { id: ThreadId; ref: RefName; head: ObjectId; isHist
 /** Where threads are looked for; default: everywhere. */
 export type WhichThreads = { active?: boolean; history?: boolean };
 
+/** Is told of what is damaged among the refs that are read; as {@link WantedRefs.damaged}. */
+export type OnDamage = { damaged?: (damage: RefDamage) => void };
+
 /**
  * Lists where threads are; an id found under both an active and a history ref is ended and comes once.
  *
@@ -19,9 +24,10 @@ export type WhichThreads = { active?: boolean; history?: boolean };
 export async function listPointers(
   repository: Repository,
   which: WhichThreads = { active: true, history: true },
+  onDamage: OnDamage = {},
 ): Promise<ThreadPointer[]> {
-  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX) : [];
-  const history = which.history ? await repository.refs.list(HISTORY_PREFIX) : [];
+  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX, onDamage) : [];
+  const history = which.history ? await repository.refs.list(HISTORY_PREFIX, onDamage) : [];
   return pointersOf([...active, ...history]);
 }
 
@@ -30,24 +36,48 @@ export async function listPointers(
  *
  * @param count how many are wanted in all likelihood: then the names of the others are not read; default: all
  */
-export async function* newestActive(repository: Repository, count?: number): AsyncGenerator<ThreadPointer, void, void> {
-  const newest = pointersOf(
-    await repository.refs.list(ACTIVE_PREFIX, count === undefined ? {} : { last: count }),
-  ).toReversed();
+export async function* newestActive(
+  repository: Repository,
+  count?: number,
+  onDamage: OnDamage = {},
+): AsyncGenerator<ThreadPointer, void, void> {
+  const wanted: WantedRefs = { ...onDamage, ...(count !== undefined && { last: count }) };
+  const newest = pointersOf(await repository.refs.list(ACTIVE_PREFIX, wanted)).toReversed();
   yield* newest;
   const last = newest.at(-1);
   if (count === undefined || last === undefined) return;
   // More were wanted after all.
-  const others = await listPointers(repository, { active: true });
+  const others = await listPointers(repository, { active: true }, onDamage);
   for (const pointer of others.toReversed()) if (pointer.id < last.id) yield pointer;
 }
 
+/** The threads whose refs are damaged, by their ids; a thread that has a sound ref too is none of them. */
+export async function findDamaged(repository: Repository): Promise<Map<ThreadId, BrokenRef>> {
+  const found = new Map<ThreadId, BrokenRef>();
+  const damaged = (damage: RefDamage): void => {
+    const id = threadOfDamage(damage);
+    if (id === undefined) throw damage;
+    if (damage instanceof BrokenRef) found.set(id, damage);
+  };
+  for (const { id } of await listPointers(repository, { active: true, history: true }, { damaged })) found.delete(id);
+  return found;
+}
+
+/** The thread that a damaged ref is of; `undefined` for one that is no thread's, and for `packed-refs`. */
+export function threadOfDamage({ ref }: RefDamage): ThreadId | undefined {
+  return isRefName(ref) ? threadOfRef(ref)?.id : undefined;
+}
+
 /** Those of some threads that have ended. */
-export async function findEnded(repository: Repository, ids: ReadonlySet<ThreadId>): Promise<ThreadPointer[]> {
+export async function findEnded(
+  repository: Repository,
+  ids: ReadonlySet<ThreadId>,
+  onDamage: OnDamage = {},
+): Promise<ThreadPointer[]> {
   if (ids.size === 0) return [];
   const ended: ReadonlySet<string> = ids;
   const where = (name: string): boolean => ended.has(name.slice(name.lastIndexOf('/') + 1));
-  return pointersOf(await repository.refs.list(HISTORY_PREFIX, { where })).filter(({ id }) => ids.has(id));
+  return pointersOf(await repository.refs.list(HISTORY_PREFIX, { where, ...onDamage })).filter(({ id }) => ids.has(id));
 }
 
 /**
@@ -56,13 +86,20 @@ export async function findEnded(repository: Repository, ids: ReadonlySet<ThreadI
  * Costs a search among the active threads and a listing of the names of those that have ended: even a whole id has to be
  * looked for in both places, since an ending that was cut in two leaves it in both.
  * @throws {ThreadNotFound} if there is none
+ * @throws {BrokenRef} {BrokenPackedRefs} if there is none among the refs that can be read, and it may be one that cannot
  * @throws {AmbiguousThread} if there are several
  */
 export async function getThread(repository: Repository, idOrPrefix: string): Promise<ThreadPointer> {
   const wanted = idOrPrefix.toUpperCase();
-  const matches = wanted === '' ? [] : await findByPrefix(repository, wanted);
+  let damage: RefDamage | undefined;
+  const damaged = (found: RefDamage): void => {
+    const id = threadOfDamage(found);
+    // One of another kind, or of a name that is none, says nothing of the thread that is looked for.
+    if (id === undefined ? !(found instanceof BrokenRef) : id.startsWith(wanted)) damage = found;
+  };
+  const matches = wanted === '' ? [] : await findByPrefix(repository, wanted, { damaged });
   const [first, second] = matches;
-  if (!first) throw new ThreadNotFound(idOrPrefix);
+  if (!first) throw damage ?? new ThreadNotFound(idOrPrefix);
   if (second) {
     throw new AmbiguousThread(
       idOrPrefix,
@@ -72,10 +109,10 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
   return first;
 }
 
-async function findByPrefix(repository: Repository, wanted: string): Promise<ThreadPointer[]> {
-  const active = await repository.refs.list(ACTIVE_PREFIX, { startsWith: ACTIVE_PREFIX + wanted });
+async function findByPrefix(repository: Repository, wanted: string, onDamage: OnDamage): Promise<ThreadPointer[]> {
+  const active = await repository.refs.list(ACTIVE_PREFIX, { startsWith: ACTIVE_PREFIX + wanted, ...onDamage });
   const where = (name: string): boolean => name.startsWith(wanted, name.lastIndexOf('/') + 1);
-  const history = await repository.refs.list(HISTORY_PREFIX, { where });
+  const history = await repository.refs.list(HISTORY_PREFIX, { where, ...onDamage });
   return pointersOf([...active, ...history]).filter(({ id }) => id.startsWith(wanted));
 }
 

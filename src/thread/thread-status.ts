@@ -4,7 +4,8 @@ import type { ThreadEvent } from './thread-commit.ts';
  * What a thread does, computed from its head and from whether somebody holds its lease.
  *
  * - `idle`: its next step can run now
- * - `running`: somebody works on it
+ * - `interrupted`: as `idle`, but the process that ran it died, and may have left its agent at work
+ * - `running`: a process works on it
  * - `suspended`: it waits for a person
  * - `ended`, `failed`, `cancelled`: it is over
  * - `newer`: a newer version of uwf wrote it
@@ -15,6 +16,7 @@ export type ThreadStatus = (typeof threadStatuses)[number];
 /** Every status, in the order in which a thread may have them. */
 export const threadStatuses = [
   'idle',
+  'interrupted',
   'running',
   'suspended',
   'ended',

@@ -1,12 +1,12 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
-import type { RefName } from '../git/ref-store.ts';
+import { BrokenPackedRefs, type RefDamage } from '../git/ref-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import { readRegistration, type RegisteredWorkflow } from './find-workflow.ts';
 import { WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
 /** A ref under `refs/workflows/` that cannot be read as a registration, and why. */
-export type UnreadableWorkflow = { name: string; ref: RefName; commit: ObjectId; problem: UwfError };
+export type UnreadableWorkflow = { name: string; ref: string; commit: ObjectId | null; problem: UwfError };
 
 /**
  * Lists the registered workflows by name, each in its newest version.
@@ -18,7 +18,12 @@ export async function listWorkflows(
 ): Promise<{ workflows: RegisteredWorkflow[]; unreadable: UnreadableWorkflow[] }> {
   const workflows: RegisteredWorkflow[] = [];
   const unreadable: UnreadableWorkflow[] = [];
-  for (const { name: ref, id: commit } of await repository.refs.list(WORKFLOWS_PREFIX)) {
+  const damaged = (problem: RefDamage): void => {
+    // Of a damaged file of packed refs it is not known what was in it.
+    if (problem instanceof BrokenPackedRefs) throw problem;
+    unreadable.push({ name: problem.ref.slice(WORKFLOWS_PREFIX.length), ref: problem.ref, commit: null, problem });
+  };
+  for (const { name: ref, id: commit } of await repository.refs.list(WORKFLOWS_PREFIX, { damaged })) {
     try {
       workflows.push(await readRegistration(repository, ref, commit));
     } catch (error) {

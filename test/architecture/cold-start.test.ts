@@ -57,11 +57,11 @@ function wordsOf(command: string): string[] {
 test.each([
   ['--version', ['cli.cjs']],
   ['thread list', ['cli.cjs']],
-  ['thread show <thread>', ['cli.cjs']],
+  ['thread show <thread>', ['cli.cjs', 'cli-store.cjs']],
   ['log -n 20 <thread>', ['cli.cjs']],
-  ['log --oneline', ['cli.cjs']],
+  ['log --oneline', ['cli.cjs', 'cli-store.cjs']],
   ['--help', ['cli.cjs', 'cli-nodes.cjs']],
-  ['log --graph', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['log --graph', ['cli.cjs', 'cli-store.cjs', 'cli-nodes.cjs']],
   ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
 ])('uwf %s, given again, loads %j and nothing else, no package at all', (command, files) => {

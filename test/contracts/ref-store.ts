@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UwfError } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/object-id.ts';
-import { BrokenRef, RefNameConflict } from '../../src/git/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, RefNameConflict } from '../../src/git/ref-errors.ts';
 import { parseRefName } from '../../src/git/ref-name.ts';
 import { RefMoved } from '../../src/git/ref-store.ts';
 import { ref, writeCommits } from './store-fixture.ts';
@@ -164,6 +164,53 @@ export function describeRefStore(name: string, create: CreateFixture): void {
       writeLoose(fixture, 'refs/threads/dangling', 'ref: refs/threads/nowhere\n');
       fixture.fs.mkdirSync(`${fixture.gitdir}/refs/threads/folder`);
       expect(await refs.list('refs/threads/')).toEqual([{ name: ref('threads/good'), id: a }]);
+    });
+
+    test('tells of every broken ref below the prefix when it lists', async () => {
+      const fixture = await prepare();
+      const { refs, a } = fixture;
+      pack(fixture, `${a} refs/threads/behind\n`);
+      await refs.update([{ name: ref('threads/good'), expected: null, value: a }]);
+      writeLoose(fixture, 'refs/threads/x.lock', `${a}\n`);
+      writeLoose(fixture, 'refs/threads/.hidden', `${a}\n`);
+      writeLoose(fixture, 'refs/threads/behind', '');
+      writeLoose(fixture, 'refs/threads/cut', a.slice(0, -1));
+      writeLoose(fixture, 'refs/threads/garbage', 'this is no object id\n');
+      writeLoose(fixture, 'refs/threads/null', `${'0'.repeat(a.length)}\n`);
+      writeLoose(fixture, 'refs/threads/two..dots', `${a}\n`);
+      writeLoose(fixture, 'refs/history/other', '');
+      const told: string[] = [];
+      const list = await refs.list('refs/threads/', { damaged: (damage) => told.push(damage.ref) });
+      expect(list).toEqual([{ name: ref('threads/good'), id: a }]);
+      expect(told.toSorted()).toEqual(
+        ['behind', 'cut', 'garbage', 'null', 'two..dots'].map((name) => `refs/threads/${name}`),
+      );
+    });
+
+    test.each([
+      ['cut off', (lines: string) => lines.slice(0, -20)],
+      ['cut off before its last newline', (lines: string) => lines.slice(0, -1)],
+      ['zeroed', (lines: string) => '\0'.repeat(lines.length)],
+      ['zeroed from its middle on', (lines: string) => lines.slice(0, 90) + '\0'.repeat(lines.length - 90)],
+      ['of other bytes', (lines: string) => `x${lines.slice(1)}`],
+    ])('raises a packed-refs that is %s, tells of it when it lists, and writes nothing over it', async (_, damage) => {
+      const fixture = await prepare();
+      const { a, b } = fixture;
+      const lines = ['one', 'three', 'two'].map((name) => `${a} refs/threads/${name}\n`).join('');
+      pack(fixture, damage(lines));
+      const before = fixture.fs.readFileSync(`${fixture.gitdir}/packed-refs`, 'latin1');
+      const { refs } = await fixture.reopen();
+      await expect(refs.list('refs/threads/')).rejects.toThrow(BrokenPackedRefs);
+      for (const edit of [
+        { name: ref('threads/new'), expected: null, value: b },
+        { name: ref('threads/one'), expected: a, value: null },
+      ]) {
+        await expect(refs.update([edit])).rejects.toThrow(BrokenPackedRefs);
+      }
+      const told: string[] = [];
+      await refs.list('refs/threads/', { damaged: (error) => told.push(error.ref) });
+      expect(told).toEqual(expect.arrayContaining(['packed-refs']));
+      expect(fixture.fs.readFileSync(`${fixture.gitdir}/packed-refs`, 'latin1')).toBe(before);
     });
 
     test('does not take a broken ref for an absent one, nor shows the packed value behind it', async () => {

@@ -149,13 +149,36 @@ describe('an agent that ignores every signal and has children', () => {
 });
 
 describe('an agent whose uwf was killed', () => {
+  test('is named by show, list and doctor, with what ends it and what goes on', async () => {
+    const scene = createStubbornScene();
+    const { running, thread } = await startHanging(scene);
+    running.process.kill('SIGKILL');
+    await running.outcome;
+    // Of what it starts some live but for a moment.
+    const [leader = 0] = groups(scene);
+    const left = expect.arrayContaining([leader]);
+    const shown = await scene.uwf(['thread', 'show', thread, '--json']);
+    expect(shown.json).toMatchObject([{ status: 'interrupted', interruption: { pid: running.pid, processes: left } }]);
+    const listed = await scene.uwf(['thread', 'list', '--status', 'interrupted', '--json']);
+    expect(listed.json).toMatchObject([{ thread, status: 'interrupted', interruption: { processes: left } }]);
+    for (const command of [['thread', 'show', thread], ['thread', 'list'], ['doctor']]) {
+      const { stdout, stderr } = await scene.uwf(command);
+      for (const word of ['interrupted', String(leader), `uwf thread stop ${thread}`, `uwf thread run ${thread}`]) {
+        expect(stdout + stderr).toContain(word);
+      }
+    }
+    await scene.uwf(['thread', 'stop', thread]);
+    expect(processesOf(scene)).toEqual([]);
+    expect(await statusOf(scene, thread)).toBe('idle');
+  });
+
   test('is ended by the next `thread run` before that lets another one begin', async () => {
     const scene = createStubbornScene();
     const { running, thread } = await startHanging(scene);
     running.process.kill('SIGKILL');
     await running.outcome;
     expect(processesOf(scene).length).toBeGreaterThan(2);
-    expect(await statusOf(scene, thread)).toBe('idle');
+    expect(await statusOf(scene, thread)).toBe('interrupted');
     const second = scene.start(['thread', 'run', thread, '--json']);
     await until('the next agent has begun', () => scene.lines('groups').length === 2);
     scene.write('go', '');
@@ -210,12 +233,12 @@ describe('a run in the background', () => {
     expect(scene.lines('turns')).toEqual(['one', 'two']);
   });
 
-  test('that is killed leaves an idle thread: `thread join` returns, and the next run goes on', async () => {
+  test('that is killed leaves an interrupted thread: `thread join` returns, and the next run goes on', async () => {
     const scene = createPatientScene();
     const { thread, pid } = await startBackground(scene);
     const joining = scene.start(['thread', 'join', thread, '--json']);
     process.kill(pid, 'SIGKILL');
-    expect(await joining.outcome).toMatchObject({ code: 0, json: [{ event: 'thread.idle', status: 'idle' }] });
+    expect(await joining.outcome).toMatchObject({ code: 0, json: [{ event: 'thread.idle', status: 'interrupted' }] });
     scene.write('go', '');
     expect((await scene.uwf(['thread', 'run', thread])).code).toBe(0);
     expect(scene.lines('turns')).toEqual(['one', 'one', 'two']);

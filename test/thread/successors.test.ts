@@ -52,7 +52,7 @@ test('the schema of a successor lies in the first commit of a thread that uses i
   expect(second.head.node).toMatchObject({ usage: full });
   expect(await findingsOf(repository, second)).toEqual([]);
   const read = await readThread(repository, second.id, second.head.id);
-  expect([...read.types].sort()).toEqual([...second.types].sort());
+  expect([...read.types].toSorted()).toEqual([...second.types].toSorted());
 });
 
 test('a node of a type that is not known is said to be newer, not corrupt', async () => {

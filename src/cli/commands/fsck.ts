@@ -9,7 +9,7 @@ import { formatCount } from '../output/time.ts';
 export const command: Command = defineCommand({
   summary: 'find every damage to threads, workflows and nodes',
   description: `Verifies all threads, as 'uwf thread verify' does one, and all that is registered or was put, and names the refs that are
-none of uwf's. A damaged thread is from then on listed as corrupt; it harms no other. 'git fsck' looks at the objects of the
+none of uwf's and those that git calls broken. A damaged thread is from then on listed as corrupt; it harms no other. 'git fsck' looks at the objects of the
 whole repository.`,
   arguments: [],
   options: {},
@@ -17,7 +17,8 @@ whole repository.`,
     shape: 'object',
     fields: {
       refs: 'how many refs were looked at',
-      damaged: 'those that something is wrong with: ref, head, thread (or null), findings (commit, path, what)',
+      damaged:
+        'those that something is wrong with: ref, head (null where the ref itself is damaged), thread (or null), findings (commit, path, what)',
     },
   },
   examples: [{ command: 'uwf fsck', comment: 'after a crash of the machine, or in CI' }],

@@ -1,7 +1,7 @@
-import { findLease } from '../../engine/find-lease.ts';
-import { describeThread, type ThreadView } from '../../engine/describe.ts';
+import { describeThread, statusHere, type ThreadView } from '../../engine/describe.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../thread/find-thread.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import { defineCommand, type Command } from '../command.ts';
@@ -102,17 +102,15 @@ async function tellAtLength(
   style: Style,
 ): Promise<string> {
   const entries = await collectLog(repository, pointer, style.most, style);
-  const isRunning = findLease(repository, pointer.id) !== undefined;
-  const status = entries[0] && statusAt(entries[0], isRunning);
+  const status = entries[0] && statusAt(repository, pointer.id, entries[0]);
   const position = status === undefined ? '' : ` (head of ${paint.id(pointer.id)}: ${paintStatus(paint, status)})`;
   return entries.map((entry, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
 }
 
 /** The status of a thread whose newest entry this is. */
-function statusAt({ kind, status }: LogEntry, isRunning: boolean): string {
+function statusAt(repository: Repository, thread: ThreadId, { kind, status }: LogEntry): string {
   if (kind === 'end') return status === 'completed' ? 'ended' : (status ?? '');
-  if (isRunning) return 'running';
-  return kind === 'suspend' ? 'suspended' : 'idle';
+  return statusHere(repository, thread, kind === 'suspend' ? 'suspended' : 'idle');
 }
 
 /** The heads of the threads that this one called and that are not part of its history yet. */

@@ -71,6 +71,7 @@ export function paintStatus(paint: Palette, status: string): string {
     case 'running':
       return paint.name(status);
     case 'suspended':
+    case 'interrupted':
     case 'newer':
       return paint.warning(status);
     case 'failed':

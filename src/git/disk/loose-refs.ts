@@ -16,6 +16,11 @@ export type LooseRef = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target
 const content = /^(?:ref:\s*(\S+)|([0-9a-f]+))(?:\s|$)/;
 /** There is no file of this name: nothing, a folder, or a file where a folder would have to be. */
 const absences = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
+/** The file is there, and cannot be read. */
+const unreadable = new Set(['EACCES', 'EPERM', 'EIO', 'ELOOP']);
+const nullId = /^0+$/;
+/** What git takes for no ref either, and says nothing of. */
+const isPassedOver = /\.lock$|\/\./;
 
 /**
  * Reads the file of a ref; `undefined` if it has none.
@@ -28,10 +33,13 @@ export function readLooseRef(location: RepositoryLocation, name: RefName): Loose
   try {
     text = readFileSync(refPath(location, name), 'utf8');
   } catch (error) {
-    if (absences.has(errnoOf(error) ?? '')) return undefined;
+    const code = errnoOf(error) ?? '';
+    if (absences.has(code)) return undefined;
+    if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);
     throw error;
   }
   const [, target, id] = content.exec(text) ?? [];
+  if (id !== undefined && nullId.test(id)) throw new BrokenRef(name, 'its file holds the id of no object');
   if (id !== undefined && isObjectId(id)) return { kind: 'id', id };
   if (target !== undefined && isRefName(target)) return { kind: 'symbolic', target };
   throw new BrokenRef(name, text === '' ? 'its file is empty' : 'its file holds neither an object id nor a ref');
@@ -42,16 +50,23 @@ export function hasLooseRef(location: RepositoryLocation, name: RefName): boolea
   return statSync(refPath(location, name), { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** The names of the refs below a prefix (ending in `/`) that have files, in no order; locks and leftovers left out. */
-export function listLooseRefs(location: RepositoryLocation, prefix: string): RefName[] {
-  const names: RefName[] = [];
+/**
+ * The names of the refs below a prefix (ending in `/`) that have files, in no order; locks left out.
+ *
+ * @param badName is told of files whose names are those of no refs
+ */
+export function listLooseRefs(location: RepositoryLocation, prefix: string, badName?: BadName): RefName[] {
+  const found = { names: [], badName };
   const ofWorktree = isOwnOfWorktree(prefix);
-  collect(ofWorktree ? location.gitDir : location.commonDir, prefix, ofWorktree, names);
-  for (const own of worktreePrefixesBelow(prefix)) collect(location.gitDir, own, true, names);
-  return names;
+  collect(ofWorktree ? location.gitDir : location.commonDir, prefix, ofWorktree, found);
+  for (const own of worktreePrefixesBelow(prefix)) collect(location.gitDir, own, true, found);
+  return found.names;
 }
 
-function collect(root: string, prefix: string, ofWorktree: boolean, names: RefName[]): void {
+type BadName = (name: string) => void;
+type Found = { names: RefName[]; badName: BadName | undefined };
+
+function collect(root: string, prefix: string, ofWorktree: boolean, found: Found): void {
   let entries: Dirent[];
   try {
     entries = readdirSync(join(root, prefix), { withFileTypes: true });
@@ -62,9 +77,11 @@ function collect(root: string, prefix: string, ofWorktree: boolean, names: RefNa
   for (const entry of entries) {
     const name = prefix + entry.name;
     if (entry.isDirectory()) {
-      if (isOwnOfWorktree(`${name}/`) === ofWorktree) collect(root, `${name}/`, ofWorktree, names);
+      if (isOwnOfWorktree(`${name}/`) === ofWorktree) collect(root, `${name}/`, ofWorktree, found);
     } else if (isRefName(name)) {
-      names.push(name);
+      found.names.push(name);
+    } else if (!isPassedOver.test(name)) {
+      found.badName?.(name);
     }
   }
 }

@@ -1,23 +1,33 @@
+import { isObjectId } from '../object-id.ts';
+import type { ObjectId } from '../object-id.ts';
+import { BrokenPackedRefs } from '../ref-errors.ts';
 import { readAt } from './open-files.ts';
 
 /** One ref of the file; `start` and `end` (behind the newline) say where its line lies. */
-export type PackedLine = { id: string; name: string; start: number; end: number };
+export type PackedLine = { id: ObjectId; name: string; start: number; end: number };
 
-type Source = { size: number; read(position: number, length: number): Buffer };
+type Source = { path: string; size: number; read(position: number, length: number): Buffer };
+/** Is called for every line that git cannot read, and throws if the others do not count then. */
+type OnBroken = (error: BrokenPackedRefs) => void;
 
 const newline = 0x0a;
 const comment = 0x23;
 const peeled = 0x5e;
 const space = 0x20;
+const idLength = 40;
 /** What is no longer than this is read through rather than halved again. */
 const scanBytes = 4096;
 /** What the line of a thread takes. */
 const usualLineBytes = 96;
 const largestChunk = 1024 * 1024;
+/** So much of a damaged line is quoted. */
+const shownBytes = 60;
 
 /**
- * The lines of a `packed-refs` file, read in chunks from any place on. Comments and peeled tags (`^…`) are passed over.
+ * The lines of a `packed-refs` file, read in chunks from any place on. The header and peeled tags (`^…`) are passed over.
  *
+ * A line that is met and that git cannot read is an error: behind it others may be lost, and a search that it is part of
+ * goes astray.
  * Source: refs/packed-backend.c of git ("packed-refs file format").
  */
 export class PackedRefsLines {
@@ -30,15 +40,23 @@ export class PackedRefsLines {
     this.#isSorted = header.startsWith('# pack-refs with:') && header.split(' ').includes('sorted');
   }
 
-  static ofFile(descriptor: number, size: number): PackedRefsLines {
+  /** @throws {BrokenPackedRefs} on use, where a line that is met is none */
+  static ofFile(path: string, descriptor: number, size: number): PackedRefsLines {
     const read = (position: number, length: number): Buffer =>
       readAt(descriptor, Buffer.allocUnsafe(Math.max(0, Math.min(length, size - position))), position);
-    return new PackedRefsLines({ size, read });
+    return new PackedRefsLines({ path, size, read });
   }
 
-  static ofBuffer(whole: Buffer): PackedRefsLines {
+  static ofBuffer(path: string, whole: Buffer): PackedRefsLines {
     const read = (position: number, length: number): Buffer => whole.subarray(position, position + length);
-    return new PackedRefsLines({ size: whole.byteLength, read });
+    return new PackedRefsLines({ path, size: whole.byteLength, read });
+  }
+
+  /** What a write that was cut off shows: the last line has no end. Looked at first, since it says that refs are lost. */
+  get brokenEnd(): BrokenPackedRefs | undefined {
+    const last = this.#source.read(Math.max(0, this.#source.size - scanBytes), scanBytes);
+    if (last.length === 0 || last.at(-1) === newline) return undefined;
+    return this.#broken(last.subarray(last.lastIndexOf(newline) + 1), 'its last line has no end');
   }
 
   /** The lines from the first one on whose name is not before `name`, in the order of their bytes. */
@@ -82,28 +100,32 @@ export class PackedRefsLines {
   }
 
   /** The lines as they stand in the file, from the beginning of a line on. */
-  *from(start: number): Generator<PackedLine> {
+  *from(start: number, onBroken: OnBroken = raise): Generator<PackedLine> {
     let position = start;
     for (let length = scanBytes; position < this.#source.size; length = Math.min(length * 4, largestChunk)) {
       const chunk = this.#source.read(position, length);
       let at = 0;
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, at)) {
         const first = chunk[at];
-        const idEnd = chunk.indexOf(space, at);
-        if (first !== comment && first !== peeled && idEnd !== -1 && idEnd < end) {
-          yield {
-            id: chunk.toString('latin1', at, idEnd),
-            name: chunk.toString('utf8', idEnd + 1, end),
-            start: position + at,
-            end: position + end + 1,
-          };
+        const id = chunk[at + idLength] === space ? chunk.toString('latin1', at, at + idLength) : '';
+        if (isObjectId(id) && at + idLength < end) {
+          const name = chunk.toString('utf8', at + idLength + 1, end);
+          yield { id, name, start: position + at, end: position + end + 1 };
+        } else if (first !== peeled && !(first === comment && position + at === 0)) {
+          onBroken(this.#broken(chunk.subarray(at, end)));
         }
         at = end + 1;
       }
-      // What has no newline at its end was never written by git; a line longer than a chunk is no ref either.
-      if (at === 0) return;
+      if (at === 0 && (position + chunk.length >= this.#source.size || length === largestChunk)) {
+        return onBroken(this.#broken(chunk, 'its last line has no end'));
+      }
       position += at;
     }
+  }
+
+  #broken(line: Uint8Array, what: string = 'it has a line that git cannot read'): BrokenPackedRefs {
+    const text = JSON.stringify(Buffer.from(line.subarray(0, shownBytes)).toString('latin1'));
+    return new BrokenPackedRefs(this.#source.path, `${what}: ${text}${line.length > shownBytes ? '…' : ''}`);
   }
 
   /** The beginning of a line with none but earlier names before it, close to the first later one. */
@@ -121,8 +143,12 @@ export class PackedRefsLines {
 
   #firstLineBehind(position: number): PackedLine | undefined {
     const end = this.#source.read(position, scanBytes).indexOf(newline);
-    if (end === -1) return undefined;
+    if (end === -1) throw this.#broken(this.#source.read(position, scanBytes));
     for (const line of this.from(position + end + 1)) return line;
     return undefined;
   }
+}
+
+function raise(error: BrokenPackedRefs): never {
+  throw error;
 }

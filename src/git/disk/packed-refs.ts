@@ -1,24 +1,33 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { errnoOf } from '../object-errors.ts';
-import { isObjectId } from '../object-id.ts';
 import type { ObjectId } from '../object-id.ts';
+import { BrokenRef, type BrokenPackedRefs } from '../ref-errors.ts';
 import { isRefName } from '../ref-name.ts';
-import type { Ref, RefName } from '../ref-store.ts';
+import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
 import { readAt } from './open-files.ts';
 import { PackedRefsLines } from './packed-refs-lines.ts';
 import type { PackedLine } from './packed-refs-lines.ts';
 
 /** One state of the file: git never changes it in place, so what is open stays as it was. */
-type Snapshot = { descriptor: number; stats: BigIntStats; lines: PackedRefsLines; mode: number };
+type Snapshot = {
+  descriptor: number;
+  stats: BigIntStats;
+  lines: PackedRefsLines;
+  mode: number;
+  broken: BrokenPackedRefs | undefined;
+};
+type Damaged = WantedRefs['damaged'];
 
 /** Names that are valid at first sight, as nearly all are; the full check takes ten times as long. */
+const nullId = /^0+$/;
 const plainName = /^refs(?:\/[0-9A-Za-z_-]+)+$/;
 
 /**
  * The refs of a `packed-refs` file, found by binary search so that 100,000 of them cost no more than a few.
  *
- * Before every use the file is compared with what is open; git replaces it beside us.
+ * Before every use the file is compared with what is open; git replaces it beside us. A file that git could not read raises
+ * {@link BrokenPackedRefs} as soon as a use meets what is damaged; {@link readableBelow} alone passes over it.
  * Source: git-pack-refs(1); refs/packed-backend.c of git for the format.
  */
 export class PackedRefs {
@@ -29,32 +38,51 @@ export class PackedRefs {
     this.path = path;
   }
 
+  /** @throws {BrokenRef} if it is there and names no object */
   find(name: RefName): ObjectId | undefined {
-    for (const line of this.#linesFrom(name)) return line.name === name ? idOf(line) : undefined;
+    for (const line of this.#linesFrom(name)) {
+      if (line.name !== name) return undefined;
+      const refs = soundRefs([line], (damage) => {
+        throw damage;
+      });
+      return refs[0]?.id;
+    }
     return undefined;
   }
 
   /** The refs below a prefix (ending in `/`), sorted by their bytes; at most `limit` of them. */
-  below(prefix: string, limit: number = Number.POSITIVE_INFINITY): Ref[] {
-    const refs: Ref[] = [];
+  below(
+    prefix: string,
+    { limit = Number.POSITIVE_INFINITY, damaged }: { limit?: number; damaged?: Damaged } = {},
+  ): Ref[] {
+    const lines: PackedLine[] = [];
     for (const line of this.#linesFrom(prefix)) {
-      if (refs.length >= limit || !line.name.startsWith(prefix)) break;
-      const id = idOf(line);
-      if (id !== undefined && isName(line.name)) refs.push({ name: line.name, id });
+      if (lines.length >= limit || !line.name.startsWith(prefix)) break;
+      lines.push(line);
     }
-    return refs;
+    return soundRefs(lines, damaged);
+  }
+
+  /** As {@link below}, of a file that is broken, by reading the whole of it. */
+  readableBelow(prefix: string): Ref[] {
+    const lines = [...(this.#current()?.lines.from(0, () => {}) ?? [])].filter(({ name }) => name.startsWith(prefix));
+    return soundRefs(lines, undefined);
+  }
+
+  /** Tells whether the file is there and has nothing in it: git writes at least a header. */
+  isEmptyFile(): boolean {
+    return this.#current()?.stats.size === 0n;
   }
 
   /** The last so many refs below a prefix, sorted by their bytes. The prefix need not end in `/`. */
-  lastBelow(prefix: string, count: number): Ref[] {
+  lastBelow(prefix: string, count: number, damaged?: Damaged): Ref[] {
     for (let most = count; ; most *= 4) {
-      const lines = this.#current()?.lines.lastWithPrefix(prefix, most) ?? [];
-      const refs = lines.flatMap((line): Ref[] => {
-        const id = idOf(line);
-        return id !== undefined && isName(line.name) ? [{ name: line.name, id }] : [];
-      });
+      const lines = this.#readable()?.lines.lastWithPrefix(prefix, most) ?? [];
+      const refs = soundRefs(lines, undefined);
       // What git does not take for a ref was among the last: others are.
-      if (refs.length >= count || lines.length < most) return refs.slice(-count);
+      if (refs.length < count && lines.length === most) continue;
+      soundRefs(lines, damaged);
+      return refs.slice(-count);
     }
   }
 
@@ -62,14 +90,15 @@ export class PackedRefs {
    * The file without some refs, and its permissions; `undefined` if none of them is in it.
    *
    * Everything else stays byte for byte. To be called under the file's lock.
+   * @throws {BrokenPackedRefs} if any line is damaged: what is broken is not written anew
    */
   without(names: ReadonlySet<string>): { content: Buffer; mode: number } | undefined {
-    const snapshot = this.#current();
+    const snapshot = this.#readable();
     if (snapshot === undefined) return undefined;
     const whole = readAt(snapshot.descriptor, Buffer.allocUnsafe(Number(snapshot.stats.size)), 0);
     const kept: Buffer[] = [];
     let keptUntil = 0;
-    for (const line of PackedRefsLines.ofBuffer(whole).from(0)) {
+    for (const line of PackedRefsLines.ofBuffer(this.path, whole).from(0)) {
       if (!names.has(line.name)) continue;
       kept.push(whole.subarray(keptUntil, line.start));
       keptUntil = line.end;
@@ -86,7 +115,13 @@ export class PackedRefs {
   }
 
   #linesFrom(name: string): Iterable<PackedLine> {
-    return this.#current()?.lines.fromName(name) ?? [];
+    return this.#readable()?.lines.fromName(name) ?? [];
+  }
+
+  #readable(): Snapshot | undefined {
+    const snapshot = this.#current();
+    if (snapshot?.broken !== undefined) throw snapshot.broken;
+    return snapshot;
   }
 
   #current(): Snapshot | undefined {
@@ -104,8 +139,9 @@ export class PackedRefs {
       throw error;
     }
     const opened = fstatSync(descriptor, { bigint: true });
-    const lines = PackedRefsLines.ofFile(descriptor, Number(opened.size));
-    this.#snapshot = { descriptor, stats: opened, lines, mode: Number(opened.mode & 0o777n) };
+    const lines = PackedRefsLines.ofFile(this.path, descriptor, Number(opened.size));
+    const mode = Number(opened.mode & 0o777n);
+    this.#snapshot = { descriptor, stats: opened, lines, mode, broken: lines.brokenEnd };
     return this.#snapshot;
   }
 }
@@ -118,6 +154,11 @@ function isName(text: string): text is RefName {
   return plainName.test(text) || isRefName(text);
 }
 
-function idOf(line: PackedLine): ObjectId | undefined {
-  return isObjectId(line.id) ? line.id : undefined;
+function soundRefs(lines: readonly PackedLine[], damaged: Damaged): Ref[] {
+  return lines.flatMap(({ id, name }): Ref[] => {
+    if (!isName(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
+    else if (nullId.test(id)) damaged?.(new BrokenRef(name, 'its line in packed-refs holds the id of no object'));
+    else return [{ name, id }];
+    return [];
+  });
 }

@@ -1,8 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ObjectId } from '../object-id.ts';
-import { BrokenRef, InvalidRefName } from '../ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../ref-errors.ts';
 import { isRefName } from '../ref-name.ts';
+import type { RefDamage } from '../ref-errors.ts';
 import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { hasLooseRef, listLooseRefs, readLooseRef } from './loose-refs.ts';
@@ -46,31 +47,39 @@ export class RefReader {
   }
 
   /**
-   * The refs below a prefix that ends in `/`, sorted by their bytes; broken ones are left out.
+   * The refs below a prefix that ends in `/`, sorted by their bytes; of broken ones `damaged` is told.
    *
    * Of those that are not wanted none is read that has a file of its own.
    * @throws {InvalidRefName} if no ref can be below the prefix
+   * @throws {BrokenPackedRefs} unless `damaged` is told of it
    */
-  list(prefix: string, { startsWith = prefix, where, last }: WantedRefs = {}): Ref[] {
+  list(prefix: string, { startsWith = prefix, where, last, damaged }: WantedRefs = {}): Ref[] {
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
     const isWanted = (name: RefName): boolean => name.startsWith(startsWith) && where?.(name) !== false;
     // Read in this order, or a ref that is packed in between would be in neither.
-    const loose = listLooseRefs(this.#location, prefix).filter(isWanted);
-    const packed =
-      last === undefined || where !== undefined
-        ? this.packed.below(startsWith).filter(({ name }) => isWanted(name))
-        : this.packed.lastBelow(startsWith, last);
+    const badName = damaged && ((name: string): void => damaged(new BrokenRef(name, 'git allows no such name')));
+    const loose = listLooseRefs(this.#location, prefix, badName).filter(isWanted);
+    const isLoose = new Set<string>(loose);
+    const report =
+      damaged &&
+      ((damage: RefDamage): void => {
+        // What is packed counts where there is no file.
+        if (!(damage instanceof BrokenRef && isLoose.has(damage.ref))) damaged(damage);
+      });
+    const packed = this.#packedBelow(startsWith, where === undefined ? last : undefined, report).filter(({ name }) =>
+      isWanted(name),
+    );
     if (loose.length === 0) return packed;
-    const isLoose = new Set(loose);
     const refs = packed.filter(({ name }) => !isLoose.has(name));
     // Each is a file to be read.
     const candidates = last === undefined ? loose : sortNames(loose).slice(-last);
     for (const name of candidates) {
-      const id = this.#valueOf(name);
+      const id = this.#valueOf(name, damaged);
       if (id !== undefined) refs.push({ name, id });
       // In place of a broken one another is among the last.
-      else if (last !== undefined) return this.list(prefix, { startsWith, ...(where && { where }) });
+      else if (last !== undefined)
+        return this.list(prefix, { startsWith, ...(where && { where }), ...(damaged && { damaged }) });
     }
     return sortByBytes(refs).slice(last === undefined ? 0 : -last);
   }
@@ -84,15 +93,35 @@ export class RefReader {
   firstBelow(name: RefName): string | undefined {
     const [loose] = listLooseRefs(this.#location, `${name}/`);
     if (loose !== undefined) return loose;
-    return this.packed.below(`${name}/`, 1)[0]?.name;
+    return this.packed.below(`${name}/`, { limit: 1 })[0]?.name;
   }
 
-  #valueOf(name: RefName): ObjectId | undefined {
+  #packedBelow(prefix: string, last: number | undefined, damaged: WantedRefs['damaged']): Ref[] {
+    if (damaged !== undefined && this.packed.isEmptyFile()) {
+      damaged(new BrokenPackedRefs(this.packed.path, 'it is empty, which git never leaves it'));
+    }
     try {
-      return this.follow(name).id;
+      return last === undefined ? this.packed.below(prefix, { damaged }) : this.packed.lastBelow(prefix, last, damaged);
     } catch (error) {
-      if (error instanceof BrokenRef) return undefined;
-      throw error;
+      if (damaged === undefined || !(error instanceof BrokenPackedRefs)) throw error;
+      damaged(error);
+      return this.packed.readableBelow(prefix);
+    }
+  }
+
+  #valueOf(name: RefName, damaged: WantedRefs['damaged']): ObjectId | undefined {
+    try {
+      const { name: end, id } = this.follow(name);
+      if (id === undefined && damaged && hasLooseRef(this.#location, name)) {
+        damaged(
+          new BrokenRef(name, end === name ? 'its file leads nowhere' : `it leads to ${end}, which is not there`),
+        );
+      }
+      return id;
+    } catch (error) {
+      if (!(error instanceof BrokenRef)) throw error;
+      damaged?.(new BrokenRef(name, error.reason));
+      return undefined;
     }
   }
 }

@@ -1,30 +1,35 @@
 import { isObjectId } from '../object-id.ts';
 import { isRefName } from '../ref-name.ts';
 import type { Ref, RefName } from '../ref-store.ts';
+import { brokenPackedRefs } from './ref-refusal.ts';
 import { GitFailed, runGit } from './run-git.ts';
 import type { GitStart } from './spawn-git.ts';
 
 /** Refs as git lists them, sorted by the bytes of their names, and the names of those it calls broken. */
 export type ListedRefs = { refs: Ref[]; broken: ReadonlySet<string> };
 
-const brokenRef = /^warning: ignoring broken ref (.+)$/;
+const brokenRef = /^warning: ignoring (?:broken ref|ref with broken name) (.+)$/;
 
 /**
  * Lists refs by their names or by prefixes that end in `/`; one run of git. Nothing but names and values is read.
  *
  * A name also lists what lies below it.
+ * @throws {BrokenPackedRefs}
  * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-for-each-ref(1).
  */
 export async function listRefs(start: Omit<GitStart, 'args'>, patterns: readonly string[]): Promise<ListedRefs> {
   const broken = new Set<string>();
-  const printed = await runGit({
+  const run = runGit({
     ...start,
     args: ['for-each-ref', '--format=%(objectname) %(refname)', ...patterns],
     onProgress: (line) => {
       const [, name] = brokenRef.exec(line) ?? [];
       if (name !== undefined) broken.add(name);
     },
+  });
+  const printed = await run.catch((error: unknown) => {
+    throw (error instanceof GitFailed && brokenPackedRefs(error.said)) || error;
   });
   const refs: Ref[] = [];
   for (const line of printed.toString('utf8').split('\n')) {

@@ -1,10 +1,10 @@
 import type { GitEnvironment } from '../git-directory.ts';
 import { objectIdBytes, parseObjectId } from '../object-id.ts';
 import type { ObjectFormat, ObjectId } from '../object-id.ts';
-import { BrokenRef, InvalidRefName } from '../ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../ref-errors.ts';
 import { isRefName } from '../ref-name.ts';
 import { RefMoved } from '../ref-store.ts';
-import type { Ref, RefEdit, RefName, RefStore } from '../ref-store.ts';
+import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { listRefs, readSymbolicRef } from './list-refs.ts';
 import { LongLivedGit, type AnswerReader } from './long-lived-git.ts';
@@ -60,10 +60,19 @@ export class NativeRefStore implements RefStore {
     return undefined;
   }
 
-  async list(prefix: string): Promise<Ref[]> {
+  async list(prefix: string, { damaged }: WantedRefs = {}): Promise<Ref[]> {
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
-    return (await listRefs(this.#start, [prefix])).refs;
+    try {
+      const { refs, broken } = await listRefs(this.#start, [prefix]);
+      for (const name of broken) damaged?.(new BrokenRef(name, 'git cannot read it'));
+      return refs;
+    } catch (error) {
+      if (damaged === undefined || !(error instanceof BrokenPackedRefs)) throw error;
+      // git reads none of them then.
+      damaged(error);
+      return [];
+    }
   }
 
   async update(edits: readonly RefEdit[]): Promise<void> {

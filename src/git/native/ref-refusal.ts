@@ -1,5 +1,5 @@
 import { StorageFull, StorageReadOnly } from '../object-errors.ts';
-import { RefLocked, RefNameConflict } from '../ref-errors.ts';
+import { BrokenPackedRefs, RefLocked, RefNameConflict } from '../ref-errors.ts';
 import { isRefName } from '../ref-name.ts';
 import { RefMoved } from '../ref-store.ts';
 import type { RefEdit } from '../ref-store.ts';
@@ -10,6 +10,7 @@ const sayings = {
   moved: /cannot lock ref '(.+)': is at ([0-9a-f]+) but expected/,
   conflict: /cannot lock ref '(.+?)': '(.+?)' exists; cannot create/,
   together: /cannot process '(.+?)' and '(.+?)' at the same time/,
+  packedBroken: /(unterminated|unexpected) line in (.*packed-refs): /,
   locked: /cannot lock ref '(.+?)': Unable to create '(.+?\.lock)': File exists/,
   packedLocked: /Unable to create '(.+?packed-refs\.lock|.+?tables\.list\.lock)': File exists/,
   readOnly: /(?:Permission denied|Read-only file system)/,
@@ -27,6 +28,8 @@ export function errorOfRefusal(
   if (edit !== undefined && isObjectId(actual)) return new RefMoved(edit.name, edit.expected, actual);
   const [, wanted = '', existing = ''] = sayings.conflict.exec(said) ?? sayings.together.exec(said) ?? [];
   if (isRefName(wanted)) return new RefNameConflict(wanted, existing);
+  const packed = brokenPackedRefs(said);
+  if (packed !== undefined) return packed;
   const [, locked = '', lockPath = ''] = sayings.locked.exec(said) ?? [];
   if (lockPath !== '') return new RefLocked(locked, { lockPath, waitedMs: facts.waitedMs });
   const [, packedLock = ''] = sayings.packedLocked.exec(said) ?? [];
@@ -34,4 +37,10 @@ export function errorOfRefusal(
   if (sayings.full.test(said)) return new StorageFull(facts.path);
   if (sayings.readOnly.test(said)) return new StorageReadOnly(facts.path);
   return undefined;
+}
+
+/** The error that git's words about its file of packed refs stand for; `undefined` if it said nothing of it. */
+export function brokenPackedRefs(said: string): BrokenPackedRefs | undefined {
+  const [, what, path] = sayings.packedBroken.exec(said) ?? [];
+  return what === undefined || path === undefined ? undefined : new BrokenPackedRefs(path, `it has an ${what} line`);
 }

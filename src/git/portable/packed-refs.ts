@@ -1,17 +1,29 @@
 import { isObjectId } from '../object-id.ts';
 import type { ObjectId } from '../object-id.ts';
+import { BrokenPackedRefs } from '../ref-errors.ts';
 
 /**
- * Parses a `packed-refs` file into values by name. Comments and peeled tags (`^…`) are passed over, as is a line that
- * is neither: git's own writes are whole or absent.
+ * Parses a `packed-refs` file into values by name. The header and peeled tags (`^…`) are passed over.
  *
+ * @param onBroken is called for a line that git cannot read, and throws if the others do not count then
  * Source: `packed_ref_store` in git's refs/packed-backend.c.
  */
-export function parsePackedRefs(text: string): Map<string, ObjectId> {
+export function parsePackedRefs(
+  path: string,
+  text: string,
+  onBroken: (error: BrokenPackedRefs) => void,
+): Map<string, ObjectId> {
   const refs = new Map<string, ObjectId>();
-  for (const line of text.split('\n')) {
+  const lines = text.split('\n');
+  const rest = lines.pop() ?? '';
+  if (rest !== '')
+    onBroken(new BrokenPackedRefs(path, `its last line has no end: ${JSON.stringify(rest.slice(0, 60))}`));
+  for (const [number, line] of lines.entries()) {
     const id = line.slice(0, 40);
     if (line[40] === ' ' && isObjectId(id)) refs.set(line.slice(41), id);
+    else if (!line.startsWith('^') && !(number === 0 && line.startsWith('#'))) {
+      onBroken(new BrokenPackedRefs(path, `it has a line that git cannot read: ${JSON.stringify(line.slice(0, 60))}`));
+    }
   }
   return refs;
 }

@@ -3,7 +3,8 @@ import type { ObjectId } from '../object-id.ts';
 import { BrokenRef, InvalidRefName, RefNameConflict } from '../ref-errors.ts';
 import { isRefName, parseRefName } from '../ref-name.ts';
 import { RefMoved } from '../ref-store.ts';
-import type { Ref, RefEdit, RefName, RefStore } from '../ref-store.ts';
+import type { RefDamage } from '../ref-errors.ts';
+import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../ref-store.ts';
 import type { PortableFileSystem } from './file-system.ts';
 import { inTurn } from './in-turn.ts';
 import { parsePackedRefs, withoutPackedRefs } from './packed-refs.ts';
@@ -35,16 +36,19 @@ export class PortableRefStore implements RefStore {
     return (await this.#follow(name)).id;
   }
 
-  async list(prefix: string): Promise<Ref[]> {
+  async list(prefix: string, { damaged }: WantedRefs = {}): Promise<Ref[]> {
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     const names = new Set<string>();
     await this.#collectLoose(prefix.slice(0, -1), names);
-    const packed = await this.#packed();
+    const packed = await this.#packed(damaged);
     for (const name of packed.keys()) if (name.startsWith(prefix)) names.add(name);
     const refs: Ref[] = [];
     for (const name of names) {
-      if (!isRefName(name)) continue;
-      const id = await this.#readUnlessBroken(name, packed);
+      if (!isRefName(name)) {
+        if (!/\.lock$|\/\./.test(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
+        continue;
+      }
+      const id = await this.#readUnlessBroken(name, packed, damaged);
       if (id !== undefined) refs.push({ name, id });
     }
     return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
@@ -160,16 +164,24 @@ export class PortableRefStore implements RefStore {
       return { kind: 'symbolic', target };
     }
     const id = text.slice(0, 40);
+    if (/^0{40}$/.test(id)) throw new BrokenRef(name, 'it holds the id of no object');
     if (!isObjectId(id) || !/^\s*$/.test(text.slice(40, 41))) throw new BrokenRef(name, 'it holds no object id');
     return { kind: 'id', id };
   }
 
-  async #readUnlessBroken(name: RefName, packed: ReadonlyMap<string, ObjectId>): Promise<ObjectId | undefined> {
+  async #readUnlessBroken(
+    name: RefName,
+    packed: ReadonlyMap<string, ObjectId>,
+    damaged: WantedRefs['damaged'],
+  ): Promise<ObjectId | undefined> {
     try {
-      return (await this.#follow(name, packed)).id;
+      const { name: end, id } = await this.#follow(name, packed);
+      if (id === undefined) damaged?.(new BrokenRef(name, `it leads to ${end}, which is not there`));
+      return id;
     } catch (error) {
-      if (error instanceof BrokenRef) return undefined;
-      throw error;
+      if (!(error instanceof BrokenRef)) throw error;
+      damaged?.(new BrokenRef(name, error.reason));
+      return undefined;
     }
   }
 
@@ -181,11 +193,16 @@ export class PortableRefStore implements RefStore {
     }
   }
 
-  async #packed(): Promise<Map<string, ObjectId>> {
-    return parsePackedRefs((await this.#files.readText(this.#path('packed-refs'))) ?? '');
+  async #packed(onBroken: (error: RefDamage) => void = raise): Promise<Map<string, ObjectId>> {
+    const path = this.#path('packed-refs');
+    return parsePackedRefs(path, (await this.#files.readText(path)) ?? '', onBroken);
   }
 
   #path(name: string): string {
     return `${this.#gitdir}/${name}`;
   }
+}
+
+function raise(error: RefDamage): never {
+  throw error;
 }

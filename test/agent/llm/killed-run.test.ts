@@ -53,7 +53,7 @@ test('a run that is killed while a command of the model works leaves nothing tha
 
   isAgain = true;
   const [thread] = (await repository.json(['thread', 'list'])) as { thread: string; status: string }[];
-  expect(thread).toMatchObject({ status: 'idle' });
+  expect(thread).toMatchObject({ status: 'interrupted' });
   expect(await repository.uwf(['thread', 'run', thread!.thread])).toHaveProperty('code', 0);
   expect(isGroupAlive(group)).toBe(false);
 });

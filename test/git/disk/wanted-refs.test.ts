@@ -36,7 +36,9 @@ describe('the refs that somebody wants', () => {
       .constantFrom('a', 'ab', 'b', 'b0', 'c', 'z', 'ä', '\u{1F600}')
       .map((text) => `refs/threads/${text}`);
     const other = fc.constantFrom('refs/heads/main', 'refs/threads.x', 'refs/threadsz', 'refs/uwf/x');
-    const values = fc.dictionary(fc.oneof(name, other), fc.constantFrom(id('1'), id('2'), 'broken'), { maxKeys: 8 });
+    // Null, for a packed one is read as a whole or not at all.
+    const broken = id('0');
+    const values = fc.dictionary(fc.oneof(name, other), fc.constantFrom(id('1'), id('2'), broken), { maxKeys: 8 });
     const wanted = fc.record(
       {
         startsWith: fc.constantFrom('refs/threads/', 'refs/threads/a', 'refs/threads/b0'),
@@ -54,7 +56,7 @@ describe('the refs that somebody wants', () => {
           .slice(which.last === undefined ? 0 : -which.last);
         const found = await list(temporary, which);
         // A store may give more, and does so only where something is broken.
-        if (![...Object.values(packed), ...Object.values(loose)].includes('broken')) expect(found).toEqual(expected);
+        if (![...Object.values(packed), ...Object.values(loose)].includes(broken)) expect(found).toEqual(expected);
         expect(found.slice(which.last === undefined ? 0 : -which.last)).toEqual(expected);
         temporary.remove();
       }),
@@ -83,11 +85,15 @@ describe('the refs that somebody wants', () => {
     for (const name of names.slice(0, 25)) {
       const path = join(temporary.dir, '.git', name);
       rmSync(path);
-      // Leads to itself: whoever reads it fails.
+      // Leads to itself: to read it fails.
       symlinkSync(path, path);
     }
-    await expect(repository.refs.list('refs/threads/')).rejects.toThrow('ELOOP');
-    const found = await repository.refs.list('refs/threads/', { startsWith: 'refs/threads/3', last: 5 });
+    const read: string[] = [];
+    const damaged = ({ ref }: { ref: string }): void => void read.push(ref);
+    await repository.refs.list('refs/threads/', { damaged });
+    expect(read.splice(0)).toHaveLength(25);
+    const found = await repository.refs.list('refs/threads/', { startsWith: 'refs/threads/3', last: 5, damaged });
+    expect(read).toEqual([]);
     expect(found.map(({ name }) => name)).toEqual(names.slice(25));
   });
 });

@@ -1,4 +1,5 @@
 import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe.ts';
+import type { UwfError } from '../../../errors.ts';
 import type { ThreadChange } from '../../../engine/follow-threads.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { threadStatuses, type ThreadStatus } from '../../../thread/thread-status.ts';
@@ -12,6 +13,8 @@ import { paintStatus } from '../../output/palette.ts';
 import { formatTable } from '../../output/table.ts';
 import { formatAgo } from '../../output/time.ts';
 import { oneLine } from '../../output/width.ts';
+
+const longestStatus = Math.max(...threadStatuses.map((status) => status.length));
 
 /** Those of them that a thread never leaves. */
 const over = ['ended', 'failed', 'cancelled'] as const;
@@ -62,6 +65,8 @@ With --remote it lists the threads that a remote has, newest first, from what th
       prompt: 'the first line of its prompt',
       steps: 'how many steps it has',
       nextRole: 'who is next, or who waits; null when it is over',
+      interruption:
+        'of an interrupted one: pid, host and since of the process that died over it, processes that still work; else null',
       endedOn: 'with --remote: the UTC day on which it ended, or null',
       here: "with --remote: whether it is here, too: 'same' commit, 'other' commit, or 'none'",
     },
@@ -108,7 +113,8 @@ With --remote it lists the threads that a remote has, newest first, from what th
       }
       return EXIT.interrupted;
     }
-    const threads = await listThreads(readingContext(repository), which);
+    const damage: UwfError[] = [];
+    const threads = await listThreads(readingContext(repository), { ...which, onDamaged: (one) => damage.push(one) });
     const nowMs = cli.now();
     await out.result(threads, () =>
       formatTable<ThreadSummary>(
@@ -138,12 +144,22 @@ With --remote it lists the threads that a remote has, newest first, from what th
           : "no thread is active; 'uwf thread list --all' lists those that are over",
       );
     }
+    for (const { thread, interruption } of threads) {
+      if (interruption === null) continue;
+      const { describeInterruption, hintAtInterruption } = await import('../../../engine/interruption.ts');
+      out.hint(`thread ${thread}: ${describeInterruption(interruption)}; ${hintAtInterruption(thread, interruption)}`);
+    }
+    if (threads.some(({ status, head }) => status === 'corrupt' && head === null)) {
+      out.hint("the refs of corrupt threads are damaged; 'uwf doctor' says which and how");
+    }
+    // What could be read is listed; that it is not all is a failure.
+    if (damage[0] !== undefined) throw damage[0];
     return undefined;
   },
 });
 
 function changeLine(change: ThreadChange, { paint }: Output): string {
-  const padding = ' '.repeat(9 - change.status.length);
+  const padding = ' '.repeat(longestStatus - change.status.length);
   const known = `${paint.id(change.thread)}  ${paintStatus(paint, change.status)}${padding}`;
   if (change.status === 'removed') return known.trimEnd();
   const { workflow, steps, nextRole, prompt } = change;

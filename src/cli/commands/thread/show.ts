@@ -1,4 +1,6 @@
 import { describeThread, type ThreadView } from '../../../engine/describe.ts';
+import { describeInterruption, hintAtInterruption } from '../../../engine/interruption.ts';
+import { threadStatuses } from '../../../thread/thread-status.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readingContext } from '../../engine-here.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -17,7 +19,7 @@ export const command: Command = defineCommand({
     shape: 'object',
     fields: {
       thread: 'its id',
-      status: 'idle, running, suspended, ended, failed, cancelled or corrupt',
+      status: `one of ${threadStatuses.join(', ')}`,
       workflow: "its workflow's name",
       head: 'the commit that it is at',
       steps: 'how many steps it has',
@@ -32,6 +34,8 @@ export const command: Command = defineCommand({
       workflowHash: "the definition's node",
       depth: 'how many threads are above it',
       holder: 'who works on it: pid, host, since; or null',
+      interruption:
+        'of an interrupted one: pid, host and since of the process that died over it, processes that still work; else null',
       usage: 'what its steps have cost together: inputTokens, outputTokens, turns, costUsd; or null',
       usageByRole: 'the same for each role',
     },
@@ -45,7 +49,7 @@ export const command: Command = defineCommand({
     const view = await describeThread(readingContext(repository), args.thread);
     await out.result(inPromisedOrder(view), () => describe(view, out, cli.now()));
     const next = nextStep(view);
-    if (cli.stdout.isTTY === true && next !== undefined) out.hint(next);
+    if ((cli.stdout.isTTY === true || view.interruption) && next !== undefined) out.hint(next);
   },
 });
 
@@ -67,6 +71,7 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ['steps', String(view.steps)],
     ['next', view.nextRole === null ? null : paint.name(view.nextRole)],
     ['runs as', view.holder && `process ${view.holder.pid} on ${view.holder.host}`],
+    ['interrupted', view.interruption && describeInterruption(view.interruption)],
     ['started', time(view.startedAt)],
     ['ended', view.endedAt && time(view.endedAt)],
     ['used', formatUsage(view.usage)],
@@ -79,7 +84,8 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
   ]);
 }
 
-function nextStep({ thread, status }: ThreadView): string | undefined {
+function nextStep({ thread, status, interruption }: ThreadView): string | undefined {
+  if (interruption) return hintAtInterruption(thread, interruption);
   switch (status) {
     case 'idle':
       return `'uwf thread run ${thread}' runs it on`;
