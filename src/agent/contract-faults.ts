@@ -73,6 +73,7 @@ const replyRules: Kinds<AgentReply> = {
     reason: text,
     cause: oneOf('agent', 'human', 'child', 'limit'),
     text: optional(text),
+    due: optional(count),
     usage: optional(usage),
     session: optional(text),
   },

@@ -126,6 +126,8 @@ export type AgentReply =
       reason: string;
       cause: 'agent' | 'human' | 'child' | 'limit';
       text?: string;
+      /** When it makes sense to go on, in whole ms since 1970: a server that is busy says until when. */
+      due?: number;
       usage?: Usage;
       session?: string;
     }

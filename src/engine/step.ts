@@ -153,8 +153,8 @@ async function runRole(
     if (session !== undefined) writeSession(repository, key, { id: session, seen: head.id });
   };
   if (result.kind === 'suspended') {
-    const { cause, reason, text } = result;
-    const waiting = await waits({ ...common, cause, reason, text, usage, attempts, trace });
+    const { cause, reason, text, due } = result;
+    const waiting = await waits({ ...common, cause, reason, text, due, usage, attempts, trace });
     remember(waiting);
     return waiting;
   }

@@ -25,6 +25,7 @@ export class TurnListener {
   readonly #context: EngineContext;
   readonly #turn: ListenedTurn;
   #said: KeptText = emptyText();
+  #hasHeardAnswer = false;
 
   constructor(context: EngineContext, turn: ListenedTurn) {
     this.#context = context;
@@ -37,6 +38,11 @@ export class TurnListener {
     return this.#said.toString();
   }
 
+  /** Tells whether the agent has said or done anything in any try: what is no sign of life alone. */
+  get hasHeardAnswer(): boolean {
+    return this.#hasHeardAnswer;
+  }
+
   startTry(prompt: string): void {
     this.#said = emptyText();
     this.trace.startTry(prompt);
@@ -46,6 +52,7 @@ export class TurnListener {
     const { thread, role, clock } = this.#turn;
     clock.touch();
     if (event.kind === 'text') this.#said.add(event.text);
+    this.#hasHeardAnswer ||= isAnswer(event);
     this.trace.record(event);
     if (event.kind === 'usage' || event.kind === 'turn-end') this.#checkBudget();
     if (event.kind !== 'process-group') {
@@ -69,6 +76,11 @@ export class TurnListener {
 
 function emptyText(): KeptText {
   return new KeptText({ head: 0, tail: SAID_BYTES });
+}
+
+function isAnswer(event: AgentEvent): boolean {
+  if (event.kind === 'usage') return event.usage.turns > 0;
+  return event.kind !== 'turn-start' && event.kind !== 'refusal' && event.kind !== 'process-group';
 }
 
 type Told = AgentTold extends infer T ? (T extends AgentTold ? Omit<T, 'thread' | 'role'> : never) : never;

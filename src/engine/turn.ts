@@ -34,7 +34,7 @@ export type TurnResult = {
       stopReason: string | undefined;
       childThreads: readonly string[];
     }
-  | { kind: 'suspended'; cause: SuspendCause; reason: string; text: string | undefined }
+  | { kind: 'suspended'; cause: SuspendCause; reason: string; text: string | undefined; due?: number | undefined }
 );
 
 /** Everything of a turn that stays the same over its tries. */
@@ -58,7 +58,8 @@ export type TurnRequest = {
  * Lets an agent take its turn: runs it, reads its reply, and asks again while the reply is not acceptable.
  *
  * @throws {Interrupted} if the engine was told to stop
- * @throws {UwfError} of kind `agent` or `environment`, when trying again cannot help; nothing is lost by that
+ * @throws {UwfError} of kind `agent` or `environment`, when trying again cannot help; of kind `agent` only before the agent
+ *   has said anything
  */
 export async function takeTurn(context: EngineContext, turn: TurnRequest): Promise<TurnResult> {
   const { request, clock } = turn;
@@ -85,7 +86,14 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
       usage = addUsage(usage, used);
       session = reply.session ?? session;
       if (reply.kind === 'suspend') {
-        return { kind: 'suspended', ...soFar(), cause: reply.cause, reason: reply.reason, text: reply.text };
+        return {
+          kind: 'suspended',
+          ...soFar(),
+          cause: reply.cause,
+          reason: reply.reason,
+          text: reply.text,
+          due: reply.due,
+        };
       }
       const verdict = await judge(turn, reply);
       if (verdict.kind !== 'refused') return { ...soFar(), ...verdict };
@@ -133,7 +141,7 @@ async function runAgent(
     if (reply && reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
   } catch (error) {
     if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
-    if (!clock.signal.aborted) return failedAttempt(error);
+    if (!clock.signal.aborted) return afterError(error, request.attempt > 0 || listener.hasHeardAnswer, listener.said);
   }
   const { failure, ranOut } = clock;
   if (failure !== undefined) throw failure;
@@ -152,8 +160,14 @@ async function graceAfter(signal: AbortSignal): Promise<undefined> {
   return undefined;
 }
 
-/** What an agent throws is a failed try, unless another try cannot help. */
-function failedAttempt(error: unknown): Reply {
+/**
+ * What an agent throws is a failed try, unless another try cannot help. Then the thread waits where the agent has said
+ * something, for that has been paid for; where it has not, nothing is stored.
+ */
+function afterError(error: unknown, hasSpoken: boolean, said: string): Reply | Suspension {
+  if (error instanceof UwfError && error.kind === 'agent' && hasSpoken) {
+    return { kind: 'suspend', cause: 'agent', reason: `${error.message}; ${error.hint}`, text: said };
+  }
   if (error instanceof UwfError && error.kind !== 'data') throw error;
   const reason = error instanceof Error ? error.message : String(error);
   return { kind: 'failed-attempt', reason, text: '' };

@@ -27,6 +27,8 @@ export type SuspensionDraft = {
   attempts: readonly AttemptDraft[];
   /** How far the agent had come; absent where it did not tell. */
   trace?: TraceDraft | undefined;
+  /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
+  due?: number | undefined;
 };
 
 /**
@@ -58,6 +60,7 @@ export async function suspendThread(
     prompt: prompt.hash,
     rule: draft.rule,
     usage: draft.usage,
+    ...(draft.due !== undefined && { due: draft.due }),
     suspendedAtMs: atMs,
   };
   const node = encodeTyped('thread-suspend', payload);

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../json.ts';
 import { isJsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
+import { saysTooLong, TOO_LONG_HINT } from '../too-long.ts';
 import { WorkingFolderMissing } from '../command/start-program.ts';
 import { DEFAULT_GRACE_MS, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_START_TIMEOUT_MS } from './acp-config.ts';
 import type { AcpConfig } from './acp-config.ts';
@@ -212,6 +213,8 @@ export class AcpSession {
     const text = turn.reader.segments.at(-1) ?? '';
     // What cannot be talked to any more must not run on.
     if (!this.isAlive) await this.end();
+    // Asked again, it would be as long.
+    if (saysTooLong(message)) return { kind: 'suspend', cause: 'agent', reason: `${message}; ${TOO_LONG_HINT}`, text };
     return { kind: 'failed-attempt', reason: message, text };
   }
 

@@ -51,7 +51,10 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
       answer = await ask(talk, told, request);
     } catch (error) {
       if (!(error instanceof ModelUnavailable)) throw error;
-      return { kind: 'suspend', cause: 'agent', reason: talk.opened.redact(error.message), text, usage: meter.total };
+      const { due } = error;
+      const until = due === undefined ? '' : `; it asks to be left alone until ${new Date(due).toISOString()}`;
+      const reason = `${talk.opened.redact(error.message)}${until}`;
+      return { kind: 'suspend', cause: 'agent', reason, text, usage: meter.total, ...(due !== undefined && { due }) };
     }
     const usage = meter.add(answer.usage);
     conversation.messages.push(...answer.messages);

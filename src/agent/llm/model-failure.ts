@@ -1,16 +1,24 @@
 import { AgentBroken, AgentNotAuthorized } from '../agent-errors.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { isJsonObject } from '../../json.ts';
+import { saysTooLong, TOO_LONG_HINT } from '../too-long.ts';
+import { retryAfterMs, timeAfter } from './retry-after.ts';
 
 /** The model could not be asked, or did not answer to the end; asking again may help. */
 export class ModelUnavailable extends Error {
   /** How long the server asks to be left alone; `undefined` where it does not say. */
   readonly retryAfterMs: number | undefined;
+  /** The same as a point in time, in ms since 1970. */
+  readonly due: number | undefined;
   /** True where asking again within this turn cannot help, but another day can. */
   readonly isFinal: boolean;
 
-  constructor(message: string, facts: { retryAfterMs?: number | undefined; isFinal?: boolean; cause?: unknown }) {
+  constructor(
+    message: string,
+    facts: { retryAfterMs?: number | undefined; due?: number | undefined; isFinal?: boolean; cause?: unknown },
+  ) {
     super(message, { cause: facts.cause });
     this.retryAfterMs = facts.retryAfterMs;
+    this.due = facts.due;
     this.isFinal = facts.isFinal ?? false;
   }
 }
@@ -39,7 +47,12 @@ export function modelFailure(
   nowMs: number,
 ): Error {
   const { statusCode, responseHeaders = {}, responseBody = '', message } = asCallError(cause);
-  const detail = redact(message).trim().slice(0, 1000);
+  const words = wordsOf(responseBody) ?? message;
+  const detail = redact(words).trim().slice(0, 1000);
+  if (statusCode !== 429 && saysTooLong(`${message} ${responseBody}`)) {
+    const hint = `${TOO_LONG_HINT}, or lower 'maxContextCharacters' of the agent where its tools have said so much`;
+    return new ModelUnavailable(`the prompt is too long for '${where.model}': ${detail}; ${hint}`, { isFinal: true });
+  }
   // An answer that began well and broke off has a status as well.
   if (statusCode === undefined || statusCode < 400) {
     const facts = { isFinal: isTooLarge(cause), cause: redacted(cause, redact) };
@@ -57,14 +70,32 @@ export function modelFailure(
   }
   const isOverQuota = statusCode === 429 && /insufficient_quota|billing/iu.test(responseBody);
   if (statusCode === 408 || statusCode === 409 || statusCode === 429 || statusCode >= 500) {
-    return new ModelUnavailable(said, { retryAfterMs: retryAfterMs(responseHeaders, nowMs), isFinal: isOverQuota });
-  }
-  if (/context.?length|maximum context|too many tokens/iu.test(`${message} ${responseBody}`)) {
-    return new ModelUnavailable(`the conversation is too long for '${where.model}': ${detail}`, { isFinal: true });
+    const pauseMs = retryAfterMs(responseHeaders, nowMs);
+    const due = pauseMs === undefined ? undefined : timeAfter(nowMs, pauseMs);
+    return new ModelUnavailable(said, { retryAfterMs: pauseMs, due, isFinal: isOverQuota });
   }
   return new AgentBroken(`the request to '${where.model}' was refused: ${said}`, {
-    hint: "look at 'baseUrl' and 'model' of the agent in .uwf/config.yaml",
+    hint: HINTS[statusCode] ?? "look at 'baseUrl' and 'model' of the agent in .uwf/config.yaml",
   });
+}
+
+const HINTS: Readonly<Record<number, string>> = {
+  402: 'look at the account that the key belongs to',
+  413: TOO_LONG_HINT,
+};
+
+/** What a server says of an error in its body: OpenAI's form, and Gemini's, which is a list of one such. */
+function wordsOf(body: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  const error = isJsonObject(first) ? first['error'] : undefined;
+  const message = isJsonObject(error) ? error['message'] : error;
+  return typeof message === 'string' && message.trim() !== '' ? message : undefined;
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -15,6 +15,12 @@ export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: n
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
 
+/** The point in time some ms after another, in whole ms since 1970; `undefined` where there is no such date. */
+export function timeAfter(nowMs: number, ms: number): number | undefined {
+  const time = Math.ceil(nowMs + ms);
+  return Number.isNaN(new Date(time).getTime()) ? undefined : time;
+}
+
 function readNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+(?:\.\d+)?$/u.test(text.trim()) ? Number(text) : undefined;
 }

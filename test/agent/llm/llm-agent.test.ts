@@ -154,8 +154,56 @@ describe('a server in trouble', () => {
 
   test('a server that asks for more time than is waited for suspends, saying so', async () => {
     const { reply, server } = await runTurn([{ status: 429, headers: { 'retry-after': '7200' } }]);
-    expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining('429') });
+    const { due = 0 } = reply as { due?: number };
+    const reason = expect.stringMatching(new RegExp(`429.*until ${new Date(due).toISOString()}$`, 'u'));
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason });
+    expect(due).toBeGreaterThanOrEqual(server.requests[0]!.atMs + 7_200_000);
     expect(server.requests).toHaveLength(1);
+  });
+
+  test('a time to come back that is no date is not told', async () => {
+    const { reply } = await runTurn([{ status: 503, headers: { 'retry-after': '9'.repeat(30) } }]);
+    expect(reply).toMatchObject({ kind: 'suspend', reason: expect.not.stringContaining('until') });
+    expect(reply).not.toHaveProperty('due');
+  });
+
+  const openAi = (message: string, code: string): string => JSON.stringify({ error: { message, code, type: 'x' } });
+  test.each([
+    [
+      'OpenAI',
+      400,
+      openAi("This model's maximum context length is 8192 tokens. However, …", 'context_length_exceeded'),
+    ],
+    ['OpenAI, newly', 400, openAi('Your input exceeds the context window of this model.', 'context_length_exceeded')],
+    ['Anthropic', 400, openAi('prompt is too long: 210000 tokens > 200000 maximum', 'invalid_request_error')],
+    [
+      'Gemini',
+      400,
+      `[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`,
+    ],
+    [
+      'llama.cpp',
+      400,
+      openAi('the request exceeds the available context size, try increasing it', 'exceed_context_size_error'),
+    ],
+    [
+      'a proxy in front of one',
+      500,
+      openAi('litellm.BadRequestError: prompt is too long: 9 tokens > 8 maximum', '400'),
+    ],
+  ])('a prompt that is too long, in the words of %s, suspends with them and what helps', async (_, status, body) => {
+    const { reply, server } = await runTurn([{ status, body }]);
+    const value: unknown = JSON.parse(body);
+    const [{ error }] = [value].flat() as [{ error: { message: string } }]; // as written above
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining(error.message) });
+    expect(reply).toMatchObject({ reason: expect.stringMatching(/^the prompt is too long for .*compact the thread/u) });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('what only sounds like it, does not: a limit of tokens for each minute is waited for', async () => {
+    const body = openAi('Rate limit reached: tokens per min. Limit 10000; prompt is too long for it', 'rate_limit');
+    const { reply } = await runTurn([{ status: 429, body }, { text: 'Done.' }]);
+    expect(reply).toMatchObject({ text: 'Done.' });
   });
 
   test.each([500, 502, 503, 529])(

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import type { Config } from '../../../src/engine/config.ts';
+import { readingContext } from '../../../src/cli/engine-here.ts';
+import { verifyThread } from '../../../src/engine/verify-threads.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { readThread } from '../../../src/thread/thread-state.ts';
 import { findNodeAt } from '../../../src/thread/thread-commit.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import type { EngineFixture } from '../../engine/engine-fixture.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { startModelServer } from '../../helpers/model-server.ts';
 import type { ModelServer, ScriptedAnswer, ScriptedCall } from '../../helpers/model-server.ts';
 
@@ -129,6 +132,51 @@ describe('a thread whose role is done by a model', () => {
     const run = await start([{ status: 401 }]);
     await expect(run.engine.run(run.thread)).rejects.toMatchObject({ kind: 'agent', code: 'agent-not-authorized' });
     expect(await run.engine.describe(run.thread)).toMatchObject({ status: 'idle', steps: 0 });
+  });
+
+  test.each([400, 401, 402, 404, 413])(
+    'a %i after an answer suspends, and keeps what that said and cost',
+    async (status) => {
+      const list: ScriptedCall = { name: 'list', arguments: { path: '.' } };
+      const begun: ScriptedAnswer = {
+        text: 'I look around.',
+        calls: [list],
+        usage: { prompt_tokens: 7, completion_tokens: 3 },
+      };
+      let isWell = false;
+      const run = await start(
+        (_, index) => (isWell ? ending[index % 2]! : index === 0 ? begun : { status, body: '{"error":"no more"}' }),
+        { config: { price: { inputPerMTok: 1_000_000, outputPerMTok: 0 } } },
+      );
+      const over = await run.engine.run(run.thread);
+      expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining(`${status}: no more`) });
+      const { head } = await readThread(run.repository, over.thread, over.head);
+      const usage = { inputTokens: 7, outputTokens: 3, turns: 1, costUsd: 7 };
+      expect(head).toMatchObject({ kind: 'suspend', node: { cause: 'agent', usage, react: expect.any(String) } });
+      expect(run.git('show', `${over.head}:output.md`)).toBe('I look around.');
+      expect(run.git('show', `${over.head}:trace/001/output.md`)).toBe('I look around.');
+      expect(run.git('ls-tree', '-r', '--name-only', over.head)).toContain('trace/001/calls/1-list.result.md');
+      isWell = true;
+      expect(await run.engine.resume(run.thread)).toHaveProperty('event', 'thread.ended');
+    },
+  );
+
+  test('so does one at a later try, and keeps the reply that was not accepted', async () => {
+    const run = await start([{ text: 'I am ready.' }, { status: 401 }]);
+    const over = await run.engine.run(run.thread);
+    expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('401') });
+    expect(run.git('show', `${over.head}:attempts/01/output.md`)).toBe('I am ready.');
+  });
+
+  test('a server that is busy for long suspends the thread until then', async () => {
+    const run = await start([{ status: 429, headers: { 'retry-after': '86400' } }]);
+    const over = await run.engine.run(run.thread);
+    const { head } = await readThread(run.repository, over.thread, over.head);
+    const due = head.kind === 'suspend' ? (head.node.due ?? 0) : 0;
+    expect(due).toBeGreaterThan(86_400_000);
+    expect(over.text).toContain(`until ${new Date(due).toISOString()}`);
+    expectCleanFsck(run.dir);
+    expect(await verifyThread(readingContext(run.repository), run.thread)).toMatchObject({ sound: true });
   });
 
   test('a server in trouble for good suspends the thread, which runs on when it is well again', async () => {
