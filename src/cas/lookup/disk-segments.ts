@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { errnoOf } from '../../git/object-errors.ts';
 import { PageCache } from '../../git/page-cache.ts';
+import { DamagedSegment } from './page-sums.ts';
 import { Segment, writeSegment } from './segment.ts';
 import type { SegmentBytes, SegmentContent } from './segment.ts';
 import { memoryBytes } from './segment-store.ts';
@@ -68,14 +70,25 @@ export class DiskSegments implements SegmentStore {
     this.list();
   }
 
+  clear(): boolean {
+    const names = listFolder(this.#folder).filter((name) => name.endsWith(suffix));
+    // One that is a folder is none of uwf's making, and in the way.
+    for (const name of names) fs.rmSync(join(this.#folder, name), { recursive: true, force: true });
+    this.#open.clear();
+    this.#known = undefined;
+    return names.length > 0;
+  }
+
   #openFile(name: string): Segment | undefined {
     const path = join(this.#folder, name);
     try {
       const size = fs.statSync(path).size;
       return Segment.open(size <= maxKeptBytes ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, this.#cache));
-    } catch {
+    } catch (error) {
       // Merged into another one by another process since the folder was listed.
-      return undefined;
+      if (errnoOf(error) === 'ENOENT') return undefined;
+      if (errnoOf(error) !== undefined) throw new DamagedSegment();
+      throw error;
     }
   }
 
@@ -94,9 +107,9 @@ function writeFile(path: string, content: SegmentContent): string {
   const descriptor = fs.openSync(path, 'wx');
   try {
     const digest = createHash('sha1');
-    writeSegment(content, (bytes, position) => {
+    writeSegment(content, (bytes) => {
       for (let written = 0; written < bytes.length;) {
-        written += fs.writeSync(descriptor, bytes, written, bytes.length - written, position + written);
+        written += fs.writeSync(descriptor, bytes, written, bytes.length - written);
       }
       digest.update(bytes);
     });
@@ -126,7 +139,7 @@ function fileBytes(path: string, cache: PageCache): SegmentBytes {
   const read = cache.open((buffer, position) => {
     const wanted = Math.max(0, Math.min(buffer.length, size - position));
     const count = fs.readSync(descriptor, buffer, 0, wanted, position);
-    if (count !== wanted) throw new Error(`${path} is shorter than its header says`);
+    if (count !== wanted) throw new DamagedSegment();
     return buffer.subarray(0, count);
   });
   // As long as somebody holds this function the file may be read; what it is handed out in may go before.

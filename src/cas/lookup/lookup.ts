@@ -6,6 +6,7 @@ import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { DiskSegments } from './disk-segments.ts';
 import { NodeCollector } from './node-collector.ts';
+import { DamagedSegment } from './page-sums.ts';
 import { commitSize, mergeSegments, nodeSize } from './segment.ts';
 import type { SegmentContent } from './segment.ts';
 import { MemorySegments } from './segment-store.ts';
@@ -28,11 +29,12 @@ const maxAttempts = 10;
  *
  * Derived from the refs and never the truth: it is brought up to date when a search finds nothing, lies in
  * `<state folder>/lookup` as immutable segments that several processes may write at once, and can be deleted at any time.
+ * Where one is damaged all are forgotten and worked out again: what stands on it would hide what it no longer tells.
  */
 export class Lookup {
   readonly #repository: Repository;
   readonly #memory = new MemorySegments();
-  readonly #store: SegmentStore;
+  #store: SegmentStore;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(repository: Repository) {
@@ -43,21 +45,34 @@ export class Lookup {
 
   /** The blobs that are known already to claim to be a node. */
   knownBlobs(hash: NodeHash): ObjectId[] {
-    const found: ObjectId[] = [];
-    for (const store of [this.#store, this.#memory]) {
-      for (const { segment } of store.known()) found.push(...segment.blobsOf(hash));
+    try {
+      const found: ObjectId[] = [];
+      for (const store of [this.#store, this.#memory]) {
+        for (const { segment } of store.known()) found.push(...segment.blobsOf(hash));
+      }
+      // Segments that overlap give one twice.
+      return found.length > 1 ? [...new Set(found)] : found;
+    } catch (error) {
+      this.#forgetIfDamaged(error);
+      return [];
     }
-    // Segments that overlap give one twice.
-    return found.length > 1 ? [...new Set(found)] : found;
   }
 
-  /** What is known already of the nodes whose 64 bits lie between two bounds, both included. */
-  known(low: bigint, high: bigint): Candidate[] {
-    const found = new Map<string, Candidate>();
-    for (const { segment } of [...this.#store.known(), ...this.#memory.known()]) {
-      for (const node of segment.between(low, high)) found.set(`${node.hash} ${node.oid}`, node);
+  /** All nodes that the refs reach whose 64 bits lie between two bounds, both included. */
+  async between(low: bigint, high: bigint): Promise<Candidate[]> {
+    for (let attempt = 1; ; attempt++) {
+      await this.update();
+      try {
+        const found = new Map<string, Candidate>();
+        for (const { segment } of [...this.#store.known(), ...this.#memory.known()]) {
+          for (const node of segment.between(low, high)) found.set(`${node.hash} ${node.oid}`, node);
+        }
+        return [...found.values()];
+      } catch (error) {
+        if (attempt === maxAttempts) throw error;
+        this.#forgetIfDamaged(error);
+      }
     }
-    return [...found.values()];
   }
 
   /** Nodes put and not yet taken in, between two bounds. Read from the refs at every call. */
@@ -73,7 +88,7 @@ export class Lookup {
 
   /** Takes in what the refs reach and no segment covers; searches at the same moment wait for one another. */
   update(): Promise<void> {
-    const update = this.#turn.then(() => this.#takeInNew());
+    const update = this.#turn.then(() => this.#mending(() => this.#takeInNew()));
     this.#turn = update.catch(() => undefined);
     return update;
   }
@@ -87,9 +102,11 @@ export class Lookup {
   rebuild(): Promise<{ commits: number; nodes: number }> {
     const rebuild = this.#turn.then(async () => {
       this.#forget();
-      await this.#takeInNew();
-      this.#merge(1);
-      return this.#count();
+      return this.#mending(async () => {
+        await this.#takeInNew();
+        this.#merge(1);
+        return this.#count();
+      });
     });
     this.#turn = rebuild.catch(() => undefined);
     return rebuild;
@@ -114,8 +131,34 @@ export class Lookup {
 
   /** Removes all segments, those too that others write meanwhile on top of what is being removed. */
   #forget(): void {
-    for (let attempt = 1; attempt <= maxAttempts && this.#segments().length > 0; attempt++) {
-      for (const store of [this.#store, this.#memory]) store.remove(store.list().map(({ name }) => name));
+    this.#memory.clear();
+    for (let attempt = 1; attempt <= maxAttempts && this.#clearStore(); attempt++);
+  }
+
+  #clearStore(): boolean {
+    try {
+      return this.#store.clear();
+    } catch {
+      // What cannot be removed cannot be believed either: this process knows what it works out itself.
+      this.#store = this.#memory;
+      return false;
+    }
+  }
+
+  #forgetIfDamaged(error: unknown): void {
+    if (!(error instanceof DamagedSegment)) throw error;
+    this.#forget();
+  }
+
+  /** Does work that reads segments; where one is damaged, again without any. */
+  async #mending<T>(work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt === maxAttempts) throw error;
+        this.#forgetIfDamaged(error);
+      }
     }
   }
 
@@ -170,7 +213,8 @@ export class Lookup {
       const name = this.#store.add(mergeSegments(parts, this.#repository.objects.format));
       // In this order, so that at no moment less is covered than before.
       this.#store.remove(merged.map((segment) => segment.name).filter((other) => other !== name));
-    } catch {
+    } catch (error) {
+      if (error instanceof DamagedSegment) throw error;
       // Too many segments are slower, not wrong.
     }
   }

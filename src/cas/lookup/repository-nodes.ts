@@ -38,8 +38,7 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
     },
     async findByPrefix(prefix) {
       const [low, high] = bounds(prefix);
-      await lookup.update();
-      const candidates = [...lookup.known(low, high), ...(await lookup.unclaimed(low, high))];
+      const candidates = [...(await lookup.between(low, high)), ...(await lookup.unclaimed(low, high))];
       const present = new Set<NodeHash>();
       for (const { hash, oid } of candidates) if (await repository.objects.has(oid)) present.add(hash);
       return [...present].toSorted();

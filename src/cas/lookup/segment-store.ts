@@ -7,14 +7,22 @@ export type NamedSegment = { name: string; segment: Segment };
 
 /** Where segments are kept. Segments never change; they come and go as a whole. */
 export interface SegmentStore {
-  /** What was there when it was last looked at. What others removed since can still be read. */
+  /**
+   * What was there when it was last looked at. What others removed since can still be read.
+   * @throws {DamagedSegment} if one cannot be read; then as here below nothing can be said of what is known
+   */
   known(): readonly NamedSegment[];
-  /** What is there now, other processes' segments included. */
+  /**
+   * What is there now, other processes' segments included.
+   * @throws {DamagedSegment}
+   */
   list(): readonly NamedSegment[];
   /** Keeps a segment, known from now on, and gives its name, which follows from its content. */
   add(content: SegmentContent): string;
   /** Removes segments; names that are gone already are passed over. */
   remove(names: Iterable<string>): void;
+  /** Removes all segments, damaged ones too, and tells whether there were any. */
+  clear(): boolean;
 }
 
 /** Segments in memory: for repositories without a disk, and for when the disk refuses. */
@@ -30,21 +38,22 @@ export class MemorySegments implements SegmentStore {
   }
 
   add(content: SegmentContent): string {
-    const pieces: { bytes: Buffer; position: number }[] = [];
-    const digest = createHash('sha1');
-    writeSegment(content, (bytes, position) => {
-      pieces.push({ bytes: Buffer.from(bytes), position });
-      digest.update(bytes);
-    });
-    const whole = Buffer.concat(pieces.toSorted((a, b) => a.position - b.position).map(({ bytes }) => bytes));
-    const name = digest.digest('hex');
-    const segment = Segment.open(memoryBytes(whole));
-    if (segment !== undefined) this.#segments.set(name, segment);
+    const pieces: Buffer[] = [];
+    writeSegment(content, (bytes) => pieces.push(Buffer.from(bytes)));
+    const whole = Buffer.concat(pieces);
+    const name = createHash('sha1').update(whole).digest('hex');
+    this.#segments.set(name, Segment.open(memoryBytes(whole)));
     return name;
   }
 
   remove(names: Iterable<string>): void {
     for (const name of names) this.#segments.delete(name);
+  }
+
+  clear(): boolean {
+    const { size } = this.#segments;
+    this.#segments.clear();
+    return size > 0;
   }
 }
 

@@ -1,8 +1,10 @@
+import { crc32 } from 'node:zlib';
 import type { ObjectFormat, ObjectId } from '../../git/object-id.ts';
 import { objectIdBytes, objectIdFromBytes } from '../../git/object-id.ts';
 import type { ReadBytes } from '../../git/page-cache.ts';
 import { base32, hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
+import { checkedRead, DamagedSegment, PageSums, sizeOfSums } from './page-sums.ts';
 import { RecordTable } from './record-table.ts';
 import { mergeRecords } from './sorted-records.ts';
 import type { SortedRecords } from './sorted-records.ts';
@@ -13,13 +15,15 @@ export interface SegmentBytes {
   readonly read: ReadBytes;
 }
 
-// Header: 8 bytes of magic, then two unsigned 32-bit counts, big-endian. Then the nodes, then the commits, both sorted.
+// The nodes, then the commits, both sorted; a CRC-32 of each 16 KiB of these; at last 8 bytes of magic, the two counts, and
+// the CRC-32 of the checksums and these 16 bytes. All numbers have 32 bits, big-endian.
 const magics: Readonly<Record<ObjectFormat, Buffer>> = {
-  sha1: Buffer.from('UWFLOOK1'),
-  sha256: Buffer.from('UWFLOOK2'),
+  sha1: Buffer.from('UWFLOOK3'),
+  sha256: Buffer.from('UWFLOOK4'),
 };
 const magicSize = 8;
-const headerSize = 16;
+const countsEnd = 16;
+const footerSize = 20;
 
 /** The bytes of a hash in a node's record. */
 export const HASH_BYTES = 8;
@@ -49,24 +53,31 @@ export class Segment {
   readonly #nodes: RecordTable;
   readonly #commits: RecordTable;
 
-  /** Opens a segment; `undefined` if the bytes are none, or cut off. */
-  static open(bytes: SegmentBytes): Segment | undefined {
-    if (bytes.size < headerSize) return undefined;
-    const header = bytes.read(0, headerSize);
-    const format = header.subarray(0, magicSize).equals(magics.sha256) ? 'sha256' : 'sha1';
-    if (!header.subarray(0, magicSize).equals(magics[format])) return undefined;
-    const segment = new Segment(bytes, header, format);
-    const size = headerSize + segment.nodeCount * nodeSize(format) + segment.commitCount * commitSize(format);
-    return size === bytes.size ? segment : undefined;
+  /**
+   * Opens a segment.
+   * @throws {DamagedSegment} if the bytes are none, or another version's; so does whatever then meets damaged records
+   */
+  static open(bytes: SegmentBytes): Segment {
+    const { size, read } = bytes;
+    if (size < footerSize) throw new DamagedSegment();
+    const footer = Buffer.from(read(size - footerSize, footerSize));
+    const magic = footer.subarray(0, magicSize);
+    const format = magic.equals(magics.sha256) ? 'sha256' : 'sha1';
+    const [nodeCount, commitCount] = [footer.readUInt32BE(8), footer.readUInt32BE(12)];
+    const recordsSize = nodeCount * nodeSize(format) + commitCount * commitSize(format);
+    const sumsSize = sizeOfSums(recordsSize);
+    if (!magic.equals(magics[format]) || recordsSize + sumsSize + footerSize !== size) throw new DamagedSegment();
+    const sums = Buffer.from(read(recordsSize, sumsSize));
+    if (sumOfFooter(sums, footer) !== footer.readUInt32BE(countsEnd)) throw new DamagedSegment();
+    return new Segment(format, nodeCount, commitCount, checkedRead(read, recordsSize, sums));
   }
 
-  private constructor(bytes: SegmentBytes, header: Buffer, format: ObjectFormat) {
+  private constructor(format: ObjectFormat, nodeCount: number, commitCount: number, read: ReadBytes) {
     this.format = format;
-    this.nodeCount = header.readUInt32BE(8);
-    this.commitCount = header.readUInt32BE(12);
-    const commitsAt = headerSize + this.nodeCount * nodeSize(format);
-    this.#nodes = new RecordTable(bytes.read, headerSize, this.nodeCount, nodeSize(format));
-    this.#commits = new RecordTable(bytes.read, commitsAt, this.commitCount, commitSize(format));
+    this.nodeCount = nodeCount;
+    this.commitCount = commitCount;
+    this.#nodes = new RecordTable(read, 0, nodeCount, nodeSize(format));
+    this.#commits = new RecordTable(read, nodeCount * nodeSize(format), commitCount, commitSize(format));
   }
 
   /** The nodes whose hash, as 8 bytes, lies between two bounds, both included. */
@@ -107,29 +118,30 @@ export class Segment {
   }
 }
 
-/**
- * Writes a segment in pieces, the header last; equal content gives the same pieces.
- *
- * @param write is given bytes and where in the segment they belong
- */
-export function writeSegment(
-  { format, nodes, commits }: SegmentContent,
-  write: (bytes: Buffer, position: number) => void,
-): void {
-  let position = headerSize;
+/** Writes a segment in pieces, one after the other; equal content gives the same bytes. */
+export function writeSegment({ format, nodes, commits }: SegmentContent, write: (bytes: Buffer) => void): void {
+  const sums = new PageSums();
   const writeAll = (records: SortedRecords): number => {
-    const start = position;
+    let written = 0;
     for (const block of records()) {
-      write(block, position);
-      position += block.length;
+      sums.add(block);
+      write(block);
+      written += block.length;
     }
-    return position - start;
+    return written;
   };
-  const header = Buffer.alloc(headerSize);
-  magics[format].copy(header);
-  header.writeUInt32BE(writeAll(nodes) / nodeSize(format), 8);
-  header.writeUInt32BE(writeAll(commits) / commitSize(format), 12);
-  write(header, 0);
+  const footer = Buffer.alloc(footerSize);
+  magics[format].copy(footer);
+  footer.writeUInt32BE(writeAll(nodes) / nodeSize(format), 8);
+  footer.writeUInt32BE(writeAll(commits) / commitSize(format), 12);
+  const encoded = sums.encode();
+  footer.writeUInt32BE(sumOfFooter(encoded, footer), countsEnd);
+  write(encoded);
+  write(footer);
+}
+
+function sumOfFooter(sums: Buffer, footer: Buffer): number {
+  return crc32(footer.subarray(0, countsEnd), crc32(sums));
 }
 
 /** The content of several segments of one format as one. */

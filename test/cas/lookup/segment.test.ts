@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base32 } from '../../../src/cas/hash.ts';
+import { DamagedSegment } from '../../../src/cas/lookup/page-sums.ts';
 import { commitSize, mergeSegments, nodeSize, Segment, writeSegment } from '../../../src/cas/lookup/segment.ts';
 import type { SegmentBytes, SegmentContent } from '../../../src/cas/lookup/segment.ts';
 import { RecordList } from '../../../src/cas/lookup/sorted-records.ts';
@@ -10,9 +11,9 @@ function bytesOf(buffer: Buffer): SegmentBytes {
 }
 
 function bytesOfContent(content: SegmentContent): Buffer {
-  const pieces: [number, Buffer][] = [];
-  writeSegment(content, (bytes, position) => pieces.push([position, Buffer.from(bytes)]));
-  return Buffer.concat(pieces.toSorted(([a], [b]) => a - b).map(([, bytes]) => bytes));
+  const pieces: Buffer[] = [];
+  writeSegment(content, (bytes) => pieces.push(Buffer.from(bytes)));
+  return Buffer.concat(pieces);
 }
 
 function encodeSegment(nodes: readonly Buffer[], commits: readonly Buffer[]): Buffer {
@@ -37,7 +38,7 @@ describe('a segment', () => {
       fc.property(content, bound, bound, ([nodes, commits], low, high) => {
         const segment = Segment.open(bytesOf(encodeSegment(nodes, commits)));
         const expected = nodes.filter((node) => node.readBigUInt64BE(0) >= low && node.readBigUInt64BE(0) <= high);
-        const found = [...(segment?.between(low, high) ?? [])].map(({ hash, oid }) => `${hash} ${oid}`);
+        const found = [...segment.between(low, high)].map(({ hash, oid }) => `${hash} ${oid}`);
         const lines = expected.map((node) => `${base32(node.readBigUInt64BE(0))} ${node.toString('hex', 8)}`);
         expect(new Set(found)).toEqual(new Set(lines));
         expect(found).toHaveLength(new Set(lines).size);
@@ -52,7 +53,7 @@ describe('a segment', () => {
         for (const commit of [...commits, other]) {
           const isGiven = commits.some((given) => given.equals(commit));
           // The records are 20 bytes, as ids are.
-          expect(segment?.covers(commit.toString('hex') as Parameters<Segment['covers']>[0])).toBe(isGiven);
+          expect(segment.covers(commit.toString('hex') as Parameters<Segment['covers']>[0])).toBe(isGiven);
         }
       }),
     );
@@ -70,10 +71,7 @@ describe('a segment', () => {
   test('merged with others has what is in any of them, once', () => {
     fc.assert(
       fc.property(fc.array(content, { maxLength: 5 }), (contents) => {
-        const segments = contents.flatMap(
-          ([nodes, commits]) => Segment.open(bytesOf(encodeSegment(nodes, commits))) ?? [],
-        );
-        expect(segments).toHaveLength(contents.length);
+        const segments = contents.map(([nodes, commits]) => Segment.open(bytesOf(encodeSegment(nodes, commits))));
         const merged = bytesOfContent(mergeSegments(segments, 'sha1'));
         const all = encodeSegment(
           contents.flatMap(([nodes]) => nodes),
@@ -87,9 +85,24 @@ describe('a segment', () => {
   test('that was cut off, or is something else, is none', () => {
     const bytes = encodeSegment([Buffer.alloc(nodeSize('sha1'))], [Buffer.alloc(commitSize('sha1'))]);
     for (let length = 0; length < bytes.length; length++) {
-      expect(Segment.open(bytesOf(bytes.subarray(0, length)))).toBeUndefined();
+      expect(() => Segment.open(bytesOf(bytes.subarray(0, length)))).toThrow(DamagedSegment);
     }
-    expect(Segment.open(bytesOf(Buffer.concat([bytes, Buffer.alloc(1)])))).toBeUndefined();
-    expect(Segment.open(bytesOf(Buffer.alloc(64, 'x')))).toBeUndefined();
+    expect(() => Segment.open(bytesOf(Buffer.concat([bytes, Buffer.alloc(1)])))).toThrow(DamagedSegment);
+    expect(() => Segment.open(bytesOf(Buffer.alloc(64, 'x')))).toThrow(DamagedSegment);
+  });
+
+  test('in which a bit has changed gives nothing of what it touches', () => {
+    const nodes = Array.from({ length: 2000 }, (_, number) => {
+      const node = Buffer.alloc(nodeSize('sha1'), number);
+      node.writeUInt32BE(number * 2_000_000);
+      return node;
+    });
+    const sound = encodeSegment(nodes, []);
+    for (let at = 0; at < sound.length; at += 997) {
+      const damaged = Buffer.from(sound);
+      damaged[at] = sound[at]! ^ (1 << (at % 8));
+      const look = (): unknown => [...Segment.open(bytesOf(damaged)).content.nodes()];
+      expect(look).toThrow(DamagedSegment);
+    }
   });
 });
