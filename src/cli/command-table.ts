@@ -80,7 +80,12 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'list the steps of a thread',
         load: () => import('./commands/step/list.ts'),
       },
-      { noun: 'step', verb: 'show', summary: 'show all about a step', load: () => import('./commands/step/show.ts') },
+      {
+        noun: 'step',
+        verb: 'show',
+        summary: 'show all about a step, or a turn that was suspended',
+        load: () => import('./commands/step/show.ts'),
+      },
       {
         noun: 'step',
         verb: 'read',

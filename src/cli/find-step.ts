@@ -7,6 +7,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { CommitOf, StepEntry } from '../thread/thread-state.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
+import type { StoredNode } from '../cas/node-source.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { isOfType } from '../schema/built-in.ts';
@@ -61,7 +62,7 @@ export async function findStep(
 }
 
 /**
- * Reads a piece of a thread: the last steps, or the last before one.
+ * Reads the steps of a piece of a thread: the last ones, or the last before one.
  *
  * @param before a step's number or the first characters of its hash
  * @throws {UsageError} if the thread has no such step, or several
@@ -132,12 +133,17 @@ export function placeOf(thread: ThreadPointer, places: StepPlaces, number: numbe
   return commit;
 }
 
-/** All threads, the one that a step was made in first, then the newest: forks have the steps before them too. */
-async function likelyOwners(repository: Repository, step: NodeHash): Promise<ThreadPointer[]> {
+/** All threads, the one that a turn was taken in first, then the newest: forks have the steps before them too. */
+export async function likelyOwners(repository: Repository, turn: NodeHash): Promise<ThreadPointer[]> {
   const nodes = repositoryNodes(repository);
-  const found = await nodes.find(step);
-  const start = found && (await nodes.find(payloadOf(found, 'thread-step').start));
+  const found = await nodes.find(turn);
+  const start = found && (await nodes.find(startOf(found)));
   const id = start && payloadOf(start, 'thread-start').id;
   const newestFirst = (await listPointers(repository)).toReversed();
   return [...newestFirst.filter((pointer) => pointer.id === id), ...newestFirst.filter((pointer) => pointer.id !== id)];
+}
+
+function startOf(turn: StoredNode): NodeHash {
+  const type = isOfType(turn.type, 'thread-suspend') ? 'thread-suspend' : 'thread-step';
+  return payloadOf(turn, type).start;
 }

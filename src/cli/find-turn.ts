@@ -1,18 +1,35 @@
+import { isNodeHash } from '../cas/hash.ts';
+import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
+import { findStepPlaces, type StepPlaces } from '../engine/step-places.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { isOfType } from '../schema/built-in.ts';
-import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
-import { isNodeHash } from '../cas/hash.ts';
-import { readChain } from '../thread/chain.ts';
-import { getThread, listPointers } from '../thread/find-thread.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
+import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
+import { CorruptThread } from '../thread/thread-errors.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
+import { readToldChain, type ToldCommit } from '../thread/told-chain.ts';
+import type { TextOption } from './command.ts';
 import type { CliContext } from './context.ts';
 import { findHash } from './find-hash.ts';
-import { isStepNumber } from './find-step.ts';
+import { isStepNumber, likelyOwners, numberIn, placeOf } from './find-step.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The commit of a turn: of a step, or of the suspension that a turn ended in. */
-export type FoundTurn = { thread: ThreadId; commit: CommitOf<'step' | 'suspend'> };
+/** The argument that says which turn is meant. */
+export const turnArgument: { name: 'step'; summary: string } = {
+  name: 'step',
+  summary: "a step's or suspension's hash, or its first characters; with --thread also a step's number",
+};
+
+/** The option that says where a piece of a thread ends. */
+export const beforeOption: TextOption = {
+  value: '<step>',
+  summary: "only what stands before this: a step's number, or the hash of a step, suspension or resumption",
+};
+
+/** A turn that a command line means: a step, or the suspension that a turn ended in; and the thread that has it. */
+export type FoundTurn = { thread: ThreadPointer; commit: CommitOf<'step' | 'suspend'> };
 
 /**
  * Finds the step or suspension that a command line means: with a thread a step's number, a hash, or without either the
@@ -28,47 +45,92 @@ export async function findTurn(
 ): Promise<FoundTurn> {
   const isNumber = text !== undefined && isStepNumber(text);
   const owner = thread ?? (text === undefined || isNumber ? cli.env['UWF_THREAD'] || undefined : undefined);
-  if (owner !== undefined) return findIn(repository, owner, text);
+  if (owner !== undefined) return findIn(repository, await getThread(repository, owner), text);
   if (text === undefined || isNumber) {
-    throw new UsageError('a step of which thread?', 'name the thread with --thread, or give the hash of the step');
+    const which = text === undefined ? 'a step' : `step ${text}`;
+    throw new UsageError(`${which} of which thread?`, 'name the thread with --thread, or give the hash of the step');
   }
   const hash = await findHash(repository, text, async (candidate) => {
     const type = (await repositoryNodes(repository).find(candidate))?.type;
     return type !== undefined && (isOfType(type, 'thread-step') || isOfType(type, 'thread-suspend'));
   });
-  for (const { id, head } of (await listPointers(repository)).toReversed()) {
-    for await (const commit of readChain(repository, head)) {
-      if (isTurn(commit) && commit.hash === hash) return { thread: id, commit };
-    }
+  for (const pointer of await likelyOwners(repository, hash)) {
+    const places = await findStepPlaces(repository, pointer);
+    const [commit] = await findCommits(repository, pointer, places, hash);
+    if (commit !== undefined) return readTurn(repository, pointer, commit);
   }
-  throw new UsageError(`no thread has a step '${text}'`, "run 'uwf step list <thread>' to see its steps");
+  throw new UsageError(`no thread has a step or suspension '${text}'`, "run 'uwf log <thread>' to see them");
 }
 
-async function findIn(repository: Repository, thread: string, text: string | undefined): Promise<FoundTurn> {
-  const { id, head } = await getThread(repository, thread);
-  const wanted = text?.toUpperCase();
-  const matches: FoundTurn[] = [];
-  for await (const commit of readChain(repository, head)) {
-    if (!isTurn(commit) || !isMeant(commit, wanted)) continue;
-    matches.push({ thread: id, commit });
+/**
+ * Finds the commit that a piece of a thread ends with, where the piece is what stands before something.
+ *
+ * @param before a step's number, or the first characters of the hash of a step, suspension or resumption
+ * @throws {UsageError} if the thread has no such thing, or several
+ */
+export async function commitBefore(repository: Repository, pointer: ThreadPointer, before: string): Promise<ObjectId> {
+  const places = await findStepPlaces(repository, pointer);
+  const commit = await getCommit(repository, pointer, places, before, 'step, suspension or resumption');
+  const [parent] = (await readCommit(repository.objects, commit)).parents;
+  if (parent === undefined) throw new CorruptThread(commit, 'it is no start and has no parent');
+  return parent;
+}
+
+async function findIn(repository: Repository, pointer: ThreadPointer, text: string | undefined): Promise<FoundTurn> {
+  if (text !== undefined) {
+    const places = await findStepPlaces(repository, pointer);
+    const commit = await getCommit(repository, pointer, places, text, 'step or suspension');
+    return readTurn(repository, pointer, commit);
+  }
+  for await (const { kind, id } of readToldChain(repository, pointer.head)) {
+    if (kind === 'step' || kind === 'suspend') return readTurn(repository, pointer, id);
+  }
+  throw new UsageError(`thread ${pointer.id} has no steps yet`, `run 'uwf thread step ${pointer.id}'`);
+}
+
+/** The one commit of a thread that a number or the first characters of a hash mean. */
+async function getCommit(
+  repository: Repository,
+  pointer: ThreadPointer,
+  places: StepPlaces,
+  text: string,
+  what: string,
+): Promise<ObjectId> {
+  if (isStepNumber(text)) return placeOf(pointer, places, numberIn(pointer.id, places, text));
+  const commits = await findCommits(repository, pointer, places, text.toUpperCase());
+  const [first, second] = commits;
+  if (second !== undefined) throw new UsageError(`'${text}' could be any of ${commits.length}`, 'give more characters');
+  if (first !== undefined) return first;
+  throw new UsageError(`thread ${pointer.id} has no ${what} '${text}'`, `'uwf log ${pointer.id}' lists them`);
+}
+
+/** The steps whose hash begins so; where there is none, the suspensions and resumptions, for which the chain is walked. */
+async function findCommits(
+  repository: Repository,
+  pointer: ThreadPointer,
+  places: StepPlaces,
+  prefix: string,
+): Promise<ObjectId[]> {
+  if (prefix === '') return [];
+  const steps = places.findByPrefix(prefix).map((number) => placeOf(pointer, places, number));
+  if (steps.length > 0) return steps;
+  const pauses: ObjectId[] = [];
+  for await (const { kind, hash, id } of readToldChain(repository, pointer.head)) {
+    if (!isPause(kind) || !hash.startsWith(prefix)) continue;
+    pauses.push(id);
     // Only the beginning of a hash can mean several.
-    if (wanted === undefined || isNodeHash(wanted) || isStepNumber(wanted)) break;
+    if (isNodeHash(prefix)) break;
   }
-  const [first, second] = matches;
-  if (second) throw new UsageError(`'${text}' could be any of ${matches.length} steps`, 'give more characters');
-  if (first) return first;
-  throw new UsageError(
-    text === undefined ? `thread ${id} has no steps yet` : `thread ${id} has no step '${text}'`,
-    `'uwf step list ${id}' lists them`,
-  );
+  return pauses;
 }
 
-function isTurn(commit: { kind: string }): commit is CommitOf<'step' | 'suspend'> {
-  return commit.kind === 'step' || commit.kind === 'suspend';
+function isPause(kind: ToldCommit['kind']): boolean {
+  return kind === 'suspend' || kind === 'resume';
 }
 
-function isMeant(commit: CommitOf<'step' | 'suspend'>, wanted: string | undefined): boolean {
-  if (wanted === undefined) return true;
-  if (isStepNumber(wanted)) return commit.kind === 'step' && commit.node.number === Number(wanted);
-  return wanted !== '' && commit.hash.startsWith(wanted);
+async function readTurn(repository: Repository, thread: ThreadPointer, id: ObjectId): Promise<FoundTurn> {
+  const commit = await readThreadCommit(repository, id);
+  if (commit.kind === 'step' || commit.kind === 'suspend') return { thread, commit };
+  const what = commit.kind === 'resume' ? 'a resumption' : `a thread's ${commit.kind}`;
+  throw new UsageError(`${commit.hash} is ${what}, not a turn`, `'uwf thread read ${thread.id}' shows what it says`);
 }

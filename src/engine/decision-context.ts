@@ -1,7 +1,7 @@
 import type { DecisionContext, StepView } from '../moderator/decision.ts';
 import { statusOf } from '../thread/meta-status.ts';
 import { findNodeAt, type ThreadCommit } from '../thread/thread-commit.ts';
-import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
+import type { CommitOf, StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { Repository } from '../git/repository.ts';
 import { pathName } from '../cas/path-name.ts';
 import { payloadOf } from '../schema/payload-of.ts';
@@ -65,14 +65,16 @@ export async function stepView(
   };
 }
 
-/** The name in the configuration of the agent that ran a step. */
+/** The name in the configuration of the agent that took a turn. */
 export async function agentName(
   repository: Repository,
   state: Pick<ThreadState, 'start'>,
-  step: StepEntry,
+  turn: Turn,
 ): Promise<string> {
-  return (await nameAt(repository, step.commit, 'agent.json')) ?? (await nameAtStart(repository, state, step)) ?? '';
+  return (await nameAt(repository, turn.commit, 'agent.json')) ?? (await nameAtStart(repository, state, turn)) ?? '';
 }
+
+type Turn = { commit: CommitOf<'step' | 'suspend'> };
 
 // Of most steps the agent is the start's, and a thread has one start and many steps.
 const namesAtStart = new WeakMap<ThreadState['start'], Map<string, Promise<string | undefined>>>();
@@ -80,7 +82,7 @@ const namesAtStart = new WeakMap<ThreadState['start'], Map<string, Promise<strin
 function nameAtStart(
   repository: Repository,
   { start }: Pick<ThreadState, 'start'>,
-  { commit }: StepEntry,
+  { commit }: Turn,
 ): Promise<string | undefined> {
   const names = namesAtStart.get(start) ?? new Map<string, Promise<string | undefined>>();
   namesAtStart.set(start, names);

@@ -1,13 +1,9 @@
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
-import { payloadOf } from '../schema/payload-of.ts';
-import { CorruptThread } from './thread-errors.ts';
-import { findNodeAt, readTextAt, type ThreadCommit } from './thread-commit.ts';
+import { readRefused, type RefusedReply } from './read-suspension.ts';
+import { readTextAt, type ThreadCommit } from './thread-commit.ts';
 import type { CommitOf } from './thread-state.ts';
-
-/** A reply of a turn that was not accepted. */
-export type RefusedReply = { text: string; errors: readonly string[] };
 
 /** One thing that passed between a role and people while its turn was not done; `after` counts the steps before it. */
 export type Exchanged = { after: number } & (
@@ -18,7 +14,7 @@ export type Exchanged = { after: number } & (
       /** What the agent said before it stopped, without what it repeats of its prompt; empty if nothing. */
       said: string;
       /** Oldest first; without the one that `said` and `reason` tell of. */
-      refused: readonly RefusedReply[];
+      refused: readonly Pick<RefusedReply, 'text' | 'errors'>[];
     }
   /** `words` are absent where a person only let the thread go on. */
   | { kind: 'resumed'; words: string | undefined }
@@ -53,17 +49,14 @@ async function readResumption(repository: Repository, commit: CommitOf<'resume'>
 }
 
 async function readSuspension(repository: Repository, commit: CommitOf<'suspend'>): Promise<Told<'suspended'>> {
-  const { cause, reason, content, attempts } = commit.node;
+  const { cause, reason, content } = commit.node;
   const prompt = await readTextAt(repository, commit, 'prompt.md');
   const output = content === null ? '' : await readTextAt(repository, commit, 'output.md');
   // What a person was shown is the prompt with a form below it: none of it was said by an agent.
   const said = cause === 'human' && output.startsWith(prompt) ? '' : withoutPrompt(output, prompt);
-  const refused: RefusedReply[] = [];
-  for (const i of attempts.keys()) {
-    const { text, errors } = await readAttempt(repository, commit, i);
-    const isTold = text === output && isNamedIn(reason, errors);
-    if (!isTold) refused.push({ text: withoutPrompt(text, prompt), errors });
-  }
+  const refused = (await readRefused(repository, commit))
+    .filter(({ text, errors }) => !(text === output && isNamedIn(reason, errors)))
+    .map(({ text, errors }) => ({ text: withoutPrompt(text, prompt), errors }));
   return { kind: 'suspended', cause, reason, said, refused };
 }
 
@@ -71,20 +64,12 @@ async function readSuspension(repository: Repository, commit: CommitOf<'suspend'
 export async function hasFailed(repository: Repository, commit: CommitOf<'suspend'>): Promise<boolean> {
   const { cause, reason, attempts } = commit.node;
   if (cause !== 'agent' || attempts.length === 0) return false;
-  return isNamedIn(reason, (await readAttempt(repository, commit, attempts.length - 1)).errors);
+  return isNamedIn(reason, (await readRefused(repository, commit)).at(-1)?.errors ?? []);
 }
 
 /** A turn that is given up says in its reason why its last reply was not accepted. */
 function isNamedIn(reason: string, errors: readonly string[]): boolean {
   return reason.endsWith(errors.join('; '));
-}
-
-async function readAttempt(repository: Repository, commit: CommitOf<'suspend'>, place: number): Promise<RefusedReply> {
-  const folder = `attempts/${String(place + 1).padStart(2, '0')}`;
-  const node = await findNodeAt(repository, commit, `${folder}/attempt.json`);
-  if (node === undefined) throw new CorruptThread(commit.id, `${folder}/attempt.json is no attempt`);
-  const { errors } = payloadOf(node, 'attempt');
-  return { text: await readTextAt(repository, commit, `${folder}/output.md`), errors };
 }
 
 /** A text without the prompt that it repeats: told again in each turn, it would double each time. */

@@ -1,6 +1,7 @@
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import { keepEnd } from './keep-end.ts';
-import type { Exchanged, RefusedReply } from './exchange.ts';
+import type { Exchanged } from './exchange.ts';
+import type { RefusedReply } from './read-suspension.ts';
 
 const CAUSES: Readonly<Partial<Record<SuspendCause, string>>> = {
   agent: 'You stopped',
@@ -50,7 +51,10 @@ function describe(part: Exchanged, fit: (text: string) => string): string {
   return [title, part.reason, ...refused.toReversed(), ...said].join('\n\n');
 }
 
-function describeRefused({ text, errors }: RefusedReply, fit: (text: string) => string): string {
+function describeRefused(
+  { text, errors }: Pick<RefusedReply, 'text' | 'errors'>,
+  fit: (text: string) => string,
+): string {
   const list = errors.map((error) => `- ${error}`).join('\n');
   const reply = text.trim();
   return `A reply of yours was not accepted:\n\n${list}${reply === '' ? '' : `\n\nIt was:\n\n${fit(reply)}`}`;

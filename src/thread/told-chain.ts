@@ -36,21 +36,27 @@ export async function* readToldChain(repository: Repository, from: ObjectId): As
 }
 
 /**
- * Reads what the role of a step said.
+ * Reads what was said at a commit: the reply of a step, what a suspended turn said, an answer; '' where nothing was.
  *
- * The message of its commit has it as a rule, and the hash of the reply tells whether that is all of it, to the letter;
- * else it is read where it lies. Of a reply that a light fetch left out, the message's part of it.
- * @throws {CorruptThread} if the reply is not there, or is no content
+ * The message of the commit has it as a rule, and the hash of the text tells whether that is all of it, to the letter;
+ * else it is read where it lies. Of a text that a light fetch left out, the message's part of it.
+ * @throws {CorruptThread} if the text is not there, or is no content
  */
-export async function readReply(repository: Repository, step: ToldStep): Promise<string> {
-  const { content } = step.node;
-  const body = bodyOfMessage(step.commit.message);
+export async function readReply(
+  repository: Repository,
+  told: ToldStep | CommitOf<'suspend' | 'resume'>,
+): Promise<string> {
+  const content = told.kind === 'resume' ? told.node.answer : told.node.content;
+  if (content === null) return '';
+  const body = bodyOfMessage(told.commit.message);
   for (const text of [body, `${body}\n`]) if (hashNode(builtIn.content, { text }) === content) return text;
   const { objects } = repository;
-  if (step.reply === undefined) throw new CorruptThread(step.id, 'output.md is not there');
-  if (objects.prefetch !== undefined && !(await objects.has(step.reply))) return body;
-  const node = await readNodeAt(repository, { hash: content, oid: step.reply });
-  if (node.type !== builtIn.content) throw new CorruptThread(step.id, 'output.md is no content node');
+  const path = told.kind === 'resume' ? 'answer.md' : 'output.md';
+  const oid = told.kind === 'step' ? told.reply : told.index.find((entry) => entry.path === path)?.oid;
+  if (oid === undefined) throw new CorruptThread(told.id, `${path} is not there`);
+  if (objects.prefetch !== undefined && !(await objects.has(oid))) return body;
+  const node = await readNodeAt(repository, { hash: content, oid });
+  if (node.type !== builtIn.content) throw new CorruptThread(told.id, `${path} is no content node`);
   return payloadOf(node, 'content').text;
 }
 

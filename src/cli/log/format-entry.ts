@@ -1,5 +1,6 @@
 import { firstLine } from '../../thread/commit-message.ts';
 import { paintStatus, type Palette } from '../output/palette.ts';
+import { formatMore } from '../output/suspension-markdown.ts';
 import { formatDuration, formatTime } from '../output/time.ts';
 import { harmless, oneLine } from '../output/width.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -21,13 +22,23 @@ export function formatLong(entry: LogEntry, paint: Palette, position: string): s
     ...(entry.role === null
       ? []
       : [`Role:   ${heading(entry, paint)}${entry.agent ? paint.quiet(`  by ${oneLine(entry.agent)}`) : ''}`]),
+    ...(entry.cause === undefined ? [] : [`Cause:  ${entry.cause}`]),
+    ...(entry.trace ? [`Trace:  'uwf step turns ${entry.hash}' shows it`] : []),
+    ...(entry.by === undefined ? [] : [`By:     ${oneLine(entry.by)}`]),
+    ...(entry.more === undefined ? [] : [`More:   ${formatMore(entry.more)}`]),
     ...(entry.kind === 'end' ? [`Ended:  ${heading(entry, paint)}`] : []),
     `Date:   ${formatTime(Date.parse(entry.at))}${took}`,
     `Commit: ${entry.head}`,
   ];
-  const text = harmless(entry.text).trim();
-  if (text !== '') lines.push('', ...text.split('\n').map((line) => (line === '' ? '' : `    ${line}`)));
+  const refused = (entry.refused ?? []).map(({ errors }) => `not accepted: ${errors.map(oneLine).join('; ')}`);
+  const said = entry.said?.trim() ? `it said:\n\n${harmless(entry.said).trim()}` : '';
+  const texts = [harmless(entry.text).trim(), refused.join('\n'), said].filter((text) => text !== '');
+  if (texts.length > 0) lines.push('', ...indented(texts.join('\n\n')));
   return lines.join('\n');
+}
+
+function indented(text: string): string[] {
+  return text.split('\n').map((line) => (line === '' ? '' : `    ${line}`));
 }
 
 function heading({ kind, role, status }: LogEntry, paint: Palette): string {

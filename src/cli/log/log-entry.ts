@@ -1,5 +1,6 @@
 import type { ObjectId } from '../../git/object-id.ts';
 import type { ThreadCommitKind } from '../../thread/thread-commit.ts';
+import { resumptionFields, suspensionFields } from '../output/suspension-markdown.ts';
 
 /** A commit of a thread as the log tells it. */
 export type LogEntry = {
@@ -17,10 +18,26 @@ export type LogEntry = {
   usage: object | null;
   /** What was said: the prompt, the reply, the reason, the answer, the summary. */
   text: string;
+  /** Of a suspension: what the agent said before it stopped; '' if nothing. */
+  said?: string;
+  reason?: string;
+  cause?: string;
+  /** null where a light fetch has left them out. */
+  refused?: Refused[] | null;
+  trace?: string | null;
+  due?: string;
+  /** Of a resumption: what it answers. */
+  suspension?: string;
+  resumption?: string;
+  by?: string;
+  more?: Record<string, number>;
 };
 
+/** A reply that was not accepted, as the log tells it. */
+export type Refused = { attempt: string; errors: string[] };
+
 /** The fields of an entry under `--json`. */
-export const logFields: Readonly<Record<keyof LogEntry | 'thread', string>> = {
+export const logFields: Readonly<Record<string, string>> = {
   thread: 'the thread',
   kind: 'start, step, suspend, resume or end',
   hash: "the node's hash",
@@ -30,6 +47,11 @@ export const logFields: Readonly<Record<keyof LogEntry | 'thread', string>> = {
   agent: 'the agent that did the role, or null',
   at: 'when',
   durationMs: 'how long a step took, or null',
-  usage: 'tokens, turns and cost of a step, where they are known',
+  usage: 'tokens, turns and cost of a turn, where they are known',
   text: 'what was said: the prompt, the reply, the reason, the answer or the summary',
+  said: 'of a suspension: what the agent said before it stopped',
+  ...suspensionFields,
+  ...resumptionFields,
+  suspension: 'of a resumption: the hash of what it answers',
+  refused: 'of a suspension: replies that were not accepted: attempt (its hash), errors',
 };

@@ -1,6 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/object-id.ts';
 import { statusOf } from '../../thread/meta-status.ts';
+import { outlineSuspension } from '../../thread/suspension-outline.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { readReply, readToldChain, type ToldCommit } from '../../thread/told-chain.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -35,12 +36,15 @@ async function describe(repository: Repository, commit: ToldCommit): Promise<Log
       };
     }
     case 'suspend': {
-      const { role, reason, suspendedAtMs } = commit.node;
-      return { ...common, role, status: 'suspended', agent: agentOf(commit), at: iso(suspendedAtMs), text: reason };
+      const { suspension: _hash, text, ...outline } = await outlineSuspension(repository, commit);
+      const at = iso(commit.node.suspendedAtMs);
+      const agent = agentOf(commit);
+      return { ...common, ...outline, status: 'suspended', agent, at, text: outline.reason, said: text };
     }
     case 'resume': {
-      const answer = commit.node.answer === null ? '' : await readTextAt(repository, commit, 'answer.md');
-      return { ...common, at: iso(commit.node.resumedAtMs), text: answer };
+      const { suspension, by, more, resumedAtMs } = commit.node;
+      const resumption = { resumption: hash, suspension, ...(by && { by }), ...(more && { more }) };
+      return { ...common, at: iso(resumedAtMs), text: await readReply(repository, commit), ...resumption };
     }
     case 'end': {
       const { outcome, completedAtMs } = commit.node;

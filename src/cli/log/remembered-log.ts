@@ -3,9 +3,9 @@ import { readDerivedJson, tryToWriteDerivedFile } from '../../git/derived-file.t
 import { isObjectId, type ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
-import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, stringThat } from '../../shape.ts';
+import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../../shape.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry, Refused } from './log-entry.ts';
 
 /** A piece of a thread's story without a gap, newest first. */
 export type LogPiece = {
@@ -30,6 +30,16 @@ const isPiece = objectOf<LogPiece>({
       durationMs: orNull(isNumber),
       usage: orNull(isJsonObject),
       text: isString,
+      said: { mayBe: isString },
+      reason: { mayBe: isString },
+      cause: { mayBe: isString },
+      refused: { mayBe: orNull(arrayOf(objectOf<Refused>({ attempt: isString, errors: arrayOf(isString) }))) },
+      trace: { mayBe: orNull(isString) },
+      due: { mayBe: isString },
+      suspension: { mayBe: isString },
+      resumption: { mayBe: isString },
+      by: { mayBe: isString },
+      more: { mayBe: recordOf(isNumber) },
     }),
   ),
   next: orNull(stringThat(isObjectId)),
@@ -64,7 +74,7 @@ export function writeLog(repository: Repository, id: ThreadId, piece: LogPiece):
 function shorten({ entries, next }: LogPiece): LogPiece {
   let length = 0;
   const tooMuch = entries.findIndex((entry, place) => {
-    length += entry.text.length;
+    length += entry.text.length + (entry.said?.length ?? 0) + JSON.stringify(entry.refused ?? null).length;
     return place >= MOST_ENTRIES || length > MOST_TEXT;
   });
   const first = entries[tooMuch];

@@ -10,8 +10,8 @@ import { UsageError } from '../../usage-error.ts';
 
 export const command: Command = defineCommand({
   summary: 'list the steps of a thread',
-  description: `Lists steps oldest first. Long threads are listed in pieces: --limit takes the last steps, --before those in front of
-a step.`,
+  description: `Lists steps oldest first, and no suspensions: those are no steps, and 'uwf log' lists them too. Long threads are listed in
+pieces: --limit takes the last steps, --before those in front of a step.`,
   arguments: [
     {
       name: 'thread',

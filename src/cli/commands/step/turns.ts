@@ -1,5 +1,5 @@
 import { defineCommand, type Command } from '../../command.ts';
-import { findTurn, type FoundTurn } from '../../find-turn.ts';
+import { findTurn, turnArgument, type FoundTurn } from '../../find-turn.ts';
 import { ofThreadOption } from '../../find-step.ts';
 import { followTurn } from '../../follow-turn.ts';
 import { parseCount } from '../../input/parse-value.ts';
@@ -22,7 +22,7 @@ said in one that was cut off.`,
   arguments: [
     {
       name: 'step',
-      summary: "the step's hash or its first characters; with --thread also its number, by default the newest",
+      summary: `${turnArgument.summary}; by default the newest`,
       isOptional: true,
     },
   ],
@@ -75,7 +75,7 @@ function describe({ thread, commit }: FoundTurn, trace: Trace | undefined): obje
   const { node } = commit;
   return {
     step: commit.hash,
-    thread,
+    thread: thread.id,
     role: node.role,
     agentVersion: node.agentVersion ?? null,
     stopReason: commit.kind === 'step' ? (commit.node.stopReason ?? null) : null,

@@ -2,22 +2,25 @@ import { findLease } from '../../../engine/find-lease.ts';
 import { readJournal, unfinishedTurn } from '../../../engine/read-journal.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { getThread, type ThreadPointer } from '../../../thread/find-thread.ts';
-import { readTextAt, readThreadCommit } from '../../../thread/thread-commit.ts';
-import type { CommitOf, StepEntry } from '../../../thread/thread-state.ts';
+import { readSaidUpTo, type Said } from '../../../thread/read-said.ts';
+import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { defineCommand, type Command } from '../../command.ts';
-import { readPiece } from '../../find-step.ts';
+import { beforeOption, commitBefore } from '../../find-turn.ts';
 import { followDebug, followStory } from '../../follow-turn.ts';
 import { parseCount } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
 import { formatMeta } from '../../output/meta.ts';
 import type { Output } from '../../output/output.ts';
+import { resumptionFacts, resumptionFields } from '../../output/suspension-markdown.ts';
+import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
 import { formatTime } from '../../output/time.ts';
-import { harmless } from '../../output/width.ts';
+import { harmless, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
   summary: 'read what was said in a thread',
-  description: `Prints the prompt and every reply, oldest first, as one Markdown text. Long threads are read in pieces: --limit takes
-the last steps, --before those in front of a step.
+  description: `Prints the prompt and every reply, oldest first, as one Markdown text; of a turn that was suspended what it waits for
+and all that was said in it, and what was answered. Long threads are read in pieces: --limit takes the last steps with what came
+after the first of them, --before what stands in front of a step, a suspension or an answer.
 
 With --follow it goes on with what is said from now on, texts and tools as they come, from whichever terminal the thread is
 run, and ends when nobody works on it any more. What was said in a turn that was cut off comes last. --debug prints what
@@ -25,19 +28,23 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: {
     limit: { short: 'n', value: '<n>', summary: 'only the last so many steps', parse: parseCount },
-    before: { value: '<step>', summary: 'only steps before this one: its hash or its number' },
+    before: beforeOption,
     follow: { short: 'f', summary: 'go on with what is said, until nobody works on the thread' },
     debug: { summary: "print the engine's own lines instead" },
   },
   json: {
     shape: 'list',
     fields: {
-      role: 'who spoke; null for the prompt',
-      text: 'what was said',
-      step: "the step's hash; null for the prompt",
-      number: "the step's number; 0 for the prompt",
-      meta: "the reply's front matter",
+      kind: 'start (the prompt), step, suspend or resume (the answer)',
+      role: 'whose turn it was; null for the prompt and an answer',
+      text: "what was said: '' where nothing was",
+      step: "the step's hash; null for what is no step",
+      number: "the step's number; 0 for the prompt, null for a suspension and an answer",
+      meta: "the reply's front matter; null for what is no step",
       completedAt: 'when',
+      ...suspensionFields,
+      usage: 'of a suspension: tokens, turns and cost of its turn, or null',
+      ...resumptionFields,
       event: 'with --follow or --debug each line is an event, as of uwf run: what happened',
       at: 'when it happened, in ms since 1970',
       thread: 'the thread; of thread.started that of a child',
@@ -61,8 +68,9 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     const { id, head } = pointer;
     if (options.debug) return followDebug({ cli, out }, repository, id, options.follow);
     if (options.follow && out.isJson) return followStory({ cli, out }, repository, id, head);
-    const { steps, start } = await readPiece(repository, pointer, options);
-    const said = [...(start ? [await promptOf(repository, start)] : []), ...steps.map(saidIn)];
+    const { limit, before } = options;
+    const from = before === undefined ? head : await commitBefore(repository, pointer, before);
+    const said = await readSaidUpTo(repository, from, { ...(limit !== undefined && { limit }) });
     const text = (): string => said.map((entry) => format(entry, out)).join('\n\n');
     if (options.follow) {
       // No pager: it would wait for the end of what goes on.
@@ -70,8 +78,8 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
       return followStory({ cli, out }, repository, id, head);
     }
     await out.result(said, text);
-    const first = steps[0]?.commit.node.number;
-    if (!start && first !== undefined) out.hint(`what came before: --before ${first}`);
+    const first = said[0]?.number;
+    if (first) out.hint(`what came before: --before ${first}`);
     if (await wasCutOff(repository, pointer)) out.hint(`the last turn was cut off; --follow shows what was said in it`);
     return undefined;
   },
@@ -84,37 +92,26 @@ async function wasCutOff(repository: Repository, { id, head }: ThreadPointer): P
   return unfinishedTurn(readJournal(repository, id)).length > 0;
 }
 
-type Said = {
-  role: string | null;
-  text: string;
-  step: string | null;
-  number: number;
-  meta: object | null;
-  completedAt: string;
-};
-
-async function promptOf(repository: Repository, start: CommitOf<'start'>): Promise<Said> {
-  const completedAt = new Date(start.node.startedAtMs).toISOString();
-  return {
-    role: null,
-    text: await readTextAt(repository, start, 'prompt.md'),
-    step: null,
-    number: 0,
-    meta: null,
-    completedAt,
-  };
-}
-
-function saidIn({ commit: { node, hash }, text }: StepEntry): Said {
-  const completedAt = new Date(node.completedAtMs).toISOString();
-  return { role: node.role, text, step: hash, number: node.number, meta: node.meta, completedAt };
-}
-
 function format(said: Said, { paint }: Output): string {
-  const title = said.role === null ? 'The task' : `${said.number}. ${said.role}`;
-  const facts = paint.quiet(`${formatTime(Date.parse(said.completedAt))}${said.step === null ? '' : `  ${said.step}`}`);
-  const meta = said.meta === null ? '' : formatMeta(said.meta);
-  return [`${paint.title(`# ${title}`)}\n${facts}`, meta, harmless(said.text).trim()]
+  const time = formatTime(Date.parse(said.completedAt));
+  const head = (title: string, ...facts: string[]): string =>
+    `${paint.title(`# ${title}`)}\n${paint.quiet([time, ...facts].filter((fact) => fact !== '').join('  '))}`;
+  const parts = (): string[] => {
+    const text = harmless(said.text).trim();
+    switch (said.kind) {
+      case 'start':
+        return [head('The task'), text];
+      case 'step':
+        return [head(`${said.number}. ${said.role}`, said.step ?? ''), formatMeta(said.meta ?? {}), text];
+      case 'suspend': {
+        const title = `${said.role} suspended: ${oneLine(said.reason)}`;
+        return [head(title, said.suspension, suspensionFacts(said)), suspensionMarkdown(said, paint)];
+      }
+      case 'resume':
+        return [head('Resumed', said.resumption, resumptionFacts(said)), text];
+    }
+  };
+  return parts()
     .filter((part) => part !== '')
     .join('\n\n');
 }

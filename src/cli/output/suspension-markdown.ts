@@ -1,0 +1,50 @@
+import type { Resumption } from '../../thread/read-said.ts';
+import type { Suspension } from '../../thread/read-suspension.ts';
+import { formatMeta } from './meta.ts';
+import type { Palette } from './palette.ts';
+import { formatUsage } from './usage.ts';
+import { harmless, oneLine } from './width.ts';
+
+/** The fields of a suspension under `--json`. */
+export const suspensionFields: Readonly<Record<Exclude<keyof Suspension, 'role' | 'text' | 'usage'>, string>> = {
+  suspension: "the suspension's hash; of a resumption that of what it answers",
+  reason: 'what the turn waits for',
+  cause: 'what stopped it: agent, invalid-reply, limit, timeout, human, child, …',
+  refused: 'replies that were not accepted: attempt (its hash), errors, text, usage',
+  trace: "the hash of the turn's trace, or null; 'uwf step turns <suspension>' shows it",
+  due: 'when it makes sense to go on; absent where that does not depend on the time',
+};
+
+/** The fields of a resumption under `--json` that a suspension does not have. */
+export const resumptionFields: Readonly<Record<Exclude<keyof Resumption, 'suspension'>, string>> = {
+  resumption: "the resumption's hash",
+  by: 'who resumed the thread; absent where that was not recorded',
+  more: 'how much more than its limits the thread may use; absent where nothing was added',
+};
+
+/** The facts of a suspension in one line: `invalid-reply  3 tokens in, 4 out, 1 turn  due 2026-…`. */
+export function suspensionFacts({ cause, usage, due }: Pick<Suspension, 'cause' | 'usage' | 'due'>): string {
+  return [`cause ${cause}`, formatUsage(usage), due && `due ${due}`].filter(Boolean).join('  ');
+}
+
+/** Writes what was said in a suspended turn as Markdown: the replies that were not accepted, then what it said last. */
+export function suspensionMarkdown({ refused, text }: Pick<Suspension, 'refused' | 'text'>, paint: Palette): string {
+  const sections = refused.map((reply, place) => {
+    const title = `${paint.title(`## Reply ${place + 1}, not accepted`)}\n${reply.errors.map(oneLine).join('\n')}`;
+    return [title, harmless(reply.text).trim()].filter((part) => part !== '').join('\n\n');
+  });
+  // Where every try was refused, the last one is what the agent said.
+  if (text !== refused.at(-1)?.text) sections.push(harmless(text).trim());
+  return sections.filter((section) => section !== '').join('\n\n');
+}
+
+/** Writes who resumed a thread, and what that added to its limits; '' where neither is recorded. */
+export function resumptionFacts({ by, more }: Pick<Resumption, 'by' | 'more'>): string {
+  const facts = [by && `by ${oneLine(by)}`, more && `more ${formatMore(more)}`];
+  return facts.filter(Boolean).join('  ');
+}
+
+/** `maxSteps: 5, maxCostUsd: 2`. */
+export function formatMore(more: object): string {
+  return formatMeta(more).replaceAll('\n', ', ');
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { createCliRepository, createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+
+const refusedReply = 'French, please';
+const acceptedReply = '---\n$status: written\nwords: 2\n---\nEn français';
+const replies = {
+  // The writer repeats what it was answered.
+  writer: [{ suspend: 'Which language?', reply: '{{ answer }}' }],
+  checker: ['---\n$status: accepted\n---\nGood'],
+};
+
+/** A thread in which a question was answered and a turn has failed; it waits. */
+async function withPauses(): Promise<{ repository: CliRepository; thread: string }> {
+  const repository = createLoopRepository(replies);
+  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'Write.'])) as { thread: string };
+  expect(await repository.uwf(['thread', 'run', thread])).toMatchObject({ code: 4 });
+  expect(await repository.uwf(['thread', 'resume', thread, '-p', refusedReply])).toMatchObject({ code: 4 });
+  return { repository, thread };
+}
+
+type Entry = Record<string, unknown>;
+
+async function entries(repository: CliRepository, ...words: string[]): Promise<Entry[]> {
+  // Each of these commands prints a list of objects.
+  return (await repository.json(words)) as Entry[];
+}
+
+const hash = expect.stringMatching(/^[0-9A-Z]{13}$/) as unknown;
+const refused = Array.from({ length: 3 }, () => ({
+  attempt: hash,
+  errors: [expect.stringContaining('front matter')],
+}));
+const waits = { role: 'writer', reason: expect.stringContaining('in 3 tries'), cause: 'invalid-reply' };
+
+describe('a suspension and its answer are shown in their place', () => {
+  test('by thread read, once and at length', async () => {
+    const { repository, thread } = await withPauses();
+    const read = await entries(repository, 'thread', 'read', thread);
+    expect(read).toMatchObject([
+      { kind: 'start', number: 0, text: 'Write.' },
+      { kind: 'suspend', role: 'writer', reason: 'Which language?', cause: 'agent', text: '', suspension: hash },
+      { kind: 'resume', role: null, text: refusedReply, suspension: read[1]!['suspension'] },
+      {
+        kind: 'suspend',
+        ...waits,
+        text: refusedReply,
+        refused: refused.map((each) => ({ ...each, text: refusedReply })),
+      },
+    ]);
+    const { stdout } = await repository.uwf(['thread', 'read', thread]);
+    expect(stdout).toMatch(/# The task[^]*# writer suspended: Which language\?[^]*# Resumed[^]*French, please/);
+    expect(stdout).toMatch(/# writer suspended: .* in 3 tries[^]*## Reply 3, not accepted\n.*front matter/);
+    // The answer, and three replies: what it said last is the one that was refused last.
+    expect(stdout.split(refusedReply)).toHaveLength(5);
+
+    await repository.uwf(['thread', 'resume', thread, '-p', acceptedReply]);
+    const kinds = (await entries(repository, 'thread', 'read', thread)).map(({ kind }) => kind);
+    expect(kinds).toEqual(['start', 'suspend', 'resume', 'suspend', 'resume', 'step', 'step']);
+  });
+
+  test('by thread read in pieces, before a step, a suspension or a resumption', async () => {
+    const { repository, thread } = await withPauses();
+    await repository.uwf(['thread', 'resume', thread, '-p', acceptedReply]);
+    const all = await entries(repository, 'thread', 'read', thread);
+    const before = async (place: string, ...more: string[]): Promise<Entry[]> =>
+      entries(repository, 'thread', 'read', thread, '--before', place, ...more);
+    expect(await before('1')).toEqual(all.slice(0, 5));
+    for (const [at, entry] of all.entries()) {
+      const own = entry['step'] ?? (entry['kind'] === 'resume' ? entry['resumption'] : entry['suspension']);
+      if (at > 0) expect(await before(String(own).toLowerCase(), '-n', '3')).toEqual(all.slice(0, at));
+    }
+    expect(await entries(repository, 'thread', 'read', thread, '-n', '1')).toEqual(all.slice(6));
+    const { code, stderr } = await repository.uwf(['thread', 'read', thread, '--before', '0000000000000']);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`'uwf log ${thread}' lists them`) });
+  });
+
+  test('by log', async () => {
+    const { repository, thread } = await withPauses();
+    const log = await entries(repository, 'log', thread);
+    expect(log).toMatchObject([
+      { kind: 'suspend', ...waits, said: refusedReply, refused, usage: null, trace: null },
+      { kind: 'resume', text: refusedReply, suspension: log[2]!['hash'] },
+      { kind: 'suspend', role: 'writer', text: 'Which language?', reason: 'Which language?', cause: 'agent', said: '' },
+      { kind: 'start' },
+    ]);
+    const { stdout } = await repository.uwf(['log', thread]);
+    expect(stdout).toMatch(/Cause: {2}invalid-reply\n[^]*not accepted: .*front matter/);
+    expect(stdout).toContain(`    it said:\n\n    ${refusedReply}`);
+    // What was told before is told again without being read.
+    expect(await entries(repository, 'log', thread)).toEqual(log);
+  });
+
+  test('by step show, read and turns, with a thread and without', async () => {
+    const { repository, thread } = await withPauses();
+    const [last, , first] = (await entries(repository, 'log', thread)).map((entry) => String(entry['hash']));
+    for (const words of [[last!], [last!.slice(0, 9).toLowerCase()], [last!.slice(0, 6), '-t', thread]]) {
+      expect(await repository.json(['step', 'show', ...words])).toMatchObject({
+        kind: 'suspend',
+        step: last,
+        number: null,
+        status: 'suspended',
+        agent: 'script',
+        thread,
+        ...waits,
+        text: refusedReply,
+        prompt: expect.stringContaining('You write.'),
+        attempts: [hash, hash, hash],
+        refused: refused.map((each) => ({ ...each, text: refusedReply })),
+      });
+      expect(await repository.uwf(['step', 'read', ...words])).toMatchObject({ code: 0, stdout: refusedReply });
+      expect(await repository.json(['step', 'turns', ...words])).toMatchObject({ step: last, thread, role: 'writer' });
+    }
+    expect((await repository.uwf(['step', 'show', last!])).stdout).toContain(refusedReply);
+    const { stdout, stderr } = await repository.uwf(['step', 'read', first!]);
+    expect(stdout).toBe('');
+    const [, hint = ''] = /'uwf (step show \w+)'/.exec(stderr) ?? [];
+    expect((await repository.uwf(hint.split(' '))).stdout).toContain('Which language?');
+    expect((await repository.uwf(['step', 'read', first!, '--prompt'])).stdout).toContain('You write.');
+  });
+
+  test('a resumption is no turn, and what is nothing is named', async () => {
+    const { repository, thread } = await withPauses();
+    const resumption = String((await entries(repository, 'log', thread))[1]!['hash']);
+    expect(await repository.uwf(['step', 'show', resumption, '-t', thread])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`'uwf thread read ${thread}' shows what it says`),
+    });
+    expect(await repository.uwf(['step', 'read', '0000000000000'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("no thread has a step or suspension '0000000000000'"),
+    });
+  });
+});
+
+test('where only the spine was fetched, a log asks no remote, and what it leaves out is read from there', async () => {
+  const { repository, thread } = await withPauses();
+  const server = createTemporaryRepository({ bare: true });
+  server.git('config', 'uploadpack.allowFilter', 'true');
+  repository.git('remote', 'add', 'origin', `file://${server.dir}`);
+  expect(await repository.uwf(['push'])).toMatchObject({ code: 0 });
+  const clone = createCliRepository();
+  clone.git('remote', 'add', 'origin', `file://${server.dir}`);
+  expect(await clone.uwf(['fetch', '--spine'])).toMatchObject({ code: 0 });
+  clone.git('remote', 'set-url', 'origin', `file://${server.dir}-gone`);
+  expect(await entries(clone, 'log', thread)).toMatchObject([
+    { kind: 'suspend', ...waits, said: refusedReply, refused: null },
+    { kind: 'resume', text: refusedReply },
+    { kind: 'suspend', reason: 'Which language?', said: '', refused: [] },
+    { kind: 'start' },
+  ]);
+  clone.git('remote', 'set-url', 'origin', `file://${server.dir}`);
+  expect(await entries(clone, 'thread', 'read', thread)).toEqual(await entries(repository, 'thread', 'read', thread));
+  expect(await entries(clone, 'log', thread)).toEqual(await entries(repository, 'log', thread));
+});
