@@ -45,17 +45,22 @@ function describe(part: Exchanged, fit: (text: string) => string): string {
       ? `## A person let you go on${place}`
       : `## A person answered${place}\n\n${words.trim()}`;
   }
-  const said = part.said.trim() === '' ? [] : [`What you said:\n\n${fit(part.said.trim())}`];
+  const said = part.said.trim() === '' ? [] : [`What you said:\n\n${quote(fit(part.said.trim()))}`];
   const refused = part.refused.toReversed().map((reply) => describeRefused(reply, fit));
   const title = `## ${CAUSES[part.cause] ?? 'You were stopped'}${place}`;
-  return [title, part.reason, ...refused.toReversed(), ...said].join('\n\n');
+  return [title, quote(part.reason.trim()), ...refused.toReversed(), ...said].join('\n\n');
 }
 
 function describeRefused(
   { text, errors }: Pick<RefusedReply, 'text' | 'errors'>,
   fit: (text: string) => string,
 ): string {
-  const list = errors.map((error) => `- ${error}`).join('\n');
+  const list = errors.map((error) => `- ${error.replaceAll('\n', '\n  ')}`).join('\n');
   const reply = text.trim();
-  return `A reply of yours was not accepted:\n\n${list}${reply === '' ? '' : `\n\nIt was:\n\n${fit(reply)}`}`;
+  return `A reply of yours was not accepted:\n\n${list}${reply === '' ? '' : `\n\nIt was:\n\n${quote(fit(reply))}`}`;
+}
+
+/** What an agent wrote, so that no line of it can be taken for a heading: none passes for the word of a person. */
+function quote(text: string): string {
+  return text.replaceAll(/^/gmu, '> ').replaceAll(/^> $/gmu, '>');
 }

@@ -81,11 +81,11 @@ function exchangeIn(prompt: string): string {
 
 const TWO_QUESTIONS = `## You stopped
 
-Which base?
+> Which base?
 
 What you said:
 
-I have read it.
+> I have read it.
 
 ## A person answered
 
@@ -93,21 +93,21 @@ Postgres.
 
 ## You stopped
 
-a failed: no network
+> a failed: no network
 
 What you said:
 
-Half of it.
+> Half of it.
 
 ## A person let you go on
 
 ## You stopped
 
-Which port?
+> Which port?
 
 What you said:
 
-The base is there.
+> The base is there.
 
 ## A person answered
 
@@ -129,7 +129,7 @@ describe('what passed between a role and people', () => {
     const [first, second, third, fourth, b] = told();
     expect(exchangeIn(first?.prompt ?? '')).toBe('');
     expect(exchangeIn(second?.prompt ?? '')).toBe(
-      TWO_QUESTIONS.slice(0, TWO_QUESTIONS.indexOf('\n\n## You stopped\n\na failed')),
+      TWO_QUESTIONS.slice(0, TWO_QUESTIONS.indexOf('\n\n## You stopped\n\n> a failed')),
     );
     expect(exchangeIn(third?.prompt ?? '')).toMatch(
       /Which base\?[^]*Postgres\.[^]*no network[^]*## A person let you go on$/u,
@@ -165,7 +165,7 @@ describe('what passed between a role and people', () => {
     await other.resume(thread, { answer: 'root' });
     expect(told()[4]).not.toHaveProperty('session');
     expect(exchangeIn(told()[4]?.prompt ?? '')).toBe(
-      `${TWO_QUESTIONS}\n\n## You stopped\n\nWhich user?\n\n## A person answered\n\nroot`,
+      `${TWO_QUESTIONS}\n\n## You stopped\n\n> Which user?\n\n## A person answered\n\nroot`,
     );
   });
 

@@ -48,7 +48,7 @@ export function modelFailure(
 ): Error {
   const { statusCode, responseHeaders = {}, responseBody = '', message } = asCallError(cause);
   const words = wordsOf(responseBody) ?? message;
-  const detail = redact(words).trim().slice(0, 1000);
+  const detail = redact(words).trim().replace(/\.$/u, '').slice(0, 1000);
   if (statusCode !== 429 && saysTooLong(`${message} ${responseBody}`)) {
     const hint = `${TOO_LONG_HINT}, or lower 'maxContextCharacters' of the agent where its tools have said so much`;
     return new ModelUnavailable(`the prompt is too long for '${where.model}': ${detail}; ${hint}`, { isFinal: true });

@@ -233,6 +233,15 @@ describe('an agent that fails', () => {
     });
   });
 
+  test('of a prompt that is too long suspends, since another try would be as long', async () => {
+    const { reply } = await runScripted(['tooLong']);
+    expect(reply).toMatchObject({
+      kind: 'suspend',
+      cause: 'agent',
+      reason: expect.stringMatching(/prompt is too long: 210000.*compact the thread/u),
+    });
+  });
+
   test('by dying gives a failed try with what it had said and printed, and leaves nothing behind', async () => {
     const { reply, events } = await runScripted(['fork', 'die'], { config: { graceMs: 100 } });
     expect(reply).toMatchObject({

@@ -64,6 +64,14 @@ test('a role whose session is lost is told the whole story', async () => {
   await expect(fixture.engine.run(thread)).resolves.toMatchObject({ event: 'thread.ended' });
 });
 
+test('an agent that has to log in again in the middle of its turn suspends it, and what it said is kept', async () => {
+  const fixture = await createFixture(configOf({ worker: acp(['logOut']) }));
+  const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
+  const over = await fixture.engine.run(thread);
+  expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('wants somebody to log in') });
+  expect(fixture.git('show', `${over.head}:output.md`)).toBe('So far so good.');
+});
+
 test('a permission that nobody can give suspends the thread, which goes on once it is configured', async () => {
   const allowed = { permissions: { rules: [{ kinds: ['execute'], answer: 'allow' }] } };
   const asking = acp(['permission', 'reply']);

@@ -195,7 +195,11 @@ describe('a server in trouble', () => {
     const { reply, server } = await runTurn([{ status, body }]);
     const value: unknown = JSON.parse(body);
     const [{ error }] = [value].flat() as [{ error: { message: string } }]; // as written above
-    expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining(error.message) });
+    expect(reply).toMatchObject({
+      kind: 'suspend',
+      cause: 'agent',
+      reason: expect.stringContaining(error.message.replace(/\.$/u, '')),
+    });
     expect(reply).toMatchObject({ reason: expect.stringMatching(/^the prompt is too long for .*compact the thread/u) });
     expect(server.requests).toHaveLength(1);
   });
