@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { describeMissing } from '../git/native/missing-files.ts';
 import type { Repository } from '../git/repository.ts';
 import { restoreStep, type RestoredStep } from '../thread/restore-step.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
@@ -27,7 +28,9 @@ export async function restoreHere(
   const before = steps.filter(({ commit: { node } }) => node.number < step.node.number);
   const earlier = before.findLast(({ commit: { node } }) => node.workspace !== undefined);
   const restored = await restoreStep(repository, cli.env, step, resolve(cli.cwd, folder), earlier?.commit);
-  if (!restored.isWhole) {
+  if (restored.missing !== undefined) {
+    out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(restored.missing)}`);
+  } else if (!restored.isWhole) {
     out.note(`uwf: step ${step.node.number} could not record its files; these are those of the commit it worked on`);
   }
   if (restored.submodules.length > 0) {

@@ -1,4 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
+import type { MissingFiles } from '../git/native/missing-files.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
@@ -25,8 +26,11 @@ export type EngineEvent =
       errors: readonly string[];
       isLast: boolean;
     }
-  /** The files that a step left could not be recorded; the step names only the commit that was checked out. */
-  | { event: 'snapshot.shortened'; thread: ThreadId; role: string; reason: string }
+  /**
+   * Files that a step left could not be recorded: those that `missing` names, or, without it, all that differ from the
+   * commit that was checked out.
+   */
+  | { event: 'snapshot.shortened'; thread: ThreadId; role: string; reason: string; missing?: MissingFiles }
   | {
       event: 'step.finished';
       thread: ThreadId;

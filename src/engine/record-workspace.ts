@@ -1,4 +1,5 @@
 import { discoverRepository } from '../git/discover.ts';
+import { describeMissing, type MissingFiles } from '../git/native/missing-files.ts';
 import { takeSnapshot, type Snapshot, type SnapshotLimits } from '../git/native/snapshot.ts';
 import { readCommit } from '../git/read.ts';
 import type { RepositoryLocation } from '../git/repository.ts';
@@ -13,8 +14,7 @@ const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs:
  * Records the files that a role's turn left in the work tree it worked in, as its definition or else the configuration
  * wants it.
  *
- * What is too large or takes too long comes down to the commit that is checked out, and is told as
- * `snapshot.shortened`: the turn has been paid for and is stored all the same.
+ * What cannot be recorded is told as `snapshot.shortened`: the turn has been paid for and is stored all the same.
  * @param cwd where the agent worked
  * @returns `undefined` where nothing is to be recorded, or the agent did not work in a work tree of the repository
  */
@@ -24,15 +24,19 @@ export async function recordWorkspace(
   turn: { role: string; cwd: string; mode: SnapshotMode | undefined },
 ): Promise<Snapshot | undefined> {
   const mode = turn.mode ?? context.config.snapshot?.mode ?? 'off';
-  const location = mode === 'off' ? undefined : workTreeAt(context, turn.cwd);
-  if (location === undefined) return undefined;
+  if (mode === 'off') return undefined;
+  const location = workTreeAt(context, turn.cwd);
+  if (location === undefined) {
+    shortened('it did not work in a work tree of this repository');
+    return undefined;
+  }
   try {
     const snapshot = await record(context, state, location);
-    if (snapshot?.shortfall !== undefined) shortened(snapshot.shortfall);
-    const isWanted = mode === 'on' || snapshot?.shortfall !== undefined;
-    if (snapshot === undefined || isWanted || snapshot.tree !== (await treeBefore(context, state, snapshot))) {
-      return snapshot;
-    }
+    const { shortfall, missing } = snapshot;
+    if (shortfall !== undefined) shortened(shortfall);
+    else if (missing !== undefined) shortened(describeMissing(missing), missing);
+    const isWanted = mode === 'on' || shortfall !== undefined;
+    if (isWanted || snapshot.tree !== (await treeBefore(context, state, snapshot))) return snapshot;
     snapshot.release();
   } catch (error) {
     // Not even the commit could be read, but the turn has been paid for.
@@ -40,22 +44,19 @@ export async function recordWorkspace(
   }
   return undefined;
 
-  function shortened(reason: string): void {
-    context.tell({ event: 'snapshot.shortened', thread: state.id, role: turn.role, reason });
+  function shortened(reason: string, missing?: MissingFiles): void {
+    const event = { event: 'snapshot.shortened', thread: state.id, role: turn.role, reason } as const;
+    context.tell(missing === undefined ? event : { ...event, missing });
   }
 }
 
-async function record(
-  context: EngineContext,
-  state: ThreadState,
-  location: RepositoryLocation,
-): Promise<Snapshot | undefined> {
+async function record(context: EngineContext, state: ThreadState, location: RepositoryLocation): Promise<Snapshot> {
   const { repository, env, config } = context;
   const limits = { ...DEFAULT_LIMITS, ...config.snapshot };
   const startedMs = performance.now();
   const snapshot = await takeSnapshot(repository, { location, env, limits });
   const ms = Math.round(performance.now() - startedMs);
-  context.debug(state.id, 'snapshot', { ms, tree: snapshot?.tree ?? null });
+  context.debug(state.id, 'snapshot', { ms, tree: snapshot.tree });
   return snapshot;
 }
 

@@ -106,7 +106,7 @@ const successors: readonly KnownSuccessor[] = [
   { name: 'role', hash: '066D3YEB9SJY4' as NodeHash, ...roleSuccessor },
   { name: 'workflow', hash: 'BD4KVYRD3XNNP' as NodeHash, ...workflowSuccessor },
   { name: 'thread-start', hash: 'APFX64W9BENEF' as NodeHash, ...threadStartSuccessor },
-  { name: 'thread-step', hash: '870J9KNF773TM' as NodeHash, ...threadStepSuccessor },
+  { name: 'thread-step', hash: '9VWW1CHJQGGCF' as NodeHash, ...threadStepSuccessor },
   { name: 'thread-suspend', hash: 'AKRE1FNXJP0YF' as NodeHash, ...threadSuspendSuccessor },
   { name: 'thread-resume', hash: '43Y4FDFVKF8HS' as NodeHash, ...threadResumeSuccessor },
   { name: 'react-turn', hash: 'DAN0X82YCAXJH' as NodeHash, ...reactTurnSuccessor },

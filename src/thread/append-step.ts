@@ -186,8 +186,8 @@ function assertLinked({ linked }: StepDraft, scratch: Scratch): void {
   if (missing !== undefined) throw new LinkTakenBack(missing);
 }
 
-function workspaceOf({ tree, commit }: Pick<Snapshot, 'tree' | 'commit'>): JsonObject {
-  return commit === undefined ? { tree } : { tree, commit };
+function workspaceOf({ tree, commit, missing }: Pick<Snapshot, 'tree' | 'commit' | 'missing'>): JsonObject {
+  return { tree, ...(commit !== undefined && { commit }), ...(missing && { missing }) };
 }
 
 /** The files that the turn left. Where only the commit is known there is no folder: its tree is not what they were. */

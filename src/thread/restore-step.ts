@@ -40,8 +40,9 @@ export class NoPlaceForFiles extends UwfError {
 export type StepFiles = {
   tree: ObjectId;
   commit: ObjectId | undefined;
-  /** False where the files could not be recorded and the tree is that of the commit. */
+  /** False where files could not be recorded: those that `missing` names, or all, and the tree is that of the commit. */
   isWhole: boolean;
+  missing: NonNullable<Step['node']['workspace']>['missing'];
 };
 
 /**
@@ -52,16 +53,16 @@ export type StepFiles = {
 export async function filesOfStep(repository: Repository, step: Step): Promise<StepFiles | undefined> {
   const { workspace } = step.node;
   if (workspace === undefined) return undefined;
-  const { tree, commit } = workspace;
+  const { tree, commit, missing } = workspace;
   const folder = (await readTree(repository.objects, step.commit.tree)).find(({ name }) => name === WORKSPACE_FOLDER);
   if (folder !== undefined && folder.id !== tree) {
     throw new CorruptThread(step.id, `its ${WORKSPACE_FOLDER}/ is not the tree that its node names`);
   }
-  return { tree, commit, isWhole: folder !== undefined };
+  return { tree, commit, isWhole: folder !== undefined && missing === undefined, missing };
 }
 
 /** A linked work tree, and whether it holds what the step left or only what was committed then. */
-export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole'>;
+export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missing'>;
 
 /**
  * Makes a linked work tree with exactly the files that a step left; `HEAD` is detached where the step's was.
@@ -80,10 +81,10 @@ export async function restoreStep(
   const location = locationOf(repository);
   const files = await filesOfStep(repository, step);
   if (files === undefined) throw new NoSnapshot(step, earlier);
-  const { tree, commit, isWhole } = files;
+  const { tree, commit, isWhole, missing } = files;
   // A work tree needs a commit to begin with, and leaves it again where the step had none.
   const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
-  return { ...(await restoreWorkTree(location, env, content, folder)), isWhole };
+  return { ...(await restoreWorkTree(location, env, content, folder)), isWhole, missing };
 }
 
 /**

@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { SnapshotMode } from '../../src/engine/snapshot-config.ts';
 import { readThread, type StepEntry } from '../../src/thread/thread-state.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
+import { createJudge } from '../../src/engine/judge.ts';
+import { Verification } from '../../src/thread/verify/verification.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from './engine-fixture.ts';
 
@@ -99,5 +101,37 @@ describe('a step', () => {
     const over = await fixture.engine.run(thread);
     expect(over.event).toBe('thread.ended');
     expect((await fixture.engine.describe(thread)).steps).toBe(3);
+  });
+
+  test('whose files could not all be recorded names the others in its node, and is sound', async () => {
+    const fixture = await createFixture({ ...threeSteps, snapshot: { mode: 'on', maxBytes: 10 } });
+    fixture.git('commit', '-qm', 'empty', '--allow-empty');
+    const { thread } = await fixture.engine.start({ definition: definition(), prompt: 'p' });
+    const step = await stepWith(fixture, thread, { large: 'more than that', small: '1' });
+    const missing = { count: 1, files: [{ path: 'large', reason: expect.stringContaining('has 14 bytes') }] };
+    expect(step.commit.node.workspace).toEqual({
+      tree: fixture.git('rev-parse', `${step.commit.id}:workspace`),
+      commit: fixture.git('rev-parse', 'HEAD'),
+      missing,
+    });
+    expect(fixture.git('ls-tree', '--name-only', `${step.commit.id}:workspace`)).toBe('small');
+    const told = { event: 'snapshot.shortened', reason: expect.stringMatching(/^large has 14 bytes/), missing };
+    expect(fixture.events).toContainEqual(expect.objectContaining(told));
+    const { head } = await getThread(fixture.repository, thread);
+    const { findings } = await new Verification(fixture.repository, createJudge(fixture.repository)).verify(
+      thread,
+      head,
+    );
+    expect(findings).toEqual([]);
+  });
+
+  test('on a branch without a commit says what could not be recorded', async () => {
+    const fixture = await createFixture({ ...threeSteps, snapshot: { mode: 'on', timeoutMs: 1 } });
+    const { thread } = await fixture.engine.start({ definition: definition(), prompt: 'p' });
+    fixture.git('config', 'filter.slow.clean', 'sleep 5; cat');
+    const step = await stepWith(fixture, thread, { '.gitattributes': 'a filter=slow\n', a: 'a' });
+    expect(step.commit.node).not.toHaveProperty('workspace');
+    const told = { event: 'snapshot.shortened', reason: expect.stringContaining('took longer than 0.001 s') };
+    expect(fixture.events).toContainEqual(expect.objectContaining(told));
   });
 });

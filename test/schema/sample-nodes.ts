@@ -221,7 +221,8 @@ export function sampleNodes(): Sample[] {
   addNewer('react-turn', { tokens: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 } });
   addNewer('attempt', { usage: fullUsage, redacted });
   const records = { isolation: {}, merge: {}, sandbox: {}, prices: {}, memo: {} };
-  addNewer('thread-step', { usage: fullUsage, redacted, ...records });
+  const missing = { count: 2, files: [{ path: 'large', reason: 'has 9 bytes' }] };
+  addNewer('thread-step', { usage: fullUsage, redacted, ...records, workspace: { tree: '5'.repeat(64), missing } });
   addNewer('thread-suspend', { cause: 'permission', usage: fullUsage, due: 9, redacted });
   const more = { maxSteps: 1, maxVisits: 1, maxTurns: 1, maxTokens: 1, maxCostUsd: 0.5 };
   addNewer('thread-resume', { more, by: 'Ada <ada@example.org>', redacted });

@@ -78,7 +78,7 @@ export class JournalView {
       case 'reply.refused':
         return paint.warning(`not accepted: ${entry.errors.map(oneLine).join('; ')}`);
       case 'snapshot.shortened':
-        return paint.warning(`its files were not recorded: ${oneLine(entry.reason)}`);
+        return paint.warning(`not recorded of its files: ${oneLine(entry.reason)}`);
       case 'journal.skipped':
         return paint.quiet(`(${entry.lines} more came than can be shown)`);
       case 'thread.waiting':

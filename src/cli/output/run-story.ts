@@ -49,7 +49,7 @@ export class RunStory {
         return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
       }
       case 'snapshot.shortened':
-        return `${indent}     ${paint.warning('not recorded')} what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
+        return `${indent}     ${paint.warning('not recorded')} of what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
       case 'thread.ended':
       case 'thread.failed':
       case 'thread.cancelled':

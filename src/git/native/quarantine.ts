@@ -7,7 +7,7 @@ import { newPackName } from '../disk/pack-name.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { makeFolders } from '../make-folders.ts';
 import { asStorageError } from '../object-errors.ts';
-import { objectIdFromBytes, type GitObject } from '../object-id.ts';
+import { isObjectId, type GitObject, type ObjectId } from '../object-id.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
@@ -61,25 +61,22 @@ export class Quarantine {
     return join(this.#objects, 'pack', 'pack');
   }
 
-  /** How many bytes of packs have been written so far. */
-  get packBytes(): number {
-    const folder = join(this.#objects, 'pack');
-    return readdirSync(folder).reduce(
-      (sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
-      0,
-    );
+  /** How many bytes of objects have been written so far, in packs or not. */
+  get bytes(): number {
+    return readdirSync(this.#objects).reduce((sum, folder) => sum + bytesIn(join(this.#objects, folder)), 0);
+  }
+
+  /** The objects that have a file of their own, and what these files take. */
+  looseFiles(): { ids: ObjectId[]; bytes: number } {
+    const folders = readdirSync(this.#objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
+    const names = folders.flatMap((folder) => readdirSync(join(this.#objects, folder)).map((rest) => folder + rest));
+    const bytes = folders.reduce((sum, folder) => sum + bytesIn(join(this.#objects, folder)), 0);
+    return { ids: names.filter(isObjectId), bytes };
   }
 
   /** Reads the objects that have a file of their own, which {@link takeOver} leaves here. */
   looseObjects(): GitObject[] {
-    return readdirSync(this.#objects)
-      .filter((name) => /^[0-9a-f]{2}$/.test(name))
-      .flatMap((folder) =>
-        readdirSync(join(this.#objects, folder)).flatMap((rest) => {
-          const id = objectIdFromBytes(Buffer.from(folder + rest, 'hex'));
-          return readLooseObject(this.#objects, id, Number.POSITIVE_INFINITY) ?? [];
-        }),
-      );
+    return this.looseFiles().ids.flatMap((id) => readLooseObject(this.#objects, id, Number.POSITIVE_INFINITY) ?? []);
   }
 
   /**
@@ -147,6 +144,12 @@ export function removeStaleQuarantines(parent: string): number {
     }
   }
   return stale.length;
+}
+
+/** How much the files of a folder take; git may be adding to it, and take away what it had begun. */
+function bytesIn(folder: string): number {
+  const names = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
+  return names.reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
 /** A path as git reads it in a list of paths. Source: git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES. */

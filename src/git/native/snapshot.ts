@@ -8,13 +8,18 @@ import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../obj
 import { readCommit } from '../read.ts';
 import { isRefName } from '../ref-name.ts';
 import type { Repository, RepositoryLocation } from '../repository.ts';
+import { addChanges, streamed } from './add-changes.ts';
+import { chooseFitting } from './choose-fitting.ts';
+import { findChanges, plainIndex, type IndexRun } from './find-changes.ts';
+import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { Quarantine } from './quarantine.ts';
 import { runGit } from './run-git.ts';
 
-/** What a snapshot may cost before it comes down to what `HEAD` has. */
+/** What a snapshot may cost. */
 export type SnapshotLimits = {
-  /** How much may be new, compressed. */
+  /** How many bytes the files may have that are new or changed; the largest beyond that are left out. */
   maxBytes: number;
+  /** After so long the snapshot comes down to what `HEAD` has. */
   timeoutMs: number;
 };
 
@@ -25,6 +30,8 @@ export type Snapshot = {
   commit?: ObjectId;
   /** Why the tree is only that of the commit; absent where it holds the files as they were. */
   shortfall?: string;
+  /** What the tree does not hold as it was: a tracked file stands there as in the index, another one not at all. */
+  missing?: MissingFiles;
   /** Objects that whoever refers to the tree has to write along with what refers to it. */
   objects: readonly GitObject[];
   /** To be called when a ref leads to the tree, or never will: guards the other objects until then. */
@@ -39,63 +46,88 @@ export type SnapshotOptions = {
   signal?: AbortSignal;
 };
 
-/** New files are streamed into one pack that git syncs, instead of into a file each. */
-const streamed = ['-c', 'core.bigFileThreshold=1'];
-/** What git must neither ask for nor write beside the index it is given. */
-const plainIndex = ['-c', 'core.fsmonitor=false', '-c', 'core.splitIndex=false', '-c', 'advice.addEmbeddedRepo=false'];
+/** Objects of more than this together are put into a pack, rather than held in memory. */
+const MOST_LOOSE_BYTES = 1024 * 1024;
 
 /**
  * Records the files of a work tree without touching its index, its `HEAD` or its stash.
  *
- * Two runs of git, whatever the number of files: they work on a copy of the user's index, so that only what has changed
+ * A few runs of git, whatever the number of files: they work on a copy of the user's index, so that only what has changed
  * since is read. Files come through git's own filters and line ends, and leave through them. Of a submodule the commit
  * is recorded that it is at.
  *
- * What cannot be done within the limits comes down to the commit that is checked out, with the reason.
- * @returns `undefined` where there is not even that
+ * Sizes are measured before anything is read. What cannot be recorded is named and the rest is recorded; where nothing
+ * is left to record, or time is up, the snapshot comes down to the commit that is checked out, with the reason.
+ * @throws the reason, where there is not even a commit
  * @throws the signal's reason when that is aborted
  */
-export async function takeSnapshot(repository: Repository, options: SnapshotOptions): Promise<Snapshot | undefined> {
+export async function takeSnapshot(repository: Repository, options: SnapshotOptions): Promise<Snapshot> {
   const commit = await readHead(repository, options.location);
+  const comeDown = async (head: ObjectId, shortfall: string): Promise<Snapshot> => {
+    const { tree } = await readCommit(repository.objects, head);
+    return { tree, commit: head, shortfall, objects: [], release: () => {} };
+  };
+  let recorded: Snapshot;
   try {
-    return { ...(await record(repository, options)), ...(commit !== undefined && { commit }) };
+    recorded = await record(repository, options);
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (commit === undefined) return undefined;
-    const { tree } = await readCommit(repository.objects, commit);
-    const shortfall = error instanceof Error ? error.message : String(error);
-    return { tree, commit, shortfall, objects: [], release: () => {} };
+    if (commit === undefined) throw error;
+    return comeDown(commit, error instanceof Error ? error.message : String(error));
   }
+  if (commit === undefined) return recorded;
+  const { missing, tree } = recorded;
+  if (missing === undefined || tree !== (await readCommit(repository.objects, commit)).tree)
+    return { ...recorded, commit };
+  recorded.release();
+  return comeDown(commit, describeMissing(missing));
 }
 
-async function record(
-  { stateDir }: Repository,
-  { location, env, limits, signal }: SnapshotOptions,
-): Promise<Pick<Snapshot, 'tree' | 'objects' | 'release'>> {
+async function record({ stateDir }: Repository, { location, env, limits, signal }: SnapshotOptions): Promise<Snapshot> {
   if (stateDir === undefined) throw new Error('the repository is not on a disk');
+  if (location.workTree === undefined) throw new Error('the repository has no work tree');
   const quarantine = new Quarantine(snapshotFolder(stateDir), objectFolder(location, env));
   const stop = new AbortController();
   const watch = watchLimits(quarantine, limits, stop);
   try {
     const index = join(quarantine.path, 'index');
     copyIndex(join(location.gitDir, 'index'), index);
-    const run = {
+    const run: IndexRun = {
       location,
       env,
       variables: { ...quarantine.variables(env), GIT_INDEX_FILE: index },
       signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
     };
-    await runGit({ ...run, args: [...streamed, ...plainIndex, 'add', '--all', '--', ':/'] });
+    const { files, excluded, partly, isEmpty } = await findChanges(run, location.workTree);
+    const { fitting, beyond } = await chooseFitting(run, files, limits.maxBytes);
+    const left = [...excluded, ...beyond];
+    const failed = isEmpty
+      ? []
+      : await addChanges(
+          run,
+          fitting,
+          left.map(({ path }) => path),
+        );
     const printed = await runGit({ ...run, args: [...plainIndex, 'write-tree'] });
-    if (quarantine.packBytes > limits.maxBytes) throw tooLarge(limits);
     const tree = parseObjectId(printed.toString('latin1').trim());
-    const objects = quarantine.looseObjects();
+    const objects = await packLooseObjects(run, quarantine);
+    if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
     const keeps = quarantine.takeOver();
-    return { tree, objects, release: () => release(keeps) };
+    const missing = missingFiles([...left, ...failed, ...partly]);
+    return { tree, ...(missing && { missing }), objects, release: () => release(keeps) };
   } finally {
     clearInterval(watch);
     quarantine.remove();
   }
+}
+
+/** Content that a filter or a line end changed has files of its own, of any size. */
+async function packLooseObjects(run: IndexRun, quarantine: Quarantine): Promise<GitObject[]> {
+  const { ids, bytes } = quarantine.looseFiles();
+  if (bytes <= MOST_LOOSE_BYTES) return quarantine.looseObjects();
+  const args = [...streamed, 'pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
+  await runGit({ ...run, args, input: `${ids.join('\n')}\n` });
+  return [];
 }
 
 /** Where snapshots are being taken. */
@@ -135,12 +167,17 @@ function watchLimits(quarantine: Quarantine, limits: SnapshotLimits, stop: Abort
   return setInterval(() => {
     if (performance.now() - startedMs > limits.timeoutMs) {
       stop.abort(new Error(`recording the files took longer than ${limits.timeoutMs / 1000} s`));
-    } else if (quarantine.packBytes > limits.maxBytes) stop.abort(tooLarge(limits));
-  }, 50);
+    } else if (quarantine.bytes > mostWritten(limits)) stop.abort(tooMuch(limits));
+  }, 100);
 }
 
-function tooLarge({ maxBytes }: SnapshotLimits): Error {
-  return new Error(`the files that are new have more than ${maxBytes} bytes`);
+/** Files were measured before; a filter can make more of them, and compression and trees take a little. */
+function mostWritten({ maxBytes }: SnapshotLimits): number {
+  return maxBytes * 1.1 + 4 * 1024 * 1024;
+}
+
+function tooMuch({ maxBytes }: SnapshotLimits): Error {
+  return new Error(`git made more than ${maxBytes} bytes of the files that are new; raise snapshot.maxBytes`);
 }
 
 /** The commit that is checked out in a work tree; `undefined` on an unborn branch. */

@@ -1,9 +1,11 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/object-id.ts';
-import type { JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
 import {
+  anyObjectId,
   builtInObject,
   closedObject,
+  hasAny,
   objectId,
   redacted,
   ref,
@@ -67,6 +69,11 @@ export type ThreadStep = {
     tree: ObjectId;
     /** The commit that was checked out, a parent of the step's commit; absent on an unborn branch. */
     commit?: ObjectId;
+    /**
+     * What the folder does not hold as it was: a tracked file stands there as in the index, another one not at all. The
+     * first of them are named, as `pathAsText` writes paths.
+     */
+    missing?: { count: number; files: { path: string; reason: string }[] };
   };
   redacted?: Redacted;
   /** Reserved: how the turn was kept apart, and what changed outside all the same. */
@@ -114,8 +121,26 @@ export const threadStepSchema: JsonObject = builtInObject(
   ['replaces', 'agentVersion', 'stopReason', 'workspace'],
 );
 
+const fullWorkspace = closedObject(
+  {
+    tree: anyObjectId,
+    commit: anyObjectId,
+    missing: closedObject({
+      count: { type: 'integer', minimum: 1 },
+      files: { type: 'array', minItems: 1, maxItems: 100, items: closedObject({ path: word, reason: word }) },
+    }),
+  },
+  ['commit', 'missing'],
+);
+
+function needsFullForm({ usage, workspace }: JsonObject): boolean {
+  if (isFullUsage(usage) || hasAny(workspace, ['missing'])) return true;
+  // The first schema knows ids of SHA-1 only.
+  return isJsonObject(workspace) && typeof workspace['tree'] === 'string' && workspace['tree'].length > 40;
+}
+
 export const threadStepSuccessor: Successor = successorOf(
   threadStepSchema,
   { redacted, isolation: reserved, merge: reserved, sandbox: reserved, prices: reserved, memo: reserved },
-  { properties: { usage: fullUsageOrNull }, isNeeded: ({ usage }) => isFullUsage(usage) },
+  { properties: { usage: fullUsageOrNull, workspace: fullWorkspace }, isNeeded: needsFullForm },
 );

@@ -19,7 +19,8 @@ Steps record their files where the role or the configuration says 'snapshot: on'
     fields: {
       step: "the step's hash",
       folder: 'where the files are',
-      isWhole: 'false where the step could not record its files and these are those of the commit',
+      isWhole: 'false where the step could not record its files: some, or all and these are those of the commit',
+      missing: 'what is not there as it was: count, and the first files with path and reason; absent if nothing',
       submodules: 'folders of submodules, which are empty',
     },
   },

@@ -1,0 +1,142 @@
+import { join } from 'node:path';
+import { discoverRepository } from '../discover.ts';
+import { lookIntoFolders, measureFile } from './measure-files.ts';
+import { GitFailed, runGit, type GitRun } from './run-git.ts';
+
+/** A path that cannot be recorded as it is, and why, with what helps. `path` is in Latin-1: each byte is a character. */
+export type Unrecordable = { path: string; reason: string };
+
+/** A file or link that is new or may have changed, by its path in Latin-1. */
+export type ChangedFile = { path: string; bytes: number; isTracked: boolean };
+
+/** How a work tree differs from an index. */
+export type Changes = {
+  files: ChangedFile[];
+  /** What git must not be asked to add. */
+  excluded: Unrecordable[];
+  /** What git adds, but not as it is. */
+  partly: Unrecordable[];
+  /** Whether the index is all there is to record. */
+  isEmpty: boolean;
+};
+
+/** How git is to be run: on which work tree, with which index. */
+export type IndexRun = Omit<GitRun, 'args'>;
+
+/** What git must neither ask for nor write beside the index it is given. */
+export const plainIndex: readonly string[] = ['-c', 'core.fsmonitor=false', '-c', 'core.splitIndex=false'];
+
+/**
+ * Finds how a work tree differs from an index, and measures it. Names, times and sizes are read, and no content.
+ *
+ * @param top the top of the work tree
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function findChanges(run: IndexRun, top: string): Promise<Changes> {
+  const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
+  const [lines, tracked] = await Promise.all([listOf(run, listing), changedPaths(run)]);
+  const others: string[] = [];
+  const submodules: string[] = [];
+  const folders = new Set(['']);
+  for (const line of lines) {
+    const isOther = line.startsWith('? ');
+    const path = isOther ? line.slice(2) : line.slice(line.indexOf('\t') + 1);
+    if (isOther) others.push(path);
+    else if (line.startsWith('H 160000')) submodules.push(path);
+    for (let end = path.lastIndexOf('/', path.length - 2); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const folder = path.slice(0, end + 1);
+      if (folders.has(folder)) break;
+      folders.add(folder);
+    }
+  }
+  const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
+  const { real, strangers } = lookIntoFolders(top, folders, known);
+  const changes: Changes = { files: [], excluded: [], partly: [], isEmpty: others.length + tracked.size === 0 };
+  for (const path of tracked) if (real.has(path.slice(0, path.lastIndexOf('/') + 1))) addFile(changes, top, path, true);
+  for (const path of others) {
+    if (path.endsWith('/')) await addNested(changes, run, top, path);
+    else if (!tracked.has(path)) addFile(changes, top, path, false);
+  }
+  for (const path of await withoutIgnored(run, strangers)) if (!tracked.has(path)) addFile(changes, top, path, false);
+  changes.partly.push(...(await changedSubmodules(run, top, submodules)));
+  return changes;
+}
+
+/** Paths of tracked files that differ from the index, or may, by times and sizes. */
+export async function changedPaths(run: IndexRun): Promise<Set<string>> {
+  const lax = new Set<string>();
+  for (;;) {
+    const config = [...lax].flatMap((filter) => ['-c', `filter.${filter}.required=false`]);
+    try {
+      const args = [...config, 'diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty'];
+      return new Set((await listOf(run, args)).filter((_, at) => at % 2 === 1));
+    } catch (error) {
+      // A file as old as the index is compared with it. Without its filter it differs, which is all that is asked here.
+      const filter = error instanceof GitFailed ? failedFilter(error.said)?.filter : undefined;
+      if (filter === undefined || lax.has(filter)) throw error;
+      lax.add(filter);
+    }
+  }
+}
+
+/** The filter that git has to apply and cannot, and the first file that it fails on. */
+export function failedFilter(said: string): { path: string; filter: string } | undefined {
+  const [, path, filter] = /^fatal: (.*): clean filter '(.+)' failed$/m.exec(said) ?? [];
+  return path === undefined || filter === undefined ? undefined : { path, filter };
+}
+
+function addFile(changes: Changes, top: string, path: string, isTracked: boolean): void {
+  const measured = measureFile(top, path);
+  if (typeof measured === 'string') changes.excluded.push({ path, reason: measured });
+  else if (measured !== undefined) changes.files.push({ path, bytes: measured, isTracked });
+}
+
+/** A repository within the work tree, which git takes for a submodule if it has a commit. */
+async function addNested(changes: Changes, { env }: IndexRun, top: string, path: string): Promise<void> {
+  let commit = '';
+  try {
+    const location = discoverRepository(join(top, Buffer.from(path, 'latin1').toString()), {});
+    commit = (await runGit({ location, env, args: ['rev-parse', '--verify', '-q', 'HEAD'] })).toString();
+  } catch {
+    // On a branch without a commit, or damaged: git cannot record it either.
+  }
+  const own = 'is a repository of its own';
+  if (commit === '') {
+    changes.excluded.push({ path: path.slice(0, -1), reason: `${own} without a commit; commit in it, or ignore it` });
+  } else {
+    const reason = `${own}: its commit ${commit.slice(0, 12)} is named and its files are not recorded; make it a submodule, or ignore it`;
+    changes.partly.push({ path, reason });
+  }
+}
+
+/** Submodules with changes that their commit does not have. */
+async function changedSubmodules(run: IndexRun, top: string, paths: readonly string[]): Promise<Unrecordable[]> {
+  const there = paths.filter((path) => measureFile(top, `${path}/.git`) !== undefined);
+  if (there.length === 0) return [];
+  const args = ['--literal-pathspecs', 'status', '--porcelain=v2', '-z', '--no-renames', '--ignore-submodules=none'];
+  const pathspecs = there.map((path) => Buffer.from(path, 'latin1').toString());
+  const lines = await listOf(run, [...args, '--', ...pathspecs]);
+  return lines.flatMap((line) => {
+    const [, path] = /^1 .. S.(?:M.|.U) (?:\S+ ){5}(.*)$/s.exec(line) ?? [];
+    return path === undefined
+      ? []
+      : [{ path, reason: 'is a submodule with changes that are not recorded, only its commit is; commit them there' }];
+  });
+}
+
+async function withoutIgnored(run: IndexRun, paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  // Said for each path: git ends with an error where none is ignored.
+  const args = ['check-ignore', '-z', '--stdin'];
+  const ignored = await runGit({ ...run, args, input }).then(
+    (printed) => new Set(printed.toString('latin1').split('\0')),
+    () => new Set<string>(),
+  );
+  return paths.filter((path) => !ignored.has(path));
+}
+
+async function listOf(run: IndexRun, args: readonly string[]): Promise<string[]> {
+  const printed = await runGit({ ...run, args: [...plainIndex, ...args] });
+  return printed.toString('latin1').split('\0').slice(0, -1);
+}
