@@ -26,6 +26,8 @@ export type EngineEvent =
       errors: readonly string[];
       isLast: boolean;
     }
+  /** A turn that an earlier command could not store is stored now; in a fork where the thread has moved on since. */
+  | { event: 'reply.stored'; thread: ThreadId; role: string; fork: string | null }
   /**
    * Files that a step left could not be recorded: those that `missing` names, or, without it, all that differ from the
    * commit that was checked out.

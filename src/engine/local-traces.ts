@@ -11,16 +11,22 @@ export type LocalTrace = { thread: ThreadId; path: string };
 const folders = ['sessions', 'journal', 'steps', 'corrupt'];
 const idLength = 26;
 
-/** Removes what this machine keeps of a thread that is no more: facts, journal, sessions, folders of steps. */
+/** Removes what this machine keeps of a thread that was removed: facts, journal, sessions, folders of steps, a kept turn. */
 export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   if (stateDir === undefined) return;
-  const places = [join(stateDir, 'facts', thread.slice(-2)), ...folders.map((folder) => join(stateDir, folder))];
+  const places = [
+    join(stateDir, 'facts', thread.slice(-2)),
+    ...[...folders, 'kept'].map((folder) => join(stateDir, folder)),
+  ];
   for (const trace of places.flatMap(tracesIn)) {
     if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
   }
 }
 
-/** Lists what this machine keeps of all threads, of those too that are no more. */
+/**
+ * Lists what this machine keeps of all threads, of those too that are no more, but for kept turns: those can still be read
+ * where a thread's ref was lost.
+ */
 export function listLocalTraces(stateDir: string): LocalTrace[] {
   const facts = namesIn(join(stateDir, 'facts')).map((name) => join(stateDir, 'facts', name));
   return [...facts, ...folders.map((folder) => join(stateDir, folder))].flatMap(tracesIn);

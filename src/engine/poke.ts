@@ -1,12 +1,12 @@
 import { chooseRole, type RoleChoice } from './choose-role.ts';
-import { WrongThreadState } from '../thread/thread-errors.ts';
+import { StoredInstead, WrongThreadState } from '../thread/thread-errors.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
 import { readThread, type StepEntry, type ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext, LeaseOptions } from './context.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { inSlot } from './slots.ts';
-import { runChoice, type StepResult, type TurnWish } from './step.ts';
+import { runChoice, storeKept, type StepResult, type TurnWish } from './step.ts';
 import { outcomeOf, type StepOutcome } from './step-thread.ts';
 import type { Lease } from './lease.ts';
 import { withLease } from './with-thread.ts';
@@ -21,6 +21,9 @@ export async function pokeThread(
   options: PokeOptions = {},
 ): Promise<StepOutcome> {
   return withLease(context, thread, options.adoptLease, async (current, lease) => {
+    const kept = await storeKept(context, current);
+    // What a person says is about a step that they have seen.
+    if (kept) throw new StoredInstead(kept.state.id);
     const step = getNewestStep(current);
     const result = await inSlot(context, current, () => redo(context, lease, current, step, word, options.agent));
     return outcomeOf(context, result, true);

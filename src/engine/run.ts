@@ -5,7 +5,7 @@ import type { Lease } from './lease.ts';
 import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
 import { inSlot } from './slots.ts';
-import { takeStep, type TurnWish } from './step.ts';
+import { storeKept, takeStep, type TurnWish } from './step.ts';
 import { Interrupted } from './turn-clock.ts';
 import { withLease } from './with-thread.ts';
 
@@ -26,7 +26,7 @@ export async function runOn(
   from: ThreadState,
   wish: TurnWish = {},
 ): Promise<ThreadOver> {
-  let state = from;
+  let state = (await storeKept(context, from))?.state ?? from;
   let next: TurnWish | undefined = wish;
   for (;;) {
     const over = await describeOver(context, state);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +7,14 @@ import { asStorageError } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 
+/** How much space is held for what the turn comes to. */
+const RESERVED_BYTES = 1024 * 1024;
+
 /**
  * Makes the folder of a step, and removes what a killed process left of an earlier one of the thread.
  *
- * It holds the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and nothing else.
+ * It holds the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and `reserved`: space on the disk
+ * that becomes free with the folder, for the reply to be stored.
  * @throws {StorageFull} / {StorageReadOnly}
  */
 export function makeStepFolder({ stateDir }: Repository, threadId: string, schema: JsonObject): string {
@@ -29,6 +34,8 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
 function fillFolder(folder: string, schema: JsonObject): string {
   try {
     writeFileSync(join(folder, 'schema.json'), JSON.stringify(schema));
+    // Not synced: file systems account for what is written at once. Random, because some of them compress.
+    writeFileSync(join(folder, 'reserved'), randomBytes(RESERVED_BYTES));
     return folder;
   } catch (error) {
     removeStepFolder(folder);

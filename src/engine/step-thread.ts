@@ -7,7 +7,7 @@ import type { ThreadOver } from './events.ts';
 import { rememberFacts } from './gather-facts.ts';
 import { describeOver } from './over.ts';
 import { inSlot } from './slots.ts';
-import { takeStep, type StepResult, type TurnWish } from './step.ts';
+import { storeKept, takeStep, type StepResult, type TurnWish } from './step.ts';
 import { withLease } from './with-thread.ts';
 
 export type StepOptions = LeaseOptions & TurnWish;
@@ -34,7 +34,9 @@ export async function stepThread(
   options: StepOptions = {},
 ): Promise<StepOutcome> {
   return withLease(context, thread, options.adoptLease, async (before, lease) => {
-    const result = await inSlot(context, before, () => takeStep(context, lease, before, options));
+    const result =
+      (await storeKept(context, before)) ??
+      (await inSlot(context, before, () => takeStep(context, lease, before, options)));
     return outcomeOf(context, result, result.state !== before);
   });
 }

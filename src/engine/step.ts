@@ -1,16 +1,9 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { ObjectId } from '../git/object-id.ts';
-import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
-import { appendStep } from '../thread/append-step.ts';
-import { statusOf } from '../thread/meta-status.ts';
-import { firstLine } from '../thread/commit-message.ts';
 import { endThread } from '../thread/end-thread.ts';
-import { findChildEnd } from '../thread/find-children.ts';
-import { LinkTakenBack } from '../thread/thread-errors.ts';
-import { forkThread } from '../thread/fork-thread.ts';
-import { suspendThread, type SuspensionDraft } from '../thread/suspend-thread.ts';
+import { ThreadMoved } from '../thread/thread-errors.ts';
+import { suspendThread } from '../thread/suspend-thread.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
@@ -18,12 +11,13 @@ import { chooseRole, type RoleChoice } from './choose-role.ts';
 import { decideNext } from './decide-next.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
-import { UnknownChild } from './engine-errors.ts';
-import type { Lease } from './lease.ts';
+import { storeTurn } from './finished-turn.ts';
 import { foldPacks } from './fold-packs.ts';
+import { keepTurn } from './kept-turn.ts';
+import type { Lease } from './lease.ts';
 import { prepareTurn } from './prepare-turn.ts';
 import { recordWorkspace } from './record-workspace.ts';
-import { writeSession } from './sessions.ts';
+import { storeKeptTurn } from './store-kept-turn.ts';
 import { takeTurn } from './turn.ts';
 
 /** What one step did to a thread. */
@@ -81,8 +75,26 @@ export async function runChoice(
   } finally {
     await folded();
   }
+  return afterTurn(context, after, definition);
+}
+
+/**
+ * Stores the turn that an earlier command could not store, if this machine keeps one for the thread, and decides what comes
+ * after it.
+ * @throws {ReplyNotStored} if it cannot be stored now either
+ */
+export async function storeKept(context: EngineContext, state: ThreadState): Promise<StepResult | undefined> {
+  const after = await storeKeptTurn(context, state);
+  return after && afterTurn(context, after, await definitionOf(context, after));
+}
+
+async function afterTurn(
+  context: EngineContext,
+  after: ThreadState,
+  definition: WorkflowDefinition,
+): Promise<StepResult> {
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
-  const stored = { role: choice.role, step: after.head.hash };
+  const stored = { role: after.head.node.role, step: after.head.hash };
   const next = await decideNext(context, after, definition);
   if (next.kind === 'role') return { state: after, stored, nextRole: next.role };
   const finished = await finish(
@@ -120,107 +132,36 @@ async function runRole(
   choice: RoleChoice,
 ): Promise<ThreadState> {
   const { repository } = context;
-  // The thread keeps a step that is done again until there is another: what waits instead is a future of its own.
-  const waits = async (suspension: SuspensionDraft): Promise<ThreadState> => {
-    const { again } = choice;
-    if (!again) return suspendThread(repository, state, suspension);
-    // That future has no other place for the reply that is done again, and for what a person said about it.
-    const refused = { text: again.step.text, errors: [`a person said: ${again.word}`], usage: null };
-    const attempts = [refused, ...suspension.attempts];
-    return suspendThread(repository, await forkState(repository, state), { ...suspension, attempts });
-  };
   const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
-  const common = { role: choice.role, rule: choice.rule, prompt: prepared.prompt, agent: prepared.record };
-  if (prepared.limitReached !== undefined) {
-    const reason = prepared.limitReached;
-    return waits({ ...common, cause: 'limit', reason, usage: null, attempts: [] });
+  const { role, rule, again } = choice;
+  const { prompt, record: agent, limitReached } = prepared;
+  if (limitReached !== undefined) {
+    const suspension = { role, rule, prompt, agent, cause: 'limit' as const, reason: limitReached };
+    return suspendThread(repository, state, { ...suspension, usage: null, attempts: [] });
   }
   const startedAtMs = repository.now();
-  const { role } = choice;
   context.tell({
     event: 'step.started',
     thread: state.id,
     role,
-    agent: prepared.record.name,
+    agent: agent.name,
     number: state.steps.length + 1,
     visit: prepared.turn.request.visit,
   });
   const result = await takeTurn(context, prepared.turn);
   lease.setProcessGroup(null);
-  const { attempts, usage, trace, session } = result;
-  const remember = ({ id, head }: ThreadState): void => {
-    const key = { threadId: id, role, agent: prepared.record.name };
-    if (session !== undefined) writeSession(repository, key, { id: session, seen: head.id });
-  };
-  if (result.kind === 'suspended') {
-    const { cause, reason, text, due } = result;
-    const waiting = await waits({ ...common, cause, reason, text, due, usage, attempts, trace });
-    remember(waiting);
-    return waiting;
-  }
-  const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
   const completedAtMs = repository.now();
-  const storingMs = performance.now();
-  const { meta, text, agentVersion, stopReason } = result;
   const { snapshot: mode } = definition.roles[role] ?? {};
-  const workspace = await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode });
-  let after: ThreadState;
+  const workspace =
+    result.kind === 'done'
+      ? await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode })
+      : undefined;
+  const turn = { role, rule, prompt, agent, result, startedAtMs, completedAtMs, again, workspace };
   try {
-    const linked = await prepared.resolve(meta);
-    const replaces = choice.again?.step.commit;
-    const said = {
-      meta,
-      text,
-      agentVersion,
-      stopReason,
-      usage,
-      attempts,
-      trace,
-      childThreads,
-      linked,
-      replaces,
-      workspace,
-    };
-    after = await appendStep(repository, state, { ...common, ...said, startedAtMs, completedAtMs });
+    return await storeTurn(context, state, definition, turn);
   } catch (error) {
-    if (!(error instanceof LinkTakenBack)) throw error;
-    const reason = error.message;
-    const waiting = await waits({ ...common, cause: 'invalid-reply', reason, text, usage, attempts, trace });
-    remember(waiting);
-    return waiting;
-  } finally {
-    workspace?.release();
+    throw error instanceof ThreadMoved ? error : keepTurn(repository, state, turn, error);
   }
-  remember(after);
-  context.debug(state.id, 'step stored', { head: after.head.id, ms: msSince(storingMs) });
-  context.tell({
-    event: 'step.finished',
-    thread: state.id,
-    role,
-    step: after.head.hash,
-    number: after.steps.length,
-    outcome: statusOf(result.meta),
-    head: after.head.id,
-    subject: firstLine(result.text),
-    durationMs: completedAtMs - startedAtMs,
-    usage,
-  });
-  return after;
-}
-
-async function forkState(repository: Repository, state: ThreadState): Promise<ThreadState> {
-  const { thread } = await forkThread(repository, { id: state.id, head: state.head.id });
-  return { ...state, id: thread };
-}
-
-async function getChildEnd(
-  context: EngineContext,
-  state: ThreadState,
-  hash: string,
-): Promise<{ hash: NodeHash; commit: ObjectId }> {
-  const end = await findChildEnd(context.repository, state.start, hash);
-  if (!end) throw new UnknownChild(state.id, hash);
-  return end;
 }
 
 function describeChoice(choice: RoleChoice | Exclude<Decision, { kind: 'role' }>): JsonObject {

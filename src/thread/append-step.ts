@@ -56,7 +56,7 @@ export type StepDraft = {
   /** The step that this one takes the place of: the thread's newest, where `state` is the thread as it was before it. */
   replaces?: CommitOf<'step'> | undefined;
   /** The files that the turn left; its objects are guarded by the caller until the step is stored. */
-  workspace?: Omit<Snapshot, 'release'> | undefined;
+  workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };

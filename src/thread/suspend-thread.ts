@@ -8,6 +8,7 @@ import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { moveThread } from './move-thread.ts';
+import { newThreadId } from './new-thread-id.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
@@ -29,19 +30,23 @@ export type SuspensionDraft = {
   trace?: TraceDraft | undefined;
   /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
   due?: number | undefined;
+  /** When the turn was over, in ms since 1970; default: now. */
+  atMs?: number;
+  /** It is a fork of the thread that waits: the thread is left as it is. */
+  isFork?: boolean;
 };
 
 /**
  * Writes down that a thread waits, and for what.
  * @returns the thread, suspended
- * @throws {ThreadMoved} if another writer was first; the suspension is then not kept, it is no step
+ * @throws {ThreadMoved} if another writer was first; the suspension is then kept as a fork, unless nothing was paid for it
  */
 export async function suspendThread(
   repository: Repository,
   state: ThreadState,
   draft: SuspensionDraft,
 ): Promise<ThreadState> {
-  const atMs = repository.now();
+  const atMs = draft.atMs ?? repository.now();
   const prompt = contentNode(draft.prompt);
   const agent = agentNode(draft.agent);
   const content = draft.text ? contentNode(draft.text) : undefined;
@@ -87,7 +92,9 @@ export async function suspendThread(
     bodyPath: 'output.md',
     trailers: { role: draft.role, status: 'suspended', agent: draft.agent.name },
   });
-  const edits = [{ name: activeRef(state.id), expected: state.head.id, value: tip }];
-  const moved = await moveThread(repository, state.id, batch, tip, edits, { keep: false });
-  return advanceThread(state, moved, '');
+  const id = draft.isFork ? newThreadId(repository.now()) : state.id;
+  const edits = [{ name: activeRef(id), expected: draft.isFork ? null : state.head.id, value: tip }];
+  const keep = content !== undefined || trace !== undefined || draft.usage !== null || draft.attempts.length > 0;
+  const moved = await moveThread(repository, id, batch, tip, edits, { keep });
+  return advanceThread({ ...state, id }, moved, '');
 }

@@ -39,7 +39,7 @@ export class ThreadMoved extends UwfError {
     super(
       fork === undefined
         ? `thread ${thread} moved on while this was being written`
-        : `thread ${thread} moved on while this step ran; the finished step is kept as thread ${fork}`,
+        : `thread ${thread} moved on while this turn ran; what came of it is kept as thread ${fork}`,
       {
         code: 'thread-moved',
         kind: 'conflict',
@@ -102,5 +102,18 @@ export class WrongThreadState extends UwfError {
     super(`thread ${thread} is ${status}: ${what}`, { code: 'wrong-thread-state', kind: 'usage', hint });
     this.thread = thread;
     this.status = status;
+  }
+}
+
+/** A thread was to go on, and a turn that was finished earlier and kept has been stored first. */
+export class StoredInstead extends UwfError {
+  readonly thread: ThreadId;
+  constructor(thread: ThreadId) {
+    super(`a reply that was kept for thread ${thread} has been stored now; nothing else was done`, {
+      code: 'stored-instead',
+      kind: 'conflict',
+      hint: `read it with 'uwf thread read ${thread}', and repeat if you still want to`,
+    });
+    this.thread = thread;
   }
 }

@@ -16,10 +16,10 @@ test.each(['off', 'on'])(
       agent: diligent,
       '.gitignore': 'turns\n',
     });
-    let isOver = false;
+    const over = new AbortController();
     const collecting = (async () => {
       let rounds = 0;
-      for (; !isOver; rounds += 1) {
+      for (; !over.signal.aborted; rounds += 1) {
         await promisify(execFile)('git', ['gc', '-q', '--prune=now'], { cwd: scene.dir, env: isolatedGitEnvironment });
       }
       return rounds;
@@ -30,7 +30,7 @@ test.each(['off', 'on'])(
         expect({ code, stderr }).toMatchObject({ code: 0 });
       }
     } finally {
-      isOver = true;
+      over.abort();
     }
     expect(await collecting).toBeGreaterThan(runs);
     expect(scene.lines('turns')).toHaveLength(runs * roles.length);

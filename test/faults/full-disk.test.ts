@@ -58,6 +58,8 @@ describe('a disk that is full', () => {
     const scenes = [createScene(files), createScene(files)];
     const [first] = scenes;
     const calls = join(first?.dir ?? '', 'calls');
+    // The first run of a build may write down what V8 has compiled.
+    await run(first!);
     await run(first!, { NODE_OPTIONS: `--require ${preload}`, UWF_FAULT: 'ENOSPC', UWF_FAULT_COUNT: calls });
     const count = Number(readFileSync(calls, 'utf8'));
     expect(count).toBeGreaterThan(80);
@@ -81,28 +83,66 @@ describe('a disk that is full', () => {
   }, 300_000);
 
   test.skipIf(!canMount())('of whatever room there was before: the same with a real one', async () => {
-    const dir = createTemporaryFolder();
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', dir]);
-    onTestFinished(() => void execFileSync('umount', ['--lazy', dir]));
-    runGit(dir, ['init', '--quiet']);
-    const git = (...args: string[]): string => runGit(dir, args);
-    const scene = createScene(files, { dir, git, open: () => Promise.reject(new Error('not used')), remove: () => {} });
+    const scene = createSmallDisk(files);
+    const { dir } = scene;
     const filler = join(dir, 'filler');
     const outcomes: (number | null)[] = [];
-    for (let pages = 0; outcomes.at(-1) !== 0; pages += 4) {
+    for (let pages = 0; outcomes.at(-1) !== 0; pages += 24) {
       rmSync(filler, { force: true });
       const { bavail, bsize } = statfsSync(dir);
       writeFileSync(filler, Buffer.alloc((bavail - pages) * bsize));
       const outcome = await run(scene);
       outcomes.push(outcome.code);
       if (outcome.code !== 0) expectStorageError(scene, outcome, 'storage-full');
-      expect(pages).toBeLessThan(200);
+      expect(pages).toBeLessThan(800);
     }
     rmSync(filler);
     expect(outcomes.length).toBeGreaterThan(3);
     await expectAllGoOn(scene);
   });
+
+  /** An agent that fills the disk while it works, and says so much. */
+  const filling = (bytes: number): string => `#!/bin/sh
+echo "$UWF_ROLE" >> turns
+said=$(head -c ${bytes} /dev/urandom | base64 -w 0)
+dd if=/dev/zero of=filler bs=4k 2>/dev/null
+printf -- '---\\n$status: done\\n---\\n%s the end.\\n' "$said"
+`;
+
+  test.skipIf(!canMount())('by the time that the agent has finished: its reply has a place all the same', async () => {
+    const scene = createSmallDisk({ ...files, agent: filling(10_000) });
+    expectStorageError(scene, await run(scene), 'storage-full');
+    // The second role finds that there is no room, and does not begin.
+    expect(scene.lines('turns')).toEqual(['one']);
+    expect(scene.git('log', '--format=%s', '--glob=refs/threads').split('\n')).toHaveLength(2);
+    rmSync(join(scene.dir, 'filler'));
+    scene.write('agent', silent);
+    await expectAllGoOn(scene);
+  });
+
+  test.skipIf(!canMount())('and a reply that is larger than that place is printed', async () => {
+    const scene = createSmallDisk({ ...files, agent: filling(1_500_000) });
+    const outcome = await run(scene);
+    expect(outcome.code).toBe(1);
+    const { error } = JSON.parse(outcome.stderr.trimEnd().split('\n').at(-1) ?? '') as {
+      error: Record<string, unknown>;
+    };
+    expect(error).toMatchObject({ code: 'storage-full', isKept: false, role: 'one' });
+    expect(error['message']).toMatch(/[A-Za-z0-9+/]{2000000} the end\.\s*$/);
+    expect(unfinishedBelow(scene.gitDir)).toEqual([]);
+    expectCleanFsck(scene.dir);
+  });
 });
+
+/** A repository on a disk of a few MiB. */
+function createSmallDisk(content: Readonly<Record<string, string>>): Scene {
+  const dir = createTemporaryFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir]);
+  onTestFinished(() => void execFileSync('umount', ['--lazy', dir]));
+  runGit(dir, ['init', '--quiet']);
+  const git = (...args: string[]): string => runGit(dir, args);
+  return createScene(content, { dir, git, open: () => Promise.reject(new Error('not used')), remove: () => {} });
+}
 
 describe('a repository that may only be read', () => {
   const writing = (thread: string): string[][] => [

@@ -77,6 +77,8 @@ export class JournalView {
         return this.#result(entry);
       case 'reply.refused':
         return paint.warning(`not accepted: ${entry.errors.map(oneLine).join('; ')}`);
+      case 'reply.stored':
+        return paint.quiet(`(stored the reply of ${entry.role} that was kept)`);
       case 'snapshot.shortened':
         return paint.warning(`not recorded of its files: ${oneLine(entry.reason)}`);
       case 'journal.skipped':

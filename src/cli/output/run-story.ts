@@ -48,6 +48,10 @@ export class RunStory {
         const errors = event.errors.map(oneLine).join('; ');
         return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
       }
+      case 'reply.stored': {
+        const where = event.fork === null ? '' : ` as thread ${paint.id(event.fork)}`;
+        return `${indent}     ${paint.quiet('stored')} the reply of ${paint.name(event.role)} that was kept${where}`;
+      }
       case 'snapshot.shortened':
         return `${indent}     ${paint.warning('not recorded')} of what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
       case 'thread.ended':

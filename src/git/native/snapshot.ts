@@ -34,6 +34,8 @@ export type Snapshot = {
   missing?: MissingFiles;
   /** Objects that whoever refers to the tree has to write along with what refers to it. */
   objects: readonly GitObject[];
+  /** The packs that hold the others, by their paths without an ending. */
+  packs: readonly string[];
   /** To be called when a ref leads to the tree, or never will: guards the other objects until then. */
   release: () => void;
 };
@@ -65,7 +67,7 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
   const commit = await readHead(repository, options.location);
   const comeDown = async (head: ObjectId, shortfall: string): Promise<Snapshot> => {
     const { tree } = await readCommit(repository.objects, head);
-    return { tree, commit: head, shortfall, objects: [], release: () => {} };
+    return { tree, commit: head, shortfall, objects: [], packs: [], release: () => {} };
   };
   let recorded: Snapshot;
   try {
@@ -114,7 +116,8 @@ async function record({ stateDir }: Repository, { location, env, limits, signal 
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
     const keeps = quarantine.takeOver();
     const missing = missingFiles([...left, ...failed, ...partly]);
-    return { tree, ...(missing && { missing }), objects, release: () => release(keeps) };
+    const packs = keeps.map(({ path }) => path.slice(0, -'.keep'.length));
+    return { tree, ...(missing && { missing }), objects, packs, release: () => release(keeps) };
   } finally {
     clearInterval(watch);
     quarantine.remove();

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UwfError } from '../errors.ts';
+import { createDurableFile, removeFile, syncFolder } from '../git/disk/durable-file.ts';
+import { makeFolders } from '../git/make-folders.ts';
+import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import type { GitObject, ObjectId } from '../git/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { FinishedTurn } from './finished-turn.ts';
+import { KeptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
+
+/** The version of the files of kept turns. */
+const VERSION = 1;
+
+/** A turn that could not be stored, as this machine keeps it. */
+export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
+  version: typeof VERSION;
+  /** The commit that the turn goes on from; of one that does a step again, that step's. */
+  head: ObjectId;
+  /** What a person said about the step that the turn does again; absent where it does none. */
+  word?: string;
+  workspace?: KeptWorkspace;
+};
+
+/** Of a snapshot: the bytes of its objects in base64, and the packs that hold the others. */
+export type KeptWorkspace = {
+  tree: ObjectId;
+  commit?: ObjectId;
+  shortfall?: string;
+  objects: readonly { type: GitObject['type']; data: string }[];
+  packs: readonly string[];
+};
+
+/**
+ * Keeps a turn that could not be stored on this machine, durable when this returns, for the next command to store.
+ *
+ * Where there is no room for all of it, its trace and the replies that were not accepted are left out.
+ * @param cause why it could not be stored
+ * @returns the error to raise; where the turn could not be kept either, its message holds what the agent has said
+ */
+export function keepTurn(repository: Repository, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
+  const path = keptPath(repository, state.id);
+  const facts = { thread: state.id, role: turn.role, cause };
+  const notStored = (said: string | undefined): Error => {
+    const error = new ReplyNotStored({ ...facts, path, said });
+    // What is none of uwf's errors nor the system's is a mistake of uwf's, and told as one.
+    return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
+  };
+  if (path === undefined) return notStored(saidIn(turn));
+  const kept = encode(state, turn);
+  const result = { ...kept.result, attempts: [], trace: undefined };
+  for (const candidate of [kept, { ...kept, result }]) {
+    try {
+      write(path, JSON.stringify(candidate));
+      return notStored(undefined);
+    } catch {
+      // With less of it there may be room; the error to tell is the first one.
+    }
+  }
+  return notStored(saidIn(turn));
+}
+
+/**
+ * Reads the turn of a thread that is kept on this machine; `undefined` if there is none.
+ * @throws {KeptTurnDamaged} if the file is not as it was written
+ */
+export function readKeptTurn(repository: Repository, thread: ThreadId): { turn: KeptTurn; path: string } | undefined {
+  const path = keptPath(repository, thread);
+  const text = path === undefined ? undefined : readIfThere(path);
+  if (path === undefined || text === undefined) return undefined;
+  const [digest, json = ''] = text.split('\n');
+  if (digest !== digestOf(json)) throw new KeptTurnDamaged(thread, path);
+  // The digest is right: it is what `keepTurn` of some version wrote.
+  const turn = JSON.parse(json) as KeptTurn;
+  if (turn.version !== VERSION) throw new KeptTurnDamaged(thread, path);
+  return { turn, path };
+}
+
+/** Forgets the turn of a thread that is kept, as it is stored now. */
+export function forgetKeptTurn(path: string): void {
+  removeFile(path);
+  syncFolder(dirname(path));
+}
+
+/** Where the turn of a thread is kept; `undefined` where there is no disk. */
+export function keptPath({ stateDir }: Repository, thread: ThreadId): string | undefined {
+  return stateDir === undefined ? undefined : join(stateDir, 'kept', `${thread}.json`);
+}
+
+function encode(state: ThreadState, { again, workspace, ...turn }: FinishedTurn): KeptTurn {
+  const kept: KeptTurn = { ...turn, version: VERSION, head: again?.step.commit.id ?? state.head.id };
+  if (again) kept.word = again.word;
+  if (workspace) {
+    const { tree, commit, shortfall, packs } = workspace;
+    const objects = workspace.objects.map(({ type, data }) => ({ type, data: Buffer.from(data).toString('base64') }));
+    kept.workspace = { tree, ...(commit && { commit }), ...(shortfall && { shortfall }), objects, packs };
+  }
+  return kept;
+}
+
+/** Writes a file of this user's alone, with a digest of its content before it. */
+function write(path: string, json: string): void {
+  const unfinished = `${path}.new`;
+  try {
+    makeFolders(dirname(path));
+    // Only the holder of the thread's lease writes: this is what one that was killed has left.
+    removeFile(unfinished);
+    createDurableFile(unfinished, [Buffer.from(`${digestOf(json)}\n${json}`)], 0o600);
+    renameSync(unfinished, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    removeFile(unfinished);
+    throw asStorageError(error, path);
+  }
+}
+
+function digestOf(json: string): string {
+  return createHash('sha256').update(json).digest('hex');
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error instanceof UwfError ? error : asStorageError(error, path);
+  }
+}
+
+function saidIn({ result }: FinishedTurn): string {
+  if (result.kind === 'suspended') return [result.reason, result.text].filter(Boolean).join('\n\n');
+  return `${JSON.stringify(result.meta)}\n\n${result.text}`;
+}
