@@ -10,6 +10,7 @@ import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { findDamaged, listPointers } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
+import { LeaseDamaged } from './engine-errors.ts';
 import { findLease, leaseFolder } from './find-lease.ts';
 import { journalPaths, listJournals } from './journal-files.ts';
 import { LeaseHeld, takeLease } from './lease.ts';
@@ -65,15 +66,25 @@ async function removeStaleLeases(repository: Repository): Promise<number> {
   if (stateDir === undefined) return 0;
   let removed = 0;
   for (const thread of threadsWithLease(stateDir)) {
-    if (findLease(repository, thread) !== undefined) continue;
+    if (mayWork(repository, thread)) continue;
     try {
       (await takeLease(repository, thread)).release();
       removed += 1;
     } catch (error) {
-      if (!(error instanceof LeaseHeld)) throw error;
+      if (!(error instanceof LeaseHeld || error instanceof LeaseDamaged)) throw error;
     }
   }
   return removed;
+}
+
+/** A lease that is damaged may be that of a process at work. */
+function mayWork(repository: Repository, thread: ThreadId): boolean {
+  try {
+    return findLease(repository, thread) !== undefined;
+  } catch (error) {
+    if (error instanceof LeaseDamaged) return true;
+    throw error;
+  }
 }
 
 function threadsWithLease(stateDir: string): ThreadId[] {
@@ -94,7 +105,7 @@ async function removeOrphanedFiles(repository: Repository): Promise<number> {
   // In this order: a thread that starts in between has files and is listed.
   const traces = listLocalTraces(stateDir);
   const known = await listAll(repository);
-  const orphans = traces.filter(({ thread }) => !known.has(thread) && findLease(repository, thread) === undefined);
+  const orphans = traces.filter(({ thread }) => !known.has(thread) && !mayWork(repository, thread));
   for (const { path } of orphans) rmSync(path, { recursive: true, force: true });
   return orphans.length;
 }
@@ -106,7 +117,7 @@ function removeToldJournals(repository: Repository): number {
   for (const thread of listJournals(stateDir)) {
     if (!isAllStored(readJournal(repository, thread))) continue;
     // Asked last: reading takes a while, and whoever begins to work on the thread meanwhile writes on in its journal.
-    if (findLease(repository, thread) !== undefined) continue;
+    if (mayWork(repository, thread)) continue;
     for (const path of Object.values(journalPaths(stateDir, thread))) rmSync(path, { force: true });
     removed += 1;
   }

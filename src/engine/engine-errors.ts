@@ -76,3 +76,16 @@ export class CannotBeAsked extends UwfError {
     });
   }
 }
+
+/** It cannot be told whether a process works on a thread. */
+export class LeaseDamaged extends UwfError {
+  readonly path: string;
+  constructor(path: string) {
+    super(`${path} says who works on the thread, and is damaged`, {
+      code: 'lease-damaged',
+      kind: 'environment',
+      hint: 'try again in a minute: a process that works on the thread writes it anew, and one that does not loses it',
+    });
+    this.path = path;
+  }
+}

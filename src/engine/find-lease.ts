@@ -3,7 +3,8 @@ import { namesIn } from '../git/names-in.ts';
 import type { ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
-import { isHolderAlive, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
+import { LeaseDamaged } from './engine-errors.ts';
+import { isHolderAlive, mayBeHeld, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
 
 const suffix = '.json';
 
@@ -18,11 +19,16 @@ export function findLease(repository: Repository, thread: ThreadId): LeaseRecord
   return record && isHolderAlive(record, repository.now()) ? record : undefined;
 }
 
-/** The lease of a thread whether its holder lives or not; `undefined` if there is none. */
+/**
+ * The lease of a thread whether its holder lives or not; `undefined` if there is none.
+ * @throws {LeaseDamaged} if it cannot be told
+ */
 export function findLeaseRecord(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
   if (repository.stateDir === undefined) return inProcessLeases(repository).get(thread);
   const record = readLeaseRecord(leasePath(repository.stateDir, thread));
-  return record === 'unreadable' ? undefined : record;
+  if (record !== 'unreadable') return record;
+  if (mayBeHeld(leasePath(repository.stateDir, thread))) throw new LeaseDamaged(leasePath(repository.stateDir, thread));
+  return undefined;
 }
 
 /** All leases that a process took: that of the thread it works on, and those of the child threads below. */

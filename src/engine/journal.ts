@@ -5,6 +5,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { EngineEvent } from './events.ts';
 import { findLease } from './find-lease.ts';
 import { journalFolder, journalPaths, MAX_JOURNAL_BYTES, pruneJournals } from './journal-files.ts';
+import { writeSummed } from './summed-line.ts';
 
 /** What the engine does and does not tell: decisions, leases, tries, timings; `facts` say more. */
 export type DebugLine = { event: 'debug'; thread: ThreadId; about: string; facts: JsonObject };
@@ -119,7 +120,7 @@ class ThreadJournal {
   }
 
   #gather(entry: JournalEntry): void {
-    const line = `${JSON.stringify(entry, shorten)}\n`;
+    const line = `${writeSummed(entry, shorten)}\n`;
     this.#pending.push(line);
     this.#pendingBytes += Buffer.byteLength(line);
   }

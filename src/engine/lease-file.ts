@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { replaceFile } from '../git/derived-file.ts';
 import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError, errnoOf } from '../git/object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/process-identity.ts';
 import type { LeaseRecord } from './lease-record.ts';
+import { writeSummed } from './summed-line.ts';
 
 const temporaryName = /^tmp_([^@]+)@[0-9a-f]+$/;
 
@@ -37,7 +39,7 @@ export function replaceRecordFile(path: string, record: LeaseRecord): void {
   storing(path, () => {
     const temporary = writeBeside(path, record);
     try {
-      renameSync(temporary, path);
+      replaceFile(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });
       throw error;
@@ -59,7 +61,7 @@ function writeBeside(path: string, record: LeaseRecord): string {
   const name = `tmp_${formatIdentity(ownIdentity())}@${randomBytes(8).toString('hex')}`;
   const temporary = join(dirname(path), name);
   try {
-    writeFileSync(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx' });
+    writeFileSync(temporary, `${writeSummed(record)}\n`, { flag: 'wx' });
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;

@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { isAlive, type ProcessIdentity } from '../git/process-identity.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
+import { readSummed } from './summed-line.ts';
 
 /** What a lease file says. Machine-local; never put in a synced object. */
 export type LeaseRecord = {
@@ -17,7 +19,7 @@ export type LeaseRecord = {
   thread?: string;
 };
 
-/** A file that is there and is no lease: a power cut tore it, or somebody else wrote it. */
+/** A file that is there and is no lease: it is damaged, a power cut tore it, or another program wrote it. */
 export type UnreadableRecord = 'unreadable';
 
 /** Reads a lease or claim file; `undefined` if there is none. */
@@ -29,12 +31,20 @@ export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | 
     // NodeJS adds `code` to every error of a system call.
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
   }
-  try {
-    const value: unknown = JSON.parse(text);
-    return isLeaseRecord(value) ? value : 'unreadable';
-  } catch {
-    return 'unreadable';
-  }
+  const value = readSummed(text.trimEnd());
+  return isLeaseRecord(value) ? value : 'unreadable';
+}
+
+/** For how long a lease holds without being renewed. */
+export const LEASE_MS = 60_000;
+
+/**
+ * Tells whether a file that cannot be read may still be the lease of a process that works: one that does writes it anew
+ * before so much time has passed. What was written before the machine last started is nobody's: a power cut tore it.
+ */
+export function mayBeHeld(path: string): boolean {
+  const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return writtenMs > Date.now() - Math.min(LEASE_MS, uptime() * 1000);
 }
 
 function isLeaseRecord(value: unknown): value is LeaseRecord {

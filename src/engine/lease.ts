@@ -7,10 +7,10 @@ import { UwfError } from '../errors.ts';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../git/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { HandOverFailed } from './engine-errors.ts';
+import { HandOverFailed, LeaseDamaged } from './engine-errors.ts';
 import { inProcessLeases, leasePath } from './find-lease.ts';
 import { createRecordFile, prepareLeaseFolder, replaceRecordFile } from './lease-file.ts';
-import { isHolderAlive, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
+import { isHolderAlive, LEASE_MS, mayBeHeld, readLeaseRecord, type LeaseRecord } from './lease-record.ts';
 import { takeOverLease } from './take-over-lease.ts';
 
 /** Somebody else works on the thread. */
@@ -34,7 +34,6 @@ export class LeaseHeld extends UwfError {
   }
 }
 
-const LEASE_MS = 60_000;
 const RENEW_MS = 15_000;
 const HAND_OVER_POLL_MS = 20;
 
@@ -59,6 +58,7 @@ export interface Lease {
  * group is gone, which this sees to; of several that find it dead exactly one gets it.
  * @param adopt the token of a lease that another process took for this one; no other will do
  * @throws {LeaseHeld} if somebody alive has it
+ * @throws {LeaseDamaged} if it cannot be told whether somebody has it
  * @throws {HandOverFailed} if the process that took the lease for this one has ended before it handed it over
  */
 export async function takeLease(repository: Repository, thread: ThreadId, adopt?: string): Promise<Lease> {
@@ -88,6 +88,7 @@ export async function takeLeaseFile(
     // Released since: it is free for whoever creates it first, and for nobody who merely saw it gone.
     if (found === undefined) continue;
     if (found !== 'unreadable' && isHolderAlive(found, now())) return { kind: 'held', by: found };
+    if (found === 'unreadable' && mayBeHeld(path)) throw new LeaseDamaged(path);
     const outcome = await takeOverLease(path, found, record, now());
     if (outcome.kind === 'held') return outcome;
     if (outcome.kind === 'taken') return { kind: 'taken', lease: new FileLease(path, record, now) };
@@ -166,7 +167,8 @@ class FileLease implements Lease {
 
   #isMine(): boolean {
     const found = readLeaseRecord(this.#path);
-    return found !== undefined && found !== 'unreadable' && found.token === this.#record.token;
+    // One that was damaged since it was written here is written anew.
+    return found === 'unreadable' ? mayBeHeld(this.#path) : found?.token === this.#record.token;
   }
 }
 

@@ -5,6 +5,7 @@ import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { journalPaths } from './journal-files.ts';
 import type { JournalEntry } from './journal.ts';
+import { readSummed } from './summed-line.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -93,7 +94,8 @@ class FileTail {
 
   static open(path: string): FileTail | undefined {
     try {
-      return new FileTail(openSync(path, 'r'));
+      // A folder can be opened, but not read.
+      return statSync(path).isFile() ? new FileTail(openSync(path, 'r')) : undefined;
     } catch {
       // Not written yet, or put aside in this very moment.
       return undefined;
@@ -131,12 +133,8 @@ class FileTail {
 }
 
 function parseLine(line: string): JournalEntry[] {
-  try {
-    const value: unknown = JSON.parse(line);
-    // Only `journal.ts` writes there; a line that a crash cut off is no JSON.
-    const isEntry = isJsonObject(value) && typeof value['event'] === 'string' && typeof value['at'] === 'number';
-    return isEntry ? [value as unknown as JournalEntry] : [];
-  } catch {
-    return [];
-  }
+  const value = readSummed(line);
+  // Only `journal.ts` writes there; a line that a crash cut off is no JSON.
+  const isEntry = isJsonObject(value) && typeof value['event'] === 'string' && typeof value['at'] === 'number';
+  return isEntry ? [value as unknown as JournalEntry] : [];
 }

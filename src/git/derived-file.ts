@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Shape } from '../shape.ts';
+import { errnoOf } from './object-errors.ts';
 
 /**
  * What a file holds that only this machine reads and that can be done without; `undefined` where there is none, or where
@@ -50,7 +51,7 @@ export function writeDerivedFile(path: string, form: string, content: string): v
   try {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(temporary, derivedContent(path, form, content));
-    replace(temporary, path);
+    replaceFile(temporary, path);
   } catch (error) {
     tryToRemove(temporary);
     throw error;
@@ -75,11 +76,13 @@ function headOf(path: string, form: string): string {
   return `${form} ${basename(path)}\n`;
 }
 
-function replace(temporary: string, path: string): void {
+/** Renames a file, over what is in its place, a folder too. */
+export function replaceFile(temporary: string, path: string): void {
   try {
     renameSync(temporary, path);
-  } catch {
+  } catch (error) {
     // A folder in the place of the file: nothing of uwf's makes one there.
+    if (errnoOf(error) !== 'EISDIR') throw error;
     rmSync(path, { recursive: true, force: true });
     renameSync(temporary, path);
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { packageRoot } from '../../src/package-root.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../helpers/temporary-repository.ts';
-import { allCommands, createDamageScene, flip, type DamageScene } from './damaged-files.ts';
+import { allCommands, createDamageScene, flip, reading, type DamageScene } from './damaged-files.ts';
 
 const longMs = 20 * 60 * 1000;
 
@@ -37,7 +37,9 @@ describe.each(kinds)('of derived files %s', (kind) => {
       for (let number = 0; number < 100; number += 1) {
         const file = files[number % files.length] ?? '';
         scene.damage(file, flip(number));
-        expect(await scene.differences(number % 20 === 0 ? allCommands : undefined)).toEqual([]);
+        // In this process commands leave files open that the end of theirs would close: not all of them each time.
+        const some = reading.filter((_, place) => (place + number) % 3 === 0);
+        expect(await scene.differences(number % 20 === 0 ? allCommands : some)).toEqual([]);
         scene.mend();
       }
     },

@@ -16,7 +16,8 @@ export type DamageScene = {
   mend(): void;
 };
 
-const reading = [
+/** Those that believe derived files. */
+export const reading: readonly string[] = [
   'thread list --all',
   'thread show $ended',
   'thread show $idle',

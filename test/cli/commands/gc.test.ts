@@ -118,7 +118,7 @@ describe('uwf gc', () => {
     mkdirSync(join(dir, '.git/uwf/leases'), { recursive: true });
     writeFileSync(
       join(dir, `.git/uwf/leases/${active}.json`),
-      JSON.stringify({ token: 't', holder: dead, sinceMs: 0, deadlineMs: 0, processGroup: null }),
+      JSON.stringify({ token: 't', holder: dead, sinceMs: 0, deadlineMs: 0, processGroups: [] }),
     );
     const torn = `.git/uwf/incoming/${formatIdentity({ ...ownIdentity(), startTime: '1' })}@Ab1dE2`;
     repository.write(`${torn}/objects/pack/tmp_pack_Ab1dE2`, 'PACK');
