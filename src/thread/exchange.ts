@@ -64,7 +64,8 @@ async function readSuspension(repository: Repository, commit: CommitOf<'suspend'
 export async function hasFailed(repository: Repository, commit: CommitOf<'suspend'>): Promise<boolean> {
   const { cause, reason, attempts } = commit.node;
   if (cause !== 'agent' || attempts.length === 0) return false;
-  return isNamedIn(reason, (await readRefused(repository, commit)).at(-1)?.errors ?? []);
+  const last = (await readRefused(repository, commit)).at(-1);
+  return last !== undefined && last.errors.length > 0 && isNamedIn(reason, last.errors);
 }
 
 /** A turn that is given up says in its reason why its last reply was not accepted. */
