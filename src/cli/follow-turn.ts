@@ -49,15 +49,20 @@ export async function followStory(
     for (const entry of isFirst ? notShown(batch, shown) : batch) {
       if (entry.event === 'step.started') hasSpoken = false;
       if (entry.event === 'agent.text') hasSpoken = true;
-      if (entry.event === 'step.finished' && !hasSpoken && !out.isJson) {
-        const text = await readTextAt(repository, await readThreadCommit(repository, entry.head), 'output.md');
-        cli.stdout.write(`${harmless(text).trim()}\n\n`);
-      }
+      if (!hasSpoken && !out.isJson) cli.stdout.write(await readSpoken(repository, entry));
       await show({ cli, out }, view, entry);
     }
     isFirst = false;
   }
   return exitCodeOfFollowing(cli);
+}
+
+/** What was said in a turn that is over, of an agent that says nothing while it works; '' if nothing. */
+async function readSpoken(repository: Repository, entry: JournalEntry): Promise<string> {
+  if (entry.event !== 'step.finished' && entry.event !== 'thread.suspended') return '';
+  const commit = await readThreadCommit(repository, entry.head);
+  if ((commit.kind !== 'step' && commit.kind !== 'suspend') || commit.node.content === null) return '';
+  return `${harmless(await readTextAt(repository, commit, 'output.md')).trim()}\n\n`;
 }
 
 /** Shows the lines of a thread's journal that the engine wrote for those who look for a fault. */

@@ -6,6 +6,7 @@ import type { Repository } from '../git/repository.ts';
 import type { KnownStarts } from '../thread/find-children.ts';
 import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { NewerFormat } from '../thread/thread-errors.ts';
+import type { SuspensionOutline } from '../thread/suspension-outline.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
@@ -46,6 +47,8 @@ export type ThreadView = ThreadSummary & {
   depth: number;
   /** Why it is suspended, or how it ended. */
   reason: string | null;
+  /** What the turn came to that waits; null for a thread that is not suspended. */
+  suspension: SuspensionOutline | null;
   returnCode: number | null;
   /** Who works on it. */
   holder: { pid: number; host: string; since: string } | null;
@@ -85,6 +88,7 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
     children,
     depth: facts.depth,
     reason: facts.reason,
+    suspension: facts.status === 'suspended' ? await readSuspension(context.repository, pointer.head) : null,
     returnCode: facts.returnCode,
     usage: facts.usage,
     usageByRole: facts.usageByRole,
@@ -92,6 +96,14 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
       ? { pid: lease.holder.pid, host: lease.holder.host, since: new Date(lease.sinceMs).toISOString() }
       : null,
   };
+}
+
+/** What is remembered of a head has no texts: they have no bounds. */
+async function readSuspension(repository: Repository, head: ObjectId): Promise<SuspensionOutline | null> {
+  const { readThreadCommit } = await import('../thread/thread-commit.ts');
+  const { outlineSuspension } = await import('../thread/suspension-outline.ts');
+  const commit = await readThreadCommit(repository, head);
+  return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { MissingFiles } from '../git/native/missing-files.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
+import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/thread-status.ts';
 
@@ -79,4 +80,10 @@ export type ThreadOver = {
   head: ObjectId;
   /** The summary of the end, or the reason of the suspension. */
   text: string;
+  /** Of a suspension: whose turn waits. */
+  role?: string;
+  /** Of a suspension: what stopped the turn. */
+  cause?: SuspendCause;
+  /** Of a suspension: its hash. */
+  suspension?: NodeHash;
 };

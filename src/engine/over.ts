@@ -13,7 +13,9 @@ export async function describeOver(
   const { head } = state;
   const common = { thread: state.id, head: head.id, status: statusOfHead(head, false) };
   if (head.kind === 'suspend') {
-    return { event: 'thread.suspended', ...common, returnCode: null, text: head.node.reason };
+    const { reason, role, cause } = head.node;
+    const suspension = head.hash;
+    return { event: 'thread.suspended', ...common, returnCode: null, text: reason, role, cause, suspension };
   }
   if (head.kind !== 'end') return undefined;
   const text = await readTextAt(context.repository, head, 'summary.md');

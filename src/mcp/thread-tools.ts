@@ -42,11 +42,12 @@ function showTool(context: McpContext): McpTool {
 function readTool(context: McpContext): McpTool {
   return {
     name: 'thread_read',
-    description: 'Reads what was said in a run: the task (number 0) and the reply of every step, oldest first.',
+    description:
+      'Reads what was said in a run, oldest first: the task (number 0), the reply of every step, what suspended turns asked and said, and what was answered.',
     isReadOnly: true,
     inputSchema: inputOf({
       thread: threadArgument,
-      limit: { ...count, description: 'only the last so many (20)' },
+      limit: { ...count, description: 'only the last so many steps (20)' },
       before: { type: 'integer', minimum: 1, description: 'only steps before the one with this number' },
     }),
     run(input) {

@@ -108,6 +108,30 @@ describe('a session of the official client', () => {
     });
   });
 
+  test('reads what a suspended turn asked and said, and what was answered', async () => {
+    const repository = createLoopRepository({ writer: [{ suspend: 'Which language?', reply: '{{ answer }}' }] });
+    const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'Write.'])) as { thread: string };
+    await repository.uwf(['thread', 'run', thread]);
+    await repository.uwf(['thread', 'resume', thread, '-p', 'French']);
+    const client = await connect(repository);
+    const said = (await read(client, 'thread_read', { thread })) as JsonObject[];
+    const refused = [1, 2, 3].map(() => ({ text: 'French', errors: [expect.stringContaining('front matter')] }));
+    expect(said).toMatchObject([
+      { kind: 'start', number: 0 },
+      { kind: 'suspend', reason: 'Which language?', cause: 'agent', text: '' },
+      { kind: 'resume', text: 'French' },
+      { kind: 'suspend', cause: 'invalid-reply', text: 'French', refused },
+    ]);
+    const [, asked, , gaveUp] = said.map((entry) => String(entry['suspension']));
+    for (const [step, text, errors] of [
+      [asked, '', []],
+      [gaveUp, 'French', refused],
+    ]) {
+      expect(await read(client, 'step_show', { thread, step: step! })).toMatchObject({ step, text, refused: errors });
+    }
+    expect(await read(client, 'thread_show', { thread })).toMatchObject({ suspension: { suspension: gaveUp } });
+  });
+
   test('puts a text under its thread, reads it back, and the next step takes it in', async () => {
     const { repository, thread } = await withStart();
     const client = await connect(repository, { UWF_THREAD: thread });

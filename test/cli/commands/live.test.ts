@@ -115,6 +115,23 @@ test('thread read --debug prints what the engine decided, took and timed', async
   expect(json).toHaveLength(lines.length);
 });
 
+test('thread read --follow shows what a turn that is suspended said, though its agent said nothing while it worked', async () => {
+  const asks: ReportedAct = { reply: { kind: 'suspend', cause: 'agent', reason: 'Which?', text: 'I see two ways.' } };
+  const scene = createLiveScene({ one: [[{ waitFor: 'GO' }, asks]] });
+  const go = join(scene.dir, 'go');
+  const path = '.uwf/config.yaml';
+  scene.write(path, scene.lines(path).join('\n').replace('GO', go));
+  const thread = await startThread(scene);
+  const run = await startWork(scene, thread);
+  const follower = scene.start(['thread', 'read', thread, '--follow']);
+  const heard = listen(follower);
+  await until('the turn is shown', () => heard.text().includes('# 1. one'));
+  writeFileSync(go, '');
+  expect((await run.outcome).code).toBe(4);
+  await follower.outcome;
+  expect(heard.text()).toMatch(/# 1\. one\n[^\n]*\n\nI see two ways\.\n\nthread suspended: Which\?/);
+});
+
 describe('thread list --follow', () => {
   test('streams the threads of a list, and each again when it changes', async () => {
     const scene = createLiveScene({ one: [[{ waitMs: 400 }, done]], two: [[done]] });

@@ -119,6 +119,45 @@ describe('a suspension and its answer are shown in their place', () => {
     expect((await repository.uwf(['step', 'read', first!, '--prompt'])).stdout).toContain('You write.');
   });
 
+  test('by thread show, which says what the turn came to that waits', async () => {
+    const { repository, thread } = await withPauses();
+    expect(await repository.json(['thread', 'show', thread])).toMatchObject({
+      status: 'suspended',
+      nextRole: 'writer',
+      reason: waits.reason,
+      suspension: { suspension: hash, ...waits, text: refusedReply, refused, trace: null, usage: null },
+    });
+    const { stdout } = await repository.uwf(['thread', 'show', thread]);
+    expect(stdout).toMatch(/cause +invalid-reply; 3 replies not accepted\nsaid +French, please\n/);
+    const [, hint = ''] = /'uwf (step show \w+)' shows all of it/.exec(stdout) ?? [];
+    expect(await repository.uwf(hint.split(' '))).toMatchObject({ code: 0, stderr: '' });
+    await repository.uwf(['thread', 'resume', thread, '-p', acceptedReply]);
+    expect(await repository.json(['thread', 'show', thread])).toMatchObject({ status: 'ended', suspension: null });
+  });
+
+  test('by the last line of a run and of a step, which name who waits', async () => {
+    const { repository, thread } = await withPauses();
+    const suspension = String((await entries(repository, 'log', thread))[0]!['hash']);
+    const stands = {
+      thread,
+      status: 'suspended',
+      role: 'writer',
+      cause: 'invalid-reply',
+      suspension,
+      returnCode: null,
+    };
+    expect(await repository.lines(['thread', 'step', thread])).toMatchObject([
+      { ...stands, reason: waits.reason, step: null, nextRole: null },
+    ]);
+    expect((await repository.lines(['thread', 'run', thread])).at(-1)).toMatchObject({
+      event: 'thread.suspended',
+      ...stands,
+      text: waits.reason,
+    });
+    const over = await repository.lines(['thread', 'resume', thread, '-p', acceptedReply]);
+    expect(Object.keys(over.at(-1)!)).not.toContain('suspension');
+  });
+
   test('a resumption is no turn, and what is nothing is named', async () => {
     const { repository, thread } = await withPauses();
     const resumption = String((await entries(repository, 'log', thread))[1]!['hash']);

@@ -1,5 +1,7 @@
 import { describeThread, type ThreadView } from '../../../engine/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/interruption.ts';
+import { firstLine } from '../../../thread/commit-message.ts';
+import type { SuspensionOutline } from '../../../thread/suspension-outline.ts';
 import { threadStatuses } from '../../../thread/thread-status.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readingContext } from '../../engine-here.ts';
@@ -30,6 +32,8 @@ export const command: Command = defineCommand({
       endedAt: 'when it ended, or null',
       prompt: 'the first line of its prompt',
       reason: 'what it waits for, or how it ended',
+      suspension:
+        'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors), trace, usage, due; else null',
       returnCode: 'of a thread that is over: 0 for completed',
       workflowHash: "the definition's node",
       depth: 'how many threads are above it',
@@ -66,6 +70,7 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
   return formatFacts([
     ['thread', paint.id(view.thread)],
     ['status', paintStatus(paint, view.status) + reason],
+    ...(view.suspension ? aboutSuspension(view.suspension) : []),
     ['workflow', `${paint.name(view.workflow)}  ${paint.quiet(view.workflowHash)}`],
     ['task', oneLine(view.prompt)],
     ['steps', String(view.steps)],
@@ -82,6 +87,17 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ['children', view.children.map((child) => paint.id(child)).join(', ')],
     ['head', view.head],
   ]);
+}
+
+function aboutSuspension({ suspension, cause, due, refused, text }: SuspensionOutline): (readonly [string, string])[] {
+  const count = refused?.length ?? 0;
+  const notAccepted = count === 0 ? '' : `; ${count} ${count === 1 ? 'reply' : 'replies'} not accepted`;
+  return [
+    ['cause', `${cause}${notAccepted}`],
+    ['due', due ?? ''],
+    ['said', oneLine(firstLine(text))],
+    ['turn', `${suspension}; 'uwf step show ${suspension}' shows all of it`],
+  ];
 }
 
 function nextStep({ thread, status, interruption }: ThreadView): string | undefined {
