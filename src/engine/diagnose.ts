@@ -9,21 +9,11 @@ import type { Repository } from '../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs } from '../thread/thread-id.ts';
 import { loadConfig, type Config } from './config.ts';
+import { diagnoseLocks } from './diagnose-locks.ts';
+import type { Diagnosis } from './diagnosis.ts';
 import { findAbandoned } from './find-lease.ts';
 import { listDamage } from './list-damage.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from './interruption.ts';
-
-/** Something about this repository or machine that will hurt. */
-export type Diagnosis = {
-  /** A stable word: `git-too-old`. */
-  code: string;
-  /** `problem`: something does not work; `warning`: it will hurt some day. */
-  level: 'problem' | 'warning';
-  /** One sentence. */
-  message: string;
-  /** What to do about it. */
-  hint: string;
-};
 
 /** The first git with everything that uwf asks of it: `repack --geometric` of 2.33. */
 const OLDEST_GIT = [2, 33] as const;
@@ -43,7 +33,12 @@ export async function diagnose(repository: Repository, env: GitEnvironment): Pro
   const found: Diagnosis[] = [];
   if (location !== undefined) {
     const examination = await examineRepository(location, env);
-    found.push(...ofGit(examination), ...(await ofRefs(repository)), ...(await ofThreads(repository, examination)));
+    found.push(
+      ...ofGit(examination),
+      ...diagnoseLocks(location),
+      ...(await ofRefs(repository)),
+      ...(await ofThreads(repository, examination)),
+    );
   }
   found.push(...ofConfigFiles(repository), ...(await ofAgents(repository, env)));
   return found.toSorted((a, b) => (a.level === b.level ? 0 : a.level === 'problem' ? -1 : 1));

@@ -4,10 +4,13 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../git/derived-file.ts';
 import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import { isOlderThan } from '../git/older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/process-identity.ts';
 import type { LeaseRecord } from './lease-record.ts';
 import { writeSummed } from './summed-line.ts';
 
+/** How long a temporary file counts of a process that cannot be seen from here. */
+const TEMPORARY_MS = 3_600_000;
 const temporaryName = /^tmp_([^@]+)@[0-9a-f]+$/;
 
 /**
@@ -52,7 +55,11 @@ export function prepareLeaseFolder(folder: string): void {
   storing(folder, () => makeFolders(folder));
   for (const name of readdirSync(folder)) {
     const owner = parseIdentity(temporaryName.exec(name)?.[1] ?? '');
-    if (owner !== undefined && isAlive(owner) === false) rmSync(join(folder, name), { force: true });
+    if (owner === undefined) continue;
+    const alive = isAlive(owner);
+    // Written and renamed within moments.
+    const isLeft = alive === 'other-host' ? isOlderThan(join(folder, name), TEMPORARY_MS) : !alive;
+    if (isLeft) rmSync(join(folder, name), { force: true });
   }
 }
 

@@ -7,8 +7,9 @@ import { harmless } from '../output/width.ts';
 export const command: Command = defineCommand({
   summary: 'say what about this repository or machine will hurt',
   description: `Looks for what keeps uwf from working well here: a git that is missing or too old, a shallow clone, garbage collection
-that is off or prunes at once, too many packs, a clock that is off, threads that were not pushed for long, a configuration
-that somebody else can write to, and agents whose package or program is not there. Nothing is changed, no agent is run.`,
+that is off or prunes at once, too many packs, refs that are broken or locked, runs that were interrupted, a clock that is
+off, threads that were not pushed for long, a configuration that another user can write to, and agents whose package or
+program is not there. Nothing is changed, no agent is run.`,
   arguments: [],
   options: {},
   json: {

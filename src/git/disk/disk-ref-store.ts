@@ -42,7 +42,8 @@ export class DiskRefStore implements RefStore {
       records: await this.#lockRecords(),
       lockTimeoutMs: this.#lockTimeoutMs,
     };
-    await new RefTransaction(edits, context).run();
+    // Every new attempt compares the values anew. It takes a process that stood still for half a minute to need one.
+    while (!(await new RefTransaction(edits, context).run()));
   }
 
   async removeStaleLocks(): Promise<void> {

@@ -1,5 +1,23 @@
-import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { errnoOf } from '../object-errors.ts';
+
+/**
+ * Makes a new file of a few words that says nothing any more after a power cut, so that it is not synced; a failure leaves no
+ * file behind.
+ *
+ * File system errors come through as they are, EEXIST among them.
+ */
+export function createFile(path: string, text: string, mode: number = 0o666): void {
+  const descriptor = openSync(path, 'wx', mode);
+  let isComplete = false;
+  try {
+    writeWhole(descriptor, Buffer.from(text));
+    isComplete = true;
+  } finally {
+    closeSync(descriptor);
+    if (!isComplete) removeFile(path);
+  }
+}
 
 /**
  * Makes a new file and brings its content to the disk before it returns; a failure leaves no file behind.
@@ -41,6 +59,18 @@ export function removeFile(path: string): void {
     // ENOTDIR: what would be its folder is a file.
     if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
   }
+}
+
+/** Gives a file its name again, unless there is a newer one by now. */
+export function putBack(taken: string, path: string): void {
+  try {
+    linkSync(taken, path);
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return removeFile(taken);
+    // There are no hard links here.
+    return renameSync(taken, path);
+  }
+  removeFile(taken);
 }
 
 function writeWhole(descriptor: number, bytes: Uint8Array): void {

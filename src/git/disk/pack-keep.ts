@@ -3,7 +3,8 @@ import { closeSync, lstatSync, openSync, readFileSync, renameSync, writeSync } f
 import { dirname, join } from 'node:path';
 import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
-import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
+import { isOlderThan } from '../older-than.ts';
+import { formatIdentity, isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '../process-identity.ts';
 import { removeFile } from './durable-file.ts';
 
 const keepName = /^(pack-.+)\.keep$/;
@@ -40,9 +41,18 @@ export class PackKeep {
 }
 
 /**
+ * How long a keep counts whose process cannot be seen from here: it runs on another host, or in another container. A keep blocks
+ * nothing but the space of its pack, so this is far longer than the moments between writing objects and naming them.
+ * A process that stands still there for longer loses what it wrote if a `git repack -ad` runs meanwhile, and finds that when it
+ * is read; no lock that it held then is still its own.
+ */
+export const KEEP_MS: number = 24 * 3_600_000;
+
+/**
  * Removes the keeps of processes that were killed, and what they had not finished with them: a pack without an index.
  *
- * Keeps of others (git's own, a person's) and of processes that may still run stay. So does what this user may not
+ * Keeps of others (git's own, a person's) and of processes that may still run stay; those of processes that cannot be seen
+ * from here stay for {@link KEEP_MS}. So does what this user may not
  * remove: a keep that is left costs space, and is no reason to do nothing.
  * @param folder the folder of the packs
  */
@@ -97,12 +107,20 @@ function createFile(path: string, text: string): void {
   }
 }
 
-function isStale(path: string): boolean {
-  const identity = parseIdentity(keepContent.exec(contentOf(path))?.[1] ?? '');
-  return identity !== undefined && isAlive(identity) === false;
+/** Whose keep a file is; `undefined` if it is none of uwf's. */
+export function keeperOf(path: string): ProcessIdentity | undefined {
+  return parseIdentity(keepContent.exec(contentOf(path))?.[1] ?? '');
 }
 
-function contentOf(path: string): string {
+function isStale(path: string): boolean {
+  const identity = keeperOf(path);
+  if (identity === undefined) return false;
+  const alive = isAlive(identity);
+  return alive === 'other-host' ? isOlderThan(path, KEEP_MS) : !alive;
+}
+
+/** What a keep says; empty for one that is gone or may not be read. */
+export function contentOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

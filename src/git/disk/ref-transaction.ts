@@ -1,4 +1,4 @@
-import { renameSync, statSync } from 'node:fs';
+import { readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { asStorageError, errnoOf } from '../object-errors.ts';
 import { InvalidRefName, RefNameConflict } from '../ref-errors.ts';
@@ -6,8 +6,8 @@ import { parseRefName } from '../ref-name.ts';
 import { RefMoved } from '../ref-store.ts';
 import type { RefEdit, RefName } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { removeFile } from './durable-file.ts';
-import { FileLock } from './file-lock.ts';
+import { putBack, removeFile } from './durable-file.ts';
+import { FileLock, LockLost } from './file-lock.ts';
 import type { LockRecords } from './lock-records.ts';
 import { makeFoldersOf, removeEmptyFoldersAbove, removeEmptyTree, syncFolders } from './ref-folders.ts';
 import { isOwnOfWorktree, refPath } from './ref-path.ts';
@@ -26,6 +26,8 @@ export type TransactionContext = {
 const fileMode = 0o666;
 /** A name of the ref is a folder, or a folder of its name is in the way. */
 const blocked = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY']);
+/** It has no file. */
+const absences = new Set(['ENOENT', 'ENOTDIR']);
 
 /**
  * Changes several refs under git's lock protocol.
@@ -40,18 +42,26 @@ export class RefTransaction {
   readonly #edits: readonly RefEdit[];
   readonly #changes: Change[] = [];
   #packedLock: FileLock | undefined;
-  #newPackedRefs: string | undefined;
+  #hasNewPackedRefs = false;
+  #hasChanged = false;
 
   constructor(edits: readonly RefEdit[], context: TransactionContext) {
     this.#edits = edits;
     this.#context = context;
   }
 
-  /** Makes the changes, or none; may be called once. Its errors are those of `RefStore.update`. */
-  async run(): Promise<void> {
+  /**
+   * Makes the changes, or none; may be called once. Its errors are those of `RefStore.update`.
+   *
+   * @returns false if it lost a lock before anything was changed: it is to be made anew
+   * @throws {LockLost} if it lost one later
+   */
+  async run(): Promise<boolean> {
     try {
       await this.#change();
+      return true;
     } catch (error) {
+      if (error instanceof LockLost && !this.#hasChanged) return false;
       throw asStorageError(error, this.#context.location.commonDir);
     }
   }
@@ -106,14 +116,14 @@ export class RefTransaction {
     for (const edit of this.#edits) {
       const { name } = reader.follow(edit.name);
       const path = refPath(location, name);
-      const content = edit.value === null ? '' : `${edit.value}\n`;
-      const lock = new FileLock({ path, name, content, mode: fileMode }, records);
+      const lock = new FileLock({ path, name }, records);
       this.#changes.push({ edit, name, path, lock, folders: [] });
+      if (edit.value !== null && edit.value !== edit.expected) lock.stage(`${edit.value}\n`, fileMode);
     }
     this.#changes.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
     if (this.#deletions().length > 0) {
       const { path } = reader.packed;
-      this.#packedLock = new FileLock({ path, name: 'packed-refs', content: '', mode: fileMode }, records);
+      this.#packedLock = new FileLock({ path, name: 'packed-refs' }, records);
     }
   }
 
@@ -136,10 +146,11 @@ export class RefTransaction {
   /** Writes the packed refs that will be left, while nothing has changed yet that a full disk could leave half done. */
   #stagePackedRefs(): void {
     if (this.#packedLock === undefined) return;
-    const { reader, records } = this.#context;
+    const { reader } = this.#context;
     const remaining = reader.packed.without(new Set(this.#deletions().map(({ name }) => name)));
     if (remaining === undefined) return;
-    this.#newPackedRefs = records.create(`${reader.packed.path}.new`, remaining.content, remaining.mode);
+    this.#packedLock.stage(remaining.content, remaining.mode);
+    this.#hasNewPackedRefs = true;
   }
 
   #write(): void {
@@ -150,6 +161,8 @@ export class RefTransaction {
       if (isFolder(path) && !removeEmptyTree(path)) throw new RefNameConflict(name, `${name}/`);
       try {
         lock.commit();
+        this.#hasChanged = true;
+        lock.release();
       } catch (error) {
         if (blocked.has(errnoOf(error) ?? '')) throw new RefNameConflict(name, `${name}/`);
         throw error;
@@ -164,24 +177,52 @@ export class RefTransaction {
     const deletions = this.#deletions();
     if (deletions.length === 0) return;
     const { location, reader } = this.#context;
-    if (this.#newPackedRefs !== undefined) {
-      renameSync(this.#newPackedRefs, reader.packed.path);
-      this.#newPackedRefs = undefined;
+    if (this.#hasNewPackedRefs) {
+      this.#packedLock?.commit();
+      this.#hasChanged = true;
       syncFolders([dirname(reader.packed.path)]);
     }
-    for (const { name, path } of deletions) {
-      const root = isOwnOfWorktree(name) ? location.gitDir : location.commonDir;
+    for (const change of deletions) {
+      const { name, path } = change;
+      // Of a ref that was only packed, git may have left empty folders where its file would be.
+      if (!isFolder(path)) this.#deleteLoose(change);
       // A reflog without its ref would keep what it names alive for ever.
-      for (const file of [path, join(root, 'logs', name)]) {
-        // Of a ref that was only packed, git may have left empty folders where its file would be.
-        if (!isFolder(file)) removeFile(file);
-      }
+      const log = join(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, 'logs', name);
+      if (!isFolder(log)) removeFile(log);
     }
     syncFolders(deletions.map(({ path }) => dirname(path)));
   }
 
+  /**
+   * Removes the file of a ref if it says what is expected. It is taken away first and then looked at: between the two nothing
+   * can write to it, as a process may that has broken the lock. What it wrote is put back.
+   */
+  #deleteLoose({ edit, name, path, lock }: Change): void {
+    lock.assertHeld();
+    const taken = this.#context.records.ownPath(path);
+    try {
+      renameSync(path, taken);
+    } catch (error) {
+      if (absences.has(errnoOf(error) ?? '')) return;
+      if (errnoOf(error) !== 'EXDEV') throw error;
+      // The records lie on another file system: what is left is the look at the lock.
+      removeFile(path);
+      this.#hasChanged = true;
+      return;
+    }
+    if (
+      readFileSync(taken, 'latin1')
+        .toLowerCase()
+        .startsWith(edit.expected ?? '')
+    ) {
+      this.#hasChanged = true;
+      return removeFile(taken);
+    }
+    putBack(taken, path);
+    throw new LockLost(name, lock.lockPath);
+  }
+
   #release(): void {
-    if (this.#newPackedRefs !== undefined) removeFile(this.#newPackedRefs);
     this.#packedLock?.release();
     for (const { lock } of this.#changes) lock.release();
     const { location } = this.#context;

@@ -2,12 +2,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, st
 import { delimiter, join } from 'node:path';
 import { syncFolder } from '../disk/durable-file.ts';
 import { readLooseObject } from '../disk/loose-objects.ts';
-import { abandonPack, PackKeep, removeStalePackKeeps } from '../disk/pack-keep.ts';
+import { abandonPack, KEEP_MS, PackKeep, removeStalePackKeeps } from '../disk/pack-keep.ts';
 import { newPackName } from '../disk/pack-name.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { makeFolders } from '../make-folders.ts';
 import { asStorageError } from '../object-errors.ts';
 import { isObjectId, type GitObject, type ObjectId } from '../object-id.ts';
+import { isOlderThan } from '../older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
@@ -129,12 +130,18 @@ export class Quarantine {
   }
 }
 
-/** Removes what processes that were killed left below a folder of quarantines. @returns how many */
+/**
+ * Removes what processes that were killed left below a folder of quarantines; of those that cannot be seen from here, what is
+ * older than a keep may be.
+ * @returns how many
+ */
 export function removeStaleQuarantines(parent: string): number {
   if (!existsSync(parent)) return 0;
   const stale = readdirSync(parent).filter((name) => {
     const owner = parseIdentity(folderName.exec(name)?.[1] ?? '');
-    return owner !== undefined && isAlive(owner) === false;
+    if (owner === undefined) return false;
+    const alive = isAlive(owner);
+    return alive === 'other-host' ? isOlderThan(join(parent, name), KEEP_MS) : !alive;
   });
   for (const name of stale) {
     try {

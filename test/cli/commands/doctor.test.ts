@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
@@ -42,6 +43,39 @@ describe('uwf doctor', () => {
       'not-pushed',
     ]);
     expect((await uwf(['doctor'])).code).toBe(1);
+  });
+
+  test('names locks and keeps of processes that are not at work here, and removes none', async () => {
+    const { dir, git, uwf } = createCliRepository();
+    const elsewhere = formatIdentity({ ...ownIdentity(), host: 'elsewhere', bootId: 'ab'.repeat(16), pid: 4711 });
+    const ended = formatIdentity({ ...ownIdentity(), startTime: '1' });
+    const tip = git('commit-tree', git('mktree'), '-m', 'x');
+    for (const name of ['a', 'b', 'c', 'd']) git('update-ref', `refs/threads/${name}`, tip);
+    const files = {
+      'refs/threads/a.lock': '',
+      'refs/threads/b.lock': `${elsewhere}@1@refs%2Fthreads%2Fb.lock\n`,
+      'refs/threads/c.lock': `${ended}@2@refs%2Fthreads%2Fc.lock\n`,
+      'refs/threads/d.lock': `${formatIdentity(ownIdentity())}@3@refs%2Fthreads%2Fd.lock\n`,
+      'packed-refs.lock': '',
+      'objects/pack/pack-1.keep': `uwf ${elsewhere}\n`,
+      'objects/pack/pack-2.keep': 'fetch-pack 4711 on elsewhere\n',
+      'objects/pack/pack-3.keep': 'mine\n',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, '.git', name), text);
+    const found = JSON.parse((await uwf(['doctor', '--json'])).stdout) as Diagnosis[];
+    const told = (name: string): string => {
+      const one = found.find(({ message }) => message.includes(`${name} `));
+      return one === undefined ? '' : `${one.level} ${one.message} ${one.hint}`;
+    };
+    expect(told('a.lock')).toMatch(/^problem .*git's.*remove it/);
+    expect(told('packed-refs.lock')).toMatch(/^problem .*git's/);
+    expect(told('b.lock')).toMatch(/^warning .*process 4711 of uwf on elsewhere.*removes it in \d+ s/);
+    expect(told('c.lock')).toMatch(/^warning .*has ended.*removes it now/);
+    expect(told('d.lock')).toBe('');
+    expect(told('pack-1.keep')).toMatch(/^warning .*process 4711 of uwf on elsewhere/);
+    expect(told('pack-2.keep')).toMatch(/^warning .*git's/);
+    expect(told('pack-3.keep')).toBe('');
+    for (const name of Object.keys(files)) expect(existsSync(join(dir, '.git', name))).toBe(true);
   });
 
   test('names what is wrong with git', async () => {

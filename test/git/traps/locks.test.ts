@@ -6,6 +6,7 @@ import {
   readdirSync,
   renameSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -144,6 +145,32 @@ describe('a lock that is held', () => {
     expect(existsSync(join(scene.gitDir, `${thread}.lock`))).toBe(true);
     expect(readdirSync(scene.locks)).toHaveLength(1);
   });
+
+  test.each(['with its record', 'whose record is gone', 'of a file system without hard links'])(
+    'by a process of another host lapses after a while, %s',
+    async (how) => {
+      const scene = await createScene();
+      const owner = { host: 'elsewhere', bootId: 'ab'.repeat(16), pid: 4711 };
+      const lock = join(scene.gitDir, `${thread}.lock`);
+      leaveLock(scene, `${thread}.lock`, owner);
+      const [name = ''] = readdirSync(scene.locks);
+      writeFileSync(lock, `${name}\n`);
+      if (how !== 'with its record') {
+        unlinkSync(join(scene.locks, name));
+        if (how !== 'whose record is gone') writeFileSync(join(scene.locks, name), `${name}\n`);
+      }
+      const change = { name: thread, expected: scene.a, value: scene.b };
+      await expect(scene.stores.refs.update([change])).rejects.toThrow(RefLocked);
+      for (const path of [lock, ...readdirSync(scene.locks).map((file) => join(scene.locks, file))]) {
+        utimesSync(path, 0, 0);
+      }
+      const attempts = Array.from({ length: 8 }, () => scene.openStores(10_000).refs.update([change]));
+      const outcomes = await Promise.allSettled(attempts);
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(readdirSync(scene.locks)).toEqual([]);
+      expect(existsSync(lock)).toBe(false);
+    },
+  );
 
   test('on packed-refs stops deletions, and nothing of their transaction is changed', async () => {
     const scene = await createScene();
