@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
+import { startModelServer } from '../../helpers/model-server.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const refusedReply = 'French, please';
@@ -191,4 +192,83 @@ test('where only the spine was fetched, a log asks no remote, and what it leaves
   clone.git('remote', 'set-url', 'origin', `file://${server.dir}`);
   expect(await entries(clone, 'thread', 'read', thread)).toEqual(await entries(repository, 'thread', 'read', thread));
   expect(await entries(clone, 'log', thread)).toEqual(await entries(repository, 'log', thread));
+});
+
+test('two questions, a failed turn and the answers are read alike where they were given and in a clone', async () => {
+  const asks = (reason: string, said: string): { text: string } => ({
+    text: `---\n$status: $SUSPEND\nreason: ${reason}\n---\n${said}`,
+  });
+  const server = await startModelServer([
+    asks('Which colour?', 'I see red and blue.'),
+    asks('How large?', 'Blue, then.'),
+    { text: 'rubbish one' },
+    { text: 'rubbish two' },
+    { text: 'rubbish three' },
+    { calls: [{ name: 'report_result', arguments: { result: { $status: 'written', words: 4 } } }] },
+    { text: 'A small blue one.' },
+  ]);
+  const model = { package: 'builtin:llm', config: { baseUrl: server.url, model: 'scripted' } };
+  const script = { package: 'builtin:scripted', config: { replies, repeat: true } };
+  const agents = JSON.stringify({ agents: { model, script }, defaultAgent: 'script', roles: { writer: 'model' } });
+  const here = createLoopRepository();
+  here.write('.uwf/config.yaml', agents);
+  const shared = createTemporaryRepository({ bare: true });
+  here.git('remote', 'add', 'origin', shared.dir);
+  const { thread } = (await here.json(['thread', 'start', 'loop', '-p', 'Draw.'])) as { thread: string };
+  await here.uwf(['thread', 'run', thread]);
+  await here.uwf(['thread', 'resume', thread, '-p', 'The blue one.']);
+  await here.uwf(['thread', 'resume', thread, '-p', 'Small.']);
+  await here.uwf(['push']);
+
+  const there = createCliRepository({ '.uwf/config.yaml': agents });
+  there.git('remote', 'add', 'origin', shared.dir);
+  await there.uwf(['fetch']);
+  expect(await there.uwf(['thread', 'resume', thread])).toMatchObject({ code: 0 });
+  await there.uwf(['push']);
+  await here.uwf(['fetch']);
+
+  const story = [
+    'Draw.',
+    'Which colour?',
+    'I see red and blue.',
+    'The blue one.',
+    'How large?',
+    'Blue, then.',
+    'Small.',
+    'in 3 tries',
+    'rubbish one',
+    'rubbish two',
+    'A small blue one.',
+  ];
+  for (const words of [
+    ['thread', 'read', thread],
+    ['thread', 'read', thread, '--json'],
+  ]) {
+    const { stdout } = await there.uwf(words);
+    const places = story.map((part) => stdout.indexOf(part));
+    expect(places, stdout).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+    expect((await here.uwf(words)).stdout).toBe(stdout);
+  }
+  for (const words of [
+    ['log', thread],
+    ['log', thread, '--json'],
+    ['thread', 'export', thread, '--with-nodes'],
+  ]) {
+    const { stdout } = await there.uwf(words);
+    // The log leaves out replies that were not accepted, and 'step show' has them.
+    const parts = words[0] === 'log' ? story.filter((part) => !part.startsWith('rubbish')) : story;
+    for (const part of parts) expect(stdout).toContain(part);
+    expect((await here.uwf(words)).stdout).toBe(stdout);
+  }
+
+  const log = await entries(there, 'log', thread);
+  const asked = log.filter(({ kind }) => kind === 'suspend');
+  expect(asked).toMatchObject([
+    { trace: hash, usage: { inputTokens: 30, outputTokens: 15, turns: 3 } },
+    { trace: hash },
+    { trace: hash },
+  ]);
+  const [, hint = ''] = /'uwf (step turns \w+)' shows it/.exec((await there.uwf(['log', thread])).stdout) ?? [];
+  expect((await there.uwf(hint.split(' '))).stdout).toContain('# Suspended turn: writer');
 });
