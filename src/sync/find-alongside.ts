@@ -1,10 +1,9 @@
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readChain } from '../thread/chain.ts';
+import { readChildEnds } from '../thread/child-ends.ts';
 import { readStart } from '../thread/find-children.ts';
-import { readThreadCommit } from '../thread/thread-commit.ts';
 import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
-import type { CommitOf } from '../thread/thread-state.ts';
 
 /**
  * Finds the threads whose commits go along with those of a thread: its callers, since its start has the caller's commit as
@@ -33,19 +32,8 @@ export async function findAlongside(
       passed.add(commit.id);
       const [caller] = commit.commit.parents;
       if (commit.kind === 'start' && caller !== undefined) await goAlong(caller);
-      if (commit.kind === 'step') for (const child of await childEnds(repository, commit)) await goAlong(child);
+      if (commit.kind === 'step') for (const { id } of await readChildEnds(repository, commit)) await goAlong(id);
     }
   }
   return found;
-}
-
-/** The commits of the ends that a step took in; its further parents may be other things too. */
-async function childEnds(repository: Repository, { commit, node }: CommitOf<'step'>): Promise<ObjectId[]> {
-  if (node.childThreads.length === 0) return [];
-  const ends: ObjectId[] = [];
-  for (const parent of commit.parents.slice(1)) {
-    const further = await readThreadCommit(repository, parent).catch(() => undefined);
-    if (further?.kind === 'end' && node.childThreads.includes(further.hash)) ends.push(parent);
-  }
-  return ends;
 }

@@ -1,4 +1,5 @@
-import { describeThread, statusHere, type ThreadView } from '../../engine/describe.ts';
+import { describeThread, type ThreadView } from '../../engine/describe.ts';
+import { statusHere } from '../../engine/status-here.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -9,6 +10,7 @@ import { readingContext } from '../engine-here.ts';
 import { parseCount } from '../input/parse-value.ts';
 import { formatLong, formatShort } from '../log/format-entry.ts';
 import { collectLog } from '../log/collect-log.ts';
+import type { OpenChildren } from '../log/graph.ts';
 import { logFields, type LogEntry } from '../log/log-entry.ts';
 import { openToRead } from '../open-repository.ts';
 import type { Output } from '../output/output.ts';
@@ -82,12 +84,8 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
   const { drawGraph } = await import('../log/graph.ts');
   const lines: string[] = [title];
   let count = 0;
-  for await (const { line, entry } of drawGraph(
-    repository,
-    pointer.head,
-    paint,
-    await openChildren(repository, view),
-  )) {
+  const open = await findOpenChildren(repository, view);
+  for await (const { line, entry } of drawGraph(repository, pointer.head, paint, open)) {
     if (entry !== undefined && (count += 1) > style.most) break;
     lines.push(line);
   }
@@ -113,13 +111,20 @@ function statusAt(repository: Repository, thread: ThreadId, { kind, status }: Lo
   return statusHere(repository, thread, kind === 'suspend' ? 'suspended' : 'idle');
 }
 
-/** The heads of the threads that this one called and that are not part of its history yet. */
-async function openChildren(repository: Repository, view: ThreadView): Promise<ObjectId[]> {
-  if (isOver(view.status)) return [];
-  const heads: ObjectId[] = [];
-  for (const child of view.children) {
-    const described = await describeThread(readingContext(repository), child);
-    if (!isOver(described.status)) heads.push(described.head);
+/** The threads that this one called, and those that they called, which no step has taken in and which are not over. */
+async function findOpenChildren(
+  repository: Repository,
+  view: ThreadView,
+  open: Map<ObjectId, ObjectId[]> = new Map(),
+): Promise<OpenChildren> {
+  if (isOver(view.status)) return open;
+  const { callerOf } = await import('../log/graph.ts');
+  for (const { thread, status } of view.calls) {
+    if (isOver(status)) continue;
+    const child = await describeThread(readingContext(repository), thread);
+    const from = await callerOf(repository, child.head);
+    if (from !== undefined) open.set(from, [...(open.get(from) ?? []), child.head]);
+    await findOpenChildren(repository, child, open);
   }
-  return heads;
+  return open;
 }

@@ -1,34 +1,39 @@
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readChildEnds } from '../../thread/child-ends.ts';
 import { readStart } from '../../thread/find-children.ts';
-import { readThreadCommit } from '../../thread/thread-commit.ts';
-import type { ToldCommit } from '../../thread/told-chain.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
 import type { LogEntry } from './log-entry.ts';
 import { readLog } from './read-log.ts';
+
+/** A line of a drawing, and the entry that it shows, if it shows one. */
+type Line = { line: string; entry: LogEntry | undefined };
+
+/** The heads of threads that are not part of a history yet, by the commit that each was called from. */
+export type OpenChildren = ReadonlyMap<ObjectId, readonly ObjectId[]>;
 
 /**
  * Draws a thread with the threads that it called, newest first, as `git log --graph` draws merges: a child stands beside
  * the line of its caller, between the step that called it and the step before. Below a child's start its caller goes on, up
  * to the first start of the call stack.
  *
- * @param headsOf other threads that hang at a commit: children that have not ended yet
+ * @param open the children, at any depth, that no step has taken in: each stands above the commit that it was called from
  */
 export async function* drawGraph(
   repository: Repository,
   head: ObjectId,
   paint: Palette,
-  headsOf: readonly ObjectId[] = [],
-): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
-  yield* draw(repository, head, paint, '', headsOf);
+  open: OpenChildren = new Map(),
+): AsyncGenerator<Line, void, void> {
+  yield* draw(repository, head, paint, '', open);
   for (let caller = await callerOf(repository, head); caller; caller = await callerOf(repository, caller)) {
-    yield* draw(repository, caller, paint, '', []);
+    yield* draw(repository, caller, paint, '', new Map());
   }
 }
 
 /** The commit that a child thread was called from; `undefined` for a thread that nobody called. */
-async function callerOf(repository: Repository, commit: ObjectId): Promise<ObjectId | undefined> {
+export async function callerOf(repository: Repository, commit: ObjectId): Promise<ObjectId | undefined> {
   return (await readStart(repository, commit))?.commit.parents[0];
 }
 
@@ -37,15 +42,15 @@ async function* draw(
   head: ObjectId,
   paint: Palette,
   rail: string,
-  openChildren: readonly ObjectId[],
-): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
-  for (const child of openChildren) yield* branch(repository, child, paint, rail);
+  open: OpenChildren,
+): AsyncGenerator<Line, void, void> {
   for await (const { entry, commit } of readLog(repository, head)) {
-    const childEnds = await childEndsOf(repository, commit);
+    for (const child of open.get(commit.id) ?? []) yield* branch(repository, child, paint, rail, open);
+    const childEnds = commit.kind === 'step' ? await readChildEnds(repository, commit) : [];
     yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint)}`, entry };
-    for (const child of childEnds) {
+    for (const { id } of childEnds) {
       yield { line: `${rail}|\\`, entry: undefined };
-      yield* branch(repository, child, paint, rail);
+      yield* branch(repository, id, paint, rail, open);
     }
   }
 }
@@ -55,18 +60,8 @@ async function* branch(
   head: ObjectId,
   paint: Palette,
   rail: string,
-): AsyncGenerator<{ line: string; entry: LogEntry | undefined }, void, void> {
-  yield* draw(repository, head, paint, `${rail}| `, []);
+  open: OpenChildren,
+): AsyncGenerator<Line, void, void> {
+  yield* draw(repository, head, paint, `${rail}| `, open);
   yield { line: `${rail}|/`, entry: undefined };
-}
-
-/** Which of a step's further parents are ends of child threads is said by its node. */
-async function childEndsOf(repository: Repository, commit: ToldCommit): Promise<ObjectId[]> {
-  if (commit.kind !== 'step' || commit.node.childThreads.length === 0) return [];
-  const ends: ObjectId[] = [];
-  for (const parent of commit.commit.parents.slice(1)) {
-    const other = await readThreadCommit(repository, parent).catch(() => undefined);
-    if (other?.kind === 'end' && commit.node.childThreads.includes(other.hash)) ends.push(parent);
-  }
-  return ends;
 }
