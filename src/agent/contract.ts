@@ -100,8 +100,16 @@ export type AgentRequest = {
   cas: AgentCas;
   /** What was said in the thread so far: the task, and the replies of all roles, oldest first. */
   readThread(options?: SaidOptions): Promise<Said[]>;
-  /** Starts or continues the child thread of this turn and runs it to its end. */
-  runChild(request: { workflow: string; prompt: string; signal: AbortSignal }): Promise<ChildOutcome>;
+  /**
+   * Starts a child thread, or goes on with the one that the same call started earlier, and runs it to its end. A turn may
+   * call several, one after another or at once.
+   *
+   * Which call it is, is said by its key: `key` (1 to 1,000 characters), else the workflow, the prompt, and how many calls
+   * of this try had both before. The same call in another try of the turn, also after a crash or a suspension and whatever
+   * the order, leads to the same child, which is not paid again. The step takes in the children that the last try called.
+   * @throws if `key` was given to a call with another workflow or prompt
+   */
+  runChild(request: { workflow: string; prompt: string; signal: AbortSignal; key?: string }): Promise<ChildOutcome>;
   /** Asks the person at the terminal; `undefined` where there is none. */
   askPerson: ((question: string) => Promise<string>) | undefined;
 };
@@ -118,7 +126,7 @@ export type AgentReply =
       session?: string;
       agentVersion?: string;
       stopReason?: string;
-      /** Ends of the child threads this turn ran. */
+      /** Ends of child threads, where others than those that this try called belong to the turn as well. */
       childThreads?: readonly string[];
     }
   | {

@@ -42,6 +42,7 @@ export const runFields: Readonly<Record<string, string>> = {
   reason: 'of thread.not-compacted: why',
   workflow: 'of thread.started: the name of its workflow',
   parent: 'of thread.started: the thread that called it',
+  child: 'of child.left: a child thread that no later try of the turn asked for again',
 };
 
 /** What the exit codes of commands that run a thread mean. */

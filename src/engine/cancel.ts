@@ -24,7 +24,7 @@ export async function cancelThread(
     throw new WrongThreadState(before.id, status, 'it is over already', `run 'uwf thread show ${before.id}'`);
   }
   await stopThread(context, before.id, options);
-  for (const { pointer } of await findChildren(repository, before.start.hash, before.start.node.startedAtMs)) {
+  for (const { pointer } of await findChildren(repository, before)) {
     if (!(await readCurrent(repository, pointer.id)).end) await cancelThread(context, pointer.id, options);
   }
   return withLease(context, before.id, undefined, async (state) => {

@@ -1,15 +1,16 @@
 import type { ChildOutcome } from '../agent/contract.ts';
-import { findChildren, isTakenIn } from '../thread/find-children.ts';
-import { resumeThread } from '../thread/resume-thread.ts';
+import type { ThreadCall } from '../schema/built-in/thread-start.ts';
+import { findThread } from '../thread/find-thread.ts';
+import { callIdFor, type CallPlace } from '../thread/new-thread-id.ts';
 import { stateHash, type ThreadState } from '../thread/thread-state.ts';
 import { CorruptThread } from '../thread/thread-errors.ts';
-import { readThreadCommit, timeOfCommit } from '../thread/thread-commit.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { ChildRequest, EngineContext } from './context.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+import type { ChildRequest, ChildResult, EngineContext } from './context.ts';
 import { definitionOf, pinnedDefinition } from './definition-of.ts';
-import { DepthExceeded } from './engine-errors.ts';
-import type { ThreadOver } from './events.ts';
-import { LeaseHeld, takeLease } from './lease.ts';
+import { DepthExceeded, KeyTaken } from './engine-errors.ts';
+import { LeaseHeld, takeLease, type Lease } from './lease.ts';
 import { combineLimits, DEFAULT_LIMITS } from './limits.ts';
 import { pinnedSubWorkflow } from './prepare-agent.ts';
 import { runOn } from './run.ts';
@@ -17,100 +18,118 @@ import { start } from './start.ts';
 import { readCurrent, underLease } from './with-thread.ts';
 
 /**
- * Runs the child thread that a role's turn asks for, to its end or its suspension.
+ * Runs the child thread of a call to its end or its suspension: the one that was started for this call, whichever process
+ * did that, else a new one.
  *
- * A child that was started from this very state by this role is continued, or its end taken, so that a crash does not
- * pay twice. A new one runs the definition that was pinned when the parent started.
+ * The child's lease is taken before the child is looked for, so that of two processes with the same call one pays. A new
+ * child runs the definition that was pinned when the parent started. One that waits for a person is left as it is.
+ * @throws {KeyTaken} if the key of the call led to a child that was called otherwise
  */
 export async function runChild(
   context: EngineContext,
   parent: ThreadState,
   request: ChildRequest,
-): Promise<ChildOutcome> {
+): Promise<ChildResult> {
   const inner: EngineContext = { ...context, signal: AbortSignal.any([context.signal, request.signal]) };
-  const child = await findChild(inner, parent, request.role);
-  const id = child ?? (await startChild(inner, parent, request)).id;
+  const id = request.unkeyed ?? callIdFor(request.call);
+  let lease: Lease;
   try {
-    return await runToOutcome(inner, parent, id, request.answer);
+    lease = await takeLease(inner.repository, id);
   } catch (error) {
     if (!(error instanceof LeaseHeld)) throw error;
-    // Somebody runs the child by itself. The parent goes on when that is over and somebody resumes it.
-    return { kind: 'suspended', threadId: id, reason: error.message };
+    // The parent goes on when that process is done and a person resumes the parent.
+    return waiting(id, parent, 'another process runs the child thread');
   }
-}
-
-async function findChild(context: EngineContext, parent: ThreadState, role: string): Promise<ThreadId | undefined> {
-  const { hash, node } = parent.start;
-  const children = await findChildren(context.repository, hash, node.startedAtMs);
-  const state = stateHash(parent);
-  const called = children.filter(({ start: { node: child } }) => {
-    return child.parentState === state && child.parentRole === role;
+  return underLease(inner, id, lease, async () => {
+    const found = (await findThread(inner.repository, id)) && (await readCurrent(inner.repository, id));
+    if (found) await assertSameCall(inner, parent, found, request);
+    const child = found ?? (await startChild(inner, parent, request));
+    // What it waits for is answered by resuming it, or the parent, which comes to the same.
+    if (child.head.kind === 'suspend') return waiting(id, child, child.head.node.reason);
+    const over = await runOn(inner, lease, child);
+    if (over.event === 'thread.suspended') {
+      return { outcome: { kind: 'suspended', threadId: id, reason: over.text }, head: over.head };
+    }
+    const head = await readThreadCommit(inner.repository, over.head);
+    if (head.kind !== 'end') throw new CorruptThread(over.head, 'a thread that is over ends in no end');
+    const { outcome, returnCode } = head.node;
+    const ended: ChildOutcome = {
+      kind: 'ended',
+      endHash: head.hash,
+      threadId: id,
+      returnCode,
+      outcome,
+      summary: over.text,
+    };
+    return { outcome: ended, head: head.id };
   });
-  for (const { pointer } of called.toReversed()) {
-    // What a fork called, or a step that is done again, has been taken in there and is no leftover of a crash.
-    const { kind, hash: end } = await readThreadCommit(context.repository, pointer.head);
-    if (kind !== 'end' || !(await isTakenIn(context.repository, parent.start, end))) return pointer.id;
-  }
-  return undefined;
 }
 
-async function startChild(context: EngineContext, parent: ThreadState, request: ChildRequest): Promise<ThreadState> {
+function waiting(id: ThreadId, { head }: ThreadState, reason: string): ChildResult {
+  return { outcome: { kind: 'suspended', threadId: id, reason }, head: head.id };
+}
+
+/** Makes sure that a thread of a child's id is that child: an id can be forged, and a key given twice. */
+async function assertSameCall(
+  context: EngineContext,
+  parent: ThreadState,
+  child: ThreadState,
+  { call, isOwnKey, unkeyed, workflow, prompt }: ChildRequest,
+): Promise<void> {
+  const { node } = child.start;
+  const wanted = unkeyed === undefined ? storedCall(call, isOwnKey) : undefined;
+  const isSame =
+    node.parentThread === parent.start.hash &&
+    node.parentState === stateHash(parent) &&
+    node.parentRole === call.role &&
+    node.call?.thread === wanted?.thread &&
+    node.call?.key === wanted?.key &&
+    node.call?.ordinal === wanted?.ordinal &&
+    child.prompt === prompt;
+  if (!isSame) throw new KeyTaken(call.key, child.id);
+  // A key that is not the agent's own names the workflow.
+  if (!isOwnKey && unkeyed === undefined) return;
+  const { name } = await definitionOf(context, child);
+  // Under its name the workflow may have changed since.
+  if (name !== (await definitionFor(context, parent, call.role, workflow)).name) throw new KeyTaken(call.key, child.id);
+}
+
+function storedCall({ thread, key, ordinal }: CallPlace, isOwnKey: boolean): ThreadCall {
+  return { thread, key, ...(!isOwnKey && { ordinal }) };
+}
+
+async function definitionFor(
+  context: EngineContext,
+  parent: ThreadState,
+  role: string,
+  workflow: string,
+): Promise<WorkflowDefinition> {
+  const pinned = await pinnedSubWorkflow(context, parent, role, workflow);
+  return pinned ? pinnedDefinition(context, parent, pinned) : context.resolveWorkflow(workflow);
+}
+
+async function startChild(
+  context: EngineContext,
+  parent: ThreadState,
+  { call, isOwnKey, workflow, prompt }: ChildRequest,
+): Promise<ThreadState> {
   const { hash, node } = parent.start;
   const own = await definitionOf(context, parent);
   const limits = combineLimits(context.config.limits, own.limits, node.limits);
   const maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
-  if (node.depth >= maxDepth) throw new DepthExceeded(request.workflow, maxDepth);
-  const pinned = await pinnedSubWorkflow(context, parent, request.role, request.workflow);
-  const definition = pinned
-    ? await pinnedDefinition(context, parent, pinned)
-    : await context.resolveWorkflow(request.workflow);
+  if (node.depth >= maxDepth) throw new DepthExceeded(workflow, maxDepth);
+  const definition = await definitionFor(context, parent, call.role, workflow);
   return start(
     context,
-    { definition, prompt: request.prompt, limits: { maxDepth } },
+    { definition, prompt, limits: { maxDepth } },
     {
       id: parent.id,
       thread: hash,
       state: stateHash(parent),
-      role: request.role,
+      role: call.role,
       head: parent.head.id,
       depth: node.depth + 1,
+      call: { id: callIdFor(call), ...storedCall(call, isOwnKey) },
     },
   );
-}
-
-async function runToOutcome(
-  context: EngineContext,
-  parent: ThreadState,
-  id: ThreadId,
-  answer: string | undefined,
-): Promise<ChildOutcome> {
-  const lease = await takeLease(context.repository, id);
-  return underLease(context, id, lease, async () => {
-    let state = await readCurrent(context.repository, id);
-    if (state.head.kind === 'suspend') {
-      const { reason } = state.head.node;
-      // A crash kept the parent from being suspended as well: it is, before anybody answers.
-      if (!isResumedFor(parent, state)) return { kind: 'suspended', threadId: id, reason };
-      // Going on with the parent is going on with the child it waits for.
-      state = await resumeThread(context.repository, state, answer);
-    }
-    return outcomeOf(context, await runOn(context, lease, state));
-  });
-}
-
-/** Tells whether a person let the parent go on for what its child waits for now, and not for something before that. */
-function isResumedFor(parent: ThreadState, child: ThreadState): boolean {
-  const { head } = parent;
-  if (head.kind !== 'resume') return false;
-  // What the child did last before it asked. Had it been passed the person's word already, that would be younger.
-  const before = child.pauses.at(-2) ?? child.steps.at(-1)?.commit ?? child.start;
-  return timeOfCommit(before) <= head.node.resumedAtMs;
-}
-
-async function outcomeOf(context: EngineContext, over: ThreadOver): Promise<ChildOutcome> {
-  if (over.event === 'thread.suspended') return { kind: 'suspended', threadId: over.thread, reason: over.text };
-  const head = await readThreadCommit(context.repository, over.head);
-  if (head.kind !== 'end') throw new CorruptThread(over.head, 'a thread that is over ends in no end');
-  const { outcome, returnCode } = head.node;
-  return { kind: 'ended', endHash: head.hash, threadId: over.thread, returnCode, outcome, summary: over.text };
 }

@@ -1,5 +1,6 @@
 import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 
@@ -11,8 +12,8 @@ export type RoleChoice = {
   location: string | undefined;
   /** The agent of this machine that a person wants for this turn; absent: the one that is configured. */
   agent?: string | undefined;
-  /** The step that this turn does again, and what a person says about it. */
-  again?: { step: StepEntry; word: string };
+  /** The step that this turn does again, what a person says about it, and the id under which it calls and waits. */
+  again?: { step: StepEntry; word: string; as: ThreadId };
 };
 
 /** The role to run, or the decision that ends the thread. */

@@ -1,7 +1,9 @@
 import type { ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
+import type { CallPlace } from '../thread/new-thread-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
@@ -30,16 +32,21 @@ export type EngineOptions = {
 
 /** What a role's turn asks of a child thread. */
 export type ChildRequest = {
-  /** The role whose turn it is. */
-  role: string;
+  /** Which call it is: the child's id follows from it. */
+  call: CallPlace;
+  /** Whether the agent chose the key. */
+  isOwnKey: boolean;
+  /** The child that an earlier version of uwf started for this call, under an id that follows from nothing. */
+  unkeyed: ThreadId | undefined;
   workflow: string;
   prompt: string;
-  /** What a person answered the suspended turn, for the child that it waits for. */
-  answer: string | undefined;
   signal: AbortSignal;
 };
 
-export type RunChild = (context: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildOutcome>;
+/** What came of a child thread, and the commit that it is at. */
+export type ChildResult = { outcome: ChildOutcome; head: ObjectId };
+
+export type RunChild = (context: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildResult>;
 
 /** What the engine's verbs share. */
 export type EngineContext = {

@@ -3,17 +3,18 @@ import { ObjectMissing, isShortOfFiles } from '../git/object-errors.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { BrokenPackedRefs } from '../git/ref-errors.ts';
 import type { Repository } from '../git/repository.ts';
-import type { KnownStarts } from '../thread/find-children.ts';
-import { getThread, listPointers, type ThreadPointer } from '../thread/find-thread.ts';
+import { findThread, getThread, type ThreadPointer } from '../thread/find-thread.ts';
 import { NewerFormat } from '../thread/thread-errors.ts';
 import type { SuspensionOutline } from '../thread/suspension-outline.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
+import { describeChildren, waitingChild, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
-import { findLease, findLeaseRecord } from './find-lease.ts';
+import { findLease } from './find-lease.ts';
 import { findInterruption, type Interruption } from './interruption.ts';
 import { newestFirst } from './newest-first.ts';
+import { statusHere } from './status-here.ts';
 import type { ThreadUsage } from './sum-usage.ts';
 import { findVerdict, listCorrupt } from './verdicts.ts';
 
@@ -42,13 +43,21 @@ export type ThreadView = ThreadSummary & {
   head: ObjectId;
   /** The definition it runs. */
   workflowHash: NodeHash;
+  /** The thread that called it; null for one that a person started. */
   parent: ThreadId | null;
+  /** Where the caller stood then: its last step, or its start. */
+  parentState: NodeHash | null;
   children: ThreadId[];
+  /** What the children came to. */
+  calls: ChildView[];
+  /** How many threads are above it. */
   depth: number;
-  /** Why it is suspended, or how it ended. */
+  /** Why it is suspended, or how it ended. Of one that waits for a child this is what the child waits for. */
   reason: string | null;
   /** What the turn came to that waits; null for a thread that is not suspended. */
   suspension: SuspensionOutline | null;
+  /** The thread whose question it is, where that is a child of it or one below. Resuming this thread answers it. */
+  waitsFor: ThreadId | null;
   returnCode: number | null;
   /** Who works on it. */
   holder: { pid: number; host: string; since: string } | null;
@@ -79,15 +88,20 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
   const facts = await factsOf(context, pointer, listCorrupt(context.repository));
   const lease = findLease(context.repository, pointer.id);
   const summary = summarize(context.repository, pointer, facts);
-  const children = await childrenOf(context, facts);
+  const calls = await describeChildren(context, pointer.id, facts);
+  const waiting = waitingChild(facts, calls);
+  const below = waiting === undefined ? undefined : await describeThread(context, waiting);
   return {
     ...summary,
     head: pointer.head,
     workflowHash: facts.workflowHash,
-    parent: facts.parent,
-    children,
+    parent: await parentOf(context, facts),
+    parentState: facts.parentState,
+    children: calls.map(({ thread }) => thread),
+    calls,
     depth: facts.depth,
-    reason: facts.reason,
+    reason: below?.reason ?? facts.reason,
+    waitsFor: below?.waitsFor ?? waiting ?? null,
     suspension: facts.status === 'suspended' ? await readSuspension(context.repository, pointer.head) : null,
     returnCode: facts.returnCode,
     usage: facts.usage,
@@ -104,6 +118,12 @@ async function readSuspension(repository: Repository, head: ObjectId): Promise<S
   const { outlineSuspension } = await import('../thread/suspension-outline.ts');
   const commit = await readThreadCommit(repository, head);
   return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;
+}
+
+/** The fork that called a thread, where it is known and still there, else the thread that it was a fork of. */
+async function parentOf({ repository }: EngineContext, { parent, caller }: ThreadFacts): Promise<ThreadId | null> {
+  if (caller === null || caller === parent) return parent;
+  return (await findThread(repository, caller))?.id ?? parent;
 }
 
 /**
@@ -203,30 +223,6 @@ function unreadable(thread: ThreadId, head: ObjectId | null, error: unknown): Th
   };
 }
 
-/** The threads that this one called, by their starts: only those that began later are looked at. */
-async function childrenOf({ repository }: EngineContext, facts: ThreadFacts): Promise<ThreadId[]> {
-  const pointers = await listPointers(repository);
-  const later = pointers
-    .filter(({ id }) => threadTimeMs(id) >= facts.startedAtMs)
-    .map(({ id, head }) => ({ id, parentStart: findFacts(repository, id, head)?.parentStart, head }));
-  const starts: KnownStarts = new Map();
-  const children: ThreadId[] = [];
-  for (const { id, head, parentStart } of later) {
-    const itsParent = parentStart === undefined ? await readParentStart(repository, head, starts) : parentStart;
-    if (itsParent === facts.startHash) children.push(id);
-  }
-  return children;
-}
-
-async function readParentStart(
-  repository: Repository,
-  head: ObjectId,
-  starts: KnownStarts,
-): Promise<NodeHash | null | undefined> {
-  const { readStart } = await import('../thread/find-children.ts');
-  return (await readStart(repository, head, starts))?.node.parentThread;
-}
-
 /** What this machine remembers of the head, or what the chain says, which is then remembered. */
 async function factsOf(
   context: EngineContext,
@@ -265,12 +261,4 @@ function summarize(repository: Repository, pointer: ThreadPointer, facts: Thread
     nextRole: facts.nextRole,
     interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
   };
-}
-
-/** The status of a thread on this machine, where a process may work on it, or have died over it. */
-export function statusHere(repository: Repository, thread: ThreadId, status: ThreadStatus): ThreadStatus {
-  if (status !== 'idle' && status !== 'suspended') return status;
-  if (findLease(repository, thread) !== undefined) return 'running';
-  // A suspended one waits for a person, whatever died over it.
-  return status === 'idle' && findLeaseRecord(repository, thread) !== undefined ? 'interrupted' : status;
 }

@@ -48,10 +48,24 @@ export class DepthExceeded extends UwfError {
   }
 }
 
-/** An agent reported the end of a child thread that is none of its thread's. */
-export class UnknownChild extends UwfError {
-  constructor(thread: string, endHash: string) {
-    super(`thread ${thread} has no child thread that ended as ${endHash}`, { code: 'unknown-child', kind: 'agent' });
+/** A call of a child thread has the key of another call. */
+export class KeyTaken extends UwfError {
+  constructor(key: string, child: string) {
+    super(`the key '${key}' belongs to child thread ${child}, which has another task, workflow or caller`, {
+      code: 'key-taken',
+      kind: 'data',
+      hint: 'give each child thread of a turn a key of its own',
+    });
+  }
+}
+
+/** A key that an agent gave a call of a child thread cannot be stored. */
+export class InvalidCallKey extends UwfError {
+  constructor(longest: number) {
+    super(`a key of a child thread is a text of 1 to ${longest} characters, in well-formed Unicode`, {
+      code: 'invalid-call-key',
+      kind: 'data',
+    });
   }
 }
 

@@ -49,7 +49,11 @@ export type EngineEvent =
       durationMs: number;
       usage: Usage | null;
     }
+  | ChildLeft
   | ThreadOver;
+
+/** A thread goes on without a child that an earlier try of its turn called: nobody has asked for that again. */
+export type ChildLeft = { event: 'child.left'; thread: ThreadId; child: ThreadId; status: ThreadStatus };
 
 /** Who keeps a thread waiting. */
 export type SlotHolder = { thread: string; pid: number; host: string };

@@ -3,11 +3,28 @@ import { isNodeHash, type NodeHash } from '../cas/node-hash.ts';
 import { readDerivedJson, tryToWriteDerivedFile } from '../git/derived-file.ts';
 import { isObjectId, type ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
+import { suspendCauses, type SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
-import { isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../shape.ts';
+import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../shape.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { threadStatuses, type ThreadStatus } from '../thread/thread-status.ts';
 import type { ThreadUsage } from './sum-usage.ts';
+
+/** A child thread, as its caller's steps tell of it. */
+export type TakenInChild = {
+  thread: ThreadId;
+  status: ThreadStatus;
+  /** The role that called it. */
+  role: string;
+  /** The key of the call; null in threads of earlier versions. */
+  key: string | null;
+  /** Where the caller stood when it called: a step, or its start. */
+  parentState: NodeHash;
+  /** Its end; null while it is not over. */
+  end: NodeHash | null;
+  /** The caller's step that took its end in; null where none has. */
+  step: NodeHash | null;
+};
 
 /**
  * What lists and `show` say of a thread, computed at one head and true of that head for ever.
@@ -28,19 +45,29 @@ export type ThreadFacts = {
   steps: number;
   nextRole: string | null;
   depth: number;
+  /** The id that the caller was born with. */
   parent: ThreadId | null;
   /** The start node of the thread that called it. */
   parentStart: NodeHash | null;
+  /** The id that the caller had, where the call says it: another one if that is a fork. */
+  caller: ThreadId | null;
+  parentState: NodeHash | null;
   /** The start node, by which child threads name their parent. */
   startHash: NodeHash;
   /** The commit that has it, so that who needs the start alone need not walk there. */
   startCommit: ObjectId;
+  /** The last step, or the start: where children are called from. */
+  state: NodeHash;
+  /** Child threads whose ends are part of this thread. Others are found by their refs, which come and go. */
+  children: TakenInChild[];
   reason: string | null;
+  /** Who or what suspended it. */
+  cause: SuspendCause | null;
   returnCode: number | null;
 } & ThreadUsage;
 
 /** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
-const FORM = 'facts 4';
+const FORM = 'facts 5';
 
 const isUsage = objectOf<Usage>({
   inputTokens: isNumber,
@@ -50,6 +77,16 @@ const isUsage = objectOf<Usage>({
   cacheReadTokens: { mayBe: isNumber },
   cacheWriteTokens: { mayBe: isNumber },
   isAtLeast: { mayBe: (value) => value === true },
+});
+
+const isTakenIn = objectOf<TakenInChild>({
+  thread: stringThat(isThreadId),
+  status: oneOf(threadStatuses),
+  role: isString,
+  key: orNull(isString),
+  parentState: isNodeHash,
+  end: orNull(isNodeHash),
+  step: orNull(isNodeHash),
 });
 
 const isFacts = objectOf<ThreadFacts>({
@@ -65,9 +102,14 @@ const isFacts = objectOf<ThreadFacts>({
   depth: isNumber,
   parent: orNull(stringThat(isThreadId)),
   parentStart: orNull(isNodeHash),
+  caller: orNull(stringThat(isThreadId)),
+  parentState: orNull(isNodeHash),
   startHash: isNodeHash,
   startCommit: stringThat(isObjectId),
+  state: isNodeHash,
+  children: arrayOf(isTakenIn),
   reason: orNull(isString),
+  cause: orNull(oneOf(suspendCauses)),
   returnCode: orNull(isNumber),
   usage: orNull(isUsage),
   usageByRole: recordOf(isUsage),

@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NodeHash } from '../cas/hash.ts';
 import type { Snapshot } from '../git/native/snapshot.ts';
 import { errnoOf } from '../git/object-errors.ts';
-import type { ObjectId } from '../git/object-id.ts';
 import { collectRefs } from '../schema/links.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { appendStep } from '../thread/append-step.ts';
 import { firstLine } from '../thread/commit-message.ts';
-import { findChildEnd } from '../thread/find-children.ts';
 import { statusOf } from '../thread/meta-status.ts';
 import { resolveLinks } from '../thread/resolve-links.ts';
 import { suspendThread, type SuspensionDraft } from '../thread/suspend-thread.ts';
@@ -16,7 +13,6 @@ import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { RoleChoice } from './choose-role.ts';
 import type { EngineContext } from './context.ts';
-import { UnknownChild } from './engine-errors.ts';
 import { writeSession } from './sessions.ts';
 import type { TurnResult } from './turn.ts';
 
@@ -116,28 +112,17 @@ async function tryToStore(
     // The thread keeps a step that is done again until there is another: what waits instead is a future of its own, which
     // has no other place for the reply that is done again, and for what a person said about it.
     const refused = { text: again.step.text, errors: [`a person said: ${again.word}`], usage: null };
-    return suspendThread(repository, state, { ...suspension, attempts: [refused, ...attempts], isFork: true });
+    return suspendThread(repository, state, { ...suspension, attempts: [refused, ...attempts], forkAs: again.as });
   };
   if (result.kind === 'suspended') return waits(result);
-  const { meta, agentVersion, stopReason } = result;
+  const { meta, agentVersion, stopReason, childThreads } = result;
   try {
-    const childThreads = await Promise.all(result.childThreads.map((hash) => getChildEnd(context, state, hash)));
     const schema = definition.roles[turn.role]?.schema ?? {};
     const linked = await resolveLinks(repository, state, collectRefs(schema, meta));
     const said = { meta, text: result.text, agentVersion, stopReason, childThreads, linked };
     return await appendStep(repository, state, { ...common, ...said, replaces: again?.step.commit });
   } catch (error) {
-    if (!(error instanceof LinkTakenBack) && !(error instanceof UnknownChild)) throw error;
+    if (!(error instanceof LinkTakenBack)) throw error;
     return await waits({ cause: 'invalid-reply', reason: error.message });
   }
-}
-
-async function getChildEnd(
-  context: EngineContext,
-  state: ThreadState,
-  hash: string,
-): Promise<{ hash: NodeHash; commit: ObjectId }> {
-  const end = await findChildEnd(context.repository, state.start, hash);
-  if (!end) throw new UnknownChild(state.id, hash);
-  return end;
 }

@@ -1,4 +1,5 @@
 import { firstLine } from '../thread/commit-message.ts';
+import { readChildEnds } from '../thread/child-ends.ts';
 import { readStart } from '../thread/find-children.ts';
 import type { ThreadPointer } from '../thread/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
@@ -70,14 +71,44 @@ async function factsOf(context: EngineContext, outline: ThreadOutline, nextRole:
     depth: start.node.depth,
     parent: await parentOf(context, start),
     parentStart: start.node.parentThread,
+    caller: start.node.call === undefined ? null : parseThreadId(start.node.call.thread),
+    parentState: start.node.parentState,
     startHash: start.hash,
     startCommit: start.id,
+    state: outline.state,
+    children: await childrenTaken(context, outline),
     reason: over?.text ?? null,
+    cause: head.kind === 'suspend' ? head.node.cause : null,
     returnCode: over?.returnCode ?? null,
     ...usageOf(outline.turns),
   };
   writeFacts(context.repository, id, facts);
   return facts;
+}
+
+/** The children whose ends are parents of steps. What a child's end does not say, its start does. */
+async function childrenTaken(
+  { repository }: EngineContext,
+  { calling }: ThreadOutline,
+): Promise<ThreadFacts['children']> {
+  const children: ThreadFacts['children'] = [];
+  for (const step of calling) {
+    for (const end of await readChildEnds(repository, step)) {
+      const start = await readStart(repository, end.id);
+      if (start === undefined) continue;
+      const { id, parentRole, parentState, call } = start.node;
+      children.push({
+        thread: parseThreadId(id),
+        status: statusOfHead(end, false),
+        role: parentRole ?? step.node.role,
+        key: call?.key ?? null,
+        parentState: parentState ?? step.node.start,
+        end: end.hash,
+        step: step.hash,
+      });
+    }
+  }
+  return children;
 }
 
 /** The caller's own id: that of the start on the chain that the child's start stands on. */

@@ -20,8 +20,8 @@ export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
   version: typeof VERSION;
   /** The commit that the turn goes on from; of one that does a step again, that step's. */
   head: ObjectId;
-  /** What a person said about the step that the turn does again; absent where it does none. */
-  word?: string;
+  /** What a person said about the step that the turn does again, and the id under which it does; absent where it does none. */
+  again?: { word: string; as: ThreadId };
   workspace?: KeptWorkspace;
 };
 
@@ -92,7 +92,7 @@ export function keptPath({ stateDir }: Repository, thread: ThreadId): string | u
 
 function encode(state: ThreadState, { again, workspace, ...turn }: FinishedTurn): KeptTurn {
   const kept: KeptTurn = { ...turn, version: VERSION, head: again?.step.commit.id ?? state.head.id };
-  if (again) kept.word = again.word;
+  if (again) kept.again = { word: again.word, as: again.as };
   if (workspace) {
     const { tree, commit, shortfall, packs } = workspace;
     const objects = workspace.objects.map(({ type, data }) => ({ type, data: Buffer.from(data).toString('base64') }));

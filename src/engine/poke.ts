@@ -1,7 +1,11 @@
 import { chooseRole, type RoleChoice } from './choose-role.ts';
+import type { Repository } from '../git/repository.ts';
+import { findThread } from '../thread/find-thread.ts';
+import { pokeIdFor } from '../thread/new-thread-id.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import { StoredInstead, WrongThreadState } from '../thread/thread-errors.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
-import { readThread, type StepEntry, type ThreadState } from '../thread/thread-state.ts';
+import { committedAt, readThread, type StepEntry, type ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext, LeaseOptions } from './context.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
@@ -48,7 +52,19 @@ async function redo(
   // The rule that gave the turn gives it again, with all that it says.
   const isSame = !('kind' in decided) && decided.role === role && decided.rule === rule;
   const choice: RoleChoice = isSame ? decided : { role, rule, prompt: undefined, location: undefined };
-  return runChoice(context, lease, before, definition, decisions, { ...choice, agent, again: { step, word } });
+  return runChoice(context, lease, before, definition, decisions, {
+    ...choice,
+    agent,
+    again: { step, word, as: await findPokeId(repository, current.id, step) },
+  });
+}
+
+/** The id of the turn that does a step again: after a crash that of the turn which was cut off. */
+async function findPokeId(repository: Repository, thread: ThreadId, { commit: step }: StepEntry): Promise<ThreadId> {
+  for (let ordinal = 0; ; ordinal += 1) {
+    const id = pokeIdFor(thread, committedAt(step), ordinal);
+    if ((await findThread(repository, id)) === undefined) return id;
+  }
 }
 
 /** @throws {WrongThreadState} if the thread does not stand at a step */

@@ -23,6 +23,7 @@ import { combineLimits, findBudgetExceeded, findLimitReached } from './limits.ts
 import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
 import { TurnClock } from './turn-clock.ts';
+import { TurnCalls } from './turn-calls.ts';
 import type { TurnRequest } from './turn.ts';
 import { workingFolder } from './working-folder.ts';
 
@@ -78,14 +79,14 @@ export async function prepareTurn(
       : await buildContext(context, state, history, { ...told, hasSession: true });
   // A step that is done again has had the answer.
   const answer = choice.again ? undefined : await readStandingAnswer(context.repository, state.chain, role);
-  // The child that waits is told once: by the time its caller failed it may have asked something else.
-  const childAnswer = answer?.isKnown === false ? answer.text : undefined;
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
+  const calls = new TurnCalls(context, state, role, choice.again?.as ?? state.id);
   const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
   const turn: TurnRequest = {
     agent,
     clock,
+    calls,
     retries: roleDefinition.retries ?? DEFAULT_RETRIES,
     findExceeded: (usage) => findBudgetExceeded(limits, ofRole, role, sinceResume, usage),
     onProcessGroup: (pgid) => lease.setProcessGroup(pgid),
@@ -105,7 +106,7 @@ export async function prepareTurn(
       env: agentEnvironment(context, { threadId: state.id, role }),
       cas: agentCas(context.repository, state.id),
       readThread: (options) => readSaid(context.repository, state.id, options),
-      runChild: (request) => context.runChild(context, state, { ...request, role, answer: childAnswer }),
+      runChild: (request) => calls.run(request),
       askPerson: context.askPerson,
     },
   };

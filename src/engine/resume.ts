@@ -1,12 +1,18 @@
-import { findThreadsAt } from '../thread/find-children.ts';
+import type { Repository } from '../git/repository.ts';
+import { findCalledNow, findThreadsAt, findUnkeyedNow } from '../thread/find-children.ts';
+import { findThread } from '../thread/find-thread.ts';
 import { reopenThread, resumeThread } from '../thread/resume-thread.ts';
+import { readThreadCommit } from '../thread/thread-commit.ts';
 import { WrongThreadState } from '../thread/thread-errors.ts';
-import type { ThreadState } from '../thread/thread-state.ts';
+import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
+import { readThread, stateHash, type ThreadState } from '../thread/thread-state.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
 import { RESUME } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
 import { definitionOf } from './definition-of.ts';
 import type { ThreadOver } from './events.ts';
+import { findLease } from './find-lease.ts';
+import type { Lease } from './lease.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
 import { inSlot } from './slots.ts';
 import { readCurrent, withLease } from './with-thread.ts';
@@ -16,6 +22,7 @@ export type ResumeOptions = RunOptions & { answer?: string };
 /**
  * Lets a suspended thread, or one whose run was cut off, go on and runs it; see `Engine.resume`.
  *
+ * A thread that waits for a child goes on with that: the answer is the child's, however far below the question was asked.
  * When a child that was resumed by itself is over, the parent that waits for it goes on too.
  */
 export async function resumeAndRun(
@@ -26,14 +33,58 @@ export async function resumeAndRun(
   const current = await readCurrent(context.repository, thread);
   const wish = options.agent === undefined ? {} : { agent: options.agent };
   if (current.end) return reopen(context, current, options.answer, wish);
-  const { over, state } = await withLease(context, current.id, options.adoptLease, async (before, lease) => {
-    // A run that was cut off waits for nobody: without an answer it simply goes on.
-    const isCutOff = before.head.kind !== 'suspend' && options.answer === undefined;
-    const resumed = isCutOff ? before : await resumeThread(context.repository, before, options.answer);
-    return { state: resumed, over: await inSlot(context, resumed, () => runOn(context, lease, resumed, wish)) };
-  });
-  if (over.event !== 'thread.suspended') await resumeParent(context, state);
+  const over = await goOn(context, current.id, options);
+  if (over.event !== 'thread.suspended') await resumeParent(context, current);
   return over;
+}
+
+async function goOn(context: EngineContext, thread: ThreadId, options: ResumeOptions): Promise<ThreadOver> {
+  return withLease(context, thread, options.adoptLease, async (before, lease) => {
+    const child = await findWaitingChild(context, before);
+    if (child === undefined) return runResumed(context, lease, before, options);
+    const { adoptLease: _ofThisThread, ...below } = options;
+    await goOn(context, child, below);
+    // The parent's turn is not paid for while it would only hear that a child waits.
+    const next = await findWaitingChild(context, before);
+    if (next === undefined) return runResumed(context, lease, before, {});
+    const status = statusOfHead(before.head, false);
+    const text = await readQuestion(context, next);
+    const at = { thread, status, returnCode: null, head: before.head.id };
+    const over: ThreadOver = { event: 'thread.suspended', ...at, text };
+    context.tell(over);
+    return over;
+  });
+}
+
+/** What a suspended thread, or the one below that it waits for, has asked. */
+async function readQuestion(context: EngineContext, thread: ThreadId): Promise<string> {
+  const state = await readCurrent(context.repository, thread);
+  const child = await findWaitingChild(context, state);
+  if (child !== undefined) return readQuestion(context, child);
+  return state.head.kind === 'suspend' ? state.head.node.reason : '';
+}
+
+async function runResumed(
+  context: EngineContext,
+  lease: Lease,
+  before: ThreadState,
+  { answer, agent }: ResumeOptions,
+): Promise<ThreadOver> {
+  // A run that was cut off waits for nobody: without an answer it simply goes on.
+  const isCutOff = before.head.kind !== 'suspend' && answer === undefined;
+  const resumed = isCutOff ? before : await resumeThread(context.repository, before, answer);
+  return inSlot(context, resumed, () => runOn(context, lease, resumed, agent === undefined ? {} : { agent }));
+}
+
+/** The child that a suspended thread waits for, if that waits itself: of several the one that began first. */
+async function findWaitingChild({ repository }: EngineContext, state: ThreadState): Promise<ThreadId | undefined> {
+  if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return undefined;
+  const called = [...(await findCalledNow(repository, state, state.id)), ...(await findUnkeyedNow(repository, state))];
+  for (const { pointer } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
+    const { kind } = await readThreadCommit(repository, pointer.head);
+    if (kind === 'suspend' && findLease(repository, pointer.id) === undefined) return pointer.id;
+  }
+  return undefined;
 }
 
 async function reopen(
@@ -63,13 +114,21 @@ async function reopen(
   return runThread(context, reopened.id, wish);
 }
 
-/** Goes on with the thread that waits for a child, where there is one. */
+/** Goes on with the thread that waits for a child, where there is one and it waits for no other child. */
 async function resumeParent(context: EngineContext, child: ThreadState): Promise<void> {
-  const { parentState, parentThread, parentRole } = child.start.node;
-  if (parentState === null || parentThread === null) return;
-  for (const parent of await findThreadsAt(context.repository, parentThread, parentState)) {
+  for (const parent of await findCallers(context.repository, child)) {
     const { head } = parent;
-    if (head.kind !== 'suspend' || head.node.cause !== 'child' || head.node.role !== parentRole) continue;
-    await resumeAndRun(context, parent.id);
+    if (head.kind !== 'suspend' || head.node.cause !== 'child') continue;
+    if (head.node.role !== child.start.node.parentRole || stateHash(parent) !== child.start.node.parentState) continue;
+    if ((await findWaitingChild(context, parent)) === undefined) await resumeAndRun(context, parent.id);
   }
+}
+
+/** The threads that may have called a child: one, or in threads of earlier versions all forks that stand where it stood. */
+async function findCallers(repository: Repository, { start: { node } }: ThreadState): Promise<ThreadState[]> {
+  const { call, parentThread, parentState } = node;
+  if (parentThread === null || parentState === null) return [];
+  if (call === undefined) return findThreadsAt(repository, parentThread, parentState);
+  const caller = await findThread(repository, parseThreadId(call.thread));
+  return caller === undefined ? [] : [await readThread(repository, caller.id, caller.head)];
 }

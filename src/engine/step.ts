@@ -18,6 +18,7 @@ import type { Lease } from './lease.ts';
 import { prepareTurn } from './prepare-turn.ts';
 import { recordWorkspace } from './record-workspace.ts';
 import { storeKeptTurn } from './store-kept-turn.ts';
+import { markStoredHere } from './turn-calls.ts';
 import { takeTurn } from './turn.ts';
 
 /** What one step did to a thread. */
@@ -157,11 +158,16 @@ async function runRole(
       ? await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode })
       : undefined;
   const turn = { role, rule, prompt, agent, result, startedAtMs, completedAtMs, again, workspace };
+  let after: ThreadState;
   try {
-    return await storeTurn(context, state, definition, turn);
+    after = await storeTurn(context, state, definition, turn);
   } catch (error) {
     throw error instanceof ThreadMoved ? error : keepTurn(repository, state, turn, error);
   }
+  if (result.kind !== 'done' || after.head.kind !== 'step') return after;
+  markStoredHere(after);
+  for (const left of await prepared.turn.calls.findLeft(result.childThreads)) context.tell(left);
+  return after;
 }
 
 function describeChoice(choice: RoleChoice | Exclude<Decision, { kind: 'role' }>): JsonObject {

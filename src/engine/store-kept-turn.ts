@@ -52,15 +52,15 @@ export async function storeKeptTurn(context: EngineContext, state: ThreadState):
 async function restoreTurn(
   { repository }: EngineContext,
   { id }: ThreadState,
-  { version: _version, head, word, workspace, ...turn }: KeptTurn,
+  { version: _version, head, again, workspace, ...turn }: KeptTurn,
 ): Promise<{ before: ThreadState; turn: FinishedTurn }> {
   const at = await readThreadCommit(repository, head);
   const restored = { ...turn, workspace: workspace && (await restoreWorkspace(repository, workspace)) };
   const [previous = head] = at.commit.parents;
-  if (word === undefined || at.kind !== 'step')
+  if (again === undefined || at.kind !== 'step')
     return { before: await readThread(repository, id, head), turn: restored };
   const step = { commit: at, text: await readTextAt(repository, at, 'output.md') };
-  return { before: await readThread(repository, id, previous), turn: { ...restored, again: { step, word } } };
+  return { before: await readThread(repository, id, previous), turn: { ...restored, again: { step, ...again } } };
 }
 
 /** Guards the packs of a snapshot again. Of one whose packs or commit have gone there is nothing left to record. */

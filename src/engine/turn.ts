@@ -13,6 +13,7 @@ import { DepthExceeded } from './engine-errors.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { addUsage } from './sum-usage.ts';
 import { BudgetExceeded, Interrupted, type TurnClock } from './turn-clock.ts';
+import type { ChildEnd, TurnCalls } from './turn-calls.ts';
 import { TurnListener } from './turn-listener.ts';
 
 /** How long an agent that was told to stop is waited for. */
@@ -32,7 +33,8 @@ export type TurnResult = {
       text: string;
       agentVersion: string | undefined;
       stopReason: string | undefined;
-      childThreads: readonly string[];
+      /** The ends of the child threads that belong to the turn. */
+      childThreads: readonly ChildEnd[];
     }
   | { kind: 'suspended'; cause: SuspendCause; reason: string; text: string | undefined; due?: number | undefined }
 );
@@ -42,6 +44,8 @@ export type TurnRequest = {
   agent: Agent;
   request: Omit<AgentRequest, 'attempt' | 'signal' | 'emit' | 'stepDir'>;
   clock: TurnClock;
+  /** The child threads that the agent calls. */
+  calls: TurnCalls;
   /** Tries after the first. */
   retries: number;
   /**
@@ -78,6 +82,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
     for (let attempt = 0; ; attempt += 1) {
       const env = { ...request.env, UWF_STEP_DIR: stepDir };
       listener.startTry(prompt);
+      turn.calls.startTry();
       context.debug(thread, 'try', { attempt, characters: prompt.length, isSession: session !== undefined });
       const reply = await runAgent(context, turn, listener, { ...request, env, prompt, session, attempt, stepDir });
       // One that was cut off may have told what it cost before.
@@ -107,6 +112,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
   } finally {
     clock.stop();
     await closeAgent(context, turn);
+    await turn.calls.close();
     if (stepDir !== undefined) removeStepFolder(stepDir);
   }
 }
@@ -190,7 +196,7 @@ async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
   if (extraction.kind === 'invalid') return { kind: 'refused', errors: extraction.errors };
   let faults: readonly string[];
   try {
-    faults = await turn.findFaults(extraction.meta);
+    faults = [...(await turn.findFaults(extraction.meta)), ...(await turn.calls.findFaults(reply.childThreads ?? []))];
   } catch (error) {
     if (!(error instanceof CheckFailed)) throw error;
     // It is not the reply that is at fault: another one would be paid for in vain.
@@ -203,7 +209,7 @@ async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
     text: extraction.body,
     agentVersion: reply.agentVersion,
     stopReason: reply.stopReason,
-    childThreads: reply.childThreads ?? [],
+    childThreads: turn.calls.taken(reply.childThreads ?? []),
   };
 }
 

@@ -81,6 +81,14 @@ export async function findEnded(
 }
 
 /**
+ * Finds a thread that has a ref of this very id. Costs as {@link getThread} does.
+ * @throws {BrokenRef} {BrokenPackedRefs} if it may have one that cannot be read
+ */
+export async function findThread(repository: Repository, id: ThreadId): Promise<ThreadPointer | undefined> {
+  return (await search(repository, id))[0];
+}
+
+/**
  * Finds a thread by its id or by a prefix that only it has; letters may be lower-case.
  *
  * Costs a search among the active threads and a listing of the names of those that have ended: even a whole id has to be
@@ -91,15 +99,9 @@ export async function findEnded(
  */
 export async function getThread(repository: Repository, idOrPrefix: string): Promise<ThreadPointer> {
   const wanted = idOrPrefix.toUpperCase();
-  let damage: RefDamage | undefined;
-  const damaged = (found: RefDamage): void => {
-    const id = threadOfDamage(found);
-    // One of another kind, or of a name that is none, says nothing of the thread that is looked for.
-    if (id === undefined ? !(found instanceof BrokenRef) : id.startsWith(wanted)) damage = found;
-  };
-  const matches = wanted === '' ? [] : await findByPrefix(repository, wanted, { damaged });
+  const matches = wanted === '' ? [] : await search(repository, wanted);
   const [first, second] = matches;
-  if (!first) throw damage ?? new ThreadNotFound(idOrPrefix);
+  if (!first) throw new ThreadNotFound(idOrPrefix);
   if (second) {
     throw new AmbiguousThread(
       idOrPrefix,
@@ -107,6 +109,19 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
     );
   }
   return first;
+}
+
+/** The threads with a ref whose ids begin so. If there are none, the damage that may be why is thrown. */
+async function search(repository: Repository, wanted: string): Promise<ThreadPointer[]> {
+  let damage: RefDamage | undefined;
+  const damaged = (found: RefDamage): void => {
+    const id = threadOfDamage(found);
+    // One of another kind, or of a name that is none, says nothing of the thread that is looked for.
+    if (id === undefined ? !(found instanceof BrokenRef) : id.startsWith(wanted)) damage = found;
+  };
+  const matches = await findByPrefix(repository, wanted, { damaged });
+  if (matches.length === 0 && damage !== undefined) throw damage;
+  return matches;
 }
 
 async function findByPrefix(repository: Repository, wanted: string, onDamage: OnDamage): Promise<ThreadPointer[]> {

@@ -11,8 +11,6 @@ export function newThreadId(nowMs: number): ThreadId {
   return parseThreadId(factory(nowMs));
 }
 
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
 /**
  * The id of the fork that keeps what a thread could not take in: the tip's committer time and the first
  * 80 bits of SHA-256(`uwf-fork` NUL thread id NUL tip id).
@@ -20,11 +18,57 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
  * Machines that meet the same loser name it alike, so that keeping it twice keeps it once.
  */
 export function forkIdFor(thread: ThreadId, tip: ObjectId, committedAtMs: number): ThreadId {
-  const digest = createHash('sha256').update(`uwf-fork\0${thread}\0${tip}`).digest();
+  return derivedId(committedAtMs, ['uwf-fork', thread, tip]);
+}
+
+/**
+ * The id under which a thread's newest step is done again: the time of the step's commit and the first 80 bits of
+ * SHA-256(`uwf-poke` NUL thread id NUL step's commit NUL ordinal). The children of such a turn are called under this id,
+ * and a fork of this id keeps the turn if it waits for something.
+ *
+ * @param ordinal how many forks of this step have an id of this kind already
+ */
+export function pokeIdFor(thread: ThreadId, step: CommittedState, ordinal: number): ThreadId {
+  return derivedId(step.committedAtMs, ['uwf-poke', thread, step.commit, String(ordinal)]);
+}
+
+/** A commit of a thread, and its committer time. */
+export type CommittedState = { commit: ObjectId; committedAtMs: number };
+
+/** What tells one call of a child thread from all others. */
+export type CallPlace = {
+  /** The id of the thread that calls: of the ref, so that forks call children of their own. */
+  thread: ThreadId;
+  /** The caller's last step, or its start. */
+  state: CommittedState;
+  role: string;
+  key: string;
+  ordinal: number;
+};
+
+/**
+ * The id of a child thread: the committer time of the caller's last step or start, and the first 80 bits of SHA-256(`uwf-call`
+ * NUL caller's id NUL that commit NUL role NUL key NUL ordinal).
+ *
+ * A turn that is taken again after a crash or a suspension finds its children by it.
+ */
+export function callIdFor({ thread, state, role, key, ordinal }: CallPlace): ThreadId {
+  return derivedId(state.committedAtMs, ['uwf-call', thread, state.commit, role, key, String(ordinal)]);
+}
+
+/** The part of a thread's id that is the time, as it is in the id of every child called from a commit of that time. */
+export function timePrefix(timeMs: number): string {
+  return encodeTime(timeMs, 10);
+}
+
+function derivedId(timeMs: number, parts: readonly string[]): ThreadId {
+  const digest = createHash('sha256').update(parts.join('\0')).digest();
   // Forty bits at a time stay exact in a double, and are eight characters.
   const random = [digest.readUIntBE(0, 5), digest.readUIntBE(5, 5)].map(encodeFortyBits).join('');
-  return parseThreadId(encodeTime(committedAtMs, 10) + random);
+  return parseThreadId(timePrefix(timeMs) + random);
 }
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 function encodeFortyBits(bits: number): string {
   let text = '';

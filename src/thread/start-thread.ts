@@ -9,6 +9,7 @@ import type { JsonObject } from '../json.ts';
 import { encodeBuiltIns, encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Limits } from '../schema/built-in/limits.ts';
+import type { ThreadCall } from '../schema/built-in/thread-start.ts';
 import { firstLine } from './commit-message.ts';
 import { readThread, type ThreadState } from './thread-state.ts';
 import { agentNode, contentNode, draftCommit } from './thread-draft.ts';
@@ -30,6 +31,8 @@ export type ThreadParent = {
   /** The caller's head commit at that moment: the first parent of the child's start. */
   head: ObjectId;
   depth: number;
+  /** Which call this is, and the id that follows from it; absent only in threads of earlier versions. */
+  call?: ThreadCall & { id: ThreadId };
 };
 
 export type StartRequest = {
@@ -56,7 +59,7 @@ export async function startThread(
   request: StartRequest,
 ): Promise<ThreadState> {
   const startedAtMs = repository.now();
-  const id: ThreadId = newThreadId(startedAtMs);
+  const { id = newThreadId(startedAtMs), ...call } = request.parent?.call ?? {};
   const prompt = contentNode(request.prompt);
   const agents = Object.entries(request.agents).map(([role, agent]) => ({ role, node: agentNode(agent) }));
   const payload: JsonObject = {
@@ -69,6 +72,7 @@ export async function startThread(
     parentThread: request.parent?.thread ?? null,
     parentState: request.parent?.state ?? null,
     parentRole: request.parent?.role ?? null,
+    ...(request.parent?.call && { call }),
     startedAtMs,
   };
   const node = encodeTyped('thread-start', payload);

@@ -8,7 +8,7 @@ import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { moveThread } from './move-thread.ts';
-import { newThreadId } from './new-thread-id.ts';
+import type { ThreadId } from './thread-id.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
@@ -32,8 +32,8 @@ export type SuspensionDraft = {
   due?: number | undefined;
   /** When the turn was over, in ms since 1970; default: now. */
   atMs?: number;
-  /** It is a fork of the thread that waits: the thread is left as it is. */
-  isFork?: boolean;
+  /** The id of the fork of the thread that waits: the thread is left as it is. Absent where the thread itself waits. */
+  forkAs?: ThreadId;
 };
 
 /**
@@ -92,8 +92,8 @@ export async function suspendThread(
     bodyPath: 'output.md',
     trailers: { role: draft.role, status: 'suspended', agent: draft.agent.name },
   });
-  const id = draft.isFork ? newThreadId(repository.now()) : state.id;
-  const edits = [{ name: activeRef(id), expected: draft.isFork ? null : state.head.id, value: tip }];
+  const id = draft.forkAs ?? state.id;
+  const edits = [{ name: activeRef(id), expected: draft.forkAs ? null : state.head.id, value: tip }];
   const keep = content !== undefined || trace !== undefined || draft.usage !== null || draft.attempts.length > 0;
   const moved = await moveThread(repository, id, batch, tip, edits, { keep });
   return advanceThread({ ...state, id }, moved, '');

@@ -43,3 +43,11 @@ export function threadTimeMs(id: ThreadId): number {
   for (let at = 0; at < 10; at++) timeMs = timeMs * 32 + alphabet.indexOf(id.charAt(at));
   return timeMs;
 }
+
+/**
+ * The time before which no child of a thread was called, by the ids of children: the second of the thread's start, since
+ * commits have whole seconds.
+ */
+export function firstChildTimeMs(startedAtMs: number): number {
+  return Math.floor(startedAtMs / 1000) * 1000;
+}

@@ -6,6 +6,7 @@ import type { Usage } from '../schema/built-in/usage.ts';
 import { readChain } from './chain.ts';
 import { CorruptThread } from './thread-errors.ts';
 import { readTextAt, type ThreadCommit } from './thread-commit.ts';
+import type { CommittedState } from './new-thread-id.ts';
 import type { ThreadId } from './thread-id.ts';
 
 /** A thread's commit of one kind. */
@@ -142,5 +143,15 @@ function advance(before: ThreadState, commit: ThreadCommit): ThreadState {
 
 /** The last step's hash, or the start's: what a child's `parentState` and a step's `previous` point at. */
 export function stateHash(state: ThreadState): NodeHash {
-  return state.steps.at(-1)?.commit.hash ?? state.start.hash;
+  return stateCommit(state).hash;
+}
+
+/** The commit of the last step, or of the start: what the ids of children that are called now are made from. */
+export function stateCommit({ steps, start }: Pick<ThreadState, 'steps' | 'start'>): CommitOf<'step' | 'start'> {
+  return steps.at(-1)?.commit ?? start;
+}
+
+/** A commit as ids are made from it. */
+export function committedAt({ id, commit }: Pick<ThreadCommit, 'id' | 'commit'>): CommittedState {
+  return { commit: id, committedAtMs: commit.committer.atMs };
 }

@@ -48,10 +48,10 @@ describe('a role that is a workflow', () => {
       prompt: 'Build it: A plan.',
     });
 
-    // Children come and go without their caller's head: so they do in what is said of it.
+    // The end of the child is part of its caller: it is one of its children without a ref of its own as well.
     const [childRef = ''] = git('for-each-ref', '--format=%(refname)', `refs/history/**/${childId}`).split('\n');
     git('update-ref', '-d', childRef);
-    expect((await engine.describe(thread)).children).toEqual([]);
+    expect((await engine.describe(thread)).children).toEqual([childId]);
     git('update-ref', childRef, childView.head);
     expect((await engine.describe(thread)).children).toEqual([childId]);
 
@@ -113,12 +113,19 @@ describe('a role that is a workflow', () => {
 
   test.each(['parent', 'child'])('a child that asks suspends both; resuming the %s goes on with both', async (who) => {
     const asking = [{ suspend: 'Which way?', reply: '---\n$status: done\n---\nWent {{ answer }}.' }];
-    const { engine, dir } = await createFixture(configWith(asking), { resolveWorkflow });
+    const { engine, dir, git } = await createFixture(configWith(asking), { resolveWorkflow });
     const { thread } = await engine.start({ definition: parent, prompt: 'x' });
     const over = await engine.run(thread);
     expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('Which way?') });
     const [childId = ''] = (await engine.describe(thread)).children;
     expect(await engine.describe(childId)).toMatchObject({ status: 'suspended', parent: thread });
+    // A child that is not over comes and goes with its ref: so it does in what is said of its caller.
+    const childRef = `refs/threads/${childId}`;
+    const childHead = git('rev-parse', childRef);
+    git('update-ref', '-d', childRef);
+    expect((await engine.describe(thread)).children).toEqual([]);
+    git('update-ref', childRef, childHead);
+    expect((await engine.describe(thread)).children).toEqual([childId]);
     await engine.resume(who === 'parent' ? thread : childId, { answer: 'left' });
     expect(await engine.describe(childId)).toMatchObject({ status: 'ended' });
     expect(await engine.describe(thread)).toMatchObject({ status: 'ended', reason: 'Went left.' });

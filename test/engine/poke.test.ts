@@ -1,3 +1,5 @@
+import { readingContext } from '../../src/cli/engine-here.ts';
+import { verifyThread } from '../../src/engine/verify-threads.ts';
 import { describe, expect, test } from 'vitest';
 import { readThread } from '../../src/thread/thread-state.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
@@ -135,7 +137,11 @@ test('a fork, and a step that is done again, call a child thread of their own', 
   const poked = await engine.poke(thread, 'Again.');
   const ends = [one, other, poked].map(({ head }) => git('rev-parse', `${head}^2`));
   expect(new Set(ends).size).toBe(3);
-  expect((await engine.describe(thread)).children).toHaveLength(3);
+  // The fork's child is the fork's alone; that of the step which was replaced is left beside the new one's.
+  const { calls } = await engine.describe(thread);
+  expect(calls.map(({ isLeft }) => isLeft)).toEqual([false, true]);
+  expect((await engine.describe(fork.thread)).children).toHaveLength(1);
+  expect(await verifyThread(readingContext(repository), thread)).toMatchObject({ sound: true });
   // The child's end comes before the replaced step.
   expect(git('rev-parse', `${poked.head}^3`)).toBe(one.head);
   expectCleanFsck(dir);

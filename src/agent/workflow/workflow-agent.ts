@@ -63,8 +63,9 @@ export function createAgent(config: JsonObject): Agent {
   };
 }
 
-function suspension({ threadId, reason }: Extract<ChildOutcome, { kind: 'suspended' }>): AgentReply {
-  return { kind: 'suspend', cause: 'child', reason: `child thread ${threadId} is suspended: ${reason}` };
+function suspension({ reason }: Extract<ChildOutcome, { kind: 'suspended' }>): AgentReply {
+  // The thread that waits is found by its link to this one. A fork of this one has the reason, and not the child.
+  return { kind: 'suspend', cause: 'child', reason };
 }
 
 function replyOf(

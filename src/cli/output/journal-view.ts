@@ -81,6 +81,8 @@ export class JournalView {
         return paint.quiet(`(stored the reply of ${entry.role} that was kept)`);
       case 'snapshot.shortened':
         return paint.warning(`not recorded of its files: ${oneLine(entry.reason)}`);
+      case 'child.left':
+        return paint.warning(`child thread ${entry.child} (${entry.status}) is left: no later try asked for it`);
       case 'journal.skipped':
         return paint.quiet(`(${entry.lines} more came than can be shown)`);
       case 'thread.waiting':

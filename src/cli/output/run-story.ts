@@ -54,6 +54,8 @@ export class RunStory {
       }
       case 'snapshot.shortened':
         return `${indent}     ${paint.warning('not recorded')} of what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
+      case 'child.left':
+        return `${indent}     ${paint.warning('left')} child thread ${paint.id(event.child)} (${event.status}): no later try asked for it`;
       case 'thread.ended':
       case 'thread.failed':
       case 'thread.cancelled':

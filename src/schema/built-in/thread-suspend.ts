@@ -26,6 +26,8 @@ type NewCause = 'permission' | 'secret' | 'isolation' | 'gate';
 const firstCauses: readonly FirstCause[] = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
 const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'gate'];
 
+export const suspendCauses: readonly SuspendCause[] = [...firstCauses, ...newCauses];
+
 /** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
 export type ThreadSuspend = {
   /** The role whose turn it is. */

@@ -1,5 +1,7 @@
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
+import { callIdFor } from '../new-thread-id.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
+import { parseThreadId } from '../thread-id.ts';
 import type { CommitOf } from '../thread-state.ts';
 import type { Report } from './finding.ts';
 import type { Progress } from './progress.ts';
@@ -45,7 +47,7 @@ export function checkOrder(commit: ThreadCommit, before: Progress, report: Repor
 
 /** What a start says of its caller, against the chain that it stands on. */
 export function checkCaller(start: CommitOf<'start'>, caller: Standing | undefined, report: Report): void {
-  const { parentThread, parentState, parentRole, depth } = start.node;
+  const { id, parentThread, parentState, parentRole, depth, call } = start.node;
   const differ = (field: string, is: unknown, wanted: unknown): void => {
     if (is !== wanted) report('start.json', `${field} is ${show(is)}, by its caller it has to be ${show(wanted)}`);
   };
@@ -53,6 +55,11 @@ export function checkCaller(start: CommitOf<'start'>, caller: Standing | undefin
   differ('parentState', parentState, caller?.state ?? null);
   differ('depth', depth, caller ? caller.start.depth + 1 : 0);
   if ((parentRole === null) !== (caller === undefined)) differ('parentRole', parentRole, caller ? 'a role' : null);
+  if (call === undefined) return;
+  const place = caller && parentRole !== null && { state: caller.stateAt, role: parentRole };
+  if (!place) return report('start.json', 'it is a call, and there is no caller');
+  const { thread, key, ordinal = 0 } = call;
+  differ('id', id, callIdFor({ ...place, thread: parseThreadId(thread), key, ordinal }));
 }
 
 function show(value: unknown): string {

@@ -147,7 +147,7 @@ export class NewCommits {
     if (reason() !== undefined) return undefined;
     const text = nodes.get(textPathOf(commit) ?? '');
     const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#judge));
-    if (grown !== undefined) this.#stand(commitId, standingOf(commit, start, grown.progress.state));
+    if (grown !== undefined) this.#stand(commitId, standingOf(commit, start, grown.progress));
     return grown;
   }
 

@@ -1,15 +1,16 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/object-id.ts';
+import type { CommittedState } from '../new-thread-id.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
-import type { CommitOf } from '../thread-state.ts';
+import { committedAt, type CommitOf } from '../thread-state.ts';
 
 /** A thread up to one of its commits, as far as the check of the next one looks at it. Holds nothing of what was said. */
 export class Progress {
   readonly start: CommitOf<'start'>;
   head: Pick<ThreadCommit, 'id' | 'kind' | 'hash'>;
   /** The newest step; `undefined` before the first. */
-  last: { hash: NodeHash; ancestors: readonly NodeHash[] } | undefined;
+  last: { hash: NodeHash; ancestors: readonly NodeHash[]; at: CommittedState } | undefined;
   /** How many steps there are. */
   steps = 0;
   /** What came first after the newest step, if anything has. */
@@ -32,12 +33,12 @@ export class Progress {
    * Goes on by a commit.
    * @throws {CorruptThread} if it is another start
    */
-  advance({ id, hash, ...event }: ThreadCommit): void {
+  advance({ id, hash, commit, ...event }: ThreadCommit): void {
     const { kind } = event;
     if (kind === 'start') throw new CorruptThread(id, 'a second start in one chain');
     this.head = { id, kind, hash };
     if (kind === 'step') {
-      this.last = { hash, ancestors: event.node.ancestors };
+      this.last = { hash, ancestors: event.node.ancestors, at: committedAt({ id, commit }) };
       this.pass(id);
       this.#pause = undefined;
     } else if (kind !== 'end') this.#pause ??= kind;
@@ -51,6 +52,11 @@ export class Progress {
   /** The last step's hash, or the start's. */
   get state(): NodeHash {
     return this.last?.hash ?? this.start.hash;
+  }
+
+  /** The commit of the last step, or of the start. */
+  get stateAt(): CommittedState {
+    return this.last?.at ?? committedAt(this.start);
   }
 
   /** Tells whether a commit is the start, a step, or the head. */

@@ -3,7 +3,9 @@ import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../chain.ts';
+import type { CommittedState } from '../new-thread-id.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
+import { committedAt } from '../thread-state.ts';
 import type { CommitOf } from '../thread-state.ts';
 
 /** Where a commit stands: in which thread, and after which step of it. Small, as it is kept of many. */
@@ -14,12 +16,17 @@ export type Standing = {
   /** Which step it is, if it is one. */
   number: number | undefined;
   start: { hash: NodeHash } & Pick<ThreadStart, 'depth' | 'parentThread' | 'parentState' | 'parentRole'>;
-  /** The last step's hash, or the start's. */
+  /** The last step's hash, or the start's, and its commit. */
   state: NodeHash;
+  stateAt: CommittedState;
 };
 
-/** Says where a commit stands. @param state the last step's hash, or the start's */
-export function standingOf(commit: ThreadCommit, { hash, node }: CommitOf<'start'>, state: NodeHash): Standing {
+/** Says where a commit stands. */
+export function standingOf(
+  commit: ThreadCommit,
+  { hash, node }: CommitOf<'start'>,
+  { state, stateAt }: Pick<Standing, 'state' | 'stateAt'>,
+): Standing {
   const { depth, parentThread, parentState, parentRole } = node;
   return {
     kind: commit.kind,
@@ -27,6 +34,7 @@ export function standingOf(commit: ThreadCommit, { hash, node }: CommitOf<'start
     number: commit.kind === 'step' ? commit.node.number : undefined,
     start: { hash, depth, parentThread, parentState, parentRole },
     state,
+    stateAt,
   };
 }
 
@@ -36,11 +44,13 @@ export function standingOf(commit: ThreadCommit, { hash, node }: CommitOf<'start
  */
 export async function readStanding(repository: Repository, id: ObjectId): Promise<Standing | undefined> {
   let head: ThreadCommit | undefined;
-  let step: NodeHash | undefined;
+  let step: ThreadCommit | undefined;
   for await (const commit of readChain(repository, id)) {
     head ??= commit;
-    if (commit.kind === 'step') step ??= commit.hash;
-    if (commit.kind === 'start') return standingOf(head, commit, step ?? commit.hash);
+    if (commit.kind === 'step') step ??= commit;
+    if (commit.kind !== 'start') continue;
+    const state = step ?? commit;
+    return standingOf(head, commit, { state: state.hash, stateAt: committedAt(state) });
   }
   return undefined;
 }

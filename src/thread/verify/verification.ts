@@ -116,7 +116,7 @@ export class Verification {
     }
     const text = nodes.get(textPath ?? '');
     const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#judge));
-    if (grown) this.#standings.set(commit.id, standingOf(commit, start, grown.progress.state));
+    if (grown) this.#standings.set(commit.id, standingOf(commit, start, grown.progress));
     return grown;
   }
 

@@ -60,11 +60,11 @@ describe('a child that ended', () => {
   });
 });
 
-test('a child that is suspended suspends its parent and says which it is', async () => {
+test('a child that is suspended suspends its parent with the same words, naming no thread', async () => {
   const child: ChildOutcome = { kind: 'suspended', threadId: '01JD0000000000000000000001', reason: 'Which branch?' };
   expect(await createAgent({ workflow: 'develop' }).run(withChild(child))).toEqual({
     kind: 'suspend',
     cause: 'child',
-    reason: 'child thread 01JD0000000000000000000001 is suspended: Which branch?',
+    reason: 'Which branch?',
   });
 });

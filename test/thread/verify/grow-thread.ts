@@ -7,7 +7,8 @@ import { reopenThread, resumeThread } from '../../../src/thread/resume-thread.ts
 import { suspendThread } from '../../../src/thread/suspend-thread.ts';
 import { threadCas } from '../../../src/thread/thread-cas.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
-import { stateHash } from '../../../src/thread/thread-state.ts';
+import { callIdFor } from '../../../src/thread/new-thread-id.ts';
+import { committedAt, stateCommit, stateHash } from '../../../src/thread/thread-state.ts';
 import { agent, loop, startLoop, stepDraft } from '../thread-fixture.ts';
 
 /** Gives whole numbers below a bound, the same for the same seed. */
@@ -72,7 +73,18 @@ async function growChild(
   role: string,
   depth: number,
 ): Promise<ThreadState> {
-  const parent = { thread: caller.start.hash, state: stateHash(caller), role, head: caller.head.id, depth: depth + 1 };
+  const call = { thread: caller.id, key: `child ${dice(1e9)}`, ...(dice(2) === 0 && { ordinal: dice(3) }) };
+  const state = committedAt(stateCommit(caller));
+  const id = callIdFor({ ordinal: 0, ...call, state, role });
+  const parent = {
+    thread: caller.start.hash,
+    state: stateHash(caller),
+    role,
+    head: caller.head.id,
+    depth: depth + 1,
+    // Some as earlier versions called them.
+    ...(dice(3) > 0 && { call: { id, ...call } }),
+  };
   const child = await growOn(repository, dice, await startLoop(repository, { parent }), depth + 1);
   return child.end ? child : cancel(repository, child);
 }

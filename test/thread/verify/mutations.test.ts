@@ -4,8 +4,8 @@ import { parseCommit } from '../../../src/git/commit.ts';
 import type { ObjectId } from '../../../src/git/object-id.ts';
 import { parseRefName } from '../../../src/git/ref-name.ts';
 import { parseTree } from '../../../src/git/tree.ts';
-import type { JsonObject } from '../../../src/json.ts';
-import { builtIn } from '../../../src/schema/built-in.ts';
+import { isJsonObject, type JsonObject } from '../../../src/json.ts';
+import { builtIn, typeNameOf, type TypeName } from '../../../src/schema/built-in.ts';
 import type { CommitLine, NodeLine } from '../../../src/thread/export/export-thread.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import type { Finding } from '../../../src/thread/verify/finding.ts';
@@ -99,9 +99,9 @@ type Chain = { nodes: NodeLine[]; commits: CommitLine[] };
 type Forgery = (thread: Chain) => boolean;
 
 /** Changes a field of one of the nodes of a type for which there is something to change. */
-function field(type: keyof typeof builtIn, change: (payload: JsonObject, thread: Chain) => boolean): Forgery {
+function field(type: TypeName, change: (payload: JsonObject, thread: Chain) => boolean): Forgery {
   return (thread) => {
-    const nodes = thread.nodes.filter((node) => node.type === builtIn[type]);
+    const nodes = thread.nodes.filter((node) => typeNameOf(node.type) === type);
     const start = dice(nodes.length || 1);
     return [...nodes.slice(start), ...nodes.slice(0, start)].some((node) => change(node.payload as JsonObject, thread));
   };
@@ -128,6 +128,12 @@ function edit(line: CommitLine, from: RegExp, to: string): boolean {
 }
 
 const isDecided = (step: JsonObject): boolean => step['rule'] !== null;
+const NO_CALLER = '01KTWEWZ760000000000000000';
+const isCalled = (start: JsonObject): boolean => isJsonObject(start['call']);
+const setInCall = (start: JsonObject, key: string, value: JsonObject[string]): boolean => {
+  const { call } = start;
+  return isJsonObject(call) && set(call, key, value);
+};
 const isBorn = (start: JsonObject): boolean => start['parentThread'] !== null;
 
 const forgeries: Record<string, Forgery> = {
@@ -164,6 +170,13 @@ const forgeries: Record<string, Forgery> = {
   }),
   'another depth': field('thread-start', (start) => set(start, 'depth', Number(start['depth']) + 1)),
   'no caller': field('thread-start', (start) => isBorn(start) && set(start, 'parentThread', null)),
+  'another id of a child': field('thread-start', (start) => isCalled(start) && set(start, 'id', NO_CALLER)),
+  'another key of a call': field('thread-start', (start) => setInCall(start, 'key', 'other')),
+  'another ordinal of a call': field('thread-start', (start) => setInCall(start, 'ordinal', 7)),
+  'another caller of a call': field('thread-start', (start) => setInCall(start, 'thread', NO_CALLER)),
+  'a call that nobody made': field('thread-start', (start) => {
+    return start['parentThread'] === null && set(start, 'call', { thread: NO_CALLER, key: 'x' });
+  }),
   'another caller role': field('thread-start', (start) => isBorn(start) && set(start, 'parentRole', 'ghost')),
   'a start at another time': field('thread-start', (start) =>
     set(start, 'startedAtMs', Number(start['startedAtMs']) + 60_000),

@@ -3,6 +3,7 @@ import { describeInterruption, hintAtInterruption } from '../../../engine/interr
 import { firstLine } from '../../../thread/commit-message.ts';
 import type { SuspensionOutline } from '../../../thread/suspension-outline.ts';
 import { threadStatuses } from '../../../thread/thread-status.ts';
+import type { ChildView } from '../../../engine/describe-children.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readingContext } from '../../engine-here.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -27,13 +28,18 @@ export const command: Command = defineCommand({
       steps: 'how many steps it has',
       nextRole: 'who is next, or who waits; null when it is over',
       parent: 'the thread that called it, or null',
+      parentState: 'where that stood then: the hash of its last step or start; null where there is no parent',
       children: 'the threads that it called',
+      calls:
+        'what each of those came to: thread, status, role, key, parentState, end (hash), step (that took the end in), isLeft (the thread went on without it)',
       startedAt: 'when it started',
       endedAt: 'when it ended, or null',
       prompt: 'the first line of its prompt',
       reason: 'what it waits for, or how it ended',
       suspension:
         'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors), trace, usage, due; else null',
+      waitsFor:
+        'the child thread, or one below, whose question that is; null where it is its own. Resuming either answers it',
       returnCode: 'of a thread that is over: 0 for completed',
       workflowHash: "the definition's node",
       depth: 'how many threads are above it',
@@ -58,8 +64,8 @@ export const command: Command = defineCommand({
 });
 
 function inPromisedOrder(view: ThreadView): object {
-  const { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more } = view;
-  return { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more };
+  const { thread, status, workflow, head, steps, nextRole, parent, parentState, children, calls, ...more } = view;
+  return { thread, status, workflow, head, steps, nextRole, parent, parentState, children, calls, ...more };
 }
 
 function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
@@ -83,8 +89,9 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ...Object.entries(roles.length > 1 ? view.usageByRole : {}).map(
       ([role, usage]) => [`  ${oneLine(role)}`, formatUsage(usage)] as const,
     ),
-    ['parent', view.parent && paint.id(view.parent)],
-    ['children', view.children.map((child) => paint.id(child)).join(', ')],
+    ['depth', view.depth === 0 && view.calls.length === 0 ? null : String(view.depth)],
+    ['parent', view.parent && `${paint.id(view.parent)}  ${paint.quiet(`called from ${view.parentState}`)}`],
+    ...view.calls.map((child, place) => [place === 0 ? 'children' : '', describeChild(child, paint)] as const),
     ['head', view.head],
   ]);
 }
@@ -98,6 +105,12 @@ function aboutSuspension({ suspension, cause, due, refused, text }: SuspensionOu
     ['said', oneLine(firstLine(text))],
     ['turn', `${suspension}; 'uwf step show ${suspension}' shows all of it`],
   ];
+}
+
+function describeChild({ thread, status, role, end, isLeft }: ChildView, paint: Output['paint']): string {
+  const ended = end === null ? '' : `  ${paint.quiet(`end ${end}`)}`;
+  const left = isLeft ? `  ${paint.warning('left: no later try asked for it')}` : '';
+  return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${paint.name(oneLine(role))}${ended}${left}`;
 }
 
 function nextStep({ thread, status, interruption }: ThreadView): string | undefined {

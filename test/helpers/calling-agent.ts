@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A call of a child thread, as the agent of a test makes it. */
+export type Called = { workflow: string; prompt: string; key?: string };
+
+/** What the agent does in one try of its turn: groups of calls, one group after the other, the calls of each at once. */
+export type CallingTry = {
+  calls?: Called[][];
+  /** Calls that it does not wait for. */
+  loose?: Called[];
+  /** Not to be accepted. */
+  isBad?: boolean;
+  /** Ends of children that it names although it has not called them in this try: those that ended in an earlier one. */
+  names?: 'earlier';
+};
+
+const source = `
+const { existsSync, readFileSync } = require('node:fs');
+exports.packageDescriptor = { name: 'calling-agent', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } };
+exports.createAgent = (config) => {
+  const earlier = [];
+  return {
+    async run(request) {
+      const tries = config.file && existsSync(config.file) ? JSON.parse(readFileSync(config.file, 'utf8')) : config.tries;
+      const { calls = [], loose = [], isBad, names } = tries[Math.min(request.attempt, tries.length - 1)];
+      const call = (one) => request.runChild({ ...one, signal: request.signal });
+      for (const one of loose) call(one).catch(() => {});
+      const said = [];
+      const named = names ? [...earlier] : [];
+      for (const group of calls) {
+        const outcomes = await Promise.all(group.map(call));
+        for (const [place, outcome] of outcomes.entries()) {
+          if (outcome.kind === 'ended') earlier.push(outcome.endHash);
+          else return { kind: 'suspend', cause: 'child', reason: outcome.reason };
+          said.push(group[place].prompt + ' -> ' + outcome.summary.trim());
+        }
+      }
+      if (isBad) return { kind: 'reply', text: 'No front matter.' };
+      return { kind: 'reply', text: said.join('\\n') + '\\n', meta: { $status: 'done' }, childThreads: named };
+    },
+  };
+};
+`;
+
+/** Installs the agent as an npm package of a repository. */
+export function installCallingAgent(repositoryFolder: string): void {
+  const folder = join(repositoryFolder, 'node_modules', 'calling-agent');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'calling-agent', version: '1.0.0' }));
+  writeFileSync(join(folder, 'index.js'), source);
+}
