@@ -5,7 +5,6 @@ import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
 import { readExchange, type ExchangeCommit, type Exchanged } from './exchange.ts';
 import { statusOf } from './meta-status.ts';
 import { readTextAt, type ThreadCommit } from './thread-commit.ts';
-import type { ThreadId } from './thread-id.ts';
 import type { CommitOf, StepEntry, ThreadState } from './thread-state.ts';
 
 /** What an agent can be told of a thread: its steps since it was last compacted, and what passed with people. */
@@ -36,40 +35,51 @@ export type ContextListener = {
   seen: string | undefined;
 };
 
-/** Where a thread's commits come from, newest first, and the text of a step's reply. */
-type ThreadSource = {
-  id: ThreadId;
-  start: CommitOf<'start'>;
-  newestFirst: AsyncIterable<ThreadCommit> | Iterable<ThreadCommit>;
+/** What a history is told from. */
+type HistorySource = {
+  /** Oldest first, beginning with the start or a step; none is missing up to the head. */
+  commits: readonly ThreadCommit[];
+  compact: ContextHistory['compact'];
   textOf: (step: CommitOf<'step'>) => string | Promise<string>;
 };
 
 /** Cuts the history out of a thread that has been read; without a listener, nothing that passed with people. */
 export async function historyOf(
   repository: Repository,
-  { id, start, chain, steps }: ThreadState,
+  { id, chain, steps }: ThreadState,
   listener?: ContextListener,
 ): Promise<ContextHistory> {
+  const compact = await findCompaction(repository, { id, steps });
   const textOf = ({ node }: CommitOf<'step'>): string => steps[node.number - 1]?.text ?? '';
-  return gatherHistory(repository, { id, start, newestFirst: chain.toReversed(), textOf }, listener);
+  return gatherHistory(repository, { commits: chain, compact, textOf }, listener);
+}
+
+async function findCompaction(
+  repository: Repository,
+  { id, steps }: Pick<ThreadState, 'id' | 'steps'>,
+): Promise<ContextHistory['compact']> {
+  const waiting = await readWaitingCompaction(repository, id, steps.at(-1)?.commit.hash);
+  if (waiting !== undefined) return { summary: waiting, steps: steps.length };
+  const carrier = steps.findLast(({ commit }) => commit.node.compact !== null)?.commit;
+  const summary = carrier && (await readCarriedCompaction(repository, carrier));
+  return carrier && summary !== undefined ? { summary, steps: carrier.node.number - 1 } : undefined;
 }
 
 /** Reads the history from a thread's head back as far as the listener has to be told of it, and nothing behind that. */
 export async function readHistory(
   repository: Repository,
-  { id, start, head }: Pick<ThreadState, 'id' | 'start' | 'head'>,
+  place: Pick<ThreadState, 'id' | 'start' | 'head'>,
   listener: ContextListener,
 ): Promise<ContextHistory> {
   const textOf = (step: CommitOf<'step'>): Promise<string> => readTextAt(repository, step, 'output.md');
-  return gatherHistory(repository, { id, start, newestFirst: readChain(repository, head.id), textOf }, listener);
+  return gatherHistory(repository, { ...(await collect(repository, place, listener)), textOf }, listener);
 }
 
 async function gatherHistory(
   repository: Repository,
-  source: ThreadSource,
+  { commits, compact, textOf }: HistorySource,
   listener: ContextListener | undefined,
 ): Promise<ContextHistory> {
-  const { commits, compact } = await collect(repository, source, listener);
   const steps: ContextStep[] = [];
   const reopenings: ExchangeCommit[] = [];
   let exchange: (ExchangeCommit & { isSeen: boolean })[] = [];
@@ -79,7 +89,11 @@ async function gatherHistory(
     if (commit.kind === 'step') {
       after = commit.node.number;
       if (commit.node.role === listener?.role) exchange = [];
-      if (after > (compact?.steps ?? 0)) steps.push(toContextStep({ commit, text: await source.textOf(commit) }));
+      if (after > (compact?.steps ?? 0)) {
+        const text = textOf(commit);
+        // Waiting for each of thousands of texts that are here would take longer than telling them.
+        steps.push(toContextStep({ commit, text: typeof text === 'string' ? text : await text }));
+      }
     } else if (listener && (commit.kind === 'suspend' || commit.kind === 'resume')) {
       const suspension = commit.kind === 'suspend' ? commit : commits[i - 1];
       if (suspension?.kind !== 'suspend') reopenings.push({ commit, after });
@@ -99,22 +113,22 @@ async function gatherHistory(
   };
 }
 
-/** The commits that have to be looked at, oldest first, beginning with the start or a step; and what stands for others. */
+/** Reads the commits that have to be looked at, and what stands for others. */
 async function collect(
   repository: Repository,
-  { id, start, newestFirst }: ThreadSource,
-  listener: ContextListener | undefined,
-): Promise<{ commits: ThreadCommit[]; compact: ContextHistory['compact'] }> {
+  { id, start, head }: Pick<ThreadState, 'id' | 'start' | 'head'>,
+  listener: ContextListener,
+): Promise<Pick<HistorySource, 'commits' | 'compact'>> {
   const commits: ThreadCommit[] = [];
   let compact: ContextHistory['compact'];
   let isNewest = true;
-  let isSeenMet = listener?.seen === undefined;
-  let isOwnStepMet = listener === undefined;
+  let isSeenMet = listener.seen === undefined;
+  let isOwnStepMet = false;
   // Only under an id of its own a thread goes on after its end.
-  const mayBeReopened = listener !== undefined && id !== start.node.id;
-  for await (const commit of newestFirst) {
+  const mayBeReopened = id !== start.node.id;
+  for await (const commit of readChain(repository, head.id)) {
     commits.push(commit);
-    isSeenMet ||= commit.id === listener?.seen;
+    isSeenMet ||= commit.id === listener.seen;
     if (commit.kind !== 'step') continue;
     const { number, role } = commit.node;
     if (isNewest) {
@@ -126,7 +140,7 @@ async function collect(
       const summary = await readCarriedCompaction(repository, commit);
       if (summary !== undefined) compact = { summary, steps: number - 1 };
     }
-    isOwnStepMet ||= role === listener?.role;
+    isOwnStepMet ||= role === listener.role;
     if (compact !== undefined && isOwnStepMet && isSeenMet && !mayBeReopened) break;
   }
   return { commits: commits.toReversed(), compact };

@@ -197,8 +197,10 @@ describe('what passed between a role and people', () => {
     await engine.step(thread, { role: 'c' });
     expect(told().at(-1)?.prompt).not.toMatch(/Postgres|Go on/u);
     await engine.compact(thread, { text: 'In short.' });
+    const { text: preview } = await engine.context(thread, 'a');
     await engine.step(thread, { role: 'a' });
     const last = told().at(-1)?.prompt ?? '';
+    expect(last).toBe(preview);
     expect(last).toContain('In short.');
     expect(exchangeIn(last)).toMatch(/Which base\?[^]*I have read it\.[^]*Postgres\.[^]*no network[^]*Go on\.$/u);
     await engine.resume(fork.thread, { answer: 'MySQL.' });
