@@ -26,20 +26,47 @@ export function findStrays(leader: number, stepDir: string): FoundProcess[] {
     ({ pid, group }) =>
       pid !== process.pid && group !== leader && (descendants.has(pid) || hasVariable(pid, 'UWF_STEP_DIR', stepDir)),
   );
-  return strays.map(({ pid }) => ({ pid, startTime: identityOf(pid).startTime }));
+  return strays.map(({ pid }) => asFound(pid));
 }
 
 /**
- * Ends processes one by one: SIGTERM, and SIGKILL for what is left after `graceMs`.
+ * Ends processes one by one: SIGTERM, and SIGKILL for what is left after `graceMs`, with what they start meanwhile.
  *
  * Resolves once none of them runs, or none that can be ended.
+ * @param found as {@link findStrays} found them: a process that had started before and ended since is not mistaken
+ * @param leader as in {@link findStrays}
+ * @param stepDir as in {@link findStrays}
  */
-export async function endStrays(strays: readonly FoundProcess[], graceMs: number): Promise<void> {
-  if (strays.length === 0) return;
-  signalAll(strays, 'SIGTERM');
-  if (await areGoneWithin(strays, graceMs)) return;
-  signalAll(strays, 'SIGKILL');
-  await areGoneWithin(strays, KILL_WAIT_MS);
+export async function endStrays(
+  found: readonly FoundProcess[],
+  leader: number,
+  stepDir: string,
+  graceMs: number,
+): Promise<void> {
+  if (found.length === 0) return;
+  signalAll(found, 'SIGTERM');
+  if (await areGoneWithin(found, graceMs)) return;
+  // A program that starts others in a loop has new ones at each look, until it has ended itself.
+  const deadline = performance.now() + KILL_WAIT_MS;
+  for (
+    let left = [...found];
+    left.length > 0 && performance.now() < deadline;
+    left = stillThere(found, leader, stepDir)
+  ) {
+    signalAll(left, 'SIGKILL');
+    await areGoneWithin(left, POLL_MS);
+  }
+}
+
+/** Those that were found and still run, what they have started, and what the leader has. */
+function stillThere(found: readonly FoundProcess[], leader: number, stepDir: string): FoundProcess[] {
+  const known = found.filter(isThere);
+  const started = known.flatMap(({ pid }) => descendantsOf(pid)).map(asFound);
+  return [...known, ...started, ...findStrays(leader, stepDir)];
+}
+
+function asFound(pid: number): FoundProcess {
+  return { pid, startTime: identityOf(pid).startTime };
 }
 
 function signalAll(processes: readonly FoundProcess[], signal: NodeJS.Signals): void {
@@ -55,15 +82,15 @@ function signalAll(processes: readonly FoundProcess[], signal: NodeJS.Signals): 
 async function areGoneWithin(processes: readonly FoundProcess[], waitMs: number): Promise<boolean> {
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const running = new Set(runningProcesses()?.map(({ pid }) => pid));
-    if (!processes.some((found) => running.has(found.pid) && isThere(found))) return true;
+    if (!processes.some(isThere)) return true;
     if (performance.now() >= deadline) return false;
     await sleep(POLL_MS);
   }
 }
 
+/** A zombie has no start time any more, so that it counts as gone. */
 function isThere({ pid, startTime }: FoundProcess): boolean {
-  return identityOf(pid).startTime === startTime;
+  return startTime !== '' && identityOf(pid).startTime === startTime;
 }
 
 function hasVariable(pid: number, name: string, value: string): boolean {

@@ -109,7 +109,8 @@ export class AgentProcess {
     // Who its children are is known as long as it is there; whom it has orphaned, afterwards too.
     const children = findStrays(this.pgid, this.#stepDir);
     const isGone = await endProcessGroup(this.pgid, this.#graceMs);
-    await endStrays([...children, ...findStrays(this.pgid, this.#stepDir)], this.#graceMs);
+    const strays = [...children, ...findStrays(this.pgid, this.#stepDir)];
+    await endStrays(strays, this.pgid, this.#stepDir, this.#graceMs);
     return isGone;
   }
 
