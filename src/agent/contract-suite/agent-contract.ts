@@ -1,6 +1,9 @@
 import type { JsonObject } from '../../json.ts';
 import type { AgentPackage, AgentReply, AgentRequest } from '../contract.ts';
 
+/** How long one test may take where the author says nothing, in ms: a busy machine takes ten times as long. */
+export const TIMEOUT_MS = 60_000;
+
 /** A turn that an agent is asked for in a test. */
 export type AgentTurn = {
   /** The configuration of this turn's agent, where it is another one than the contract's. */
@@ -29,6 +32,6 @@ export type AgentContract = {
    * it only the turn that replies is aborted, which tells little of an agent that waits for anything.
    */
   hangs?: AgentTurn;
-  /** How long the turns of one test may take together; 30,000 by default. */
+  /** How long the turns of one test may take together; 60,000 by default. */
   timeoutMs?: number;
 };

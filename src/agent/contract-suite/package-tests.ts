@@ -3,14 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { packageFaults } from '../adopt-package.ts';
 import { checkValue } from '../check-value.ts';
 import { propertiesOf } from '../extract/schema-variants.ts';
-import type { AgentContract } from './agent-contract.ts';
+import { TIMEOUT_MS, type AgentContract } from './agent-contract.ts';
 
 /** Names of what could be a secret; `maxTokens` is a count. */
 const SECRET = /(?:token|(?:key|secret|password|passphrase|credential)s?)$/iu;
 
 /** What uwf sees of a package before an agent takes any turn. */
-export function describePackage({ package: agentPackage, config, refusedConfigs = [] }: AgentContract): void {
-  describe('the package', () => {
+export function describePackage(contract: AgentContract): void {
+  const { package: agentPackage, config, refusedConfigs = [] } = contract;
+  describe('the package', { timeout: contract.timeoutMs ?? TIMEOUT_MS }, () => {
     const { packageDescriptor } = agentPackage;
 
     test('exports what makes agents', () => {

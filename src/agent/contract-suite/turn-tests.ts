@@ -6,7 +6,7 @@ import type { AgentEvent, AgentReply, AgentRequest } from '../contract.ts';
 import { extractReply } from '../extract/extract-reply.ts';
 import { isGroupAlive } from '../process-group.ts';
 import { runningProcesses } from '../process-table.ts';
-import type { AgentContract } from './agent-contract.ts';
+import { TIMEOUT_MS, type AgentContract } from './agent-contract.ts';
 import { watchHostProcess } from './host-process.ts';
 import { readyTurn, takeTurn } from './take-turn.ts';
 
@@ -15,7 +15,6 @@ const RUNNING_MS = 200;
 /** For what comes too late to have come. */
 const LATE_MS = 50;
 const STOPPED_WITHIN_MS = 10_000;
-const TIMEOUT_MS = 30_000;
 
 /** What every agent promises to the engine, whatever it does for its reply. */
 export function describeTurns(contract: AgentContract): void {
