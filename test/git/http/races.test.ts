@@ -20,13 +20,15 @@ async function serve(meanwhile: (server: ReturnType<typeof createTemporaryReposi
     const { method = 'GET', headers } = incoming;
     const onward = forward(new URL(incoming.url ?? '', target), { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.on('data', (chunk) => outgoing.write(chunk));
+      // Whole, when it is over: who has the last packet of a list asks on before the answer has ended.
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
       answer.on('end', () => {
         if (method === 'GET' && !isOver) {
           isOver = true;
           meanwhile(server);
         }
-        outgoing.end();
+        outgoing.end(Buffer.concat(chunks));
       });
     });
     incoming.pipe(onward);
