@@ -18,7 +18,16 @@ export type ObjectReader = Pick<ObjectStore, 'read'>;
  * @throws {CorruptObject} if it is damaged or not a commit
  */
 export async function readCommit(objects: ObjectReader, id: ObjectId): Promise<Commit> {
-  return parseCommit(await readTyped(objects, id, 'commit'), formatOfId(id));
+  return parseCommit(await readCommitData(objects, id), formatOfId(id));
+}
+
+/**
+ * Reads the bytes of a commit that has to be there.
+ *
+ * @throws {ObjectMissing} {CorruptObject} as {@link readCommit} does
+ */
+export function readCommitData(objects: ObjectReader, id: ObjectId): Promise<Uint8Array> {
+  return readTyped(objects, id, 'commit');
 }
 
 /**

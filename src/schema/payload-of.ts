@@ -58,7 +58,7 @@ export class UnexpectedNode extends UwfError {
  * Returns what a node of a built-in type holds, after a check that it is of that type and has the fields of it, each of its
  * own type. Readers of nodes use this in place of a cast.
  *
- * Bounds and patterns are not checked: verification does that, with `assertValid`.
+ * Of bounds only that of times is checked, as dates are made of them; patterns are not: verification does that, with `assertValid`.
  * @throws {UnexpectedNode}
  */
 export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: NodeHash }, wanted: Name): Payloads[Name] {
@@ -68,6 +68,9 @@ export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: Nod
   // The schema of the type and this type of the payload name the same fields.
   return node.payload as unknown as Payloads[Name];
 }
+
+/** No date can be made of a later time. Source: ECMA-262, time values. */
+const LAST_TIME_MS = 8.64e15;
 
 /** Tells whether a value has the fields and types that a built-in schema asks for: of all keywords these use a few. */
 function hasForm(schema: JsonValue | undefined, value: JsonValue): boolean {
@@ -86,6 +89,7 @@ function hasMembers({ properties = {}, required, additionalProperties }: JsonObj
     return false;
   }
   return Object.entries(value).every(([name, member]) => {
+    if (name.endsWith('AtMs') && typeof member === 'number' && member > LAST_TIME_MS) return false;
     const isNamed = isJsonObject(properties) && Object.hasOwn(properties, name);
     return hasForm(isNamed ? properties[name] : additionalProperties, member);
   });

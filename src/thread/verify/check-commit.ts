@@ -8,6 +8,7 @@ import { checkFiles } from './check-files.ts';
 import { checkMessage } from './check-message.ts';
 import { checkNodes } from './check-nodes.ts';
 import { checkCaller, checkOrder } from './check-order.ts';
+import { checkTrace } from './check-trace.ts';
 import { checkParents } from './check-parents.ts';
 import { attempt, type Report } from './finding.ts';
 import type { Progress } from './progress.ts';
@@ -51,15 +52,17 @@ export type Place = {
  */
 export async function checkCommit(
   repository: Repository,
-  { commit, files }: CheckedCommit,
+  { commit, files, fault }: CheckedCommit,
   { start, before, caller, threads }: Place,
   nodes: ReadonlyMap<string, StoredNode>,
   known: NodeSource,
   sound: Set<string>,
   report: Report,
 ): Promise<void> {
+  if (fault !== undefined) report(null, fault);
   const linked = await checkNodes(nodes, known, sound, report);
-  await checkFiles(repository, commit, start, files, nodes, known, report);
+  await checkFiles(repository, commit, start, files, nodes, known, linked, report);
+  await checkTrace(commit, known, report);
   const agent = await attempt(report, null, () => agentOf(commit, known));
   checkMessage(commit, agent, report);
   if (commit.kind === 'start') {

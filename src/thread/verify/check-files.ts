@@ -3,7 +3,10 @@ import { getNode } from '../../cas/node-source.ts';
 import { keepersOf, PINNED_FOLDER } from '../../cas/pins.ts';
 import { readCommit } from '../../git/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { IndexEntry } from '../../cas/index-blob.ts';
+import { isArtifact } from '../../cas/scratch.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import { isOfType } from '../../schema/built-in.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { CommitOf } from '../thread-state.ts';
@@ -11,7 +14,11 @@ import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type Report } from './finding.ts';
 import type { CommitFiles } from './read-files.ts';
 
-/** Checks that every node of a commit's tree lies where its node says, and that none is there or missing beyond that. */
+/**
+ * Checks that every node of a commit's tree lies where its node says, and that none is there or missing beyond that.
+ *
+ * @param linked all that the nodes of the tree link to
+ */
 export async function checkFiles(
   repository: Repository,
   commit: ThreadCommit,
@@ -19,6 +26,7 @@ export async function checkFiles(
   files: CommitFiles,
   nodes: ReadonlyMap<string, StoredNode>,
   source: NodeSource,
+  linked: ReadonlySet<NodeHash>,
   report: Report,
 ): Promise<void> {
   const expected = await attempt(report, null, () =>
@@ -27,26 +35,43 @@ export async function checkFiles(
   if (expected === undefined) return;
   const { paths, choices } = expected;
   const chosen = new Set<Choice>();
-  const compact = commit.kind === 'step' ? commit.node.compact : null;
+  // What a content links to that was not fetched yet is not known.
+  const isWhole = files.index.every(({ path }) => nodes.has(path));
   for (const entry of files.index) {
     const choice = choices.get(entry.path);
     if (choice) chosen.add(choice);
-    const wanted = paths.get(entry.path) ?? choice?.hash ?? (entry.path === 'compact.md' ? compact : undefined);
-    if (wanted === undefined || wanted === null) checkFree(entry, nodes.get(entry.path), report);
-    else if (wanted !== entry.hash) report(entry.path, `it is node ${entry.hash}, the commit's node says ${wanted}`);
+    const wanted = paths.get(entry.path) ?? choice?.hash;
+    if (wanted === undefined) {
+      const node = nodes.get(entry.path);
+      // A node that could not be read has been reported as that.
+      const mayBe = node === undefined || isFree(entry, node, commit.kind, isWhole ? linked : new Set([entry.hash]));
+      if (!mayBe) report(entry.path, 'nothing accounts for a file of this name');
+    } else if (wanted !== entry.hash) report(entry.path, `it is node ${entry.hash}, the commit's node says ${wanted}`);
   }
   const present = new Set(files.index.map(({ path }) => path));
   for (const [path, hash] of paths) if (!present.has(path)) report(path, `it is missing; it has to be node ${hash}`);
   for (const choice of new Set(choices.values())) {
     if (!chosen.has(choice)) report(null, `none of ${choice.paths.join(', ')} holds node ${choice.hash}`);
   }
+  await attempt(report, 'output.md', async () => checkReplyRefs(commit, files, nodes, report));
   await checkWorkspace(repository, commit.kind === 'step' ? commit.node : undefined, files, report);
   checkPinned(files, nodes.values(), report);
 }
 
-function checkFree(entry: IndexEntry, node: StoredNode | undefined, report: Report): void {
-  // A node that could not be read has been reported as that.
-  if (node !== undefined && !isFree(entry, node)) report(entry.path, 'nothing accounts for a file of this name');
+/** Checks that the reply of a step refers to what was put during its turn, which lies beside it, and to nothing else. */
+function checkReplyRefs(
+  commit: ThreadCommit,
+  files: CommitFiles,
+  nodes: ReadonlyMap<string, StoredNode>,
+  report: Report,
+): void {
+  const reply = commit.kind === 'step' ? nodes.get('output.md') : undefined;
+  if (reply === undefined || !isOfType(reply.type, 'content')) return;
+  const put = new Set(files.index.filter(isArtifact).map(({ hash }) => hash));
+  const { refs = [] } = payloadOf(reply, 'content');
+  for (const hash of refs) {
+    if (!put.delete(hash)) report('output.md', `it refers to ${hash}, which is not among its artifacts, or twice`);
+  }
 }
 
 async function checkWorkspace(

@@ -26,7 +26,8 @@ export function checkOrder(commit: ThreadCommit, before: Progress, report: Repor
   }
   switch (commit.kind) {
     case 'step': {
-      const { number, previous, ancestors } = commit.node;
+      const { number, previous, ancestors, childThreads } = commit.node;
+      if (new Set(childThreads).size < childThreads.length) report(path, 'it names a child thread twice');
       differ('number', number, before.steps + 1);
       differ('previous', previous, last?.hash ?? null);
       const wanted = last ? [last.hash, ...last.ancestors].slice(0, MAX_ANCESTORS) : [];

@@ -21,8 +21,10 @@ export function checkParents(
   nodes: Iterable<StoredNode>,
   report: Report,
 ): void {
+  const { parents } = commit.commit;
+  if (new Set(parents).size < parents.length) report(null, 'it names a parent twice');
   const code = codeCommits(commit, nodes);
-  const further = commit.commit.parents.slice(1);
+  const further = parents.slice(1);
   const missing = new Set([...hashesAskedFor(commit, before), ...code]);
   for (const id of further) {
     const thread = threads.get(id);

@@ -6,7 +6,8 @@ import { artifactPath, typePath } from '../../cas/scratch.ts';
 import { builtIn, isOfType } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { findCasRefs } from '../../schema/links.ts';
-import type { ThreadEvent } from '../thread-commit.ts';
+import { COMPACT_FILE } from '../compaction.ts';
+import type { ThreadCommitKind, ThreadEvent } from '../thread-commit.ts';
 import { TRACE_FOLDER, turnFolder } from '../trace-files.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
@@ -39,6 +40,7 @@ export async function expectedFiles(
       break;
     case 'step':
       files.add('output.md', event.node.content);
+      files.add(COMPACT_FILE, event.node.compact);
       if (start.agents[event.node.role] !== event.node.agent) files.add('agent.json', event.node.agent);
       break;
     case 'suspend':
@@ -57,9 +59,21 @@ export async function expectedFiles(
   return files;
 }
 
-/** Tells whether a node may lie at a path without anything saying so: what was put, what that links to, and their types. */
-export function isFree({ path, hash }: IndexEntry, node: Node): boolean {
-  return [artifactPath({ ...node, hash }), typePath(hash), `linked/${hash}.json`].includes(path);
+/**
+ * Tells whether a node may lie at a path that no field names: what was put or copied in, which something in the tree links
+ * to, and in a step also what was put along with it. The latter stays where what it was for is taken back.
+ *
+ * @param linked all that the nodes of the tree link to
+ */
+export function isFree(
+  { path, hash }: IndexEntry,
+  node: Node,
+  kind: ThreadCommitKind,
+  linked: ReadonlySet<NodeHash>,
+): boolean {
+  if (path === typePath(hash)) return true;
+  if (path === `linked/${hash}.json`) return kind === 'step';
+  return path === artifactPath({ ...node, hash }) && linked.has(hash);
 }
 
 class Expected implements ExpectedFiles {

@@ -1,15 +1,22 @@
 import type { IndexEntry } from '../../cas/index-blob.ts';
-import { readCommit } from '../../git/read.ts';
-import type { ObjectId } from '../../git/object-id.ts';
+import { parseCommit } from '../../git/commit.ts';
+import { readCommitData } from '../../git/read.ts';
+import { formatOfId, type ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { eventOf, kindOfFile, type ThreadCommit, type ThreadEvent } from '../thread-commit.ts';
+import { faultOfHeaders } from './fault-of-headers.ts';
 import { attempt, type Report } from './finding.ts';
 import type { NodeCache } from './known-nodes.ts';
 import { readFiles, type CommitFiles } from './read-files.ts';
 
 /** A commit of a thread whose node is of the form it has to be, and its files. */
-export type CheckedCommit = { commit: ThreadCommit; files: CommitFiles };
+export type CheckedCommit = {
+  commit: ThreadCommit;
+  files: CommitFiles;
+  /** How its object differs from what uwf writes; `undefined` if it does not. */
+  fault: string | undefined;
+};
 
 /** Reads a commit of a thread, every folder of its tree, and the node that makes it one; `undefined` if it is none. */
 export async function readChecked(
@@ -18,8 +25,9 @@ export async function readChecked(
   id: ObjectId,
   report: Report,
 ): Promise<CheckedCommit | undefined> {
-  const commit = await attempt(report, null, () => readCommit(repository.objects, id));
-  if (commit === undefined) return undefined;
+  const data = await attempt(report, null, () => readCommitData(repository.objects, id));
+  const commit = data && (await attempt(report, null, async () => parseCommit(data, formatOfId(id))));
+  if (data === undefined || commit === undefined) return undefined;
   const files = await readFiles(repository, commit.tree, report);
   const named = files.index.flatMap((entry) => {
     const kind = kindOfFile(entry.path);
@@ -33,7 +41,13 @@ export async function readChecked(
   }
   const { entry, kind } = only;
   const event = await attempt(report, entry.path, () => readEvent(cache, id, entry, kind));
-  return event && { commit: { id, commit, index: files.index, hash: entry.hash, ...event }, files };
+  return (
+    event && {
+      commit: { id, commit, index: files.index, hash: entry.hash, ...event },
+      files,
+      fault: faultOfHeaders(data, commit),
+    }
+  );
 }
 
 async function readEvent(

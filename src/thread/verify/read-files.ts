@@ -34,6 +34,7 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
   const visit = async (id: ObjectId, folder: string, depth: number): Promise<void> => {
     if (depth > MAX_DEPTH) return report(folder, `it lies deeper than ${MAX_DEPTH} folders`);
     const entries = await attempt(report, folder || null, () => readTree(repository.objects, id));
+    if (entries?.length === 0) report(folder || null, 'it is an empty folder');
     for (const { name, mode, id: child } of entries ?? []) {
       count += 1;
       if (count === MAX_FILES + 1) report(null, `its tree has more than ${MAX_FILES} files`);
@@ -42,6 +43,7 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
       if (path === 'workspace' && mode === '040000') workspace = child;
       else if (path === PINNED_FOLDER && mode === '040000') {
         pinned = (await attempt(report, path, () => readTree(repository.objects, child))) ?? [];
+        if (pinned.length === 0) report(path, 'it is an empty folder');
       } else if (mode === '040000') await visit(child, `${path}/`, depth + 1);
       else files.push({ path, mode, id: child });
     }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createJudge } from '../../../src/engine/judge.ts';
 import { parseCommit } from '../../../src/git/commit.ts';
-import type { ObjectId } from '../../../src/git/object-id.ts';
+import { hashObject, type ObjectId } from '../../../src/git/object-id.ts';
 import { parseRefName } from '../../../src/git/ref-name.ts';
 import { parseTree } from '../../../src/git/tree.ts';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
@@ -95,6 +95,35 @@ describe('of what is done to the objects of a thread', () => {
   });
 });
 
+describe('of a commit that is written otherwise', () => {
+  /** The head of a thread with other bytes, under the id of these. */
+  async function rewritten(change: (text: string) => string): Promise<string[]> {
+    const { id, head } = threads[0]!;
+    const text = Buffer.from(repository.objectMap.get(head.id)!.data).toString();
+    const object = { type: 'commit' as const, data: Buffer.from(change(text)) };
+    const there = createMapRepository(new Map(repository.objectMap).set(hashObject(object), object));
+    return (await verify(there, { id, head: hashObject(object) })).map(({ what }) => what);
+  }
+  const added = (header: string) => rewritten((text) => text.replace('\n\n', `\n${header}\n\n`));
+
+  test.each([
+    ['another header', 'x-note smuggled'],
+    ['an encoding', 'encoding ISO-8859-1'],
+    ['a merged tag', 'mergetag object 0\n type commit'],
+  ])('%s is found', async (_, header) => {
+    expect(await added(header)).toEqual([expect.stringContaining('other headers')]);
+  });
+
+  test('another time zone is found', async () => {
+    const findings = await rewritten((text) => text.replace(/\+0000\n\n/, '+0200\n\n'));
+    expect(findings).toEqual([expect.stringContaining('other headers')]);
+  });
+
+  test.each(['gpgsig', 'gpgsig-sha256'])('a signature (%s) is not', async (name) => {
+    expect(await added(`${name} -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----`)).toEqual([]);
+  });
+});
+
 type Chain = { nodes: NodeLine[]; commits: CommitLine[] };
 type Forgery = (thread: Chain) => boolean;
 
@@ -135,6 +164,9 @@ const setInCall = (start: JsonObject, key: string, value: JsonObject[string]): b
   return isJsonObject(call) && set(call, key, value);
 };
 const isBorn = (start: JsonObject): boolean => start['parentThread'] !== null;
+
+const isText = ({ type, payload }: NodeLine): boolean =>
+  type === builtIn.content && (payload as JsonObject)['refs'] === undefined;
 
 const forgeries: Record<string, Forgery> = {
   'another role': field(
@@ -195,6 +227,24 @@ const forgeries: Record<string, Forgery> = {
     return set(schema, '$ref', '#');
   }),
   'a trace that is none': field('thread-step', (step) => set(step, 'react', step['content'] ?? null)),
+  'a compaction that is not there': field(
+    'thread-step',
+    (step, { nodes }) => step['previous'] !== null && set(step, 'compact', nodes.find(isText)?.node ?? null),
+  ),
+  'a child thread twice': field('thread-step', (step) => {
+    const children = step['childThreads'] as string[];
+    return children.length > 0 && children.push(...children) > 0;
+  }),
+  'a reply that refers to what was not put': field('content', (reply, { nodes }) => {
+    const refs = reply['refs'] as string[] | undefined;
+    return refs !== undefined && refs.push(nodes.find(isText)?.node ?? '') > 0;
+  }),
+  'a trace of another role': field('react-session', (session) => set(session, 'role', 'ghost')),
+  'a trace of another agent': field('react-session', (session, { nodes }) => {
+    const other = nodes.find(({ type, node }) => type === builtIn.agent && node !== session['agent']);
+    return other !== undefined && set(session, 'agent', other.node);
+  }),
+  'a trace that took more tokens': field('react-session', (session) => set(session, 'totalTokens', 9)),
   'a wrong node in a trailer': commit((line) => edit(line, /\nUwf-Node: ./, '\nUwf-Node: _')),
   'a wrong type in a trailer': commit((line) => edit(line, /\nUwf-Type: thread-\w+/, '\nUwf-Type: content')),
   'a wrong role in a trailer': commit((line) =>
@@ -205,6 +255,14 @@ const forgeries: Record<string, Forgery> = {
   'no trailers': commit((line) => edit(line, /\nUwf-Node[^]*$/, '\n')),
   'another author': commit((line) => line.author.email.endsWith('@uwf') && Boolean((line.author.name = 'ghost'))),
   'another date': commit((line) => Boolean((line.committer.atMs += 86_400_000))),
+  'an artifact that nothing names': commit(({ files }, { nodes }) => {
+    const text = nodes.find(isText);
+    // A commit has only what came before it.
+    if (text === undefined || !files['step.json'] || Object.values(files).includes(text.node)) return false;
+    files[`artifacts/${text.node}.md`] = text.node;
+    return true;
+  }),
+  'a parent twice': commit((line) => line.parents.length > 0 && line.parents.push(line.parents[0]!) > 0),
   'a file less': commit(({ files }) => {
     const path = oneOf(
       Object.keys(files).filter((name) => !/^(start|step|suspend|resume|end)\.json$|^artifacts/.test(name)),
