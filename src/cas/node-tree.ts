@@ -5,6 +5,7 @@ import type { TreeEntry } from '../git/tree.ts';
 import { formatIndex, INDEX_NAME } from './index-blob.ts';
 import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode } from './node.ts';
+import { assertNodeFits } from './node-limits.ts';
 
 /** A node that is to be written, and where it goes. */
 export type NodeFile = { path: string; node: EncodedNode };
@@ -35,6 +36,7 @@ type Folder = Map<string, Folder | TreeEntry>;
  * Nodes in `subtrees` are not listed: those have an index of their own. Blobs of nodes given as index entries are not
  * added; the caller knows that the repository keeps them until the new tree does.
  * @returns the id of the tree
+ * @throws {NodeTooLarge} if a fetch would refuse one of the nodes
  * @throws {PathTaken} if two files share a path, or one lies where another needs a folder
  * @throws {UnwritableObject} if git would not accept a path
  */
@@ -43,6 +45,7 @@ export function writeNodeTree(
   files: readonly TreeFile[],
   subtrees: readonly Subtree[] = [],
 ): ObjectId {
+  for (const file of files) if ('node' in file) assertNodeFits(file.node.blob);
   const entries = files.map((file) =>
     'node' in file ? { hash: file.node.hash, oid: batch.addBlob(file.node.blob), path: file.path } : file,
   );

@@ -11,9 +11,10 @@ import { readTextAt, type ThreadCommit } from '../thread/thread-commit.ts';
 import type { Judge, Trial } from '../thread/verify/check-commit.ts';
 import type { Progress } from '../thread/verify/progress.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { lengthOfExpressions, MAX_EXPRESSIONS } from '../workflow/expressions-of.ts';
 import { loadWorkflow } from '../workflow/load-workflow.ts';
 import { stepView } from './decision-context.ts';
-import { lengthOfExpressions, MAX_EXPRESSIONS, timeoutOf, type Patience } from './patience.ts';
+import { timeoutOf, type Patience } from './patience.ts';
 import { StepHistory } from './step-history.ts';
 import { stepsSeenByRules } from './steps-seen-by-rules.ts';
 

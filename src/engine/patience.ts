@@ -3,15 +3,13 @@ import { UwfError } from '../errors.ts';
 import { ExpressionTimeout } from '../expression/expression-errors.ts';
 import { holds } from '../expression/evaluate.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { expressionsOf, lengthOfExpressions, MAX_EXPRESSIONS } from '../workflow/expressions-of.ts';
 
 /** A workflow whose decisions take longer than this, on average, is not waited for once it has cost {@link MAX_SLOW_MS}. */
 const SLOW_MS = 250;
 const MAX_SLOW_MS = 20_000;
 /** How many workflows may run out of time before new ones are no longer tried. */
 const MAX_EXHAUSTED = 20;
-
-/** Expressions of one workflow together, in UTF-16 units: parsing alone takes a second for each 64 thousand. */
-export const MAX_EXPRESSIONS = 262_144;
 
 type Account = { spentMs: number; decisions: number; exhausted?: string };
 
@@ -79,17 +77,6 @@ export class Patience {
     account.exhausted = `its workflow does not come to a decision: ${why}`;
     return account.exhausted;
   }
-}
-
-/** How long the conditions and checks of a workflow are together, in UTF-16 units. */
-export function lengthOfExpressions(definition: WorkflowDefinition): number {
-  return expressionsOf(definition).reduce((sum, source) => sum + source.length, 0);
-}
-
-/** The conditions and checks of a workflow, each once. */
-function expressionsOf({ roles, moderator }: WorkflowDefinition): string[] {
-  const checks = Object.values(roles).flatMap(({ check }) => (check ?? []).map(({ expression }) => expression));
-  return [...new Set([...moderator.flatMap(({ when }) => when ?? []), ...checks])];
 }
 
 /** Evaluates each once, over a thread without steps. What fails otherwise may be right with steps. */

@@ -1,3 +1,6 @@
+import { canonicalJson } from '../cas/canonical.ts';
+import { META_SCHEMA } from '../cas/frozen-types.ts';
+import { MAX_SCHEMA_BYTES } from '../cas/node-limits.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
@@ -20,6 +23,9 @@ const maps = ['dependentSchemas', 'dependencies'];
  * itself to the same value for ever or nearly so, or it is too large. `undefined` if nothing is wrong.
  */
 export function findSchemaFault(schema: JsonValue): SchemaError | undefined {
+  const bytes = Buffer.byteLength(canonicalJson({ payload: schema, type: META_SCHEMA }));
+  if (bytes > MAX_SCHEMA_BYTES)
+    return { path: '', message: `takes ${bytes} bytes, and ${MAX_SCHEMA_BYTES} is the most` };
   let count = 0;
   for (const part of subschemas(schema)) {
     count += 1;

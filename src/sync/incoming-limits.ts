@@ -1,4 +1,6 @@
+import { NODE_LIMITS } from '../cas/node-limits.ts';
 import { limitsOnDisk } from '../git/http/incoming-limits.ts';
+import { MAX_COMMIT_BYTES, MAX_PARENTS } from '../thread/commit-limits.ts';
 
 /** How much of what came from elsewhere is looked at before it is refused. */
 export type IncomingLimits = {
@@ -18,15 +20,13 @@ export type IncomingLimits = {
   maxCodeObjects: number;
 };
 
-const MIB = 1024 * 1024;
-
 /** What holds unless somebody says otherwise: well above what agents make, and well below what memory holds. */
 export const INCOMING_LIMITS: IncomingLimits = {
-  maxObjectBytes: 16 * MIB,
-  maxCommitBytes: MIB,
-  maxJsonValues: 500_000,
-  maxJsonDepth: 500,
-  maxParents: 2_000,
+  maxObjectBytes: NODE_LIMITS.maxBytes,
+  maxCommitBytes: MAX_COMMIT_BYTES,
+  maxJsonValues: NODE_LIMITS.maxValues,
+  maxJsonDepth: NODE_LIMITS.maxDepth,
+  maxParents: MAX_PARENTS,
   maxFileBytes: limitsOnDisk.objectBytes,
   maxFiles: 1_000_000,
   maxDepth: 100,

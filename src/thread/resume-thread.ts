@@ -9,6 +9,7 @@ import { WrongThreadState } from './thread-errors.ts';
 import { contentNode, draftCommit } from './thread-draft.ts';
 import { newThreadId } from './new-thread-id.ts';
 import { activeRef } from './thread-refs.ts';
+import { assertTextFits } from '../cas/text-limit.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
 import { statusOfHead } from './thread-status.ts';
 
@@ -57,6 +58,7 @@ async function writeResume(
   subject: string,
 ): Promise<ThreadState> {
   const atMs = repository.now();
+  if (answer !== undefined) assertTextFits('the answer', answer);
   const content = answer === undefined ? undefined : contentNode(answer);
   const payload: JsonObject = {
     suspension: state.head.hash,

@@ -13,6 +13,7 @@ import type { ThreadCall } from '../schema/built-in/thread-start.ts';
 import { firstLine } from './commit-message.ts';
 import { readThread, type ThreadState } from './thread-state.ts';
 import { agentNode, contentNode, draftCommit } from './thread-draft.ts';
+import { assertTextFits } from '../cas/text-limit.ts';
 import { newThreadId } from './new-thread-id.ts';
 import type { ThreadId } from './thread-id.ts';
 import { activeRef } from './thread-refs.ts';
@@ -58,6 +59,7 @@ export async function startThread(
   batch: ObjectBatch,
   request: StartRequest,
 ): Promise<ThreadState> {
+  assertTextFits('the prompt', request.prompt);
   const startedAtMs = repository.now();
   const { id = newThreadId(startedAtMs), ...call } = request.parent?.call ?? {};
   const prompt = contentNode(request.prompt);

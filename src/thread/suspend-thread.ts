@@ -12,6 +12,7 @@ import type { ThreadId } from './thread-id.ts';
 import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
+import { cutToFit, MAX_REASON_BYTES } from '../cas/text-limit.ts';
 import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** A turn that did not end in a step, and why. */
@@ -49,12 +50,12 @@ export async function suspendThread(
   const atMs = draft.atMs ?? repository.now();
   const prompt = contentNode(draft.prompt);
   const agent = agentNode(draft.agent);
-  const content = draft.text ? contentNode(draft.text) : undefined;
+  const content = draft.text ? contentNode(cutToFit(draft.text)) : undefined;
   const attempts = attemptFiles(draft.attempts);
   const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
   const payload: JsonObject = {
     role: draft.role,
-    reason: draft.reason,
+    reason: cutToFit(draft.reason, MAX_REASON_BYTES),
     cause: draft.cause,
     start: state.start.hash,
     previous: state.steps.at(-1)?.commit.hash ?? null,

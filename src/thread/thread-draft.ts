@@ -10,6 +10,9 @@ import type { JsonObject } from '../json.ts';
 import { builtIn, encodeBuiltIn, encodeTyped, isSuccessor } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
+import { assertCommitFits } from './commit-limits.ts';
+import { cutToFit } from '../cas/text-limit.ts';
+import type { Commit } from '../git/commit.ts';
 import { commitMessage, type Trailers } from './commit-message.ts';
 
 /** A thread's commit that is about to be written. */
@@ -41,7 +44,7 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
     [...files, ...successorsUsedFirst(files, draft.types)],
     (draft.subtrees ?? []).map((subtree) => ({ mode: '040000', ...subtree })),
   );
-  return batch.addCommit({
+  const commit: Commit = {
     tree,
     parents: [...new Set(draft.parents)],
     author: { ...draft.author, atMs: draft.atMs },
@@ -51,7 +54,9 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
       type: draft.typeName,
       ...draft.trailers,
     }),
-  });
+  };
+  assertCommitFits(commit);
+  return batch.addCommit(commit);
 }
 
 /** The schemas of successors that the thread has not used before, as files. */
@@ -80,7 +85,7 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
   const hashes: NodeHash[] = [];
   for (const [i, attempt] of attempts.entries()) {
     const folder = `attempts/${String(i + 1).padStart(2, '0')}`;
-    const content = contentNode(attempt.text);
+    const content = contentNode(cutToFit(attempt.text));
     const payload: JsonObject = { content: content.hash, errors: [...attempt.errors], usage: attempt.usage };
     const node = encodeTyped('attempt', payload);
     files.push({ path: `${folder}/attempt.json`, node }, { path: `${folder}/output.md`, node: content });

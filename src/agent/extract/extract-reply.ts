@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../json.ts';
 import { checkValue } from '../check-value.ts';
+import { faultOfLength, MAX_REASON_BYTES } from '../../cas/text-limit.ts';
 import { splitFrontMatter } from './front-matter.ts';
 import { parseFields } from './parse-fields.ts';
 
@@ -32,9 +33,14 @@ export async function extractReply(text: string, schema: JsonObject, meta?: Json
 async function judge(meta: JsonObject, body: string, schema: JsonObject): Promise<Extraction> {
   if (meta['$status'] === SUSPEND_STATUS) {
     const { reason } = meta;
+    const fault = typeof reason === 'string' && faultOfLength('meta.reason', reason, MAX_REASON_BYTES);
+    if (fault) return { kind: 'invalid', errors: [fault] };
     if (typeof reason === 'string' && reason.trim() !== '') return { kind: 'suspend', reason: reason.trim() };
     return { kind: 'invalid', errors: [`meta.reason must say what you need, with $status ${SUSPEND_STATUS}`] };
   }
+  const tooLong = faultOfLength('the reply', body) ?? faultOfLength('meta', JSON.stringify(meta));
+  if (tooLong !== undefined)
+    return { kind: 'invalid', errors: [`${tooLong}: write what is longer to a file and name that`] };
   const errors = await checkValue(schema, meta, 'meta');
   return errors.length === 0 ? { kind: 'ok', meta, body } : { kind: 'invalid', errors };
 }

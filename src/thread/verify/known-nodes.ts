@@ -2,6 +2,7 @@ import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
 import { decodeNode } from '../../cas/node.ts';
+import { MAX_SCHEMA_BYTES } from '../../cas/node-limits.ts';
 import { HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { ObjectTooLarge } from '../../git/object-errors.ts';
 import type { ObjectId } from '../../git/object-id.ts';
@@ -133,6 +134,4 @@ const MAX_CACHED = 5_000;
 /** What lives longer than this takes to come by is garbage that only a full collection frees. */
 const MAX_CACHED_BYTES = 2 * 1024 * 1024;
 
-/** A schema is made into a program many times its size. */
-const MAX_SCHEMA_BYTES = 256 * 1024;
 const schemaTypes: ReadonlySet<NodeHash> = new Set([builtIn['meta-schema'], builtIn['role-schema']]);

@@ -4,6 +4,7 @@ import { CHECK_NAMES, JSONATA_FUNCTIONS, RULE_NAMES } from '../../expression/fun
 import { nearestName } from '../../nearest-name.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
+import { lengthOfExpressions, MAX_EXPRESSIONS } from '../expressions-of.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
 
@@ -12,6 +13,13 @@ type Expression = { source: string; path: Path; name: string; known: readonly st
 
 /** Checks that every expression compiles, names what exists, and means what it seems to mean. */
 export async function checkExpressions(report: Report, reduction: Reduction): Promise<void> {
+  const length = lengthOfExpressions(reduction.definition);
+  if (length > MAX_EXPRESSIONS) {
+    const message = `its conditions and checks have ${length} characters in all, and ${MAX_EXPRESSIONS} is the most`;
+    return report.error('too-large', ['moderator'], message, {
+      hint: 'work values out in a role, and route by its meta',
+    });
+  }
   const roles = reduction.roles.map((role) => role.name);
   for (const expression of collect(reduction)) {
     const { source, path, name } = expression;

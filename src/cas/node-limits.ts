@@ -1,0 +1,72 @@
+import { UwfError } from '../errors.ts';
+
+/** How large a node may be that is written here, or taken in from elsewhere. */
+export type NodeLimits = {
+  maxBytes: number;
+  /** Lists, maps and values. */
+  maxValues: number;
+  maxDepth: number;
+};
+
+/** Well above what agents make, and well below what memory holds. What is beyond them could never be fetched. */
+export const NODE_LIMITS: NodeLimits = { maxBytes: 16 * 1024 * 1024, maxValues: 500_000, maxDepth: 500 };
+
+/** The blob of a schema is no larger: it is made into a program many times its size. */
+export const MAX_SCHEMA_BYTES: number = 256 * 1024;
+
+/** A node is larger than any reader of a fetched thread would take. */
+export class NodeTooLarge extends UwfError {
+  constructor(reason: string) {
+    super(`this cannot be stored as a node: ${reason}`, {
+      code: 'node-too-large',
+      kind: 'data',
+      hint: 'keep what is larger in a file of the repository, and name or pin that',
+    });
+  }
+}
+
+/** @throws {NodeTooLarge} if a fetch would refuse this blob */
+export function assertNodeFits(blob: Uint8Array): void {
+  const { byteLength } = blob;
+  if (byteLength > NODE_LIMITS.maxBytes) {
+    throw new NodeTooLarge(`it has ${byteLength} bytes, more than the ${NODE_LIMITS.maxBytes} of the largest`);
+  }
+  const reason = whyNoJson(blob, NODE_LIMITS);
+  if (reason !== undefined) throw new NodeTooLarge(reason);
+}
+
+const [BRACE, END_BRACE, BRACKET, END_BRACKET, COMMA, QUOTE, BACKSLASH] = [...Buffer.from('{}[],"\\')];
+
+/** Says why a text that may be JSON is not given to a parser: how deep it goes, or how many values it has. */
+export function whyNoJson(data: Uint8Array, { maxDepth, maxValues }: Omit<NodeLimits, 'maxBytes'>): string | undefined {
+  if (data[0] !== BRACE) return undefined;
+  // Each level and each value takes a byte, and most nodes open fewer lists and maps than may lie one in the other.
+  const opened = countOf(data, '{', maxDepth) + countOf(data, '[', maxDepth);
+  if (data.byteLength <= maxValues && opened <= maxDepth) return undefined;
+  let depth = 0;
+  let values = 0;
+  let isText = false;
+  for (let at = 0; at < data.byteLength; at++) {
+    const byte = data[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === COMMA) values += 1;
+    else if (byte === BRACE || byte === BRACKET) {
+      depth += 1;
+      values += 1;
+    } else if (byte === END_BRACE || byte === END_BRACKET) depth -= 1;
+    if (depth > maxDepth) return `it is nested more than ${maxDepth} deep`;
+    if (values > maxValues) return `it has more than ${maxValues} values`;
+  }
+  return undefined;
+}
+
+/** How often a text stands in some bytes; counting ends beyond a number. */
+export function countOf(data: Uint8Array, text: string, most: number): number {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  let count = 0;
+  for (let at = bytes.indexOf(text); at !== -1 && count <= most; at = bytes.indexOf(text, at + 1)) count += 1;
+  return count;
+}
