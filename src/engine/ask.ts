@@ -1,3 +1,4 @@
+import { hintToGoOn } from '../thread/hint-to-go-on.ts';
 import { WrongThreadState } from '../thread/thread-errors.ts';
 import { getThread } from '../thread/find-thread.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
@@ -100,9 +101,9 @@ function hasSeen({ chain }: ThreadState, seen: string, { commit }: StepEntry): b
   return chain.findIndex(({ id }) => id === seen) >= chain.indexOf(commit);
 }
 
-function noSuchStep({ id, steps }: ThreadState, number: number | undefined): WrongThreadState {
+function noSuchStep({ id, steps, head }: ThreadState, number: number | undefined): WrongThreadState {
   const what =
     number === undefined || steps.length === 0 ? 'no role has done anything yet' : `it has no step ${number}`;
-  const hint = steps.length === 0 ? `run 'uwf thread step ${id}'` : `'uwf step list ${id}' lists its steps`;
+  const hint = steps.length === 0 ? hintToGoOn({ id, head }) : `'uwf step list ${id}' lists its steps`;
   return new WrongThreadState(id, `at step ${steps.length}`, what, hint);
 }

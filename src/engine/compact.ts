@@ -3,6 +3,7 @@ import { pinCompaction } from '../thread/compaction.ts';
 import { historyOf, type ContextHistory } from '../thread/context-history.ts';
 import { DEFAULT_MAX_CHARACTERS } from '../thread/agent-context.ts';
 import { summaryPrompts } from '../thread/summary-prompts.ts';
+import { hintToGoOn } from '../thread/hint-to-go-on.ts';
 import { WrongThreadState } from '../thread/thread-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
@@ -47,7 +48,7 @@ export async function compactThread(
     const last = state.steps.at(-1);
     if (state.end || !last) {
       const why = state.end ? 'no role will be told anything any more' : 'nothing has been said yet';
-      const hint = state.end ? `fork it with 'uwf thread fork ${state.id}'` : `run 'uwf thread step ${state.id}'`;
+      const hint = state.end ? `fork it with 'uwf thread fork ${state.id}'` : hintToGoOn(state);
       throw new WrongThreadState(state.id, statusOfHead(state.head, false), why, hint);
     }
     const { text } = options;
@@ -132,8 +133,7 @@ const COMPACTOR = 'compactor';
 
 async function pin(context: EngineContext, state: ThreadState, text: string, agent: string | null): Promise<Compacted> {
   const last = state.steps.at(-1);
-  if (!last)
-    throw new WrongThreadState(state.id, 'new', 'nothing has been said yet', `run 'uwf thread step ${state.id}'`);
+  if (!last) throw new WrongThreadState(state.id, 'new', 'nothing has been said yet', hintToGoOn(state));
   const compact = await pinCompaction(context.repository, state.id, last.commit.hash, text);
   const facts = { thread: state.id, steps: state.steps.length, characters: text.length, agent };
   context.tell({ event: 'thread.compacted', ...facts });

@@ -173,6 +173,26 @@ describe('a suspension and its answer are shown in their place', () => {
   });
 });
 
+test('what is said to be done next with a suspended thread, or a fork of it, is what answers it', async () => {
+  const { repository, thread } = await withPauses();
+  for (const words of [
+    ['thread', 'ask', thread, '-p', 'Why?'],
+    ['thread', 'compact', thread],
+    ['thread', 'poke', thread, '-p', 'Shorter.'],
+    ['thread', 'join', thread],
+  ]) {
+    const { stderr } = await repository.uwf(words);
+    expect(stderr, words.join(' ')).toContain(`'uwf thread resume ${thread} -p <answer>'`);
+    expect(stderr).not.toMatch(/'uwf thread (?:run|step)/);
+  }
+  const { stdout, stderr } = await repository.uwf(['thread', 'fork', thread]);
+  expect(stderr).toContain(`'uwf thread resume ${stdout.trim()} -p <answer>'`);
+  expect(await repository.uwf(['thread', 'join', thread, '--json'])).toMatchObject({
+    code: 4,
+    stdout: expect.stringContaining('"role":"writer","cause":"invalid-reply"'),
+  });
+});
+
 test('where only the spine was fetched, a log asks no remote, and what it leaves out is read from there', async () => {
   const { repository, thread } = await withPauses();
   const server = createTemporaryRepository({ bare: true });

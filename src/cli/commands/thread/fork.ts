@@ -5,6 +5,7 @@ import { restoreHere, worktreeOption } from '../../restore-here.ts';
 import { UsageError } from '../../usage-error.ts';
 import { forkThread } from '../../../thread/fork-thread.ts';
 import { getThread } from '../../../thread/find-thread.ts';
+import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { activeRef } from '../../../thread/thread-refs.ts';
 import { readThread } from '../../../thread/thread-state.ts';
 
@@ -53,6 +54,10 @@ gets a linked work tree with exactly the files that the step left, for its agent
       return;
     }
     await out.result(fork, () => fork.thread);
-    out.hint(`'uwf thread run ${fork.thread}' runs it, 'uwf thread diff ${fork.forkedFrom} ${fork.thread}' compares`);
+    const isSuspended = (await readThreadCommit(repository, fork.head)).kind === 'suspend';
+    const goOn = isSuspended
+      ? `'uwf thread resume ${fork.thread} -p <answer>' answers it`
+      : `'uwf thread run ${fork.thread}' runs it`;
+    out.hint(`${goOn}, 'uwf thread diff ${fork.forkedFrom} ${fork.thread}' compares`);
   },
 });

@@ -19,6 +19,9 @@ export const command: Command = defineCommand({
       returnCode: 'of a thread that is over',
       head: 'the commit that it is at',
       text: 'the summary, or what it waits for',
+      role: 'of thread.suspended: whose turn waits',
+      cause: 'of thread.suspended: what stopped the turn',
+      suspension: "of thread.suspended: the suspension's hash",
     },
   },
   examples: [
@@ -40,8 +43,8 @@ export const command: Command = defineCommand({
       out.hint(`'uwf thread run ${thread}' runs it on`);
       return EXIT.done;
     }
-    const { event, thread, status, returnCode, head, text } = over;
-    await out.result({ event, thread, status, returnCode, head, text }, () => '');
+    const { event, thread, status, returnCode, head, text, ...waits } = over;
+    await out.result({ event, thread, status, returnCode, head, text, ...waits }, () => '');
     if (!out.isJson) showOver({ cli, out }, over);
     return exitCodeOfRun(over);
   },
