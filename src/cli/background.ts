@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLease } from '../engine/lease.ts';
 import { UwfError } from '../errors.ts';
@@ -10,6 +10,7 @@ import { packageRoot } from '../package-root.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { CliContext } from './context.ts';
 import { ADOPT_LEASE } from './engine-here.ts';
+import { share } from '../git/sharing.ts';
 
 /**
  * Runs a command on a thread in a process of its own, which goes on when this one has ended.
@@ -35,7 +36,9 @@ export async function runInBackground(
   const lease = await takeLease(repository, thread);
   try {
     makeFolders(folder);
+    const isNew = !existsSync(log);
     const output = openSync(log, 'a');
+    if (isNew) share(log);
     const stdin = openInput(folder, thread, input);
     const child = spawn(process.execPath, [join(packageRoot(), 'bin', 'uwf.js'), ...argv], {
       cwd: cli.cwd,
@@ -65,6 +68,7 @@ function openInput(folder: string, thread: ThreadId, input: string | undefined):
   const path = join(folder, `${thread}.${process.pid}.input`);
   try {
     writeFileSync(path, input);
+    share(path);
     return openSync(path, 'r');
   } finally {
     rmSync(path, { force: true });

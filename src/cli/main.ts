@@ -1,3 +1,4 @@
+import { asStorageError, isShortOfFiles } from '../git/object-errors.ts';
 import { COMPLETE } from './completion/complete-word.ts';
 import { contextIn, createContext, type CliContext } from './context.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
@@ -20,9 +21,15 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
   const cli = createContext(given);
   try {
     return await runCommand(argv, cli);
-  } catch (error) {
-    const { reportError } = await import('./report-error.ts');
-    await reportError(cli, error, { isJson: asksForJson(argv) });
+  } catch (raised) {
+    const error = isShortOfFiles(raised) ? asStorageError(raised, cli.cwd) : raised;
+    try {
+      const { reportError } = await import('./report-error.ts');
+      await reportError(cli, error, { isJson: asksForJson(argv) });
+    } catch {
+      // Not even that file can be opened.
+      cli.stderr.write(`uwf: ${error instanceof Error ? error.message : String(error)}\n`);
+    }
     return exitCodeOf(error);
   }
 }

@@ -1,4 +1,6 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { removeTemporaryFiles } from '../git/disk/remove-temporary-files.ts';
 import { namesIn } from '../git/names-in.ts';
 import { reindex } from '../cas/lookup/repository-nodes.ts';
 import { consolidatePacks } from '../git/native/consolidate-packs.ts';
@@ -33,6 +35,8 @@ export type Collected = {
   snapshots: number;
   /** Fetches and pushes that were never finished, and what they had brought by then. */
   transfers: number;
+  /** Packs and objects that a killed writer, of git's or uwf's, never finished. */
+  temporary: number;
   /** Commits and nodes that the lookup now covers. */
   lookup: { commits: number; nodes: number };
   /** Packs of the repository, before and after small ones were folded. */
@@ -55,9 +59,10 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
   const { stateDir, location } = repository;
   const snapshots = stateDir === undefined ? 0 : removeStaleQuarantines(snapshotFolder(stateDir));
   const transfers = stateDir === undefined ? 0 : removeStaleQuarantines(incomingFolder(stateDir));
+  const temporary = location === undefined ? 0 : removeTemporaryFiles(join(location.commonDir, 'objects'));
   const lookup = await reindex(repository);
   const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
-  return { leases, files, journals, scratch, snapshots, transfers, lookup, packs };
+  return { leases, files, journals, scratch, snapshots, transfers, temporary, lookup, packs };
 }
 
 /** Taking over a dead one's lease ends what is left of its agent, and giving it back removes the file. */

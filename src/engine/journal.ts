@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { appendFileSync, renameSync, statSync } from 'node:fs';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -6,6 +6,8 @@ import type { EngineEvent } from './events.ts';
 import { findLease } from './find-lease.ts';
 import { journalFolder, journalPaths, MAX_JOURNAL_BYTES, pruneJournals } from './journal-files.ts';
 import { writeSummed } from './summed-line.ts';
+import { makeFolders } from '../git/make-folders.ts';
+import { share } from '../git/sharing.ts';
 
 /** What the engine does and does not tell: decisions, leases, tries, timings; `facts` say more. */
 export type DebugLine = { event: 'debug'; thread: ThreadId; about: string; facts: JsonObject };
@@ -59,7 +61,7 @@ export class Journal {
   #of(stateDir: string, thread: ThreadId): ThreadJournal {
     const known = this.#threads.get(thread);
     if (known) return known;
-    mkdirSync(journalFolder(stateDir), { recursive: true });
+    makeFolders(journalFolder(stateDir));
     const journal = new ThreadJournal(thread, journalPaths(stateDir, thread));
     this.#threads.set(thread, journal);
     if (journal.isNew) pruneJournals(stateDir, (other) => findLease(this.#repository, other) !== undefined);
@@ -110,6 +112,7 @@ class ThreadJournal {
     if (text === '') return;
     try {
       appendFileSync(this.#paths.current, text, { mode: 0o600 });
+      if (this.#bytes === 0) share(this.#paths.current);
       this.#bytes += bytes;
       if (this.#bytes < MAX_JOURNAL_BYTES) return;
       renameSync(this.#paths.current, this.#paths.older);

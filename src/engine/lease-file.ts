@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../git/derived-file.ts';
 import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import { isWithoutHardLinks } from '../git/no-hard-links.ts';
 import { isOlderThan } from '../git/older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/process-identity.ts';
 import type { LeaseRecord } from './lease-record.ts';
 import { writeSummed } from './summed-line.ts';
+import { share } from '../git/sharing.ts';
 
 /** How long a temporary file counts of a process that cannot be seen from here. */
 const TEMPORARY_MS = 3_600_000;
+const GATE_MS = 2_000;
 const temporaryName = /^tmp_([^@]+)@[0-9a-f]+$/;
 
 /**
@@ -27,11 +30,34 @@ export function createRecordFile(path: string, record: LeaseRecord): boolean {
       return true;
     } catch (error) {
       if (errnoOf(error) === 'EEXIST') return false;
-      throw error;
+      if (!isWithoutHardLinks(error)) throw error;
+      return moveToFree(temporary, path);
     } finally {
       rmSync(temporary, { force: true });
     }
   });
+}
+
+/**
+ * Gives a file a name that nothing has, where there are no hard links: renaming replaces what is there, so a second file says
+ * which process may rename. It is there for a moment; one that a killed process left counts no longer than {@link GATE_MS}.
+ */
+function moveToFree(temporary: string, path: string): boolean {
+  const gate = `${path}.gate`;
+  try {
+    closeSync(openSync(gate, 'wx'));
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+    if (isOlderThan(gate, GATE_MS)) rmSync(gate, { force: true });
+    return false;
+  }
+  try {
+    if (existsSync(path)) return false;
+    renameSync(temporary, path);
+    return true;
+  } finally {
+    rmSync(gate, { force: true });
+  }
 }
 
 /**
@@ -69,6 +95,7 @@ function writeBeside(path: string, record: LeaseRecord): string {
   const temporary = join(dirname(path), name);
   try {
     writeFileSync(temporary, `${writeSummed(record)}\n`, { flag: 'wx' });
+    share(temporary);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;

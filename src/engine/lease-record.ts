@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
+import { asStorageError, isShortOfFiles } from '../git/object-errors.ts';
 import { isAlive, type ProcessIdentity } from '../git/process-identity.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { readSummed } from './summed-line.ts';
@@ -28,6 +29,8 @@ export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | 
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
+    // It may be sound, and its holder at work.
+    if (isShortOfFiles(error)) throw asStorageError(error, path);
     // NodeJS adds `code` to every error of a system call.
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : 'unreadable';
   }

@@ -6,6 +6,7 @@ import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError } from '../git/object-errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
+import { share } from '../git/sharing.ts';
 
 /** How much space is held for what the turn comes to. */
 const RESERVED_BYTES = 1024 * 1024;
@@ -25,7 +26,9 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
     for (const name of readdirSync(parent)) {
       if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });
     }
-    return fillFolder(mkdtempSync(join(parent, `${threadId}-`)), schema);
+    const folder = mkdtempSync(join(parent, `${threadId}-`));
+    share(folder);
+    return fillFolder(folder, schema);
   } catch (error) {
     throw asStorageError(error, parent);
   }
@@ -33,7 +36,9 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
 
 function fillFolder(folder: string, schema: JsonObject): string {
   try {
-    writeFileSync(join(folder, 'schema.json'), JSON.stringify(schema));
+    const file = join(folder, 'schema.json');
+    writeFileSync(file, JSON.stringify(schema));
+    share(file);
     // Not synced: file systems account for what is written at once. Random, because some of them compress.
     writeFileSync(join(folder, 'reserved'), randomBytes(RESERVED_BYTES));
     return folder;

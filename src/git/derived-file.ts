@@ -1,7 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Shape } from '../shape.ts';
 import { errnoOf } from './object-errors.ts';
+import { makeFolders } from './make-folders.ts';
+import { share } from './sharing.ts';
 
 /**
  * What a file holds that only this machine reads and that can be done without; `undefined` where there is none, or where
@@ -49,8 +51,9 @@ export function readDerivedJson<T>(path: string, form: string, is: Shape<T>): T 
 export function writeDerivedFile(path: string, form: string, content: string): void {
   const temporary = `${path}.tmp`;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolders(dirname(path));
     writeFileSync(temporary, derivedContent(path, form, content));
+    share(temporary);
     replaceFile(temporary, path);
   } catch (error) {
     tryToRemove(temporary);

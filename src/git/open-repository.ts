@@ -6,6 +6,7 @@ import type { GitEnvironment } from './git-directory.ts';
 import { FALLBACK_COMMITTER } from './identity.ts';
 import { readRepositoryConfig } from './repository-config.ts';
 import { readRepositoryFormat } from './repository-format.ts';
+import { rememberSharing } from './sharing.ts';
 import type { Identity, Repository } from './repository.ts';
 
 /** What a repository is told when it is opened; the library finds none of it out by itself. */
@@ -34,6 +35,7 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   const now = options.now ?? Date.now;
   const location = discoverRepository(dir, env);
   const config = readRepositoryConfig(location.gitDir, location.commonDir);
+  rememberSharing([location.commonDir, location.gitDir], config.all, config.path);
   const format = readRepositoryFormat(config.shared, location.commonDir);
   const isOrdinary = format.objects === 'sha1' && format.refs === 'files' && format.promisors.length === 0;
   const storeOptions = {

@@ -1,6 +1,8 @@
 import { createContext, Script } from 'node:vm';
 import type { Context } from 'node:vm';
-import { errnoOf } from '../git/object-errors.ts';
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { errnoOf, isShortOfFiles, TooManyOpenFiles } from '../git/object-errors.ts';
 import { UwfError } from '../errors.ts';
 
 /** A value could not be checked against a schema in the time a check may take. */
@@ -25,8 +27,10 @@ let box: { context: Context; script: Script } | undefined;
  * V8 looks for an interruption in loops and when a regular expression backtracks; `vm` is the way to ask for one.
  * Nothing else is boxed in: the work sees what it always sees.
  * @throws {ValidationTimeout} if the time is over
+ * @throws {TooManyOpenFiles} if there is no room for the watch
  */
 export function runInTimeBox<Result>(work: () => Result, timeoutMs: number): Result {
+  assertWatchable();
   box ??= { context: createContext({ work: undefined }), script: new Script('work()') };
   box.context['work'] = work;
   try {
@@ -37,5 +41,19 @@ export function runInTimeBox<Result>(work: () => Result, timeoutMs: number): Res
     throw error;
   } finally {
     box.context['work'] = undefined;
+  }
+}
+
+/** What the event loop of a watch opens. Where it cannot, Node aborts the whole process. Source: `uv_loop_init` of libuv. */
+const watchFiles = 6;
+
+function assertWatchable(): void {
+  const opened: number[] = [];
+  try {
+    for (let at = 0; at < watchFiles; at++) opened.push(openSync(devNull, 'r'));
+  } catch (error) {
+    throw isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
   }
 }

@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 
 import { UwfError } from '../../errors.ts';
+import { isShortOfFiles, TooManyOpenFiles } from '../../git/object-errors.ts';
 import { AgentBroken, AgentMissing } from '../agent-errors.ts';
 
 /** A started program: the child, and the id of the process group that it leads. */
@@ -61,6 +62,7 @@ async function startError(
   cause: unknown,
   { argv: [program], cwd, env, argvKey = 'argv' }: ProgramStart,
 ): Promise<UwfError> {
+  if (isShortOfFiles(cause)) return new TooManyOpenFiles(cause);
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     // The system says the same of a program and of a folder that is not there.

@@ -8,6 +8,8 @@ import { Segment, writeSegment } from './segment.ts';
 import type { SegmentBytes, SegmentContent } from './segment.ts';
 import { memoryBytes } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
+import { makeFolders } from '../../git/make-folders.ts';
+import { share } from '../../git/sharing.ts';
 
 const suffix = '.segment';
 const temporaryPrefix = 'tmp-';
@@ -51,7 +53,7 @@ export class DiskSegments implements SegmentStore {
   }
 
   add(content: SegmentContent): string {
-    fs.mkdirSync(this.#folder, { recursive: true });
+    makeFolders(this.#folder);
     const temporary = join(this.#folder, `${temporaryPrefix}${randomBytes(8).toString('hex')}`);
     try {
       const name = writeFile(temporary, content) + suffix;
@@ -114,6 +116,7 @@ function writeFile(path: string, content: SegmentContent): string {
       digest.update(bytes);
     });
     fs.fsyncSync(descriptor);
+    share(path);
     return digest.digest('hex');
   } finally {
     fs.closeSync(descriptor);

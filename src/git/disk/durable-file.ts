@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { errnoOf } from '../object-errors.ts';
+import { share } from '../sharing.ts';
 
 /**
  * Makes a new file of a few words that says nothing any more after a power cut, so that it is not synced; a failure leaves no
@@ -12,6 +13,7 @@ export function createFile(path: string, text: string, mode: number = 0o666): vo
   let isComplete = false;
   try {
     writeWhole(descriptor, Buffer.from(text));
+    share(path);
     isComplete = true;
   } finally {
     closeSync(descriptor);
@@ -30,6 +32,7 @@ export function createDurableFile(path: string, chunks: Iterable<Uint8Array>, mo
   let isComplete = false;
   try {
     for (const chunk of chunks) writeWhole(descriptor, chunk);
+    share(path);
     fsyncSync(descriptor);
     isComplete = true;
   } finally {

@@ -3,13 +3,12 @@ import { existsSync, linkSync, renameSync, unlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UwfError } from '../../errors.ts';
+import { isWithoutHardLinks } from '../no-hard-links.ts';
 import { errnoOf } from '../object-errors.ts';
 import { RefLocked } from '../ref-errors.ts';
 import { createDurableFile, createFile, removeFile } from './durable-file.ts';
 import { LOCK_MS, type LockHolder, type LockRecords } from './lock-records.ts';
 
-/** Errors that say that this file system has no hard links, or not between these folders. */
-const noLinks = new Set(['EPERM', 'EXDEV', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 const longestPauseMs = 50;
 /** How often the folder of a lock is made again that git removes because it is empty. */
 const mostFolders = 100;
@@ -151,7 +150,7 @@ export class FileLock {
       const code = errnoOf(error) ?? '';
       if (code === 'EEXIST') return 'held';
       if (code === 'ENOENT') return 'no-folder';
-      if (!noLinks.has(code)) throw error;
+      if (!isWithoutHardLinks(error)) throw error;
       return this.#takeByContent();
     }
     this.#isHeld = true;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
 import { isOlderThan } from '../older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '../process-identity.ts';
-import { removeFile } from './durable-file.ts';
+import { createFile, removeFile } from './durable-file.ts';
 
 const keepName = /^(pack-.+)\.keep$/;
 const keepContent = /^uwf (\S+)\n$/;
@@ -91,19 +91,6 @@ function rename(temporary: string, path: string): boolean {
     removeFile(temporary);
     if (errnoOf(error) === 'ENOENT') return false;
     throw error;
-  }
-}
-
-/** Not synced: after a power cut its process has ended and nothing has to be kept any more. */
-function createFile(path: string, text: string): void {
-  const descriptor = openSync(path, 'wx', 0o644);
-  try {
-    writeSync(descriptor, text);
-  } catch (error) {
-    removeFile(path);
-    throw error;
-  } finally {
-    closeSync(descriptor);
   }
 }
 

@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isNumber, isString, objectOf } from '../../shape.ts';
 import { derivedContent, readDerivedJson } from '../derived-file.ts';
@@ -8,6 +8,8 @@ import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from 
 import type { RepositoryLocation } from '../repository.ts';
 import { foldSmallPacks } from './consolidate-packs.ts';
 import { listSmallPacks, packFolderOf } from './foldable-packs.ts';
+import { makeFolders } from '../make-folders.ts';
+import { share } from '../sharing.ts';
 
 /** From so many small packs on they are folded: each costs every git that is started some 15 µs, of 2 ms. */
 const mostSmallPacks = 10;
@@ -83,9 +85,11 @@ function countSmallPacks(location: RepositoryLocation): number {
 
 function start(location: RepositoryLocation, env: GitEnvironment, record: string): StartedFolding {
   const began = { holder: formatIdentity(ownIdentity()), atMs: Date.now() };
-  const write = (folding: Folding, flag: string): void =>
+  const write = (folding: Folding, flag: string): void => {
     writeFileSync(record, derivedContent(record, FORM, `${JSON.stringify(folding)}\n`), { flag });
-  mkdirSync(join(record, '..'), { recursive: true });
+    share(record);
+  };
+  makeFolders(dirname(record));
   rmSync(record, { recursive: true, force: true });
   // Of two that come this far one goes on. Should both, because the one removed what the other had just made, then git
   // folds twice at once, and both new packs have all that there was.

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { syncFolder } from '../disk/durable-file.ts';
 import { readLooseObject } from '../disk/loose-objects.ts';
@@ -10,6 +10,7 @@ import { asStorageError } from '../object-errors.ts';
 import { isObjectId, type GitObject, type ObjectId } from '../object-id.ts';
 import { isOlderThan } from '../older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
+import { share } from '../sharing.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
 const packName = /^(pack-[0-9a-f]+)\.pack$/;
@@ -40,8 +41,9 @@ export class Quarantine {
       removeStaleQuarantines(parent);
       removeStalePackKeeps(join(destination, 'pack'));
       this.path = mkdtempSync(join(parent, `${formatIdentity(ownIdentity())}@`));
+      share(this.path);
       this.#objects = join(this.path, 'objects');
-      mkdirSync(join(this.#objects, 'pack'), { recursive: true });
+      makeFolders(join(this.#objects, 'pack'));
     } catch (error) {
       throw asStorageError(error, parent);
     }
@@ -113,6 +115,7 @@ export class Quarantine {
         const path = join(to, newPackName(base.length > 'pack-'.length + 40 ? 'sha256' : 'sha1'));
         paths.push(path);
         keeps.push(new PackKeep(path));
+        for (const ending of ['pack', 'idx']) share(join(from, `${base}.${ending}`));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);
         if (existsSync(join(from, `${base}.promisor`))) renameSync(join(from, `${base}.promisor`), `${path}.promisor`);
         renameSync(join(from, `${base}.idx`), `${path}.idx`);

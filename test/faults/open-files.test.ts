@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/package-root.ts';
+import { createLoopRepository } from '../helpers/cli.ts';
+import { isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
+
+test('too many open files are told as what they are, say nothing of a thread, and harm none', async () => {
+  const repository = createLoopRepository();
+  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const program = join(packageRoot(), 'bin', 'uwf.js');
+  let refused = 0;
+  // From where Node itself can start, which depends on its version.
+  const count = 'process.stdout.write(String(require("node:fs").readdirSync("/proc/self/fd").length))';
+  const own = Number(spawnSync(process.execPath, ['-e', count], { encoding: 'utf8' }).stdout);
+  for (const limit of [1, 3, 5, 7].map((more) => own + more)) {
+    for (const words of [['fsck'], ['thread', 'list'], ['thread', 'verify', thread], ['run', 'loop', '-p', 'y']]) {
+      const limited = ['-c', `ulimit -n ${limit} && exec "$@"`, 'sh', process.execPath, program, ...words];
+      const { status, stdout, stderr } = spawnSync('sh', limited, {
+        cwd: repository.dir,
+        env: isolatedGitEnvironment,
+        encoding: 'utf8',
+      });
+      expect(stdout).not.toMatch(/corrupt|not sound/);
+      if (status === 0) continue;
+      refused += 1;
+      expect([limit, words, status, stderr]).toEqual([limit, words, 1, expect.stringContaining('as many files open')]);
+    }
+  }
+  expect(refused).toBeGreaterThan(4);
+  expect(await repository.json(['thread', 'show', thread])).toMatchObject({ status: 'idle' });
+  expect((await repository.uwf(['fsck'])).code).toBe(0);
+});
