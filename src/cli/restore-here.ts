@@ -33,6 +33,10 @@ export async function restoreHere(
   } else if (!restored.isWhole) {
     out.note(`uwf: step ${step.node.number} could not record its files; these are those of the commit it worked on`);
   }
+  if (restored.filters !== undefined) {
+    const names = restored.filters.join(', ');
+    out.note(`uwf: a required filter failed (${names}); files that need one are as git stores them`);
+  }
   if (restored.submodules.length > 0) {
     const print = await pathPrinter(cli, repository, restored.submodules);
     const folders = restored.submodules.map(print).join(', ');

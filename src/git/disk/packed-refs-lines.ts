@@ -14,7 +14,8 @@ const newline = 0x0a;
 const comment = 0x23;
 const peeled = 0x5e;
 const space = 0x20;
-const idLength = 40;
+/** Of SHA-1 and of SHA-256. */
+const idLengths = [40, 64];
 /** What is no longer than this is read through rather than halved again. */
 const scanBytes = 4096;
 /** What the line of a thread takes. */
@@ -107,7 +108,8 @@ export class PackedRefsLines {
       let at = 0;
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, at)) {
         const first = chunk[at];
-        const id = chunk[at + idLength] === space ? chunk.toString('latin1', at, at + idLength) : '';
+        const idLength = idLengths.find((length) => chunk[at + length] === space) ?? 0;
+        const id = chunk.toString('latin1', at, at + idLength);
         if (isObjectId(id) && at + idLength < end) {
           const name = chunk.toString('utf8', at + idLength + 1, end);
           yield { id, name, start: position + at, end: position + end + 1 };

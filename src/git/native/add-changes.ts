@@ -1,4 +1,4 @@
-import { failedFilter, plainIndex, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
+import { plainIndex, requiredFilters, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
 import { GitFailed, runGit } from './run-git.ts';
 
 /** New files are streamed into one pack that git syncs, instead of into a file each. */
@@ -8,6 +8,8 @@ export const streamed: readonly string[] = ['-c', 'core.bigFileThreshold=1'];
  * `.git` are not recorded, since nobody could fetch them.
  */
 const rules = ['-c', 'core.safecrlf=false', '-c', 'core.protectNTFS=true', '-c', 'core.protectHFS=true'];
+
+type Failure = Unrecordable & { filter?: string };
 
 /** After so many failures of git that name a path, the rest is not tried. */
 const MAX_FAILURES = 100;
@@ -28,16 +30,22 @@ export async function addChanges(
 ): Promise<Unrecordable[]> {
   const left = new Set(files.map(({ path }) => path));
   const failed: Unrecordable[] = [];
+  const passedOver = new Set(excluded);
+  const silenced = new Set<string>();
   for (let isSparse = true; ;) {
-    const said = await tryAdd(run, [...excluded, ...failed.map(({ path }) => path)], isSparse);
+    const said = await tryAdd(run, passedOver, silenced, isSparse);
     if (said === undefined) return failed;
     if (isSparse && said.includes("unknown option `sparse'")) {
       isSparse = false;
       continue;
     }
-    const found = await blame(run, said, left);
-    failed.push(...found);
-    for (const { path } of found) left.delete(path);
+    const found = (await blame(run, said, left)).filter(({ path }) => !passedOver.has(path));
+    for (const { path, reason, filter } of found) {
+      passedOver.add(path);
+      if (filter !== undefined) silenced.add(filter);
+      // What is not to be added is as in the index: git has only compared it again.
+      if (left.delete(path)) failed.push({ path, reason });
+    }
     // Everything else was added where git went on after an error, and nothing where it stopped.
     if (!/^fatal: /m.test(said) && found.length > 0) return failed;
     if (found.length === 0 || failed.length > MAX_FAILURES) throw new GitFailed(['add'], said);
@@ -45,10 +53,17 @@ export async function addChanges(
 }
 
 /** @returns what git says if it failed */
-async function tryAdd(run: IndexRun, excluded: readonly string[], isSparse: boolean): Promise<string | undefined> {
-  const config = [...streamed, ...plainIndex, ...rules, '-c', 'advice.addEmbeddedRepo=false'];
+async function tryAdd(
+  run: IndexRun,
+  excluded: Iterable<string>,
+  silenced: Iterable<string>,
+  isSparse: boolean,
+): Promise<string | undefined> {
+  const unset: string[] = [];
+  for (const name of silenced) unset.push(...(await silence(run, name)));
+  const config = [...streamed, ...plainIndex, ...rules, ...unset, '-c', 'advice.addEmbeddedRepo=false'];
   const options = ['--all', '--ignore-errors', '--pathspec-from-file=-', '--pathspec-file-nul'];
-  const pathspecs = [':/', ...excluded.map((path) => `:(top,exclude,literal)${path}`)];
+  const pathspecs = [':/', ...[...excluded].map((path) => `:(top,exclude,literal)${path}`)];
   const input = Buffer.from(`${pathspecs.join('\0')}\0`, 'latin1');
   try {
     await runGit({ ...run, args: [...config, 'add', ...options, ...(isSparse ? ['--sparse'] : [])], input });
@@ -59,28 +74,44 @@ async function tryAdd(run: IndexRun, excluded: readonly string[], isSparse: bool
   }
 }
 
+/**
+ * Takes a filter that fails away. No file that has it is added, but git compares those that are as old as the index when
+ * it writes that. A file that comes only now is recorded as empty; with a filter that runs all the time, as it is.
+ */
+async function silence(run: IndexRun, name: string): Promise<string[]> {
+  const isLasting = await runGit({ ...run, args: ['config', '--get', `filter.${name}.process`] }).then(
+    () => true,
+    () => false,
+  );
+  const instead = isLasting ? ['process=', 'required=false'] : ['clean=cat >/dev/null'];
+  return instead.flatMap((pair) => ['-c', `filter.${name}.${pair}`]);
+}
+
 /** Finds out which files git failed on, by the names in what it says. */
-async function blame(run: IndexRun, said: string, files: ReadonlySet<string>): Promise<Unrecordable[]> {
-  const failure = failedFilter(said);
-  if (failure !== undefined) {
-    const { path: first, filter } = failure;
-    const reason = `needs the filter '${filter}', which fails; see 'git config filter.${filter}.clean', or ignore it`;
-    const paths = new Set([Buffer.from(first).toString('latin1'), ...(await withFilter(run, files, filter))]);
-    return [...paths].map((path) => ({ path, reason }));
-  }
+async function blame(run: IndexRun, said: string, files: ReadonlySet<string>): Promise<Failure[]> {
+  const [, filter] = /^fatal: .*: clean filter '(.+)' failed$/m.exec(said) ?? [];
+  if (filter !== undefined) return withFilters(run, files, [filter]);
   const lines = said.split('\n').filter((line) => /^(?:error|fatal): /.test(line));
-  return [...files].flatMap((path) => {
+  const found = [...files].flatMap((path) => {
     // What git says was read as UTF-8.
     const name = Buffer.from(path, 'latin1').toString();
     const line = lines.find((text) => text.includes(`'${name}'`) || text.includes(`"${name}"`));
     return line === undefined ? [] : [{ path, reason: `cannot be added: ${line.replace(/^\w+: /, '')}` }];
   });
+  // Of a filter that runs all the time git says only that it hung up.
+  return found.length > 0 ? found : withFilters(run, files, await requiredFilters(run));
 }
 
-/** Those of some files that the attribute `filter` gives to one filter. */
-async function withFilter(run: IndexRun, files: ReadonlySet<string>, filter: string): Promise<string[]> {
-  const input = Buffer.from([...files].map((path) => `${path}\0`).join(''), 'latin1');
+/** Those of some files, and of all that are tracked, that the attribute `filter` gives to one of some filters, which fail. */
+async function withFilters(run: IndexRun, files: ReadonlySet<string>, filters: readonly string[]): Promise<Failure[]> {
+  const tracked = await runGit({ ...run, args: [...plainIndex, 'ls-files', '-z'] });
+  const input = Buffer.concat([Buffer.from([...files].map((path) => `${path}\0`).join(''), 'latin1'), tracked]);
   const printed = await runGit({ ...run, args: [...plainIndex, 'check-attr', '-z', '--stdin', 'filter'], input });
   const fields = printed.toString('latin1').split('\0');
-  return fields.filter((_, at) => at % 3 === 0 && fields[at + 2] === filter);
+  return fields.flatMap((path, at) => {
+    const filter = fields[at + 2];
+    if (at % 3 !== 0 || filter === undefined || !filters.includes(filter)) return [];
+    const reason = `needs the filter '${filter}', which fails; see 'git config --get-regexp filter.${filter}', or ignore it`;
+    return [{ path, reason, filter }];
+  });
 }

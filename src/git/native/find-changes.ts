@@ -64,25 +64,24 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
 
 /** Paths of tracked files that differ from the index, or may, by times and sizes. */
 export async function changedPaths(run: IndexRun): Promise<Set<string>> {
-  const lax = new Set<string>();
-  for (;;) {
-    const config = [...lax].flatMap((filter) => ['-c', `filter.${filter}.required=false`]);
-    try {
-      const args = [...config, 'diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty'];
-      return new Set((await listOf(run, args)).filter((_, at) => at % 2 === 1));
-    } catch (error) {
-      // A file as old as the index is compared with it. Without its filter it differs, which is all that is asked here.
-      const filter = error instanceof GitFailed ? failedFilter(error.said)?.filter : undefined;
-      if (filter === undefined || lax.has(filter)) throw error;
-      lax.add(filter);
-    }
-  }
+  const listing = ['diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty'];
+  const lines = await listOf(run, listing).catch(async (error: unknown) => {
+    // A file as old as the index is compared with it. Without its filter it differs, which is all that is asked here.
+    const filters = error instanceof GitFailed ? await requiredFilters(run) : [];
+    if (filters.length === 0) throw error;
+    const unset = filters.flatMap((name) =>
+      ['process=', 'clean=', 'required=false'].map((to) => `filter.${name}.${to}`),
+    );
+    return listOf(run, [...unset.flatMap((pair) => ['-c', pair]), ...listing]);
+  });
+  return new Set(lines.filter((_, at) => at % 2 === 1));
 }
 
-/** The filter that git has to apply and cannot, and the first file that it fails on. */
-export function failedFilter(said: string): { path: string; filter: string } | undefined {
-  const [, path, filter] = /^fatal: (.*): clean filter '(.+)' failed$/m.exec(said) ?? [];
-  return path === undefined || filter === undefined ? undefined : { path, filter };
+/** The names of filters without which git records nothing. */
+export async function requiredFilters(run: IndexRun): Promise<string[]> {
+  const args = ['config', '-z', '--type=bool', '--get-regexp', String.raw`^filter\..*\.required$`];
+  const pairs = await listOf(run, args).catch(() => []);
+  return pairs.flatMap((pair) => /^filter\.(.*)\.required\ntrue$/s.exec(pair)?.[1] ?? []);
 }
 
 function addFile(changes: Changes, top: string, path: string, isTracked: boolean): void {

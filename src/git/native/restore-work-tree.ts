@@ -6,7 +6,8 @@ import { discoverRepository } from '../discover.ts';
 import type { ObjectId } from '../object-id.ts';
 import { pathAsText } from '../quote-path.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { runGit } from './run-git.ts';
+import { requiredFilters, type IndexRun } from './find-changes.ts';
+import { GitFailed, runGit } from './run-git.ts';
 
 /** A folder where a work tree was to be made has something in it. */
 export class FolderInUse extends UwfError {
@@ -36,6 +37,8 @@ export type RestoredWorkTree = {
   folder: string;
   /** The folders of submodules, which are empty, as `pathAsText` writes them. */
   submodules: string[];
+  /** Filters of which one failed at least: files that need them are as git stores them. Absent where none did. */
+  filters?: string[];
 };
 
 /**
@@ -60,18 +63,55 @@ export async function restoreWorkTree(
   try {
     const there = discoverRepository(path, {});
     const parallel = ['-c', 'checkout.workers=0'];
-    await runGit({ location: there, env, args: [...parallel, 'read-tree', '--reset', '-u', tree] });
+    const reading = [...parallel, 'read-tree', '--reset', '-u', tree];
+    const filters = await withoutFailing({ location: there, env }, reading);
+    await fillSparse(there, env, content);
     if (unbornBranch !== undefined) {
       await runGit({ location: there, env, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
     }
     const listed = await runGit({ location, env, args: ['ls-tree', '-r', '-z', tree] });
-    return { folder: path, submodules: submodulesIn(listed) };
+    const submodules = submodulesIn(listed);
+    return { folder: path, submodules, ...(filters.length > 0 && { filters }) };
   } catch (error) {
     await runGit({ location, env, args: ['worktree', 'remove', '--force', '--', path] }).catch(() => {
       rmSync(join(path, '.git'), { force: true });
     });
     throw error;
   }
+}
+
+/** Runs git without the filters that it cannot do without, where it fails with them. @returns which these are */
+async function withoutFailing(run: IndexRun, args: readonly string[]): Promise<string[]> {
+  try {
+    await runGit({ ...run, args });
+    return [];
+  } catch (error) {
+    const filters = error instanceof GitFailed ? await requiredFilters(run) : [];
+    if (filters.length === 0) throw error;
+    const unset = filters.flatMap((name) =>
+      ['process=', 'smudge=', 'required=false'].map((to) => `filter.${name}.${to}`),
+    );
+    await runGit({ ...run, args: [...unset.flatMap((pair) => ['-c', pair]), ...args] });
+    return filters;
+  }
+}
+
+/**
+ * Writes what a tree changes of its commit outside of a sparse cone, which the new work tree has from the one it is linked
+ * to: it was there, or it would not have changed. What is as in the commit stays away.
+ */
+async function fillSparse(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  { tree, commit }: WorkTreeContent,
+): Promise<void> {
+  const run = { location, env };
+  const config = await runGit({ ...run, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
+  if (config.toString('latin1').trim() !== 'true') return;
+  const listing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', commit, tree];
+  const input = await runGit({ ...run, args: listing });
+  await runGit({ ...run, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });
+  await runGit({ ...run, args: ['checkout-index', '-z', '-f', '-u', '--stdin'], input });
 }
 
 function submodulesIn(listed: Buffer): string[] {

@@ -19,8 +19,9 @@ export function parsePackedRefs(
   if (rest !== '')
     onBroken(new BrokenPackedRefs(path, `its last line has no end: ${JSON.stringify(rest.slice(0, 60))}`));
   for (const [number, line] of lines.entries()) {
-    const id = line.slice(0, 40);
-    if (line[40] === ' ' && isObjectId(id)) refs.set(line.slice(41), id);
+    const space = line.indexOf(' ');
+    const id = line.slice(0, space);
+    if (space !== -1 && isObjectId(id)) refs.set(line.slice(space + 1), id);
     else if (!line.startsWith('^') && !(number === 0 && line.startsWith('#'))) {
       onBroken(new BrokenPackedRefs(path, `it has a line that git cannot read: ${JSON.stringify(line.slice(0, 60))}`));
     }
@@ -33,7 +34,7 @@ export function withoutPackedRefs(text: string, names: ReadonlySet<string>): str
   const kept: string[] = [];
   let isDropping = false;
   for (const line of text.split('\n')) {
-    if (!line.startsWith('^')) isDropping = names.has(line.slice(41));
+    if (!line.startsWith('^')) isDropping = names.has(line.slice(line.indexOf(' ') + 1));
     if (!isDropping) kept.push(line);
   }
   return kept.join('\n');

@@ -21,6 +21,7 @@ Steps record their files where the role or the configuration says 'snapshot: on'
       folder: 'where the files are',
       isWhole: 'false where the step could not record its files: some, or all and these are those of the commit',
       missing: 'what is not there as it was: count, and the first files with path and reason; absent if nothing',
+      filters: 'required filters, if one failed: files that need them are as git stores them; absent if none did',
       submodules: 'folders of submodules, which are empty',
     },
   },
