@@ -1,3 +1,4 @@
+import type { Config } from '../engine/config.ts';
 import { createContext, type EngineContext, type EngineOptions } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Repository } from '../git/repository.ts';
@@ -8,9 +9,9 @@ import type { RunView } from './output/run-view.ts';
 /** How the parent of a background run names the lease that it took for it. */
 export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';
 
-/** What looking at threads needs: no agents, no configuration, and so none of the modules that run them. */
-export function readingContext(repository: Repository): EngineContext {
-  return createContext({ repository, config: { agents: {}, roles: {} } }, () =>
+/** What looking at threads needs: no agents, mostly no configuration, and so none of the modules that run them. */
+export function readingContext(repository: Repository, config: Config = { agents: {}, roles: {} }): EngineContext {
+  return createContext({ repository, config }, () =>
     Promise.reject(new Error('a command that only looks runs no child thread')),
   );
 }

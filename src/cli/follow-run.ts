@@ -83,6 +83,10 @@ export function showOver({ cli, out }: { cli: CliContext; out: Output }, over: T
   const status = paintStatus(paint, over.status);
   if (over.event === 'thread.suspended') {
     out.note(`thread ${paint.id(over.thread)} is ${status}: ${text}`);
+    if (over.cause === 'limit') {
+      out.hint(`'uwf thread resume ${over.thread}' says how much more it has to be allowed`);
+      return;
+    }
     out.hint(
       `answer with 'uwf thread resume ${over.thread} -p <answer>', or read it with 'uwf thread read ${over.thread}'`,
     );

@@ -46,7 +46,8 @@ export async function askAgent(
   const { thread, role } = question;
   const limits = combineLimits(context.config.limits);
   const clock = new TurnClock(role, limits, context.signal);
-  const findExceeded = (usage: Usage): string | undefined => findBudgetExceeded(limits, {}, role, [], usage);
+  const findExceeded = (usage: Usage): string | undefined =>
+    findBudgetExceeded({ role, ofThread: limits, ofRole: {}, more: {}, turns: [] }, usage);
   const listener = new TurnListener(context, { thread, role, clock, findExceeded, onProcessGroup });
   // Under a name of its own: the folder of a step that goes on meanwhile is left alone.
   const stepDir = makeStepFolder(context.repository, `ask-${process.pid}-${thread}`, ANY_META);

@@ -39,6 +39,7 @@ export interface Engine {
    * Lets a suspended thread go on, with an answer or without, and runs it; a child's parent goes on with it. One whose run
    * was cut off goes on where it stands. An ended thread is taken up again as a new one.
    * @throws {WrongThreadState} if there is an answer and nobody waits for one, or the thread was cancelled
+   * @throws {WaitsAtLimit} if it waits at a limit and `more` does not raise that far enough
    */
   resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
   /**

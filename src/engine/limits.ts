@@ -1,8 +1,8 @@
+import type { CountedLimit, MoreLimits } from '../schema/built-in/thread-resume.ts';
 import type { Limits } from '../schema/built-in/limits.ts';
-import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 
-/** What holds where nobody says anything else. */
+/** Default limits. */
 export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
   maxSteps: 10_000,
   maxDepth: 8,
@@ -19,73 +19,109 @@ export function combineLimits(...sets: readonly (Limits | undefined)[]): Limits 
   return combined;
 }
 
-/** A step as limits count it. */
-export type CountedStep = Pick<ThreadStep, 'role' | 'usage'>;
+/** A turn as limits count it; one that ended in no step counts with what it used. */
+export type CountedTurn = { role: string; usage: Usage | null; isStep: boolean };
 
-/**
- * Says which limit keeps a role from running, in words; `undefined` if none does.
- *
- * A person's resumption buys as much again: what counts are the steps since.
- * @param ofThread what the configuration, the workflow and the thread allow; counts all steps
- * @param ofRole what the role's definition allows; counts the role's own
- */
-export function findLimitReached(
-  ofThread: Limits,
-  ofRole: Limits,
-  role: string,
-  stepsSinceResume: readonly CountedStep[],
-): string | undefined {
-  const own = stepsSinceResume.filter((step) => step.role === role);
-  const maxVisits = Math.min(ofThread.maxVisits ?? Infinity, ofRole.maxVisits ?? Infinity);
-  if (own.length >= maxVisits) return `the limit of ${maxVisits} visits to ${role} is reached`;
-  return (
-    findSumReached({ ...DEFAULT_LIMITS, ...ofThread }, '', stepsSinceResume) ??
-    findSumReached(ofRole, ` of ${role}`, own)
-  );
+/** What the limits of a role's turn are counted by. */
+export type Allowance = {
+  role: string;
+  /** What the configuration, the workflow and the thread allow; counts all turns. */
+  ofThread: Limits;
+  /** What the role's definition allows; counts the role's own turns. */
+  ofRole: Limits;
+  /** What people have added, over the thread's life; holds for both. */
+  more: MoreLimits;
+  /** All turns of the thread's life. */
+  turns: readonly CountedTurn[];
+};
+
+/** A limit that keeps a role from running. */
+export type LimitReached = {
+  name: CountedLimit;
+  /** The limit with what people have added. */
+  limit: number;
+  used: number;
+  /** What to add: as much as the limit first allowed, and what was used beyond it. */
+  missing: number;
+  /** `the limit of 4 visits to coder is reached`. */
+  text: string;
+};
+
+/** Finds the first limit that keeps a role from running; `undefined` if none does. */
+export function findLimitReached(allowance: Allowance): LimitReached | undefined {
+  return firstOf(allowance, (used, limit) => used >= limit, 'reached');
 }
 
 /**
- * Says which budget a turn has gone beyond while it still runs, in words; `undefined` if none.
+ * Returns a message that names the budget a running turn has exceeded, or `undefined`.
  * @param usage what the turn has used so far
  */
-export function findBudgetExceeded(
-  ofThread: Limits,
-  ofRole: Limits,
-  role: string,
-  stepsSinceResume: readonly CountedStep[],
-  usage: Usage,
-): string | undefined {
-  const isBeyond = (limits: Limits, whose: string, steps: readonly CountedStep[]): string | undefined =>
-    describeFirst(sumsOf(limits, [...steps, { role, usage }]), whose, (used, limit) => used > limit, 'exceeded');
-  const own = stepsSinceResume.filter((step) => step.role === role);
-  return isBeyond(ofThread, '', stepsSinceResume) ?? isBeyond(ofRole, ` of ${role}`, own);
+export function findBudgetExceeded(allowance: Allowance, usage: Usage): string | undefined {
+  const turns = [...allowance.turns, { role: allowance.role, usage, isStep: false }];
+  return firstOf({ ...allowance, turns }, (used, limit) => used > limit, 'exceeded', budgets)?.text;
 }
 
-function findSumReached(limits: Limits, whose: string, steps: readonly CountedStep[]): string | undefined {
-  const sums: Sum[] = [[limits.maxSteps, steps.length, 'steps'], ...sumsOf(limits, steps)];
-  return describeFirst(sums, whose, (used, limit) => used >= limit, 'reached');
-}
+const units: Record<CountedLimit, string> = {
+  maxVisits: 'visits',
+  maxSteps: 'steps',
+  maxTurns: 'turns',
+  maxTokens: 'tokens',
+  maxCostUsd: 'US dollars',
+};
+// The keys of a record of exactly these.
+const names = Object.keys(units) as CountedLimit[];
+const budgets: readonly CountedLimit[] = ['maxTurns', 'maxTokens', 'maxCostUsd'];
 
-type Sum = [limit: number | undefined, used: number, unit: string];
-
-function sumsOf(limits: Limits, steps: readonly CountedStep[]): Sum[] {
-  const sum = (count: (usage: Usage) => number): number =>
-    steps.reduce((total, { usage }) => total + (usage ? count(usage) : 0), 0);
-  return [
-    [limits.maxTurns, sum((usage) => usage.turns), 'turns'],
-    [limits.maxTokens, sum((usage) => usage.inputTokens + usage.outputTokens), 'tokens'],
-    [limits.maxCostUsd, sum((usage) => usage.costUsd ?? 0), 'US dollars'],
-  ];
-}
-
-function describeFirst(
-  sums: readonly Sum[],
-  whose: string,
+function firstOf(
+  { role, ofThread, ofRole, more, turns }: Allowance,
   isOver: (used: number, limit: number) => boolean,
   verb: string,
-): string | undefined {
-  for (const [limit, used, unit] of sums) {
-    if (limit !== undefined && isOver(used, limit)) return `the limit of ${limit} ${unit}${whose} is ${verb}`;
+  among: readonly CountedLimit[] = names,
+): LimitReached | undefined {
+  const own = turns.filter((turn) => turn.role === role);
+  // Visits are the role's, whoever limits them.
+  const { maxVisits, ...others } = { ...DEFAULT_LIMITS, ...ofThread };
+  const sets: { limits: Limits; whose: string; counted: readonly CountedTurn[] }[] = [
+    { limits: combineLimits(ofRole, maxVisits === undefined ? {} : { maxVisits }), whose: ` of ${role}`, counted: own },
+    { limits: others, whose: '', counted: turns },
+  ];
+  for (const name of among) {
+    for (const { limits, whose, counted } of sets) {
+      const allowed = limits[name];
+      if (allowed === undefined) continue;
+      const limit = rounded(allowed + (more[name] ?? 0));
+      const used = rounded(countOf(name, counted));
+      if (!isOver(used, limit)) continue;
+      const what = name === 'maxVisits' ? `visits to ${role}` : `${units[name]}${whose}`;
+      const missing = roundUp(name, allowed + Math.max(0, used - limit));
+      return { name, limit, used, missing, text: `the limit of ${limit} ${what} is ${verb}` };
+    }
   }
   return undefined;
+}
+
+function countOf(name: CountedLimit, turns: readonly CountedTurn[]): number {
+  const sum = (count: (usage: Usage) => number): number =>
+    turns.reduce((total, { usage }) => total + (usage ? count(usage) : 0), 0);
+  switch (name) {
+    case 'maxSteps':
+    case 'maxVisits':
+      return turns.filter(({ isStep }) => isStep).length;
+    case 'maxTurns':
+      return sum((usage) => usage.turns);
+    case 'maxTokens':
+      return sum((usage) => usage.inputTokens + usage.outputTokens);
+    case 'maxCostUsd':
+      return sum((usage) => usage.costUsd ?? 0);
+  }
+}
+
+/** Without what adding up fractions leaves behind. */
+function rounded(amount: number): number {
+  return Number(amount.toFixed(9));
+}
+
+/** To whole numbers, and to cents. */
+function roundUp(name: CountedLimit, amount: number): number {
+  return name === 'maxCostUsd' ? Math.ceil(amount * 100) / 100 : Math.ceil(amount);
 }

@@ -22,6 +22,7 @@ import type { Lease } from './lease.ts';
 import { combineLimits, findBudgetExceeded, findLimitReached } from './limits.ts';
 import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
+import { allowanceOf } from './thread-limits.ts';
 import { TurnClock } from './turn-clock.ts';
 import { TurnCalls } from './turn-calls.ts';
 import type { TurnRequest } from './turn.ts';
@@ -59,14 +60,11 @@ export async function prepareTurn(
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
   const cwd = workingFolder(context, role, { cwd: roleDefinition.cwd, location: choice.location });
   const { agent, record } = await prepareAgent(context, definition.name, role, state, choice.agent);
-  const limits = combineLimits(context.config.limits, definition.limits, state.start.node.limits);
-  const ofRole = roleDefinition.limits ?? {};
+  const allowance = await allowanceOf(context, state, definition, role, { replaced: choice.again?.step.commit });
   const remembered = readSession(context.repository, { threadId: state.id, role, agent: record.name });
   const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };
   const steps = state.steps.map((step) => step.commit.node);
-  const sinceResume = steps.slice(state.stepsAtLastResume);
-  // Who has a step done again has been asked already whether the role may go.
-  const limitReached = choice.again ? undefined : findLimitReached(limits, ofRole, role, sinceResume);
+  const limitReached = findLimitReached(allowance)?.text;
   // A role that may not go is told nothing, and summing up costs money.
   if (!choice.again && limitReached === undefined) await compactIfLarge(context, lease, state, role);
   const history = await turnHistory(context, state, choice, remembered?.seen);
@@ -82,13 +80,13 @@ export async function prepareTurn(
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
     resolveLinks(context.repository, state, collectRefs(roleDefinition.schema, meta));
   const calls = new TurnCalls(context, state, role, choice.again?.as ?? state.id);
-  const clock = new TurnClock(role, combineLimits(limits, ofRole), context.signal);
+  const clock = new TurnClock(role, combineLimits(allowance.ofThread, allowance.ofRole), context.signal);
   const turn: TurnRequest = {
     agent,
     clock,
     calls,
     retries: roleDefinition.retries ?? DEFAULT_RETRIES,
-    findExceeded: (usage) => findBudgetExceeded(limits, ofRole, role, sinceResume, usage),
+    findExceeded: (usage) => findBudgetExceeded(allowance, usage),
     onProcessGroup: (pgid) => lease.setProcessGroup(pgid),
     findFaults: (meta) => findFaults(roleDefinition, decisions, meta, resolve),
     request: {

@@ -1,4 +1,5 @@
 import type { Repository } from '../git/repository.ts';
+import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
 import { findCalledNow, findThreadsAt, findUnkeyedNow } from '../thread/find-children.ts';
 import { findThread } from '../thread/find-thread.ts';
 import { reopenThread, resumeThread } from '../thread/resume-thread.ts';
@@ -15,9 +16,14 @@ import { findLease } from './find-lease.ts';
 import type { Lease } from './lease.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
 import { inSlot } from './slots.ts';
+import { findLimitWaitedAt, WaitsAtLimit } from './thread-limits.ts';
 import { readCurrent, withLease } from './with-thread.ts';
 
-export type ResumeOptions = RunOptions & { answer?: string };
+export type ResumeOptions = RunOptions & {
+  answer?: string;
+  /** How much more than its limits the thread may use. */
+  more?: MoreLimits | undefined;
+};
 
 /**
  * Lets a suspended thread, or one whose run was cut off, go on and runs it; see `Engine.resume`.
@@ -32,7 +38,7 @@ export async function resumeAndRun(
 ): Promise<ThreadOver> {
   const current = await readCurrent(context.repository, thread);
   const wish = options.agent === undefined ? {} : { agent: options.agent };
-  if (current.end) return reopen(context, current, options.answer, wish);
+  if (current.end) return reopen(context, current, options, wish);
   const over = await goOn(context, current.id, options);
   if (over.event !== 'thread.suspended') await resumeParent(context, current);
   return over;
@@ -68,11 +74,12 @@ async function runResumed(
   context: EngineContext,
   lease: Lease,
   before: ThreadState,
-  { answer, agent }: ResumeOptions,
+  { answer, more, agent }: ResumeOptions,
 ): Promise<ThreadOver> {
-  // A run that was cut off waits for nobody: without an answer it simply goes on.
-  const isCutOff = before.head.kind !== 'suspend' && answer === undefined;
-  const resumed = isCutOff ? before : await resumeThread(context.repository, before, answer);
+  await assertWithinLimits(context, before, more);
+  // A run that was cut off waits for nobody: without a word it simply goes on.
+  const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
+  const resumed = isCutOff ? before : await resumeThread(context.repository, before, answer, more);
   return inSlot(context, resumed, () => runOn(context, lease, resumed, agent === undefined ? {} : { agent }));
 }
 
@@ -87,12 +94,32 @@ async function findWaitingChild({ repository }: EngineContext, state: ThreadStat
   return undefined;
 }
 
-async function reopen(
+/**
+ * Refuses what {@link resumeAndRun} would refuse, for one that runs in a process of its own.
+ * @throws {WrongThreadState} {WaitsAtLimit}
+ */
+export async function checkResumption(
   context: EngineContext,
-  ended: ThreadState,
-  answer: string | undefined,
-  wish: RunOptions,
-): Promise<ThreadOver> {
+  thread: string,
+  { more }: Pick<ResumeOptions, 'more'>,
+): Promise<void> {
+  const state = await readCurrent(context.repository, thread);
+  if (state.end) return assertCanReopen(context, state);
+  const child = await findWaitingChild(context, state);
+  if (child !== undefined) return checkResumption(context, child, { more });
+  await assertWithinLimits(context, state, more);
+}
+
+async function assertWithinLimits(
+  context: EngineContext,
+  state: ThreadState,
+  more: MoreLimits | undefined,
+): Promise<void> {
+  const reached = await findLimitWaitedAt(context, state, more);
+  if (reached) throw new WaitsAtLimit(state.id, reached);
+}
+
+async function assertCanReopen(context: EngineContext, ended: ThreadState): Promise<void> {
   if (ended.end?.node.outcome === 'cancelled') {
     throw new WrongThreadState(
       ended.id,
@@ -110,7 +137,16 @@ async function reopen(
       `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`,
     );
   }
-  const reopened = await reopenThread(context.repository, ended, answer);
+}
+
+async function reopen(
+  context: EngineContext,
+  ended: ThreadState,
+  { answer, more }: ResumeOptions,
+  wish: RunOptions,
+): Promise<ThreadOver> {
+  await assertCanReopen(context, ended);
+  const reopened = await reopenThread(context.repository, ended, answer, more);
   return runThread(context, reopened.id, wish);
 }
 

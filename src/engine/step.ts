@@ -3,7 +3,6 @@ import type { JsonObject } from '../json.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import { endThread } from '../thread/end-thread.ts';
 import { ThreadMoved } from '../thread/thread-errors.ts';
-import { suspendThread } from '../thread/suspend-thread.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
@@ -137,8 +136,16 @@ async function runRole(
   const { role, rule, again } = choice;
   const { prompt, record: agent, limitReached } = prepared;
   if (limitReached !== undefined) {
-    const suspension = { role, rule, prompt, agent, cause: 'limit' as const, reason: limitReached };
-    return suspendThread(repository, state, { ...suspension, usage: null, attempts: [] });
+    const result = {
+      kind: 'suspended',
+      cause: 'limit',
+      reason: limitReached,
+      text: undefined,
+      ...nothingUsed,
+    } as const;
+    const atMs = repository.now();
+    const turn = { role, rule, prompt, agent, result, again, startedAtMs: atMs, completedAtMs: atMs };
+    return storeTurn(context, state, definition, turn);
   }
   const startedAtMs = repository.now();
   context.tell({
@@ -169,6 +176,8 @@ async function runRole(
   for (const left of await prepared.turn.calls.findLeft(result.childThreads)) context.tell(left);
   return after;
 }
+
+const nothingUsed = { attempts: [], usage: null, session: undefined, trace: undefined } as const;
 
 function describeChoice(choice: RoleChoice | Exclude<Decision, { kind: 'role' }>): JsonObject {
   if (!('kind' in choice)) return { role: choice.role, rule: choice.rule };

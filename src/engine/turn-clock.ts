@@ -23,7 +23,7 @@ export class BudgetExceeded extends UwfError {
     super(reason, {
       code: 'budget-exceeded',
       kind: 'timeout',
-      hint: 'raise the limit, or resume the thread, which buys as much again',
+      hint: 'raise the limit, or resume the thread with more',
     });
   }
 }

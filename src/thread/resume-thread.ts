@@ -2,6 +2,7 @@ import type { NodeFile } from '../cas/node-tree.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
+import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
 import { encodeTyped } from '../schema/built-in.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
@@ -15,6 +16,7 @@ import { statusOfHead } from './thread-status.ts';
 
 /**
  * Writes down that a person lets a suspended thread go on, with an answer or without.
+ * @param more how much more than its limits the thread may use
  * @returns the thread, to be run on
  * @throws {WrongThreadState} if it is not suspended
  * @throws {ThreadMoved} if another writer was first
@@ -23,6 +25,7 @@ export async function resumeThread(
   repository: Repository,
   state: ThreadState,
   answer: string | undefined,
+  more?: MoreLimits,
 ): Promise<ThreadState> {
   if (state.head.kind !== 'suspend') {
     throw new WrongThreadState(
@@ -32,7 +35,7 @@ export async function resumeThread(
       `run 'uwf thread run ${state.id}'`,
     );
   }
-  return writeResume(repository, state, answer, `${state.head.node.role} goes on`);
+  return writeResume(repository, state, { answer, more }, `${state.head.node.role} goes on`);
 }
 
 /**
@@ -44,17 +47,18 @@ export async function reopenThread(
   repository: Repository,
   ended: ThreadState,
   answer: string | undefined,
+  more?: MoreLimits,
 ): Promise<ThreadState> {
   // What paused the ended thread after its last step is not on the new one's chain.
   const chain = ended.chain.slice(0, ended.chain.findLastIndex(({ kind }) => kind === 'step' || kind === 'start') + 1);
   const reopened = { ...ended, id: newThreadId(repository.now()), chain, pauses: [] };
-  return writeResume(repository, reopened, answer, `taken up again after ${ended.id}`);
+  return writeResume(repository, reopened, { answer, more }, `taken up again after ${ended.id}`);
 }
 
 async function writeResume(
   repository: Repository,
   state: ThreadState,
-  answer: string | undefined,
+  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
   subject: string,
 ): Promise<ThreadState> {
   const atMs = repository.now();
@@ -64,6 +68,7 @@ async function writeResume(
     suspension: state.head.hash,
     answer: content?.hash ?? null,
     start: state.start.hash,
+    ...(more && { more }),
     resumedAtMs: atMs,
   };
   const files: NodeFile[] = content ? [{ path: 'answer.md', node: content }] : [];

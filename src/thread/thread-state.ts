@@ -34,8 +34,6 @@ export type ThreadState = {
   types: ReadonlySet<NodeHash>;
   /** The turns that ended in a suspension and cost something, oldest first. */
   suspendedTurns: readonly { role: string; usage: Usage }[];
-  /** How many steps there were when a person last resumed the thread; limits count from there. */
-  stepsAtLastResume: number;
   end: CommitOf<'end'> | undefined;
 };
 
@@ -68,7 +66,6 @@ export async function readThread(
     pauses: [],
     types: new Set(typesIn(first)),
     suspendedTurns: [],
-    stepsAtLastResume: 0,
     end: undefined,
   };
   if (extent === 'texts') await repository.objects.prefetch?.(commits.flatMap(replyOf));
@@ -134,7 +131,6 @@ function advance(before: ThreadState, commit: ThreadCommit): ThreadState {
         ...state,
         head: commit,
         pauses: [...state.pauses, commit],
-        stepsAtLastResume: state.steps.length,
       };
     case 'end':
       return { ...state, head: commit, end: commit };

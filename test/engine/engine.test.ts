@@ -153,7 +153,7 @@ describe('what stops a role', () => {
     { limits: { maxSteps: 2 } },
   );
 
-  test('the limit of steps suspends, and a resumption buys as many again', async () => {
+  test('the limit of steps suspends, and a mere resumption buys none', async () => {
     const config = scripted({ a: [reply('more')] });
     config.agents['script'] = {
       name: 'script',
@@ -167,8 +167,8 @@ describe('what stops a role', () => {
       text: expect.stringContaining('2 steps'),
     });
     expect((await engine.describe(thread)).steps).toBe(2);
-    expect(await engine.resume(thread)).toMatchObject({ event: 'thread.suspended' });
-    expect((await engine.describe(thread)).steps).toBe(4);
+    await expect(engine.resume(thread)).rejects.toMatchObject({ code: 'waits-at-limit', kind: 'usage', used: 2 });
+    expect((await engine.describe(thread)).steps).toBe(2);
   });
 
   test.each([

@@ -8,6 +8,14 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
+/** Reads an amount of US dollars above 0: `5`, `0.25`. */
+export function parseDollars(text: string): number {
+  if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(text) || Number(text) === 0) {
+    throw new UsageError(`needs an amount of US dollars, not '${text}'`, 'write 5 or 0.25');
+  }
+  return Number(text);
+}
+
 const units: Record<string, number> = {
   ms: 1,
   s: 1000,

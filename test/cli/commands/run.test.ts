@@ -140,6 +140,20 @@ test('a limit of the command line suspends the thread', async () => {
   expect(last).toMatchObject({ event: 'thread.suspended', returnCode: null, text: expect.stringContaining('2 steps') });
 });
 
+test('a limit is raised by words alone, also in the background', async () => {
+  const { lines, uwf } = createLoopRepository();
+  const { thread } = (await lines(['run', 'loop', '-p', 'x', '--limit', '1'])).at(-1) as { thread: string };
+  for (const argv of [[], ['-p', 'Go on.'], ['--background'], ['--tokens', '5']]) {
+    const { code, stderr } = await uwf(['thread', 'resume', thread, ...argv]);
+    expect({ argv, code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--steps 1') });
+  }
+  const { code, stderr } = await uwf(['thread', 'resume', thread, '--steps', '2']);
+  expect({ code, stderr }).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('the limit of 3 steps is reached'),
+  });
+});
+
 test('where git knows nobody the fallback is named, once', async () => {
   const { uwf, git } = createLoopRepository();
   const nobody = {
