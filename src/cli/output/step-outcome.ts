@@ -10,8 +10,8 @@ export const stepOutcomeFields: Readonly<Record<string, string>> = {
   head: 'the commit that the thread is at',
   nextRole: 'who is next',
   reason: 'what it waits for, or how it ended',
-  cause: 'of a thread that waits: what stopped the turn; else null',
-  suspension: "of a thread that waits: the suspension's hash; else null",
+  cause: 'only of a thread that waits: what stopped the turn',
+  suspension: "only of a thread that waits: the suspension's hash",
   returnCode: 'of a thread that is over',
 };
 
@@ -21,9 +21,9 @@ export function printStep(out: Output, outcome: StepOutcome): Promise<void> {
   const role = outcome.role ?? over?.role ?? null;
   const ran = step === null ? undefined : `${out.paint.id(step)}  ${out.paint.name(role ?? '')}`;
   const next = nextRole === null ? '' : out.paint.quiet(`  next: ${nextRole}`);
-  const { text: reason = null, cause = null, suspension = null, returnCode = null } = over ?? {};
+  const { text: reason = null, returnCode = null, cause, suspension } = over ?? {};
   return out.line(
-    { thread, status, role, step, head, nextRole, reason, cause, suspension, returnCode },
+    { thread, status, role, step, head, nextRole, reason, returnCode, cause, suspension },
     ran === undefined ? undefined : ran + next,
   );
 }

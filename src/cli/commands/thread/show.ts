@@ -64,8 +64,8 @@ export const command: Command = defineCommand({
 });
 
 function inPromisedOrder(view: ThreadView): object {
-  const { thread, status, workflow, head, steps, nextRole, parent, parentState, children, calls, ...more } = view;
-  return { thread, status, workflow, head, steps, nextRole, parent, parentState, children, calls, ...more };
+  const { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more } = view;
+  return { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more };
 }
 
 function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
