@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { runCampaign } from './campaign.ts';
+import { isListed, unboundFields } from './unbound-fields.ts';
+
+const COUNT = Number(process.env['MUTATIONS'] ?? 10_000);
+/** A regular expression: the fields that are changed, of all there are. */
+const FIELDS = process.env['FIELDS'];
+
+test(
+  'of thousands of changes of every field and link none ends a check, and only listed ones are not found',
+  async () => {
+    const { tried, fields, crashes, disagreements, undetected } = await runCampaign(
+      COUNT,
+      FIELDS === undefined ? undefined : new RegExp(FIELDS),
+    );
+    const found = [...undetected].map(([field, hows]) => `${field}: ${[...hows].join(' | ').slice(0, 150)}`);
+    console.log(`${tried} changes; not found:\n${found.toSorted().join('\n')}`);
+    expect(crashes).toEqual([]);
+    expect(disagreements).toEqual([]);
+    const listed = unboundFields();
+    expect([...undetected].filter(([field]) => !isListed(field, listed))).toEqual([]);
+    if (COUNT < 10_000 || FIELDS !== undefined) return;
+    // What is listed is not bound: a list that says too much would hide what is.
+    const isIn = (name: string, all: Iterable<string>): boolean => [...all].some((field) => isListed(field, [name]));
+    expect(listed.filter((name) => isIn(name, fields) && !isIn(name, undetected.keys()))).toEqual([]);
+  },
+  4 * 3_600_000,
+);
