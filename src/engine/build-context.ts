@@ -1,7 +1,7 @@
 import { formatInstruction } from '../agent/extract/format-instruction.ts';
 import { assembleContext, DEFAULT_MAX_CHARACTERS, type ContextParent } from '../thread/agent-context.ts';
 import { toContextStep, type ContextHistory } from '../thread/context-history.ts';
-import { readStart } from '../thread/find-children.ts';
+import { readStart } from '../thread/read-start.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition } from '../workflow/definition.ts';
 import type { RoleChoice } from './choose-role.ts';

@@ -10,6 +10,7 @@ import { snapshotFolder } from '../git/native/snapshot.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
+import { findKept } from '../thread/find-kept.ts';
 import { findDamaged, listPointers } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { LeaseDamaged } from './engine-errors.ts';
@@ -110,9 +111,16 @@ async function removeOrphanedFiles(repository: Repository): Promise<number> {
   // In this order: a thread that starts in between has files and is listed.
   const traces = listLocalTraces(stateDir);
   const known = await listAll(repository);
-  const orphans = traces.filter(({ thread }) => !known.has(thread) && !mayWork(repository, thread));
-  for (const { path } of orphans) rmSync(path, { recursive: true, force: true });
-  return orphans.length;
+  const pointers = await listPointers(repository);
+  let removed = 0;
+  for (const { thread, path } of traces) {
+    if (known.has(thread) || mayWork(repository, thread)) continue;
+    // A child that has ended is one of the threads that there are, as long as its caller is.
+    if ((await findKept(repository, pointers, thread)).length > 0) continue;
+    rmSync(path, { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
 }
 
 function removeToldJournals(repository: Repository): number {

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/object-id.ts';
-import type { KnownStarts } from '../thread/find-children.ts';
+import type { KnownStarts } from '../thread/read-start.ts';
 import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
@@ -53,7 +53,10 @@ async function findByRefs(
     else if (known.parentStart === facts.startHash) candidates.push({ pointer, from: known.startCommit });
   }
   if (candidates.length === 0) return [];
-  const { isChildOf, readStart } = await import('../thread/find-children.ts');
+  const [{ isChildOf }, { readStart }] = await Promise.all([
+    import('../thread/find-children.ts'),
+    import('../thread/read-start.ts'),
+  ]);
   const starts: KnownStarts = new Map();
   const children: { pointer: ThreadPointer; start: CommitOf<'start'> }[] = [];
   for (const { pointer, from } of candidates) {

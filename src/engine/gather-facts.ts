@@ -1,6 +1,6 @@
 import { firstLine } from '../thread/commit-message.ts';
 import { readChildEnds } from '../thread/child-ends.ts';
-import { readStart } from '../thread/find-children.ts';
+import { readStart } from '../thread/read-start.ts';
 import type { ThreadPointer } from '../thread/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';

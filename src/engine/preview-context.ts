@@ -1,5 +1,5 @@
 import { readThread } from '../thread/thread-state.ts';
-import { readStart } from '../thread/find-children.ts';
+import { readStart } from '../thread/read-start.ts';
 import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
 import { readHistory } from '../thread/context-history.ts';
 import { readTextAt, readThreadCommit } from '../thread/thread-commit.ts';

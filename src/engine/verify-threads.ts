@@ -61,7 +61,7 @@ async function verifyPointer(
   verification: Verification,
   pointer: ThreadPointer,
 ): Promise<ThreadVerdict> {
-  const { id, ref, head, isHistory } = pointer;
+  const { id, ref, head, isHistory, keptBy } = pointer;
   const before = verification.leftOut.length;
   let { commits, findings } = await verification.verify(id, head);
   let unchecked = verification.leftOut.length - before;
@@ -72,7 +72,9 @@ async function verifyPointer(
     ({ commits, findings } = await whole.verify(id, head));
     unchecked = 0;
   }
-  if (isHistory && findings.length === 0) findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
+  const hasHistoryRef = isHistory && keptBy === undefined;
+  if (hasHistoryRef && findings.length === 0)
+    findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
   // Lists say so from now on, or no longer do.
   rememberVerdict(context.repository, pointer, findings[0]?.what);
   return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings };

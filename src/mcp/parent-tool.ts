@@ -1,6 +1,6 @@
 import { readChain } from '../thread/chain.ts';
 import { getThread } from '../thread/find-thread.ts';
-import { readStart } from '../thread/find-children.ts';
+import { readStart } from '../thread/read-start.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
 import type { JsonObject } from '../json.ts';
 import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';

@@ -2,7 +2,7 @@ import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readChain } from '../thread/chain.ts';
 import { readChildEnds } from '../thread/child-ends.ts';
-import { readStart } from '../thread/find-children.ts';
+import { readStart } from '../thread/read-start.ts';
 import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
 
 /**

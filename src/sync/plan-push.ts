@@ -4,6 +4,7 @@ import type { CommitLine } from '../git/native/list-commits.ts';
 import type { PushEdit, RemoteRef } from '../git/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find-thread.ts';
+import { NoRefOfItsOwn } from '../thread/thread-errors.ts';
 import { foldEnded } from '../thread/fold-ended.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { workflowRef } from '../workflow/workflow-refs.ts';
@@ -40,6 +41,7 @@ export async function scopeOf(repository: Repository, threads: readonly string[]
   const scope = new Set<ThreadId>();
   for (const text of threads) {
     const pointer = await getThread(repository, text);
+    if (pointer.keptBy !== undefined) throw new NoRefOfItsOwn(pointer.id, pointer.keptBy);
     await foldEnded(repository, pointer);
     scope.add(pointer.id);
   }

@@ -7,7 +7,7 @@ import { listPointers, type ThreadPointer } from './find-thread.ts';
 import { timePrefix } from './new-thread-id.ts';
 import { timeOfCommit } from './thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from './thread-id.ts';
-import { readToldChain } from './told-chain.ts';
+import { readStart, type KnownStarts } from './read-start.ts';
 import { readThread, stateCommit, stateHash, type CommitOf, type ThreadState } from './thread-state.ts';
 
 /** A child thread, and its start. */
@@ -76,34 +76,6 @@ async function childrenAmong(
     if (start && isChild(start)) children.push({ pointer, start });
   }
   return children;
-}
-
-/** Starts by the commits that were passed on the way to them. */
-export type KnownStarts = Map<ObjectId, CommitOf<'start'>>;
-
-/**
- * The start of the thread that a commit belongs to; `undefined` if its chain cannot be read.
- *
- * @param known starts that were found before, to which this one is added: what forks share is read once
- */
-export async function readStart(
-  repository: Repository,
-  from: ObjectId,
-  known: KnownStarts = new Map(),
-): Promise<CommitOf<'start'> | undefined> {
-  const passed: ObjectId[] = [];
-  try {
-    for await (const commit of readToldChain(repository, from)) {
-      passed.push(commit.id);
-      const start = commit.kind === 'start' ? commit : known.get(commit.id);
-      if (start === undefined) continue;
-      for (const id of passed) known.set(id, start);
-      return start;
-    }
-  } catch {
-    // A corrupt thread is nobody's child; listings show it as what it is.
-  }
-  return undefined;
 }
 
 /**

@@ -1,14 +1,14 @@
-import type { ObjectId } from '../git/object-id.ts';
+import { isNodeHash } from '../cas/node-hash.ts';
 import { BrokenRef, type RefDamage } from '../git/ref-errors.ts';
 import { isRefName } from '../git/ref-name.ts';
-import type { Ref, RefName, WantedRefs } from '../git/ref-store.ts';
+import type { Ref, WantedRefs } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { AmbiguousThread, ThreadNotFound } from './thread-errors.ts';
 import type { ThreadId } from './thread-id.ts';
+import type { ThreadPointer } from './thread-pointer.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from './thread-refs.ts';
 
-/** Where a thread is: its id, the ref it was found under, and what that points at. */
-export type ThreadPointer = { id: ThreadId; ref: RefName; head: ObjectId; isHistory: boolean };
+export type { ThreadPointer };
 
 /** Where threads are looked for; default: everywhere. */
 export type WhichThreads = { active?: boolean; history?: boolean };
@@ -89,17 +89,26 @@ export async function findThread(repository: Repository, id: ThreadId): Promise<
 }
 
 /**
- * Finds a thread by its id or by a prefix that only it has; letters may be lower-case.
+ * Finds a thread by its id or by a prefix that only it has, or by the hash of its start or end; letters may be lower-case.
  *
  * Costs a search among the active threads and a listing of the names of those that have ended: even a whole id has to be
- * looked for in both places, since an ending that was cut in two leaves it in both.
+ * looked for in both places, since an ending that was cut in two leaves it in both. A child thread without a ref is found
+ * through its callers, if no ref will do.
  * @throws {ThreadNotFound} if there is none
  * @throws {BrokenRef} {BrokenPackedRefs} if there is none among the refs that can be read, and it may be one that cannot
  * @throws {AmbiguousThread} if there are several
  */
 export async function getThread(repository: Repository, idOrPrefix: string): Promise<ThreadPointer> {
   const wanted = idOrPrefix.toUpperCase();
-  const matches = wanted === '' ? [] : await search(repository, wanted);
+  let matches = wanted === '' ? [] : await search(repository, wanted);
+  if (matches.length === 0) {
+    // Rare, and it takes more to find out.
+    const { findByNode, findKept } = await import('./find-kept.ts');
+    const pointers = await listPointers(repository);
+    matches = isNodeHash(wanted)
+      ? await findByNode(repository, pointers, wanted)
+      : await findKept(repository, pointers, wanted);
+  }
   const [first, second] = matches;
   if (!first) throw new ThreadNotFound(idOrPrefix);
   if (second) {

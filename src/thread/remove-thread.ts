@@ -1,6 +1,7 @@
 import type { RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadPointer } from './find-thread.ts';
+import { NoRefOfItsOwn } from './thread-errors.ts';
 import { rememberRemoved } from './removed-threads.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 
@@ -13,6 +14,7 @@ export const REMOTES_PREFIX = 'refs/uwf/remotes/';
  *
  * Other threads that share commits with it keep them.
  * @throws {RefMoved} if it was written to in the meantime; nothing is removed then
+ * @throws {NoRefOfItsOwn} if it is here only as a part of another thread
  */
 export async function removeThread(repository: Repository, thread: ThreadPointer): Promise<void> {
   await removeThreads(repository, [thread]);
@@ -22,7 +24,8 @@ export async function removeThread(repository: Repository, thread: ThreadPointer
 export async function removeThreads(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
   const fetched = await repository.refs.list(REMOTES_PREFIX);
   const edits: RefEdit[] = [];
-  for (const { id, ref, head } of threads) {
+  for (const { id, ref, head, keptBy } of threads) {
+    if (keptBy !== undefined) throw new NoRefOfItsOwn(id, keptBy);
     edits.push({ name: ref, expected: head, value: null });
     for (const name of [activeRef(id), scratchRef(id)]) {
       const value = name === ref ? undefined : await repository.refs.read(name);

@@ -121,11 +121,11 @@ export class PermissionGate {
 
   #reason(action: WantedAction, about: string, paths: readonly string[]): string {
     const { request, folder } = this.#turn;
-    const { role, threadId } = request;
+    const { role } = request;
     const outside = paths.filter((path) => !isWithin(path, folder.path));
     const rule = `{ kinds: [${action.kind}]${outside.length > 0 ? `, paths: [${outside.join(', ')}]` : ''}, answer: allow }`;
     return (
-      `${role} asks for a permission: ${about}; answer at a terminal with 'uwf thread resume ${threadId}', ` +
+      `${role} asks for a permission: ${about}; answer by resuming it at a terminal, ` +
       `or allow it in the agent's config, permissions: { rules: [${rule}] }, and resume`
     );
   }

@@ -71,7 +71,7 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
 }
 
 function suspension(request: AgentRequest, why = ''): AgentReply {
-  const { role, threadId, prompt, outputSchema, attempt } = request;
+  const { role, prompt, outputSchema, attempt } = request;
   const statuses = answerableStatuses(outputSchema).map((status) => `'${status}'`);
   const how = statuses.length < 2 ? '' : ` (the reply may be ${statuses.join(' or ')}, with text below it)`;
   const reasons = [why, attempt === 0 ? '' : 'the last one was not accepted'].filter((text) => text !== '');
@@ -79,7 +79,8 @@ function suspension(request: AgentRequest, why = ''): AgentReply {
   return {
     kind: 'suspend',
     cause: 'human',
-    reason: `role '${role}' waits for a person's reply${again}; answer with: uwf thread resume ${threadId} -p '<reply>'${how}`,
+    // How to answer is said where the thread is shown: a fork of it has these words too.
+    reason: `role '${role}' waits for a person's reply${again}${how}`,
     text: `${prompt}\n${replyTemplate(outputSchema)}`,
   };
 }

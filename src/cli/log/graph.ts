@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readChildEnds } from '../../thread/child-ends.ts';
-import { readStart } from '../../thread/find-children.ts';
+import { readStart } from '../../thread/read-start.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
 import type { LogEntry } from './log-entry.ts';

@@ -45,9 +45,7 @@ describe('a question for permission', () => {
       kind: 'suspend',
       cause: 'human',
       session: 'session-1',
-      reason: expect.stringMatching(
-        /npm publish.*uwf thread resume 01JD0000000000000000000000.*kinds: \[execute\], answer: allow/u,
-      ),
+      reason: expect.stringMatching(/npm publish.*resuming it at a terminal.*kinds: \[execute\], answer: allow/u),
     });
     expect(refusalsOf(events)).toEqual(['nobody was there to permit it: npm publish (execute)']);
   });
