@@ -119,6 +119,11 @@ describe('each mistake is found where it stands', () => {
     ],
     ['a listed $SUSPEND', { 'const: written': 'enum: [written, $SUSPEND]' }, ['5 error reserved-status: $SUSPEND']],
     ['an expression that is none', { "= 'rejected'": '==' }, ['17 error expression-syntax: =']],
+    [
+      'expressions that no fetch would evaluate',
+      { "$last('checker').`$status` = 'rejected'": `'${'x'.repeat(262_144)}' = 'rejected'` },
+      [expect.stringContaining('error too-large')],
+    ],
     ['an empty expression', { "$last('checker').`$status` = 'rejected'": ' ' }, ['17 error expression-syntax: " "']],
     ['a refused function', { "= 'rejected'": '= $now()' }, ['17 error refused-function: $now']],
     ['an unknown variable', { "$last('checker')": '$stpes[-1]' }, ['17 error unknown-variable: $stpes']],
