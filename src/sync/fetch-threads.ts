@@ -1,3 +1,6 @@
+import type { ThreadId } from '../thread/thread-id.ts';
+import { BrokenRef, type RefDamage } from '../git/ref-errors.ts';
+import { threadOfDamage } from '../thread/find-thread.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { publish } from '../git/publish.ts';
 import { UwfError } from '../errors.ts';
@@ -114,7 +117,14 @@ async function take(
 ): Promise<void> {
   const { repository } = context;
   const removed = listRemoved(repository);
-  const expectations = { here: await readStanding(repository), removed, named: selection.named };
+  const damagedThreads = new Set<ThreadId>();
+  const damaged = (damage: RefDamage): void => {
+    if (!(damage instanceof BrokenRef)) throw damage;
+    const id = threadOfDamage(damage);
+    if (id !== undefined) damagedThreads.add(id);
+  };
+  const here = await readStanding(repository, { damaged });
+  const expectations = { here, removed, named: selection.named, damaged: damagedThreads };
   const { refs: accepted, refused } = await receiveRefs(context, incoming, expectations, options);
   report.refused = refused;
   options.signal?.throwIfAborted();

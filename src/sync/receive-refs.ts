@@ -26,6 +26,8 @@ export type Expectations = {
   removed: RemovedThreads;
   /** Threads that were asked for by name. */
   named: ReadonlySet<ThreadId>;
+  /** Threads whose refs here cannot be read: nothing is written over them. */
+  damaged?: ReadonlySet<ThreadId>;
 };
 
 /** What a fetch could not bring is told of all the same; why it could not, only the other side knows. */
@@ -42,7 +44,7 @@ type Told = RemoteRef & { ref: SharedRef };
 export async function receiveRefs(
   context: Pick<EngineContext, 'repository'>,
   incoming: IncomingObjects,
-  { here, removed, named }: Expectations,
+  { here, removed, named, damaged }: Expectations,
   { signal }: SyncOptions,
 ): Promise<Received> {
   const refusals = new Refusals();
@@ -56,6 +58,10 @@ export async function receiveRefs(
   }
   const marked = new Set(told.flatMap(({ ref }) => (ref.kind === 'removed' ? [ref.thread] : [])));
   const wanted = told.filter(({ name, ref }) => {
+    if (ref.kind === 'thread' && damaged?.has(ref.thread)) {
+      refusals.add(name, "its ref here is damaged; 'uwf doctor' says how");
+      return false;
+    }
     if (ref.kind !== 'thread' || here.threads.has(ref.thread) || named.has(ref.thread)) return true;
     const known = removed.get(ref.thread);
     // Next time it need not be sent.

@@ -1,3 +1,4 @@
+import type { OnDamage } from '../thread/find-thread.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -31,10 +32,10 @@ export function standingOf(refs: Iterable<{ name: string; id: ObjectId }>): Stan
 }
 
 /** Reads how threads and workflows stand here: three listings of names. */
-export async function readStanding(repository: Pick<Repository, 'refs'>): Promise<Standing> {
+export async function readStanding(repository: Pick<Repository, 'refs'>, onDamage: OnDamage = {}): Promise<Standing> {
   const refs = [];
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX])
-    refs.push(...(await repository.refs.list(prefix)));
+    refs.push(...(await repository.refs.list(prefix, onDamage)));
   return standingOf(refs);
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLoopRepository, type CliRepository } from '../helpers/cli.ts';
+import { createTemporaryRepository } from '../helpers/temporary-repository.ts';
 
 type Scene = CliRepository & {
   /** A thread in the middle of its work, and one beside it. */
@@ -151,4 +152,17 @@ test('a damaged registration is named by workflow list and fsck', async () => {
   const rows = (await scene.json(['workflow', 'list'])) as { name: string; problem: string | null }[];
   expect(rows.find(({ name }) => name === 'lost')?.problem).toContain('broken');
   expect((await scene.uwf(['fsck'])).all).toContain('refs/workflows/lost');
+});
+
+test('a fetch refuses what would be written over a damaged ref, and brings all else', async () => {
+  const scene = await createScene();
+  const { hurt, other, uwf } = scene;
+  const remote = createTemporaryRepository({ bare: true });
+  await uwf(['push', remote.dir]);
+  scene.git('update-ref', '-d', `refs/threads/${other}`);
+  writeFileSync(scene.path(`refs/threads/${hurt}`), '');
+  const { code, all } = await uwf(['fetch', remote.dir]);
+  expect([code, all]).toEqual([1, expect.stringMatching(new RegExp(`refused.*${hurt}.*damaged`))]);
+  expect(await statuses(scene)).toEqual({ [hurt]: 'corrupt', [other]: 'idle' });
+  expect(readFileSync(scene.path(`refs/threads/${hurt}`), 'utf8')).toBe('');
 });
