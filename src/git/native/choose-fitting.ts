@@ -1,11 +1,14 @@
 import { changedPaths, plainIndex, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
 import { GitFailed, runGit } from './run-git.ts';
 
+/** To add more files than that takes longer than to compare them first. */
+const MANY_FILES = 1000;
+
 /**
  * Chooses the files that have room in a snapshot, the smallest first.
  *
- * Where not all of them have, git is asked which only look changed (after a copy of the repository all do); it reads none for
- * that which is larger than the limit by itself.
+ * Where not all of them have, or there are many, git is asked which only look changed (after a copy of the repository all do);
+ * it reads none for that which is larger than the limit by itself. To compare 60,000 files takes a fifth of adding them.
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function chooseFitting(
@@ -14,7 +17,7 @@ export async function chooseFitting(
   maxBytes: number,
 ): Promise<{ fitting: ChangedFile[]; beyond: Unrecordable[] }> {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (total <= maxBytes) return { fitting: [...files], beyond: [] };
+  if (total <= maxBytes && files.length <= MANY_FILES) return { fitting: [...files], beyond: [] };
   const changed = await refresh(run, files, maxBytes);
   const fitting: ChangedFile[] = [];
   const beyond: Unrecordable[] = [];
