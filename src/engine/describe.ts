@@ -12,6 +12,7 @@ import type { EngineContext } from './context.ts';
 import { describeChildren, waitingChild, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
 import { findLease } from './find-lease.ts';
+import { findKeptTurn } from './kept-path.ts';
 import { findInterruption, type Interruption } from './interruption.ts';
 import { newestFirst } from './newest-first.ts';
 import { statusHere } from './status-here.ts';
@@ -59,6 +60,8 @@ export type ThreadView = ThreadSummary & {
   /** The thread whose question it is, where that is a child of it or one below. Resuming this thread answers it. */
   waitsFor: ThreadId | null;
   returnCode: number | null;
+  /** The file of a finished turn that could not be stored, and that the next run stores; null where there is none. */
+  kept: string | null;
   /** Who works on it. */
   holder: { pid: number; host: string; since: string } | null;
 } & ThreadUsage;
@@ -104,6 +107,7 @@ export async function describeThread(context: EngineContext, idOrPrefix: string)
     waitsFor: below?.waitsFor ?? waiting ?? null,
     suspension: facts.status === 'suspended' ? await readSuspension(context.repository, pointer.head) : null,
     returnCode: facts.returnCode,
+    kept: findKeptTurn(context.repository, pointer.id) ?? null,
     usage: facts.usage,
     usageByRole: facts.usageByRole,
     holder: lease

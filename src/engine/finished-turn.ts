@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UwfError } from '../errors.ts';
 import type { Snapshot } from '../git/native/snapshot.ts';
 import { errnoOf } from '../git/object-errors.ts';
 import { collectRefs } from '../schema/links.ts';
@@ -88,12 +89,18 @@ async function untilStored(
       return await tryToStore(context, state, definition, turn);
     } catch (error) {
       if (error instanceof ThreadMoved) turn.workspace?.release();
-      if (pauseMs === undefined || !passing.has(errnoOf(error) ?? '')) throw error;
+      if (pauseMs === undefined || !mayPass(error)) throw error;
       context.debug(state.id, 'storing again', { reason: String(error), pauseMs });
       await sleep(pauseMs);
     }
   }
   throw new Error('not reached: the last try gives or throws');
+}
+
+/** Tells whether an error comes from the file system, or is one of uwf's about such a one, that may be gone a moment later. */
+function mayPass(error: unknown): boolean {
+  const errno = error instanceof UwfError ? errnoOf(error.cause) : errnoOf(error);
+  return errno !== undefined && passing.has(errno);
 }
 
 async function tryToStore(

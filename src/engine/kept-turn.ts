@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { UwfError } from '../errors.ts';
 import { createDurableFile, removeFile, syncFolder } from '../git/disk/durable-file.ts';
 import { makeFolders } from '../git/make-folders.ts';
@@ -10,6 +10,7 @@ import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { FinishedTurn } from './finished-turn.ts';
+import { keptPath } from './kept-path.ts';
 import { KeptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
 
 /** The version of the files of kept turns. */
@@ -83,11 +84,6 @@ export function readKeptTurn(repository: Repository, thread: ThreadId): { turn: 
 export function forgetKeptTurn(path: string): void {
   removeFile(path);
   syncFolder(dirname(path));
-}
-
-/** Where the turn of a thread is kept; `undefined` where there is no disk. */
-export function keptPath({ stateDir }: Repository, thread: ThreadId): string | undefined {
-  return stateDir === undefined ? undefined : join(stateDir, 'kept', `${thread}.json`);
 }
 
 function encode(state: ThreadState, { again, workspace, ...turn }: FinishedTurn): KeptTurn {

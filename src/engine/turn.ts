@@ -198,9 +198,10 @@ async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
   try {
     faults = [...(await turn.findFaults(extraction.meta)), ...(await turn.calls.findFaults(reply.childThreads ?? []))];
   } catch (error) {
-    if (!(error instanceof CheckFailed)) throw error;
-    // It is not the reply that is at fault: another one would be paid for in vain.
-    return { kind: 'suspended', cause: 'invalid-reply', reason: error.message, text: reply.text };
+    // It is not the reply that is at fault: another one would be paid for in vain, and this one has been.
+    const what = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof CheckFailed ? what : `the reply could not be checked: ${what}`;
+    return { kind: 'suspended', cause: 'invalid-reply', reason, text: reply.text };
   }
   if (faults.length > 0) return { kind: 'refused', errors: faults };
   return {

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import type { Config } from '../../src/engine/config.ts';
 import type { EngineEvent } from '../../src/engine/events.ts';
+import { asStorageError } from '../../src/git/object-errors.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import {
   createTemporaryRepository,
@@ -67,6 +68,7 @@ async function keepOne(scene: Scene): Promise<string> {
     hint: expect.stringContaining(`uwf thread run ${thread}`),
   });
   expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect((await scene.engine.describe(thread)).kept).toBe(path);
   scene.unlock(thread);
   return thread;
 }
@@ -168,7 +170,7 @@ test('an error that passes is waited for, and the reply is stored', async () => 
   let isArmed = false;
   const write: typeof objects.write = async (batch) => {
     const code = isArmed ? failures.shift() : undefined;
-    if (code !== undefined) throw Object.assign(new Error(code), { code });
+    if (code !== undefined) throw asStorageError(Object.assign(new Error(code), { code }), 'a pack');
     return objects.write(batch);
   };
   const faulty = new Proxy(objects, {
@@ -185,4 +187,30 @@ test('an error that passes is waited for, and the reply is stored', async () => 
   expect(await engine.step(thread)).toMatchObject({ role: 'a' });
   expect(failures).toEqual([]);
   onTestFinished(() => scene.repository.close());
+});
+
+test('a reply that cannot be checked is not thrown away', async () => {
+  const { repository, git } = await createScene();
+  let failures = 0;
+  const refs = new Proxy(repository.refs, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        if (name === 'read' && failures > 0) {
+          failures -= 1;
+          throw Object.assign(new Error('EIO: injected'), { code: 'EIO' });
+        }
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
+  const agent = { package: 'builtin:scripted', config: { replies: { a: ['---\n$status: done\n---\nYes.\n'] } } };
+  // The next ref to be read is that of what the reply may link to.
+  const onEvent = ({ event }: EngineEvent): void => void (failures = event === 'step.started' ? 1 : failures);
+  const engine = createEngine({ repository: { ...repository, refs }, config: configOf({ a: agent }), onEvent });
+  const { thread } = await engine.start({ definition: chain, prompt: 'x' });
+  const { over, head } = await engine.step(thread);
+  expect(over).toMatchObject({ event: 'thread.suspended', text: 'the reply could not be checked: EIO: injected' });
+  expect(git('show', `${head}:output.md`)).toContain('Yes.');
 });

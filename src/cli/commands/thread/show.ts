@@ -41,6 +41,7 @@ export const command: Command = defineCommand({
       waitsFor:
         'the child thread, or one below, whose question that is; null where it is its own. Resuming either answers it',
       returnCode: 'of a thread that is over: 0 for completed',
+      kept: 'the file of a finished reply that could not be stored, and that the next run stores; or null',
       workflowHash: "the definition's node",
       depth: 'how many threads are above it',
       holder: 'who works on it: pid, host, since; or null',
@@ -82,6 +83,7 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ['steps', String(view.steps)],
     ['next', view.nextRole === null ? null : paint.name(view.nextRole)],
     ['runs as', view.holder && `process ${view.holder.pid} on ${view.holder.host}`],
+    ['kept', view.kept && `a finished reply, in ${view.kept}; 'uwf thread run ${view.thread}' stores it`],
     ['interrupted', view.interruption && describeInterruption(view.interruption)],
     ['started', time(view.startedAt)],
     ['ended', view.endedAt && time(view.endedAt)],
