@@ -1,5 +1,6 @@
 import type { JsonValue } from '../json.ts';
 import { loadExpression } from './compile-expression.ts';
+import { startTimeBox } from './cpu-time.ts';
 import { ExpressionFailed, ExpressionTimeout } from './expression-errors.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
 import type { Scope } from './scope.ts';
@@ -8,7 +9,7 @@ import { copyJson, stepFunctions } from './scope.ts';
 /** How far an evaluation may go, and what it is to give. Plain data: it travels to the child. */
 export type EvaluationTask = {
   readonly source: string;
-  /** Wall time, looked at between any two nodes of the tree. */
+  /** Processor time, looked at between any two nodes of the tree: a busy machine decides nothing. */
   readonly timeoutMs: number;
   /** Nesting of evaluations; a call of a function takes four or five. */
   readonly maxDepth: number;
@@ -32,7 +33,15 @@ const LONGEST_SEQUENCE = 1_000_000;
  * @throws {ExpressionTimeout} when the time is up
  */
 export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
-  const limits = { timeout: task.timeoutMs, stack: task.maxDepth, sequence: LONGEST_SEQUENCE };
+  const timeBox = startTimeBox(task.timeoutMs);
+  const limits = {
+    // JSONata looks at it anew each time, and compares it with wall time.
+    get timeout(): number {
+      return timeBox();
+    },
+    stack: task.maxDepth,
+    sequence: LONGEST_SEQUENCE,
+  };
   const expression = await loadExpression(task.source, limits);
   const own = copyJson({ input: scope.input, bindings: { ...scope.bindings } });
   const bindings: Record<string, unknown> = { ...stepFunctions(own.bindings.steps), ...own.bindings };

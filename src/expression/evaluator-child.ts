@@ -5,15 +5,18 @@ import type { Interface } from 'node:readline';
 
 import type { JsonValue } from '../json.ts';
 import { packageRoot } from '../package-root.ts';
+import { cpuTimeOf } from './cpu-time.ts';
 import type { EvaluationTask } from './evaluate-here.ts';
 import type { EvaluatorAnswer, EvaluatorRequest } from './evaluator-protocol.ts';
-import { GRACE_MS, restoreError } from './evaluator-protocol.ts';
+import { GRACE_MS, MAX_STRETCH, restoreError } from './evaluator-protocol.ts';
 import { EvaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from './expression-errors.ts';
 import { growthSince, toSend } from './growing-scope.ts';
 import type { Scope } from './scope.ts';
 
 /** How long the child may take to start, or to read a scope. Generous: a loaded machine is no fault of the expression. */
 const START_TIMEOUT_MS = 10_000;
+/** How often an evaluation that is late is looked at. */
+const LATE_POLL_MS = 200;
 /** An idle child goes after this time. */
 const IDLE_MS = 30_000;
 /** V8's heap in the child: what holds for a small thread, and what is added for each MB that the thread has as JSON. */
@@ -85,7 +88,7 @@ export class EvaluatorChild {
     clearTimeout(this.#idleTimer);
     await this.#load(scope);
     const request = JSON.stringify({ kind: 'evaluate', task } satisfies EvaluatorRequest);
-    const outcome = await this.#ask(request, task.timeoutMs + GRACE_MS);
+    const outcome = await this.#ask(request, task.timeoutMs + GRACE_MS, MAX_STRETCH);
     this.#idleTimer = setTimeout(() => this.close(), IDLE_MS).unref();
     if (outcome.kind === 'late') throw new ExpressionTimeout(task.source, task.timeoutMs);
     if (outcome.kind === 'died') throw diedEvaluating(task, outcome, this.#heapMb);
@@ -124,13 +127,27 @@ export class EvaluatorChild {
     return request;
   }
 
-  /** Sends a request and waits for its answer; whenever none came, no process is left. */
-  async #ask(request: string, timeoutMs: number): Promise<Outcome> {
+  /**
+   * Sends a request and waits for its answer; whenever none came, no process is left.
+   *
+   * @param timeoutMs of the child's processor time, and where that cannot be told of wall time
+   * @param maxStretch how many times `timeoutMs` the wall time may be
+   */
+  async #ask(request: string, timeoutMs: number, maxStretch: number = 1): Promise<Outcome> {
     const child = (this.#process ??= await this.#start());
     const lines = this.#lines;
     keepAlive(child, true);
     const outcome = await new Promise<Outcome>((resolve) => {
-      const timer = setTimeout(() => settle({ kind: 'late' }), timeoutMs);
+      const beganMs = performance.now();
+      const cpuBefore = cpuTimeOf(child.pid ?? 0);
+      const look = (): void => {
+        const cpuNow = cpuTimeOf(child.pid ?? 0);
+        const usedMs = cpuBefore === undefined || cpuNow === undefined ? timeoutMs : cpuNow - cpuBefore;
+        const isLate = usedMs >= timeoutMs || performance.now() - beganMs >= timeoutMs * maxStretch;
+        if (isLate) settle({ kind: 'late' });
+        else timer = setTimeout(look, LATE_POLL_MS);
+      };
+      let timer = setTimeout(look, timeoutMs);
       // The child writes answers and nothing else.
       const onLine = (line: string): void => settle({ kind: 'answer', answer: JSON.parse(line) as EvaluatorAnswer });
       const onEnd = (code: number | null, signal: NodeJS.Signals | null): void =>

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { EvaluationTask } from './evaluate-here.ts';
 import { evaluateHere } from './evaluate-here.ts';
 import type { EvaluatorAnswer, EvaluatorRequest } from './evaluator-protocol.ts';
-import { GRACE_MS, carryError } from './evaluator-protocol.ts';
+import { GRACE_MS, MAX_STRETCH, carryError } from './evaluator-protocol.ts';
 import { growScope, received } from './growing-scope.ts';
 import type { Scope } from './scope.ts';
 import { stillClock } from './still-clock.ts';
@@ -41,7 +41,7 @@ async function answer(request: EvaluatorRequest): Promise<EvaluatorAnswer> {
 async function evaluateWatched(task: EvaluationTask): ReturnType<typeof evaluateHere> {
   mayVary = task.mayVary;
   // Later than the parent, whose word it is while it lives.
-  setWatchdog(task.timeoutMs + 2 * GRACE_MS);
+  setWatchdog((task.timeoutMs + GRACE_MS) * MAX_STRETCH + GRACE_MS);
   try {
     return await evaluateHere(task, scope);
   } finally {

@@ -25,6 +25,9 @@ export type CarriedError =
 /** How much longer than its time box an evaluation may take before the child, which can no longer answer, is killed. */
 export const GRACE_MS = 500;
 
+/** How many times its time box the wall time of an evaluation may be, where other processes have the processors. */
+export const MAX_STRETCH = 10;
+
 /** Packs what `evaluateHere` throws. */
 export function carryError(error: unknown): CarriedError {
   if (error instanceof ExpressionTimeout) return { kind: 'timeout' };
