@@ -42,5 +42,6 @@ export function objectOf<T extends object>(members: { [Key in keyof T]-?: Member
 
 type Member = Shape<unknown> | { mayBe: Shape<unknown> };
 
-type MemberShape<T, Key extends keyof T> =
-  Record<never, never> extends Pick<T, Key> ? { mayBe: Shape<Exclude<T[Key], undefined>> } : Shape<T[Key]>;
+type MemberShape<T, Key extends keyof T> = undefined extends T[Key]
+  ? { mayBe: Shape<Exclude<T[Key], undefined>> }
+  : Shape<T[Key]>;

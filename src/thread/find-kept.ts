@@ -1,10 +1,10 @@
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { getNode } from '../cas/node-source.ts';
-import { parseNodeHash, type NodeHash } from '../cas/hash.ts';
+import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { isJsonObject } from '../json.ts';
 import { typeNameOf } from '../schema/built-in.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 import { readChildEnds } from './child-ends.ts';
 import type { ThreadPointer } from './thread-pointer.ts';
 import { readStart } from './read-start.ts';
@@ -85,15 +85,14 @@ export async function findByNode(
   const nodes = repositoryNodes(repository);
   const node = await nodes.find(hash);
   const kind = node && typeNameOf(node.type);
-  if (!isJsonObject(node?.payload) || (kind !== 'thread-start' && kind !== 'thread-end')) return [];
-  const { start, completedAtMs } = node.payload;
-  const { payload } = kind === 'thread-start' ? node : await getNode(nodes, parseNodeHash(String(start)));
-  const born = isJsonObject(payload) ? String(payload['id']) : '';
+  if (node === undefined || (kind !== 'thread-start' && kind !== 'thread-end')) return [];
+  const end = kind === 'thread-end' ? payloadOf(node, 'thread-end') : undefined;
+  const { id: born } = payloadOf(end ? await getNode(nodes, end.start) : node, 'thread-start');
   const own = pointers.filter(({ id }) => id === born);
   const candidates = own.length > 0 ? own : await findKept(repository, pointers, born);
-  if (kind === 'thread-start') return candidates;
+  if (end === undefined) return candidates;
   // Of forks, which share the start, it is the one that ended so.
-  const day = `${HISTORY_PREFIX}${new Date(Number(completedAtMs)).toISOString().slice(0, 10)}/`;
+  const day = `${HISTORY_PREFIX}${new Date(end.completedAtMs).toISOString().slice(0, 10)}/`;
   for (const pointer of [...candidates, ...pointers.filter(({ ref }) => ref.startsWith(day))]) {
     if ((await readThreadCommit(repository, pointer.head)).hash === hash) return [pointer];
   }

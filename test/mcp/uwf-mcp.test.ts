@@ -122,7 +122,7 @@ describe('a session of the official client', () => {
       { kind: 'resume', text: 'French' },
       { kind: 'suspend', cause: 'invalid-reply', text: 'French', refused },
     ]);
-    const [, asked, , gaveUp] = said.map((entry) => String(entry['suspension']));
+    const [, asked, , gaveUp] = said.map((entry) => entry['suspension']);
     for (const [step, text, errors] of [
       [asked, '', []],
       [gaveUp, 'French', refused],

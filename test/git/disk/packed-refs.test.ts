@@ -8,7 +8,8 @@ import type { ObjectId } from '../../../src/git/object-id.ts';
 import { ref } from '../../contracts/store-fixture.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
-const idOf = (number: number): ObjectId => parseObjectId(number.toString(16).padStart(40, '0'));
+// 0 is the id of no object, which git calls a broken ref.
+const idOf = (number: number): ObjectId => parseObjectId((number + 1).toString(16).padStart(40, '0'));
 const sortedHeader = '# pack-refs with: peeled fully-peeled sorted \n';
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 

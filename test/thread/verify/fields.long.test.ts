@@ -14,6 +14,7 @@ test(
       FIELDS === undefined ? undefined : new RegExp(FIELDS),
     );
     const found = [...undetected].map(([field, hows]) => `${field}: ${[...hows].join(' | ').slice(0, 150)}`);
+    // oxlint-disable-next-line no-console -- what is not found is for the reader of a campaign
     console.log(`${tried} changes; not found:\n${found.toSorted().join('\n')}`);
     expect(crashes).toEqual([]);
     expect(disagreements).toEqual([]);

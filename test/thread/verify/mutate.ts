@@ -27,7 +27,7 @@ export function* mutationsOf(nodes: readonly NodeLine[]): Generator<Mutation, vo
     }
     for (const place of placesIn(payload)) {
       // The parts of a schema are no fields of a node.
-      if (/schema$/.test(name) && place.length > 1) continue;
+      if (name.endsWith('schema') && place.length > 1) continue;
       const field = [name, ...place.map((step) => (typeof step === 'number' ? '[]' : step))]
         .join('.')
         .replaceAll('.[]', '[]');
@@ -64,8 +64,7 @@ function* replacements(
   canGo: boolean,
 ): Generator<[string, Change], void, void> {
   if (canGo) yield ['delete', GONE];
-  for (const other of [null, true, 7, 'x', [], {}, [[]], [null], [7], { a: 1 }])
-    yield [`${JSON.stringify(other)}`, other];
+  for (const other of [null, true, 7, 'x', [], {}, [[]], [null], [7], { a: 1 }]) yield [JSON.stringify(other), other];
   if (typeof value === 'string') {
     yield ['other text', `${value}x`];
     yield ['empty text', ''];
