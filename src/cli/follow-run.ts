@@ -84,7 +84,7 @@ export function showOver({ cli, out }: { cli: CliContext; out: Output }, over: T
   if (over.event === 'thread.suspended') {
     out.note(`thread ${paint.id(over.thread)} is ${status}: ${text}`);
     if (over.cause === 'limit') {
-      out.hint(`'uwf thread resume ${over.thread}' says how much more it has to be allowed`);
+      out.hint(`'uwf thread resume ${over.thread}' goes on, or says how much more it has to be allowed`);
       return;
     }
     out.hint(
