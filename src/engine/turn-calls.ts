@@ -69,7 +69,14 @@ export class TurnCalls {
   }
 
   /** Starts the child thread of a call, or goes on with the one that the call has; see `AgentRequest.runChild`. */
-  async run(request: CallRequest): Promise<ChildOutcome> {
+  run(request: CallRequest): Promise<ChildOutcome> {
+    const outcome = this.#run(request);
+    // An agent that does not wait for the outcome does not hear that the child was stopped.
+    outcome.catch(() => {});
+    return outcome;
+  }
+
+  async #run(request: CallRequest): Promise<ChildOutcome> {
     const call = this.#placeOf(request);
     const id = callIdFor(call);
     this.#asked.add(id);

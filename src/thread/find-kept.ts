@@ -2,6 +2,8 @@ import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { getNode } from '../cas/node-source.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import { UwfError } from '../errors.ts';
+import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { typeNameOf } from '../schema/built-in.ts';
 import { payloadOf } from '../schema/payload-of.ts';
@@ -37,10 +39,17 @@ export async function findKept(
   for (const keeper of pointers.toReversed()) {
     // A child of an early moment can have the second of its caller's start for its time.
     if (threadTimeMs(keeper.id) >= untilMs + 1000 || endedBefore(keeper, fromMs)) continue;
-    for await (const { id, head } of keptBehind(repository, keeper.head, fromMs, passed)) {
-      if (!id.startsWith(wanted) || found.has(id)) continue;
-      found.set(id, { id: parseThreadId(id), ref: keeper.ref, head, isHistory: true, keptBy: keeper.id });
-      if (id === wanted) return [...found.values()];
+    try {
+      // Most were at rest by then, which one object tells.
+      if ((await readCommit(repository.objects, keeper.head)).committer.atMs < fromMs - 1000) continue;
+      for await (const { id, head } of keptBehind(repository, keeper.head, fromMs, passed)) {
+        if (!id.startsWith(wanted) || found.has(id)) continue;
+        found.set(id, { id: parseThreadId(id), ref: keeper.ref, head, isHistory: true, keptBy: keeper.id });
+        if (id === wanted) return [...found.values()];
+      }
+    } catch (error) {
+      // What is behind damage cannot be found; other threads can.
+      if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
     }
   }
   return [...found.values()];

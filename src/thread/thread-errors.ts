@@ -97,7 +97,7 @@ export class LinkTakenBack extends UwfError {
 /** A child thread that is here only as a part of the thread that called it was to be removed or pushed by itself. */
 export class NoRefOfItsOwn extends UwfError {
   constructor(thread: ThreadId, keptBy: ThreadId) {
-    super(`thread ${thread} has no ref here: it is part of thread ${keptBy}, which called it`, {
+    super(`thread ${thread} has no ref here: it is part of thread ${keptBy}`, {
       code: 'no-ref-of-its-own',
       kind: 'usage',
       hint: `name ${keptBy}; what happens to that happens to all of it`,

@@ -25,7 +25,7 @@ exports.createAgent = (config) => {
       const tries = config.file && existsSync(config.file) ? JSON.parse(readFileSync(config.file, 'utf8')) : config.tries;
       const { calls = [], loose = [], isBad, names } = tries[Math.min(request.attempt, tries.length - 1)];
       const call = (one) => request.runChild({ ...one, signal: request.signal });
-      for (const one of loose) call(one).catch(() => {});
+      for (const one of loose) void call(one);
       const said = [];
       const named = names ? [...earlier] : [];
       for (const group of calls) {

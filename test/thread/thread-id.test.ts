@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { decodeTime, isValid } from 'ulid';
 import { describe, expect, test } from 'vitest';
 import { parseObjectId } from '../../src/git/object-id.ts';
-import { forkIdFor, newThreadId } from '../../src/thread/new-thread-id.ts';
+import { callIdFor, forkIdFor, newThreadId } from '../../src/thread/new-thread-id.ts';
 import { InvalidThreadId, parseThreadId, threadTimeMs } from '../../src/thread/thread-id.ts';
 
 describe('thread ids', () => {
@@ -31,6 +31,27 @@ describe('thread ids', () => {
   ])('%j is refused', (text) => {
     expect(() => parseThreadId(text)).toThrow(InvalidThreadId);
   });
+});
+
+test('the id of a child is the time of its caller and 80 bits of SHA-256 over its call, as the format says', () => {
+  const call = {
+    thread: parseThreadId('01KTWEWZ760000000000000000'),
+    state: { commit: parseObjectId('0123456789abcdef0123456789abcdef01234567'), committedAtMs: 1_795_262_400_000 },
+    role: 'developer',
+    key: 'build 3F2V04Y8ZNQWE',
+    ordinal: 2,
+  };
+  const text = `uwf-call\0${call.thread}\0${call.state.commit}\0developer\0build 3F2V04Y8ZNQWE\x002`;
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 20);
+  let value = (BigInt(call.state.committedAtMs) << 80n) | BigInt(`0x${digest}`);
+  let id = '';
+  for (let place = 0; place < 26; place += 1) {
+    id = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(Number(value & 31n)) + id;
+    value >>= 5n;
+  }
+  expect(callIdFor(call)).toBe(id);
+  for (const other of [{ role: 'tester' }, { key: 'x' }, { ordinal: 0 }])
+    expect(callIdFor({ ...call, ...other })).not.toBe(id);
 });
 
 describe('the id of a fork that keeps a lost race', () => {
