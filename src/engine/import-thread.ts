@@ -26,7 +26,7 @@ export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };
  * Stores a thread that was exported with its nodes: the same nodes, the same commits, under the same id.
  *
  * The file is refused whole unless the thread that it makes passes every check of {@link verifyThread} and exports to the
- * very same bytes. Until then nothing is written, and then all at once.
+ * very same bytes; one that has no rows for suspensions and resumptions, to what the first version of the format says. Until then nothing is written, and then all at once.
  * @param chunks the file; it is held in memory as the objects that it makes
  * @throws {RefusedImport} if it is anything else
  * @throws {ThreadMoved} if the repository has a thread of this id that stands elsewhere
@@ -42,12 +42,12 @@ export async function importThread(
     await rebuild.add(line);
     given.update(`${line}\n`);
   }
-  const { thread, head, batch } = rebuild;
+  const { thread, head, batch, hasPauses } = rebuild;
   if (thread === undefined) throw new RefusedImport(undefined, 'it has no __start__ row');
   if (head === undefined) throw new RefusedImport(undefined, 'it has rows only, and the nodes are needed');
   const imagined: Repository = { ...repository, objects: withBatch(repository.objects, batch) };
   await assertSound(imagined, thread, head);
-  if ((await digestOfExport(imagined, thread, head)) !== given.digest('hex')) {
+  if ((await digestOfExport(imagined, thread, head, hasPauses)) !== given.digest('hex')) {
     throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
   }
   return store(repository, imagined, batch, thread, head);
@@ -61,10 +61,16 @@ async function assertSound(repository: Repository, thread: ThreadId, head: Objec
   throw new RefusedImport(undefined, `its commit ${first.commit}${place}: ${first.what}`);
 }
 
-async function digestOfExport(repository: Repository, id: ThreadId, head: ObjectId): Promise<string> {
+async function digestOfExport(
+  repository: Repository,
+  id: ThreadId,
+  head: ObjectId,
+  withPauses: boolean,
+): Promise<string> {
   const digest = createHash('sha256');
   try {
-    for await (const line of exportThread(repository, { id, head }, { withNodes: true })) digest.update(`${line}\n`);
+    const lines = exportThread(repository, { id, head }, { withNodes: true, withPauses });
+    for await (const line of lines) digest.update(`${line}\n`);
   } catch (error) {
     const fault = faultOf(error);
     throw fault === undefined ? error : new RefusedImport(undefined, fault, error);

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { importThread } from '../../src/engine/import-thread.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { exportThread } from '../../src/thread/export/export-thread.ts';
+import type { NodeHash } from '../../src/cas/hash.ts';
+import { exportThread, type NodeLine } from '../../src/thread/export/export-thread.ts';
 import { readLines } from '../../src/thread/export/read-lines.ts';
+import type { ThreadRow } from '../../src/thread/export/rows.ts';
 import { RefusedImport } from '../../src/thread/export/refused-import.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
@@ -59,7 +62,70 @@ describe('exporting and importing a thread', () => {
     expect(rows[0]).toMatchObject({ role: '__start__', meta: { workflow: 'loop', depth: 0, limits: null } });
     for (const row of rows) {
       expect(Object.keys(row)).toEqual(['role', 'content', 'meta', 'timestamp']);
-      expect(row['content']).toEqual({ $cas: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{13}$/) });
+      if (row['content'] === '') expect(row['role']).toMatch(/^__(?:suspend|resume)__$/);
+      else expect(row['content']).toEqual({ $cas: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{13}$/) });
+    }
+  });
+});
+
+describe('a thread that was suspended', () => {
+  /** A thread in which a question was asked, answered, and the turn given up, as the version before these rows wrote it. */
+  const firstVersion = readFileSync(new URL('../../fixtures/golden/exported-thread-1.jsonl', import.meta.url), 'utf8');
+  const oldLines = firstVersion.trimEnd().split('\n');
+
+  test('is imported from a file of the first version, and exported with what was asked, said and answered', async () => {
+    const repository = createMapRepository();
+    const { thread, head } = await importThread(repository, bytesOf(oldLines));
+    const lines = await linesOf(repository, { id: thread, head });
+    const rows = lines.map((line) => JSON.parse(line) as ThreadRow).filter(({ role }) => role !== undefined);
+    expect(rows.map(({ role }) => role)).toEqual([
+      '__start__',
+      '__suspend__',
+      '__resume__',
+      '__suspend__',
+      '__resume__',
+      'writer',
+      '__end__',
+    ]);
+    const nodes = new Map(
+      lines.map((line) => JSON.parse(line) as NodeLine).map(({ node, payload }) => [node as string, payload]),
+    );
+    const textOf = ({ content }: Pick<ThreadRow, 'content'>): unknown =>
+      content === '' ? '' : (nodes.get(content.$cas) as { text: string }).text;
+    const [, asked, answered, gaveUp, resumed] = rows;
+    expect(asked).toMatchObject({ meta: { role: 'writer', reason: 'Which language?', cause: 'agent' } });
+    expect([asked, answered, gaveUp].map((row) => textOf(row!))).toEqual([
+      '',
+      'In French, please',
+      'In French, please',
+    ]);
+    expect(answered?.meta).toEqual({ suspension: asked?.meta['suspension'] });
+    expect(resumed?.meta).toEqual({ suspension: gaveUp?.meta['suspension'] });
+    expect(gaveUp?.meta).toMatchObject({
+      cause: 'invalid-reply',
+      prompt: { $cas: expect.any(String) },
+      react: null,
+      usage: null,
+    });
+    const attempts = gaveUp?.meta['attempts'] as { content: { $cas: NodeHash }; errors: string[] }[];
+    expect(attempts.map((attempt) => textOf(attempt))).toEqual(Array.from({ length: 3 }, () => 'In French, please'));
+    expect(attempts[2]?.errors).toEqual([expect.stringContaining('front matter')]);
+
+    const again = createMapRepository();
+    await importThread(again, bytesOf(lines));
+    expect(await linesOf(again, { id: thread, head })).toEqual(lines);
+  });
+
+  test('is refused where a suspension is told otherwise, or left out among others', async () => {
+    const repository = createMapRepository();
+    const { thread, head } = await importThread(repository, bytesOf(oldLines));
+    const lines = await linesOf(repository, { id: thread, head });
+    for (const changed of [
+      lines.with(1, lines[1]!.replace('Which language?', 'Which colour?')),
+      lines.filter((_, at) => at !== 1),
+      lines.filter((_, at) => at !== 1 && at !== 3),
+    ]) {
+      await expect(importThread(createMapRepository(), bytesOf(changed))).rejects.toThrow(RefusedImport);
     }
   });
 });

@@ -6,7 +6,7 @@ import { readCommit, readTree } from '../../git/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { threadRows } from './rows.ts';
+import { isPauseRow, threadRows } from './rows.ts';
 
 /** A line that carries a node. */
 export type NodeLine = { node: NodeHash; type: NodeHash; payload: JsonValue };
@@ -28,15 +28,18 @@ export type CommitLine = {
  * elsewhere: its nodes and commits, those of threads that it called, stands on or links to included, each once, and what is
  * referred to before what refers to it. The last line is the thread's head.
  *
- * The same thread gives the same lines. Commits and files of somebody's code are named and not written.
+ * The same thread gives the same lines. Without `withPauses` it has no rows for suspensions and resumptions, as in the first
+ * version of the format. Commits and files of somebody's code are named and not written.
  * @throws {CorruptThread} if the thread cannot be read
  */
 export async function* exportThread(
   repository: Repository,
   { id, head }: { id: ThreadId; head: ObjectId },
-  options: { withNodes?: boolean } = {},
+  options: { withNodes?: boolean; withPauses?: boolean } = {},
 ): AsyncGenerator<string, void, void> {
-  for await (const row of threadRows(repository, id, head)) yield JSON.stringify(row);
+  for await (const row of threadRows(repository, id, head)) {
+    if (options.withPauses !== false || !isPauseRow(row)) yield JSON.stringify(row);
+  }
   if (options.withNodes !== true) return;
   const written = new Set<NodeHash>();
   for await (const commit of commitsBehind(repository, head)) {

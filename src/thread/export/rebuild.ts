@@ -12,6 +12,7 @@ import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { indexedFolder } from '../verify/read-files.ts';
 import { faultOf } from '../verify/finding.ts';
 import { RefusedImport } from './refused-import.ts';
+import { isPauseRow } from './rows.ts';
 
 /**
  * Makes the objects of an exported thread again, line by line, in memory.
@@ -24,6 +25,8 @@ export class Rebuild {
   thread: ThreadId | undefined;
   /** The last commit so far. */
   head: ObjectId | undefined;
+  /** Whether suspensions and resumptions have rows. */
+  hasPauses = false;
   readonly #objects: ObjectStore;
   readonly #nodes = new Map<NodeHash, EncodedNode>();
   #line = 0;
@@ -54,6 +57,7 @@ export class Rebuild {
   /** Rows say nothing that nodes do not say; they are compared in the end, all but the thread's id, which is taken. */
   #addRow({ role, meta }: JsonObject): void {
     if (this.head !== undefined || this.#nodes.size > 0) throw this.#refuse('a row has to come before the nodes');
+    this.hasPauses ||= isPauseRow({ role });
     if (role !== '__start__') return;
     const id = isJsonObject(meta) ? meta['thread'] : undefined;
     if (typeof id !== 'string' || !isThreadId(id)) throw this.#refuse('it does not say which thread it is');

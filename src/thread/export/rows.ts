@@ -6,6 +6,7 @@ import type { ObjectId } from '../../git/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { ThreadSuspend } from '../../schema/built-in/thread-suspend.ts';
 import { CAS_KEY, findLinks } from '../../schema/links.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
 import { readChain } from '../chain.ts';
@@ -16,14 +17,18 @@ import { payloadOf } from '../../schema/payload-of.ts';
 /** A reference, wherever one stands in a row. */
 export type CasPointer = { [CAS_KEY]: NodeHash };
 
-/** One row of an exported thread: its beginning (`__start__`), a role's turn, or its end (`__end__`). */
+/**
+ * One row of an exported thread: its beginning (`__start__`), a role's turn, a turn that was suspended (`__suspend__`), a
+ * person's word that it may go on (`__resume__`), or its end (`__end__`).
+ */
 export type ThreadRow = {
   role: string;
-  /** The prompt, the reply, or the summary. */
-  content: CasPointer;
+  /** The prompt, the reply, what was said before the suspension, the answer, or the summary; '' where nothing was said. */
+  content: CasPointer | '';
   /**
    * Of `__start__`: the thread, its workflow's name and hash, depth and limits. Of `__end__`: outcome and returnCode. Of a
-   * turn: what the role reported, every link in it as an inline pointer.
+   * turn: what the role reported, every link in it as an inline pointer. Of `__suspend__` and `__resume__`: see
+   * docs/format.md.
    */
   meta: JsonObject;
   /** In ms since 1970. */
@@ -37,15 +42,17 @@ export async function* threadRows(
   head: ObjectId,
 ): AsyncGenerator<ThreadRow, void, void> {
   const commits: ThreadCommit[] = [];
-  for await (const commit of readChain(repository, head)) commits.unshift(commit);
+  for await (const commit of readChain(repository, head)) commits.push(commit);
   const source = nodesBehind(repository, [head]);
-  for (const commit of commits) {
-    const row = await rowOf(commit, id, source);
-    if (row !== undefined) yield row;
-  }
+  for (const commit of commits.toReversed()) yield rowOf(commit, id, source);
 }
 
-async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Promise<ThreadRow | undefined> {
+/** Tells whether a row is one that exports of the first version of the format do not have. */
+export function isPauseRow({ role }: { role: JsonValue | undefined }): boolean {
+  return role === '__suspend__' || role === '__resume__';
+}
+
+async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Promise<ThreadRow> {
   switch (commit.kind) {
     case 'start': {
       const { prompt, startedAtMs } = commit.node;
@@ -63,9 +70,44 @@ async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Pr
       const meta = { outcome, returnCode };
       return { role: '__end__', content: { [CAS_KEY]: summary }, meta, timestamp: completedAtMs };
     }
-    default:
-      return undefined;
+    case 'suspend': {
+      const { content, suspendedAtMs } = commit.node;
+      const meta = await suspendMeta(commit.hash, commit.node, source);
+      return { role: '__suspend__', content: pointerTo(content) ?? '', meta, timestamp: suspendedAtMs };
+    }
+    case 'resume': {
+      const { suspension, answer, resumedAtMs, by, more } = commit.node;
+      const meta = { suspension: { [CAS_KEY]: suspension }, ...(by && { by }), ...(more && { more: { ...more } }) };
+      return { role: '__resume__', content: pointerTo(answer) ?? '', meta, timestamp: resumedAtMs };
+    }
   }
+}
+
+async function suspendMeta(hash: NodeHash, node: ThreadSuspend, source: NodeSource): Promise<JsonObject> {
+  const { role, reason, cause, due, rule, agent, agentVersion, prompt, react, usage } = node;
+  const attempts: JsonObject[] = [];
+  for (const attempt of node.attempts) {
+    const { content, errors, usage: used } = payloadOf(await getNode(source, attempt), 'attempt');
+    attempts.push({ attempt: { [CAS_KEY]: attempt }, content: { [CAS_KEY]: content }, errors, usage: used });
+  }
+  return {
+    suspension: { [CAS_KEY]: hash },
+    role,
+    reason,
+    cause,
+    ...(due !== undefined && { due }),
+    rule,
+    agent: { [CAS_KEY]: agent },
+    ...(agentVersion !== undefined && { agentVersion }),
+    prompt: { [CAS_KEY]: prompt },
+    react: pointerTo(react) ?? null,
+    attempts,
+    usage,
+  };
+}
+
+function pointerTo(hash: NodeHash | null): CasPointer | undefined {
+  return hash === null ? undefined : { [CAS_KEY]: hash };
 }
 
 async function startMeta(start: ThreadStart, id: ThreadId, source: NodeSource): Promise<JsonObject> {

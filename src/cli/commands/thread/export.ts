@@ -5,8 +5,8 @@ import { openToRead } from '../../open-repository.ts';
 
 export const command: Command = defineCommand({
   summary: 'write a thread as JSON lines',
-  description: `Prints a line for the start of the thread, one for each turn and one for the end, each with role, content, meta and
-timestamp; every reference in them is { "$cas": "<hash>" }. With --with-nodes the nodes and commits follow, so that
+  description: `Prints a line for the start of the thread, one for each turn, suspension and resumption, and one for the end, each with
+role, content, meta and timestamp; every reference in them is { "$cas": "<hash>" }. With --with-nodes the nodes and commits follow, so that
 'uwf thread import' can store the same thread in another repository.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: { 'with-nodes': { summary: 'write all that it takes to import it' } },
