@@ -8,7 +8,7 @@ import { runTypeScript } from '../helpers/run-typescript.ts';
 import { expectCleanFsck, isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
 import { startUwf, unfinishedBelow } from './scene.ts';
 
-/** `SUITE_GC_STEPS=4000 SUITE_GC_THREADS=100 npx vitest run test/faults/beside-gc.test.ts` is the long run. */
+/** `SUITE_GC_STEPS=4000 SUITE_GC_THREADS=100 npm run test:long -- test/faults/beside-gc` is the long run. */
 const steps = Number(process.env['SUITE_GC_STEPS'] ?? 200);
 const threads = Number(process.env['SUITE_GC_THREADS'] ?? 10);
 const workers = 4;

@@ -66,7 +66,7 @@ describe('names of any bytes in a recorded work tree', () => {
     };
     await fine(repository, 'thread', 'show', thread);
     await fine(repository, 'thread', 'verify', thread);
-    await fine(repository, 'push', remote, thread);
+    await fine(repository, 'push', '--with-commits', remote, thread);
     const clone = cloneCliRepository(remote);
     await fine(clone, 'fetch', 'origin');
     await fine(clone, 'thread', 'verify', thread);

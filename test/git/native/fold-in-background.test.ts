@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { formatIdentity, identityOf, ownIdentity } from '../../../src/git/process-identity.ts';
 import { countPacks } from '../../../src/git/native/foldable-packs.ts';
 import { foldInBackground, type StartedFolding } from '../../../src/git/native/fold-in-background.ts';
+import { writeDerivedFile } from '../../../src/git/derived-file.ts';
 import { ObjectBatch } from '../../../src/git/object-batch.ts';
 import type { ObjectId } from '../../../src/git/object-id.ts';
 import { publish } from '../../../src/git/publish.ts';
@@ -103,7 +104,7 @@ test('one folding runs at a time, and that of a process that was killed blocks n
   await scene.addPacks(30);
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   const holder = formatIdentity(identityOf(child.pid ?? 0));
-  writeFileSync(scene.record, JSON.stringify({ holder, atMs: Date.now() }));
+  writeDerivedFile(scene.record, 'folding 1', JSON.stringify({ holder, atMs: Date.now() }));
   expect(scene.fold()).toBeUndefined();
   child.kill('SIGKILL');
   await once(child, 'exit');
@@ -117,7 +118,7 @@ test('one that has run for hours is not believed', async () => {
   const scene = await createScene();
   await scene.addPacks(16);
   const atMs = Date.now() - 2 * 60 * 60 * 1000;
-  writeFileSync(scene.record, JSON.stringify({ holder: formatIdentity(ownIdentity()), atMs }));
+  writeDerivedFile(scene.record, 'folding 1', JSON.stringify({ holder: formatIdentity(ownIdentity()), atMs }));
   await scene.foldToTheEnd();
   expect(countPacks(scene.location)).toBe(1);
 });
