@@ -15,6 +15,8 @@ import { KeptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
 
 /** The version of the files of kept turns. */
 const VERSION = 1;
+/** How long storing a turn may take until it is kept meanwhile, in ms. */
+const KEEP_AFTER_MS = 250;
 
 /** A turn that could not be stored, as this machine keeps it. */
 export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
@@ -24,6 +26,14 @@ export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
   /** What a person said about the step that the turn does again, and the id under which it does; absent where it does none. */
   again?: { word: string; as: ThreadId };
   workspace?: KeptWorkspace;
+};
+
+/** A turn that is kept while it is being stored. */
+export type Meanwhile = {
+  /** Keeps it no more from now on; what is kept stays. */
+  stop: () => void;
+  /** The same, and forgets what is kept. */
+  forget: () => void;
 };
 
 /** Of a snapshot: the bytes of its objects in base64, and the packs that hold the others. */
@@ -50,18 +60,41 @@ export function keepTurn(repository: Repository, state: ThreadState, turn: Finis
     // What is none of uwf's errors nor the system's is a mistake of uwf's, and told as one.
     return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
   };
-  if (path === undefined) return notStored(saidIn(turn));
+  return notStored(path !== undefined && tryToKeep(path, state, turn) ? undefined : saidIn(turn));
+}
+
+/**
+ * Keeps a turn while it is being stored, if that takes long: what kills this process then takes no reply with it.
+ * @returns what is to be called once the turn is stored
+ */
+export function keepMeanwhile(repository: Repository, state: ThreadState, turn: FinishedTurn): Meanwhile {
+  const path = keptPath(repository, state.id);
+  if (path === undefined) return { stop: () => undefined, forget: () => undefined };
+  let isKept = false;
+  const timer = setTimeout(() => {
+    isKept = tryToKeep(path, state, turn);
+  }, KEEP_AFTER_MS);
+  const stop = (): void => clearTimeout(timer);
+  const forget = (): void => {
+    stop();
+    if (isKept) forgetKeptTurn(path);
+  };
+  return { stop, forget };
+}
+
+/** Tells whether a turn is kept now. */
+function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn): boolean {
   const kept = encode(state, turn);
   const result = { ...kept.result, attempts: [], trace: undefined };
   for (const candidate of [kept, { ...kept, result }]) {
     try {
       write(path, JSON.stringify(candidate));
-      return notStored(undefined);
+      return true;
     } catch {
       // With less of it there may be room; the error to tell is the first one.
     }
   }
-  return notStored(saidIn(turn));
+  return false;
 }
 
 /**

@@ -12,7 +12,7 @@ import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { storeTurn } from './finished-turn.ts';
 import { foldPacks } from './fold-packs.ts';
-import { keepTurn } from './kept-turn.ts';
+import { keepMeanwhile, keepTurn } from './kept-turn.ts';
 import type { Lease } from './lease.ts';
 import { prepareTurn } from './prepare-turn.ts';
 import { recordWorkspace } from './record-workspace.ts';
@@ -165,11 +165,18 @@ async function runRole(
       ? await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode })
       : undefined;
   const turn = { role, rule, prompt, agent, result, startedAtMs, completedAtMs, again, workspace };
+  const meanwhile = keepMeanwhile(repository, state, turn);
   let after: ThreadState;
   try {
     after = await storeTurn(context, state, definition, turn);
+    meanwhile.forget();
   } catch (error) {
-    throw error instanceof ThreadMoved ? error : keepTurn(repository, state, turn, error);
+    if (error instanceof ThreadMoved) {
+      meanwhile.forget();
+      throw error;
+    }
+    meanwhile.stop();
+    throw keepTurn(repository, state, turn, error);
   }
   if (result.kind !== 'done' || after.head.kind !== 'step') return after;
   markStoredHere(after);

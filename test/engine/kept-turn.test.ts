@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import type { Config } from '../../src/engine/config.ts';
 import type { EngineEvent } from '../../src/engine/events.ts';
@@ -32,10 +32,13 @@ type Scene = TemporaryRepository & {
 };
 
 /** A repository whose agents leave a lock of git's on their thread's ref, as a git does that was killed. */
-async function createScene(says = "printf -- '---\\n$status: done\\n---\\n%s did it.\\n' $UWF_ROLE"): Promise<Scene> {
+async function createScene(
+  says = "printf -- '---\\n$status: done\\n---\\n%s did it.\\n' $UWF_ROLE",
+  lockTimeoutMs = 20,
+): Promise<Scene> {
   await prepareHashing();
   const temporary = createTemporaryRepository();
-  const repository = await temporary.open({ lockTimeoutMs: 20 });
+  const repository = await temporary.open({ lockTimeoutMs });
   const script = `echo "$UWF_ROLE" >> .git/runs; [ -e .git/free ] || : > .git/refs/threads/$UWF_THREAD.lock; ${says}`;
   const agent = { package: 'builtin:command', config: { argv: ['sh', '-c', script] } };
   const config: Config = { ...configOf({ a: agent, b: agent }), snapshot: { mode: 'on' } };
@@ -90,6 +93,19 @@ describe('a reply that could not be stored', () => {
     await scene.engine.run(thread);
     expect(scene.runs()).toBe(2);
     expectCleanFsck(scene.dir);
+  });
+
+  test('is kept while a lock is waited for, for a process that is killed then, and forgotten once it is stored', async () => {
+    const scene = await createScene(undefined, 60_000);
+    const { thread } = await scene.engine.start({ definition: chain, prompt: 'x' });
+    const step = scene.engine.step(thread);
+    await vi.waitFor(() => expect(existsSync(scene.keptAt(thread))).toBe(true), { timeout: 30_000 });
+    expect(readFileSync(scene.keptAt(thread), 'utf8')).toContain('a did it.');
+    scene.unlock(thread);
+    expect(await step).toMatchObject({ role: 'a' });
+    expect(existsSync(scene.keptAt(thread))).toBe(false);
+    await scene.engine.run(thread);
+    expect(scene.runs()).toBe(2);
   });
 
   test('stays kept while it cannot be stored', async () => {
