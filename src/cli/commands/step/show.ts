@@ -14,7 +14,7 @@ import { harmless, oneLine } from '../../output/width.ts';
 import { agentName } from '../../../engine/decision-context.ts';
 import { findStepPlaces } from '../../../engine/step-places.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { firstLine } from '../../../thread/commit-message.ts';
+import { subjectOfReply } from '../../subject-of-reply.ts';
 import type { ThreadPointer } from '../../../thread/find-thread.ts';
 import { readRefused, readSuspension, type Suspension } from '../../../thread/read-suspension.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';
@@ -135,7 +135,7 @@ async function showSuspension(
     step: commit.hash,
     status: 'suspended',
     agent: await agentName(repository, { start }, { commit }),
-    subject: firstLine(suspension.text),
+    subject: subjectOfReply(suspension.text),
     startedAt: null,
     completedAt: new Date(suspendedAtMs).toISOString(),
     durationMs: null,

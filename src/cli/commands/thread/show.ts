@@ -1,6 +1,6 @@
 import { describeThread, type ThreadView } from '../../../engine/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/interruption.ts';
-import { firstLine } from '../../../thread/commit-message.ts';
+import { subjectOfReply } from '../../subject-of-reply.ts';
 import type { SuspensionOutline } from '../../../thread/suspension-outline.ts';
 import { threadStatuses } from '../../../thread/thread-status.ts';
 import type { ChildView } from '../../../engine/describe-children.ts';
@@ -104,7 +104,7 @@ function aboutSuspension({ suspension, cause, due, refused, text }: SuspensionOu
   return [
     ['cause', `${cause}${notAccepted}`],
     ['due', due ?? ''],
-    ['said', oneLine(firstLine(text))],
+    ['said', oneLine(subjectOfReply(text))],
     ['turn', `${suspension}; 'uwf step show ${suspension}' shows all of it`],
   ];
 }
