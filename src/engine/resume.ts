@@ -47,7 +47,10 @@ export async function resumeAndRun(
 async function goOn(context: EngineContext, thread: ThreadId, options: ResumeOptions): Promise<ThreadOver> {
   return withLease(context, thread, options.adoptLease, async (before, lease) => {
     const child = await findWaitingChild(context, before);
-    if (child === undefined) return runResumed(context, lease, before, options);
+    if (child === undefined) {
+      assertHears(before, options.answer);
+      return runResumed(context, lease, before, options);
+    }
     const { adoptLease: _ofThisThread, ...below } = options;
     await goOn(context, child, below);
     // The parent's turn is not paid for while it would only hear that a child waits.
@@ -101,13 +104,28 @@ async function findWaitingChild({ repository }: EngineContext, state: ThreadStat
 export async function checkResumption(
   context: EngineContext,
   thread: string,
-  { more }: Pick<ResumeOptions, 'more'>,
+  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
 ): Promise<void> {
   const state = await readCurrent(context.repository, thread);
   if (state.end) return assertCanReopen(context, state);
   const child = await findWaitingChild(context, state);
-  if (child !== undefined) return checkResumption(context, child, { more });
+  if (child !== undefined) return checkResumption(context, child, { answer, more });
+  assertHears(state, answer);
   await assertWithinLimits(context, state, more);
+}
+
+/**
+ * Refuses an answer to the question of a child that does not wait here: a fork has none yet, and one that another repository
+ * has was not fetched. Nothing would hear it.
+ */
+function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
+  if (answer === undefined || head.kind !== 'suspend' || head.node.cause !== 'child') return;
+  throw new WrongThreadState(
+    id,
+    'suspended',
+    'no child thread of it waits for an answer here',
+    `'uwf fetch' brings a child from where it was called; 'uwf thread resume ${id}' takes the turn again, and calls what is not here once more`,
+  );
 }
 
 async function assertWithinLimits(

@@ -195,6 +195,21 @@ describe('the child of a call', () => {
     expect(await verifyThread(readingContext(repository), fork.thread)).toMatchObject({ sound: true });
   });
 
+  test('that asks is not of a fork, whose answer nothing would hear: it is refused, and a turn without one calls again', async () => {
+    const asks = [{ suspend: 'Which?', reply: '---\n$status: done\n---\nWent {{ answer }}.' }];
+    const { engine, repository, thread } = await createCalls([{ calls: [[task('a')]] }], asks);
+    await engine.run(thread);
+    const fork = await forkThread(repository, await getThread(repository, thread));
+    await expect(engine.resume(fork.thread, { answer: 'left' })).rejects.toMatchObject({
+      code: 'wrong-thread-state',
+      message: expect.stringContaining('no child thread of it waits for an answer here'),
+    });
+    expect((await engine.describe(fork.thread)).head).toBe(fork.head);
+    expect(await engine.resume(fork.thread)).toMatchObject({ event: 'thread.suspended', text: 'Which?' });
+    expect((await engine.describe(fork.thread)).waitsFor).not.toBe((await engine.describe(thread)).waitsFor);
+    expect(await engine.resume(fork.thread, { answer: 'left' })).toMatchObject({ event: 'thread.ended' });
+  });
+
   test('is paid by one of two processes that call at once', async () => {
     const calls = await createCalls([{}]);
     const state = await stateOf(calls, calls.thread);

@@ -56,7 +56,7 @@ one goes on when it is resumed with how much more it may use; --steps 10 allows 
       import('../../../engine/config.ts'),
     ]);
     const { id: thread, head } = await getThread(repository, args.thread);
-    await checkResumption(readingContext(repository, await loadConfig(repository)), thread, { more });
+    await checkResumption(readingContext(repository, await loadConfig(repository)), thread, { answer, more });
     const argv = [
       'thread',
       'resume',
