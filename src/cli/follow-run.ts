@@ -1,3 +1,4 @@
+import { hintToResume } from '../thread/hint-to-go-on.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ThreadOver } from '../engine/events.ts';
 import type { Repository } from '../git/repository.ts';
@@ -83,13 +84,7 @@ export function showOver({ cli, out }: { cli: CliContext; out: Output }, over: T
   const status = paintStatus(paint, over.status);
   if (over.event === 'thread.suspended') {
     out.note(`thread ${paint.id(over.thread)} is ${status}: ${text}`);
-    if (over.cause === 'limit') {
-      out.hint(`'uwf thread resume ${over.thread}' goes on, or says how much more it has to be allowed`);
-      return;
-    }
-    out.hint(
-      `answer with 'uwf thread resume ${over.thread} -p <answer>', or read it with 'uwf thread read ${over.thread}'`,
-    );
+    out.hint(`${hintToResume(over.thread, over.cause)}; 'uwf thread read ${over.thread}' tells what was said`);
     return;
   }
   if (text !== '') cli.stdout.write(`${text}\n`);

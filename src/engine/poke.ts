@@ -1,4 +1,5 @@
 import { chooseRole, type RoleChoice } from './choose-role.ts';
+import { hintToResume } from '../thread/hint-to-go-on.ts';
 import type { Repository } from '../git/repository.ts';
 import { findThread } from '../thread/find-thread.ts';
 import { pokeIdFor } from '../thread/new-thread-id.ts';
@@ -82,13 +83,8 @@ function getNewestStep(state: ThreadState): StepEntry {
     );
   }
   if (state.head.kind === 'suspend') {
-    const { role } = state.head.node;
-    throw new WrongThreadState(
-      id,
-      status,
-      `${role} waits for you`,
-      `answer with 'uwf thread resume ${id} -p <answer>'`,
-    );
+    const { role, cause } = state.head.node;
+    throw new WrongThreadState(id, status, `${role} waits for you`, hintToResume(id, cause));
   }
   const what = step === undefined ? 'no role has done anything yet' : 'its last turn is not done yet';
   throw new WrongThreadState(id, status, what, `run 'uwf thread step ${id}'`);

@@ -1,7 +1,15 @@
-import type { ThreadCommitKind } from './thread-commit.ts';
+import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
+import type { ThreadCommit } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
 
-/** Says which command lets a thread that is not over go on: a suspended one waits for an answer. */
-export function hintToGoOn({ id, head }: { id: ThreadId; head: { kind: ThreadCommitKind } }): string {
-  return head.kind === 'suspend' ? `answer with 'uwf thread resume ${id} -p <answer>'` : `run 'uwf thread step ${id}'`;
+/** Says which command lets a thread that is not over go on. */
+export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): string {
+  return head.kind === 'suspend' ? hintToResume(id, head.node.cause) : `run 'uwf thread step ${id}'`;
+}
+
+/** Says which command lets a suspended thread go on: one that waits at a limit needs more of it, and no answer. */
+export function hintToResume(id: ThreadId, cause: SuspendCause | undefined): string {
+  return cause === 'limit'
+    ? `'uwf thread resume ${id}' goes on, or says how much more it has to be allowed`
+    : `answer with 'uwf thread resume ${id} -p <answer>'`;
 }

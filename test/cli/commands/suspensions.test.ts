@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 import { startModelServer } from '../../helpers/model-server.ts';
@@ -191,6 +193,21 @@ test('what is said to be done next with a suspended thread, or a fork of it, is 
     code: 4,
     stdout: expect.stringContaining('"role":"writer","cause":"invalid-reply"'),
   });
+});
+
+test('what is said to be done next with a thread that waits at a limit, or a fork of it, is no answer, which is refused', async () => {
+  const repository = createLoopRepository({ ...replies, writer: [acceptedReply], checker: [] });
+  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'Write.'])) as { thread: string };
+  writeFileSync(join(repository.dir, '.git', 'uwf', 'config.yaml'), 'limits: { maxSteps: 1 }\n');
+  expect(await repository.uwf(['thread', 'run', thread])).toMatchObject({ code: 4 });
+  const fork = await repository.uwf(['thread', 'fork', thread]);
+  for (const { stderr, id } of [
+    { ...fork, id: fork.stdout.trim() },
+    { ...(await repository.uwf(['thread', 'poke', thread, '-p', 'x'])), id: thread },
+  ]) {
+    expect(stderr).toContain(`'uwf thread resume ${id}'`);
+    expect(stderr).not.toContain('<answer>');
+  }
 });
 
 test('where only the spine was fetched, a log asks no remote, and what it leaves out is read from there', async () => {

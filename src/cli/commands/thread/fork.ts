@@ -3,9 +3,11 @@ import { atOption, findPlace } from '../../find-place.ts';
 import { openToWrite } from '../../open-repository.ts';
 import { restoreHere, worktreeOption } from '../../restore-here.ts';
 import { UsageError } from '../../usage-error.ts';
+import { hintToResume } from '../../../thread/hint-to-go-on.ts';
 import { forkThread } from '../../../thread/fork-thread.ts';
 import { getThread } from '../../../thread/find-thread.ts';
-import { readThreadCommit } from '../../../thread/thread-commit.ts';
+import { readThreadCommit, type ThreadCommit } from '../../../thread/thread-commit.ts';
+import type { ThreadId } from '../../../thread/thread-id.ts';
 import { activeRef } from '../../../thread/thread-refs.ts';
 import { readThread } from '../../../thread/thread-state.ts';
 
@@ -54,10 +56,15 @@ gets a linked work tree with exactly the files that the step left, for its agent
       return;
     }
     await out.result(fork, () => fork.thread);
-    const isSuspended = (await readThreadCommit(repository, fork.head)).kind === 'suspend';
-    const goOn = isSuspended
-      ? `'uwf thread resume ${fork.thread} -p <answer>' answers it`
-      : `'uwf thread run ${fork.thread}' runs it`;
-    out.hint(`${goOn}, 'uwf thread diff ${fork.forkedFrom} ${fork.thread}' compares`);
+    const head = await readThreadCommit(repository, fork.head);
+    out.hint(`${hintToGoOn(fork.thread, head)}; 'uwf thread diff ${fork.forkedFrom} ${fork.thread}' compares`);
   },
 });
+
+function hintToGoOn(fork: ThreadId, head: ThreadCommit): string {
+  if (head.kind !== 'suspend') return `'uwf thread run ${fork}' runs it`;
+  // The child that asks is the other thread's, and gets no answer from here.
+  if (head.node.cause === 'child')
+    return `'uwf thread resume ${fork}' takes that turn again, with child threads of its own`;
+  return hintToResume(fork, head.node.cause);
+}

@@ -1,6 +1,7 @@
 import { describeThread, type ThreadView } from '../../../engine/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/interruption.ts';
 import { subjectOfReply } from '../../subject-of-reply.ts';
+import { hintToResume } from '../../../thread/hint-to-go-on.ts';
 import type { SuspensionOutline } from '../../../thread/suspension-outline.ts';
 import { threadStatuses } from '../../../thread/thread-status.ts';
 import type { ChildView } from '../../../engine/describe-children.ts';
@@ -91,6 +92,7 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ...Object.entries(roles.length > 1 ? view.usageByRole : {}).map(
       ([role, usage]) => [`  ${oneLine(role)}`, formatUsage(usage)] as const,
     ),
+    ['asked by', view.waitsFor && paint.id(view.waitsFor)],
     ['depth', view.depth === 0 && view.calls.length === 0 ? null : String(view.depth)],
     ['parent', view.parent && `${paint.id(view.parent)}  ${paint.quiet(`called from ${view.parentState}`)}`],
     ...view.calls.map((child, place) => [place === 0 ? 'children' : '', describeChild(child, paint)] as const),
@@ -115,13 +117,13 @@ function describeChild({ thread, status, role, end, isLeft }: ChildView, paint: 
   return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${paint.name(oneLine(role))}${ended}${left}`;
 }
 
-function nextStep({ thread, status, interruption }: ThreadView): string | undefined {
+function nextStep({ thread, status, interruption, suspension }: ThreadView): string | undefined {
   if (interruption) return hintAtInterruption(thread, interruption);
   switch (status) {
     case 'idle':
       return `'uwf thread run ${thread}' runs it on`;
     case 'suspended':
-      return `'uwf thread resume ${thread} -p <answer>' lets it go on`;
+      return suspension === null ? undefined : hintToResume(thread, suspension.cause);
     case 'running':
       return `'uwf thread join ${thread}' waits for it`;
     default:
