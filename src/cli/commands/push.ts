@@ -1,8 +1,13 @@
+import type { Repository } from '../../git/repository.ts';
+import type { PushReport } from '../../sync/report.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../command.ts';
 import { withExchangeOptions } from '../exchange-options.ts';
 import { exitCodeOfSharing } from '../exit-code.ts';
 import { openToRead } from '../open-repository.ts';
 import { openRemoteHere } from '../open-remote-here.ts';
+import { findOpenBelow } from '../find-open-below.ts';
+import type { Output } from '../output/output.ts';
 import { formatDryPush, formatPush } from '../output/sync-report.ts';
 import {
   onlyThreadsOption,
@@ -74,6 +79,19 @@ out: a thread that would publish commits of your code which the remote does not 
     const isBehind = others.length > 0 || report.rejected.some(({ reason }) => reason.endsWith('fetch first'));
     if (isBehind) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     if (unpublished.length > 0) out.hint(UNPUBLISHED_HINT);
+    if (threads.length > 0) await hintAtOpenChildren(repository, report, out);
     return exitCodeOfSharing({ refused: unpublished, undecided: [...report.rejected, ...others] });
   },
 });
+
+/** Names the child threads that stay here and that named threads wait for: where they are not, they are called once more. */
+async function hintAtOpenChildren(repository: Repository, { remote, threads }: PushReport, out: Output): Promise<void> {
+  const sent = new Set(threads.flatMap(({ thread, head }) => (head === null ? [] : [thread])));
+  const staying = new Set<ThreadId>();
+  for (const thread of sent) {
+    for (const child of await findOpenBelow(repository, thread)) if (!sent.has(child)) staying.add(child);
+  }
+  if (staying.size === 0) return;
+  const push = `'uwf push ${remote} ${[...staying].join(' ')}'`;
+  out.hint(`${push} sends the child threads, too, that this waits for`);
+}
