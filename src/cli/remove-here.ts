@@ -29,7 +29,8 @@ export async function removeHere(
   const { id, head } = await getThread(repository, idOrPrefix);
   const status = await readStatus(repository, { id, head });
   if (!isOver(status) && status !== 'running' && !force) {
-    const hint = `'uwf thread cancel ${id}' ends it; --force removes it as it is`;
+    const end = status === 'corrupt' ? '' : `'uwf thread cancel ${id}' ends it; `;
+    const hint = `${end}--force removes it as it is`;
     throw new WrongThreadState(id, status, 'it is not over', hint);
   }
   if (isDry) return { thread: id, head };

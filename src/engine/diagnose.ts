@@ -5,6 +5,8 @@ import { checkAgent } from '../agent/load-agent.ts';
 import { UwfError } from '../errors.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
 import { examineRepository, type Examination } from '../git/native/examine-repository.ts';
+import type { ObjectId } from '../git/object-id.ts';
+import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs } from '../thread/thread-id.ts';
@@ -89,12 +91,25 @@ async function ofRefs(repository: Repository): Promise<Diagnosis[]> {
     hint: damage.hint ?? '',
   }));
   for (const { id, ref, head } of await readablePointers(repository)) {
-    if (await repository.objects.has(head)) continue;
-    const message = `${ref} is broken: its commit ${head} is not in the repository`;
+    const fault = await findFault(repository, head);
+    if (fault === undefined) continue;
+    const message = `${ref} is broken: ${fault}`;
     const hint = `fetch it again from another clone, or look with 'git fsck --lost-found' for what is left of thread ${id}`;
     found.push({ level: 'problem', code: 'broken-ref', message, hint });
   }
   return found;
+}
+
+/** What is wrong with the commit that a thread is at; `undefined` if nothing is. */
+async function findFault({ objects }: Repository, head: ObjectId): Promise<string | undefined> {
+  if (!(await objects.has(head))) return `its commit ${head} is not in the repository`;
+  try {
+    await readCommit(objects, head);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UwfError) return error.message;
+    throw error;
+  }
 }
 
 /** Runs that their processes did not live to finish. */

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
-import { createCliRepository } from '../../helpers/cli.ts';
+import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 type Diagnosis = { code: string; level: string; message: string; hint: string };
@@ -108,4 +108,18 @@ describe('uwf doctor', () => {
     const { uwf } = createCliRepository({ '.uwf/config.yaml': 'agnets: {}\n' });
     expect(await uwf(['doctor'])).toMatchObject({ code: 1, stdout: expect.stringContaining("did you mean 'agents'") });
   });
+});
+
+test('a thread whose ref is at no commit is named, and what is said of removing it works', async () => {
+  const repository = createLoopRepository({ writer: [], checker: [] });
+  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const blob = repository.git('hash-object', '-w', join(repository.dir, '.uwf', 'config.yaml'));
+  writeFileSync(join(repository.dir, '.git', 'refs', 'threads', thread), `${blob}\n`);
+  const { code, stdout } = await repository.uwf(['doctor']);
+  expect(code).toBe(1);
+  expect(stdout).toContain(`refs/threads/${thread} is broken: object ${blob} is corrupt: it is a blob, not a commit`);
+  const { stderr } = await repository.uwf(['thread', 'rm', thread]);
+  expect(stderr).toContain('--force');
+  expect(stderr).not.toContain('cancel');
+  expect(await repository.uwf(['thread', 'rm', thread, '--force'])).toMatchObject({ code: 0 });
 });
