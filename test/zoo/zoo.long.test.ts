@@ -90,9 +90,10 @@ describe('in a repository with', () => {
     const before = usersState(place);
     if (isBare) await fine(place, 'workflow', 'add', file);
     const ran = await fine(place, 'run', 'two', '-p', 'go');
-    expect(ran.stderr.replaceAll('\n', ' ')).toMatch(
-      isBare ? /did not work in a work tree/ : (missing ?? /^(?!.*not recorded)/),
-    );
+    const missed = isBare ? /did not work in a work tree/ : (missing ?? /^(?!.*not recorded)/);
+    // In an object, so that a failure prints all of it.
+    const said = ran.stderr.replaceAll('\n', ' ');
+    expect({ said }).toEqual({ said: expect.stringMatching(missed) as string });
     const left = isBare ? {} : filesIn(place.dir);
     const [listed] = JSON.parse((await fine(place, 'thread', 'list', '--all', '--json')).stdout) as {
       thread: string;
