@@ -65,16 +65,27 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
 /** Paths of tracked files that differ from the index, or may, by times and sizes. */
 export async function changedPaths(run: IndexRun): Promise<Set<string>> {
   const listing = ['diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty'];
-  const lines = await listOf(run, listing).catch(async (error: unknown) => {
-    // A file as old as the index is compared with it. Without its filter it differs, which is all that is asked here.
+  const lines = (await runComparing(run, listing)).toString('latin1').split('\0').slice(0, -1);
+  return new Set(lines.filter((_, at) => at % 2 === 1));
+}
+
+/**
+ * Runs git where it may compare files that are as old as the index with it. Where a required filter fails at that, it runs
+ * again without: a file then counts as different, which changes nothing of what the index holds.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function runComparing(run: IndexRun, args: readonly string[]): Promise<Buffer> {
+  try {
+    return await runGit({ ...run, args: [...plainIndex, ...args] });
+  } catch (error) {
     const filters = error instanceof GitFailed ? await requiredFilters(run) : [];
     if (filters.length === 0) throw error;
     const unset = filters.flatMap((name) =>
-      ['process=', 'clean=', 'required=false'].map((to) => `filter.${name}.${to}`),
+      ['process=', 'clean=', 'required=false'].flatMap((to) => ['-c', `filter.${name}.${to}`]),
     );
-    return listOf(run, [...unset.flatMap((pair) => ['-c', pair]), ...listing]);
-  });
-  return new Set(lines.filter((_, at) => at % 2 === 1));
+    return runGit({ ...run, args: [...unset, ...plainIndex, ...args] });
+  }
 }
 
 /** The names of filters without which git records nothing. */

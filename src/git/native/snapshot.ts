@@ -10,7 +10,7 @@ import { isRefName } from '../ref-name.ts';
 import type { Repository, RepositoryLocation } from '../repository.ts';
 import { addChanges, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
-import { findChanges, plainIndex, type IndexRun } from './find-changes.ts';
+import { findChanges, runComparing, type IndexRun } from './find-changes.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { Quarantine } from './quarantine.ts';
 import { runGit } from './run-git.ts';
@@ -110,7 +110,7 @@ async function record({ stateDir }: Repository, { location, env, limits, signal 
           fitting,
           left.map(({ path }) => path),
         );
-    const printed = await runGit({ ...run, args: [...plainIndex, 'write-tree'] });
+    const printed = await runComparing(run, ['write-tree']);
     const tree = parseObjectId(printed.toString('latin1').trim());
     const objects = await packLooseObjects(run, quarantine);
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
