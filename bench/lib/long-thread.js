@@ -49,6 +49,7 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
       file: 'step.json',
       node,
       typeName: 'thread-step',
+      types: state.types,
       files: [
         { path: 'output.md', node: content },
         { path: 'prompt.md', node: prompt },
