@@ -43,7 +43,7 @@ export const LEASE_MS = 60_000;
 
 /**
  * Tells whether a file that cannot be read may still be the lease of a process that works: one that does writes it anew
- * before so much time has passed. What was written before the machine last started is nobody's: a power cut tore it.
+ * before so much time has passed. What was written before the machine last started has no living writer: a power cut tore it.
  */
 export function mayBeHeld(path: string): boolean {
   const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -58,7 +58,7 @@ export interface Lease {
  * group is gone, which this sees to; of several that find it dead exactly one gets it.
  * @param adopt the token of a lease that another process took for this one; no other will do
  * @throws {LeaseHeld} if somebody alive has it
- * @throws {LeaseDamaged} if it cannot be told whether somebody has it
+ * @throws {LeaseDamaged} if it cannot be told whether a process holds it
  * @throws {HandOverFailed} if the process that took the lease for this one has ended before it handed it over
  */
 export async function takeLease(repository: Repository, thread: ThreadId, adopt?: string): Promise<Lease> {

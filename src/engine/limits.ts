@@ -79,7 +79,7 @@ function firstOf(
   among: readonly CountedLimit[] = names,
 ): LimitReached | undefined {
   const own = turns.filter((turn) => turn.role === role);
-  // Visits are the role's, whoever limits them.
+  // Visits are counted for the role, also where the workflow or the thread limits them.
   const { maxVisits, ...others } = { ...DEFAULT_LIMITS, ...ofThread };
   const sets: { limits: Limits; whose: string; counted: readonly CountedTurn[] }[] = [
     { limits: combineLimits(ofRole, maxVisits === undefined ? {} : { maxVisits }), whose: ` of ${role}`, counted: own },

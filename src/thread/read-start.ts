@@ -26,7 +26,7 @@ export async function readStart(
       return start;
     }
   } catch {
-    // A corrupt thread is nobody's child; listings show it as what it is.
+    // A corrupt thread is the child of no thread; listings call it corrupt.
   }
   return undefined;
 }
