@@ -15,6 +15,8 @@ const RUNNING_MS = 200;
 /** For what comes too late to have come. */
 const LATE_MS = 50;
 const STOPPED_WITHIN_MS = 10_000;
+/** A process that was killed has closed its pipes a moment before the system lists it as ended. */
+const ENDING = { timeout: 1_000 };
 
 /** What every agent promises to the engine, whatever it does for its reply. */
 export function describeTurns(contract: AgentContract): void {
@@ -63,8 +65,8 @@ export function describeTurns(contract: AgentContract): void {
       const host = watchHostProcess();
       const turn = await readyTurn(contract, replies, { signal: controller.signal });
       await takeTurn(turn);
-      expect(host.startedSince(), 'processes that still run').toEqual([]);
-      expect(livingGroups(turn.request.events)).toEqual([]);
+      await expect.poll(() => host.startedSince(), { ...ENDING, message: 'processes that still run' }).toEqual([]);
+      await expect.poll(() => livingGroups(turn.request.events), ENDING).toEqual([]);
       const count = turn.request.events.length;
       controller.abort(new Error('too late'));
       await pause(LATE_MS);
@@ -106,8 +108,8 @@ export function describeTurns(contract: AgentContract): void {
       const ended = await Promise.race([end, late]);
       await close();
       if (isHanging || 'error' in ended) expect(ended).toEqual({ error: reason });
-      expect(livingGroups(request.events)).toEqual([]);
-      expect(stillRunning(started), 'processes that still run').toEqual([]);
+      await expect.poll(() => livingGroups(request.events), ENDING).toEqual([]);
+      await expect.poll(() => stillRunning(started), { ...ENDING, message: 'processes that still run' }).toEqual([]);
     });
   });
 }
