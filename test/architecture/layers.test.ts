@@ -5,6 +5,7 @@ import type { SourceFile, SourceImport } from './source-files.ts';
 /** The house: an import points to a lower number, and rooms on one floor do not know each other. */
 const floors: Record<string, number> = {
   git: 1,
+  redaction: 1,
   cas: 2,
   schema: 3,
   expression: 3,

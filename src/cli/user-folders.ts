@@ -1,0 +1,26 @@
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The folder of this user's configuration: `$XDG_CONFIG_HOME/uwf`, which is `~/.config/uwf` where it is not set.
+ * @see XDG Base Directory Specification: a path that is not absolute is ignored
+ */
+export function configFolder(env: Environment): string {
+  return join(folderOf(env, 'XDG_CONFIG_HOME') ?? join(homeOf(env), '.config'), 'uwf');
+}
+
+/** The folder of what uwf remembers for this user: `$XDG_STATE_HOME/uwf`, which is `~/.local/state/uwf` where it is not set. */
+export function stateFolder(env: Environment): string {
+  return join(folderOf(env, 'XDG_STATE_HOME') ?? join(homeOf(env), '.local', 'state'), 'uwf');
+}
+
+function homeOf(env: Environment): string {
+  return folderOf(env, 'HOME') ?? homedir();
+}
+
+function folderOf(env: Environment, name: string): string | undefined {
+  const folder = env[name];
+  return folder !== undefined && isAbsolute(folder) ? folder : undefined;
+}

@@ -1,0 +1,45 @@
+import { createHmac } from 'node:crypto';
+
+import type { JsonValue } from '../json.ts';
+
+/** A secret in a text: the rule that knows it, and its place in UTF-16 code units. */
+export type Hit = { rule: string; start: number; end: number };
+
+/** A text without its secrets; `hits` are places in the text that was given, in order. */
+export type RedactedText = { text: string; hits: readonly Hit[] };
+
+/** A value without its secrets: strings and the keys of objects. */
+export type RedactedValue = { value: JsonValue; hits: number };
+
+/** Redacts a text that comes in pieces, however it is cut. */
+export interface RedactingStream {
+  /** Takes a piece, and gives what can be told by now: everything but a match that may still be open. */
+  write(piece: string): string;
+  /** Gives what was held back. */
+  end(): string;
+  /** How many secrets were taken out so far. */
+  readonly hits: number;
+}
+
+/** Takes secrets out of what is about to be written or shown. Redacting twice changes nothing more. */
+export interface Redactor {
+  /** The version of the table of rules, which is recorded with what was taken out. */
+  readonly table: string;
+  redactText(text: string): RedactedText;
+  /** @param keep texts that are not touched: those that a schema itself names (`enum`, `const`, property names) */
+  redactValue(value: JsonValue, keep?: ReadonlySet<string>): RedactedValue;
+  openStream(): RedactingStream;
+}
+
+export type RedactorOptions = {
+  /** The key of this machine: equal secrets have equal marks here, and none can be guessed elsewhere. */
+  key: Uint8Array;
+  /** Values that are known to be secret. */
+  known: readonly string[];
+};
+
+/** The mark that a secret leaves: `‹redacted:<rule>:<8 hex digits of an HMAC-SHA-256>›`. */
+export function markOf(rule: string, secret: string, key: Uint8Array): string {
+  const digest = createHmac('sha256', key).update(secret).digest('hex').slice(0, 8);
+  return `‹redacted:${rule}:${digest}›`;
+}
