@@ -21,21 +21,34 @@ export interface RedactingStream {
   readonly hits: number;
 }
 
-/** Takes secrets out of what is about to be written or shown. Redacting twice changes nothing more. */
+/**
+ * Takes secrets out of what is about to be written or shown. Redacting twice changes nothing more.
+ *
+ * All of it fails closed: what cannot be finished throws `RedactionFailed`, and nothing of the text is given.
+ */
 export interface Redactor {
   /** The version of the table of rules, which is recorded with what was taken out. */
   readonly table: string;
-  redactText(text: string): RedactedText;
+  /** @param path where the text is from, for what is allowed by path */
+  redactText(text: string, path?: string): RedactedText;
   /** @param keep texts that are not touched: those that a schema itself names (`enum`, `const`, property names) */
   redactValue(value: JsonValue, keep?: ReadonlySet<string>): RedactedValue;
   openStream(): RedactingStream;
 }
 
+/** A rule of a person's own: a name as rules have it (`acme-token`), and the source of a regular expression. */
+export type OwnRule = { name: string; pattern: string };
+
+/** What is no secret here: what a rule finds in the files of a glob (`test/**`), or one value by its `allowHashOf`. */
+export type Allowed = { rule: string; path: string } | { hash: string };
+
 export type RedactorOptions = {
   /** The key of this machine: equal secrets have equal marks here, and none can be guessed elsewhere. */
   key: Uint8Array;
-  /** Values that are known to be secret. */
+  /** Values that are known to be secret; those that are not `isRedactable` are left out. */
   known: readonly string[];
+  rules?: readonly OwnRule[];
+  allow?: readonly Allowed[];
 };
 
 /** The mark that a secret leaves: `‹redacted:<rule>:<8 hex digits of an HMAC-SHA-256>›`. */
