@@ -8,6 +8,8 @@ const isolated: Record<string, string> = {
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
+  XDG_CONFIG_HOME: '/nonexistent',
+  UWF_TRUST: 'all',
   LC_ALL: 'C.UTF-8',
   TZ: 'UTC',
 };

@@ -11,4 +11,6 @@ export type AgentBinding = {
   config: JsonObject;
   /** Where it is declared, `file:line:column`, for messages; absent where no file declares it. */
   declaredAt?: string;
+  /** Set where the user's own configuration declares it, and no file of the repository does. */
+  isUsersOwn?: boolean;
 };

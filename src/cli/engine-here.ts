@@ -2,6 +2,7 @@ import type { Config } from '../engine/config.ts';
 import { createContext, type EngineContext, type EngineOptions } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Repository } from '../git/repository.ts';
+import { configHere } from './config-here.ts';
 import type { CliContext } from './context.ts';
 import { canAsk } from './input/can-ask.ts';
 import type { RunView } from './output/run-view.ts';
@@ -22,11 +23,7 @@ export function readingContext(repository: Repository, config: Config = { agents
  * @param view is told what happens; absent where nothing runs
  */
 export async function openEngine(cli: CliContext, repository: Repository, view?: RunView): Promise<Engine> {
-  const [{ createEngine }, { loadConfig }] = await Promise.all([
-    import('../engine/engine.ts'),
-    import('../engine/config.ts'),
-  ]);
-  const config = await loadConfig(repository);
+  const [{ createEngine }, config] = await Promise.all([import('../engine/engine.ts'), configHere(cli, repository)]);
   const people = Object.entries(config.agents).filter(([, agent]) => agent.package === 'builtin:human');
   view?.leaveTerminalTo(people.map(([name]) => name));
   const options: EngineOptions = {

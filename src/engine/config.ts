@@ -3,10 +3,11 @@ import { join } from 'node:path';
 
 import type { AgentBinding } from '../agent/agent-binding.ts';
 import type { Repository } from '../git/repository.ts';
+import { isMadeForThread, mainWorkTree } from '../git/thread-work-tree.ts';
 import { nearestName } from '../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
-import type { AgentReference, ConfigContext, ConfigLimits, ParsedConfig } from './parse-config.ts';
+import type { AgentReference, ConfigContext, ConfigLimits, ConfigSetting, ParsedConfig } from './parse-config.ts';
 import type { ConfigSnapshot } from './snapshot-config.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
@@ -23,27 +24,45 @@ export type Config = {
   snapshot?: ConfigSnapshot;
   /** Whether git folds small packs in the background while agents work; default: true. */
   foldPacks?: boolean;
+  /** What the files of the repository and of its git folder set beside agents, and a person has to agree to. */
+  settings?: ConfigSetting[];
 };
 
 /**
- * Reads the configuration: `.uwf/config.yaml` of the work tree, and over it `<common dir>/uwf/config.yaml` of this
- * machine.
+ * The work tree whose configuration, and the programs and packages that it names, count: the one that the repository was
+ * found by, but the main one instead of one that uwf made for a thread, whose files are what an agent left.
+ */
+export function configRoot({ location }: Pick<Repository, 'location'>): string | undefined {
+  if (location === undefined || !isMadeForThread(location)) return location?.workTree;
+  return mainWorkTree(location);
+}
+
+/**
+ * Reads the configuration: `config.yaml` of the user's own folder, over it `.uwf/config.yaml` of the work tree, and over
+ * both `<common dir>/uwf/config.yaml` of this machine.
  *
- * The machine's file wins by agent, role and limit. A bare repository has only that file: nothing out of a ref, a node or
- * a fetched object ever says what is executed. A file that is not there configures nothing.
- * @throws {ConfigInvalid} with every mistake of both files and its place
+ * Each wins by agent, role and limit over those below. A bare repository has no work tree's file: nothing out of a ref, a
+ * node or a fetched object ever says what is executed. A file that is not there configures nothing. Whether what the
+ * repository's files name may run is not decided here; `isUsersOwn` and `settings` tell what did not come from the user.
+ * @param from.userFolder the user's own folder, absolute
+ * @throws {ConfigInvalid} with every mistake of all files and its place
  * @throws {ConfigUnreadable} when a file is there and cannot be read
  */
-export async function loadConfig(repository: Repository): Promise<Config> {
-  const { location, stateDir } = repository;
-  const shared = await readConfig(location?.workTree, '.uwf/config.yaml');
-  const machine = await readConfig(stateDir, 'config.yaml');
-  const files = [shared, machine].filter((file) => file !== undefined);
+export async function loadConfig(repository: Repository, from: { userFolder?: string } = {}): Promise<Config> {
+  const user = await readConfig(from.userFolder, 'config.yaml');
+  for (const agent of Object.values(user?.agents ?? {})) agent.isUsersOwn = true;
+  const shared = await readConfig(configRoot(repository), '.uwf/config.yaml');
+  const machine = await readConfig(repository.stateDir, 'config.yaml');
+  const files = [user, shared, machine].filter((file) => file !== undefined);
   const agents = Object.fromEntries(files.flatMap((file) => Object.entries(file.agents)));
   const roles = Object.fromEntries(files.flatMap((file) => Object.entries(file.roles)));
-  const defaultAgent = machine?.defaultAgent ?? shared?.defaultAgent;
-  const compactor = machine?.compactor ?? shared?.compactor;
-  const foldPacks = machine?.foldPacks ?? shared?.foldPacks;
+  const [defaultAgent, compactor, foldPacks] = [
+    files.findLast((file) => file.defaultAgent !== undefined)?.defaultAgent,
+    files.findLast((file) => file.compactor !== undefined)?.compactor,
+    files.findLast((file) => file.foldPacks !== undefined)?.foldPacks,
+  ];
+  const snapshots = files.flatMap((file) => file.snapshot ?? []);
+  const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
   const mistakes = files.flatMap((file) => file.mistakes);
   const references = Object.entries(roles).map(([role, reference]) => ({ where: `roles.${role}`, reference }));
   if (defaultAgent !== undefined) references.push({ where: 'defaultAgent', reference: defaultAgent });
@@ -54,9 +73,10 @@ export async function loadConfig(repository: Repository): Promise<Config> {
   return {
     agents,
     roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
-    limits: { ...shared?.limits, ...machine?.limits },
-    context: { ...shared?.context, ...machine?.context, ...(compactor && { compactor: compactor.agent }) },
-    ...((shared?.snapshot ?? machine?.snapshot) && { snapshot: { ...shared?.snapshot, ...machine?.snapshot } }),
+    limits: Object.assign({}, ...files.map((file) => file.limits)),
+    context: Object.assign({}, ...files.map((file) => file.context), compactor && { compactor: compactor.agent }),
+    ...(snapshots.length > 0 && { snapshot: Object.assign({}, ...snapshots) }),
+    ...(settings.length > 0 && { settings }),
     ...(foldPacks !== undefined && { foldPacks }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
   };

@@ -10,7 +10,7 @@ import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs } from '../thread/thread-id.ts';
-import { loadConfig, type Config } from './config.ts';
+import { configRoot, loadConfig, type Config } from './config.ts';
 import { diagnoseLocks } from './diagnose-locks.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { findAbandoned } from './find-lease.ts';
@@ -29,8 +29,13 @@ const LONG_UNPUSHED_MS = 14 * 86_400_000;
  * Says what about this repository or machine will hurt, problems first. Changes nothing and starts no agent.
  *
  * @param env what git and agents would inherit
+ * @param from.userFolder the folder of the user's own configuration
  */
-export async function diagnose(repository: Repository, env: GitEnvironment): Promise<Diagnosis[]> {
+export async function diagnose(
+  repository: Repository,
+  env: GitEnvironment,
+  from: { userFolder?: string } = {},
+): Promise<Diagnosis[]> {
   const { location } = repository;
   const found: Diagnosis[] = [];
   if (location !== undefined) {
@@ -42,7 +47,7 @@ export async function diagnose(repository: Repository, env: GitEnvironment): Pro
       ...(await ofThreads(repository, examination)),
     );
   }
-  found.push(...ofConfigFiles(repository), ...(await ofAgents(repository, env)));
+  found.push(...ofConfigFiles(repository), ...(await ofAgents(repository, env, from)));
   return found.toSorted((a, b) => (a.level === b.level ? 0 : a.level === 'problem' ? -1 : 1));
 }
 
@@ -166,9 +171,11 @@ async function ofThreads(repository: Repository, { config }: Examination): Promi
 }
 
 /** What a configuration says is executed: whoever can write to it can run what he likes. */
-function ofConfigFiles({ location, stateDir }: Repository): Diagnosis[] {
+function ofConfigFiles(repository: Repository): Diagnosis[] {
+  const { stateDir } = repository;
+  const root = configRoot(repository);
   const files = [
-    ...(location?.workTree === undefined ? [] : [join(location.workTree, '.uwf/config.yaml')]),
+    ...(root === undefined ? [] : [join(root, '.uwf/config.yaml')]),
     ...(stateDir === undefined ? [] : [join(stateDir, 'config.yaml')]),
   ];
   const me = process.getuid?.();
@@ -187,14 +194,18 @@ function ofConfigFiles({ location, stateDir }: Repository): Diagnosis[] {
   });
 }
 
-async function ofAgents(repository: Repository, env: GitEnvironment): Promise<Diagnosis[]> {
+async function ofAgents(
+  repository: Repository,
+  env: GitEnvironment,
+  from: { userFolder?: string },
+): Promise<Diagnosis[]> {
   let config: Config;
   try {
-    config = await loadConfig(repository);
+    config = await loadConfig(repository, from);
   } catch (error) {
     return [ofError(error, 'config-broken')];
   }
-  const resolveFrom = repository.location?.workTree ?? repository.location?.gitDir ?? '/';
+  const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? '/';
   const found: Diagnosis[] = [];
   for (const agent of Object.values(config.agents)) {
     try {

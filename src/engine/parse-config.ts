@@ -3,7 +3,7 @@ import type { Document, LineCounter, Node, Pair } from 'yaml';
 
 import type { AgentBinding } from '../agent/agent-binding.ts';
 import { isJsonObject } from '../json.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
 import { faultOfLimit, limitNames } from '../schema/built-in/limits.ts';
 import type { ConfigMistake } from './config-errors.ts';
@@ -24,6 +24,12 @@ export type ConfigContext = {
   compactAtCharacters?: number;
 };
 
+/** A key of a configuration file that lets data out, or may: what a person has to agree to, like agents. */
+export type ConfigSetting = { name: string; value: JsonValue; declaredAt: string };
+
+/** The keys that name no program and let no data out. All others need a person's word, those of later versions too. */
+const HARMLESS: readonly string[] = ['defaultAgent', 'roles', 'limits', 'context', 'foldPacks'];
+
 /** What one configuration file says. */
 export type ParsedConfig = {
   agents: Record<string, AgentBinding>;
@@ -36,6 +42,7 @@ export type ParsedConfig = {
   compactor: AgentReference | undefined;
   snapshot?: ConfigSnapshot;
   foldPacks?: boolean;
+  settings: ConfigSetting[];
   mistakes: ConfigMistake[];
 };
 
@@ -67,6 +74,7 @@ class ConfigParser {
     limits: {},
     context: {},
     compactor: undefined,
+    settings: [],
     mistakes: [],
   };
 
@@ -87,7 +95,7 @@ class ConfigParser {
     const { contents } = this.#document;
     // An empty file, or one of comments alone, configures nothing.
     if (parsed.mistakes.length > 0 || contents === null || this.#isNull(contents)) return parsed;
-    this.#fields(contents, 'the configuration', {
+    const isMap = this.#fields(contents, 'the configuration', {
       agents: (value) => this.#entries(value, 'agents', (agent, name, key) => this.#agent(agent, name, key)),
       defaultAgent: (value) => {
         parsed.defaultAgent = this.#reference(value, 'defaultAgent');
@@ -118,7 +126,17 @@ class ConfigParser {
           timeoutMs: (number, name, key) => this.#snapshotLimit('timeoutMs', number, name, key),
         }),
     });
+    if (isMap) this.#entries(contents, 'settings', (value, name, key) => this.#setting(value, name, key));
     return parsed;
+  }
+
+  #setting(node: Node | null, name: string, key: Node): void {
+    // Agents are asked for one by one.
+    if (name === 'agents' || HARMLESS.includes(name)) return;
+    const { file, line, column } = this.#placeOf(key);
+    // The parser makes of YAML's core schema what JSON has.
+    const value = (this.#plain(node) ?? null) as JsonValue;
+    this.#parsed.settings.push({ name, value, declaredAt: `${file}:${line}:${column}` });
   }
 
   #agent(node: Node | null, name: string, key: Node): void {

@@ -8,7 +8,7 @@ import type { AgentRecord } from '../schema/built-in/agent.ts';
 import { CAS_KEY } from '../schema/links.ts';
 import { findNodeAt } from '../thread/thread-commit.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
-import { getAgent, getBinding } from './config.ts';
+import { configRoot, getAgent, getBinding } from './config.ts';
 import type { EngineContext } from './context.ts';
 
 /** The key under which the record of a role that runs a sub-workflow links to the definition pinned for it. */
@@ -75,5 +75,5 @@ export async function pinnedSubWorkflow(
 }
 
 function packageFolder(context: EngineContext): { resolveFrom: string } {
-  return { resolveFrom: context.repository.location?.workTree ?? context.cwd };
+  return { resolveFrom: configRoot(context.repository) ?? context.cwd };
 }

@@ -122,6 +122,65 @@ describe("the machine's file", () => {
   });
 });
 
+describe("the user's own file", () => {
+  function userFolder(text: string): { userFolder: string } {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'config.yaml'), text);
+    return { userFolder: folder };
+  }
+
+  test('lies below both others, by agent, by role, by limit and for the default', async () => {
+    const own = userFolder(`
+agents:
+  tests: { package: "builtin:human" }
+  me: { package: "builtin:human" }
+defaultAgent: me
+roles: { develop.tester: me, develop.reviewer: me }
+limits: { maxSteps: 1, maxVisits: 7 }
+foldPacks: false
+`);
+    const config = await loadConfig(repositoryWith({ shared, machine: 'roles: { develop.coder: me }' }), own);
+    expect(config.agents['tests']).toMatchObject({ package: 'builtin:command' });
+    expect(config.agents['me']).toMatchObject({ package: 'builtin:human' });
+    expect(config).toMatchObject({ defaultAgent: 'claude', foldPacks: false });
+    expect(config.roles).toEqual({ 'develop.tester': 'tests', 'develop.reviewer': 'me', 'develop.coder': 'me' });
+    expect(config.limits).toEqual({ maxSteps: 100, maxVisits: 7, idleTimeoutMs: 600_000, maxParallelThreads: 4 });
+  });
+
+  test("is told from the repository's: an agent of both is the repository's", async () => {
+    const own = userFolder('agents: { tests: { package: "builtin:human" }, me: { package: "builtin:human" } }');
+    const { agents } = await loadConfig(repositoryWith({ shared }), own);
+    expect(agents['me']?.isUsersOwn).toBe(true);
+    expect(agents['tests']?.isUsersOwn).toBeUndefined();
+    expect(agents['claude']?.isUsersOwn).toBeUndefined();
+  });
+
+  test('is all there is where a repository has no file', async () => {
+    const config = await loadConfig(
+      repositoryWith({ isBare: true }),
+      userFolder('defaultAgent: me\nagents: { me: { package: "builtin:human" } }'),
+    );
+    expect(bindingFor(config, 'any', 'role')).toHaveProperty('name', 'me');
+  });
+});
+
+describe('what a person has to agree to beside agents', () => {
+  test('is each key that may let data out, of either file, with its place', async () => {
+    const repository = repositoryWith({
+      shared: `${shared}snapshot: { mode: on }\n`,
+      machine: 'snapshot: { maxBytes: 9 }',
+    });
+    expect((await loadConfig(repository)).settings).toEqual([
+      { name: 'snapshot', value: { mode: 'on' }, declaredAt: `${repository.top}/.uwf/config.yaml:11:1` },
+      { name: 'snapshot', value: { maxBytes: 9 }, declaredAt: `${repository.stateDir}/config.yaml:1:1` },
+    ]);
+  });
+
+  test('is nothing of limits, bindings and the like', async () => {
+    expect(await load(`${shared}foldPacks: false\n`)).not.toHaveProperty('settings');
+  });
+});
+
 const shipped = readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).filter((path) =>
   path.endsWith('/config.yaml'),
 );

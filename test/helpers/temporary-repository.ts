@@ -12,6 +12,8 @@ export const isolatedGitEnvironment: Readonly<Record<string, string>> = {
   LC_ALL: 'C',
   TZ: 'UTC',
   HOME: '/nonexistent',
+  // What is configured in a test is the test's own; those of trust say otherwise.
+  UWF_TRUST: 'all',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',

@@ -3,6 +3,7 @@ import { defineCommand, type Command } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { openToRead } from '../open-repository.ts';
 import { harmless } from '../output/width.ts';
+import { configFolder } from '../user-folders.ts';
 
 export const command: Command = defineCommand({
   summary: 'say what about this repository or machine will hurt',
@@ -24,7 +25,7 @@ program is not there. Nothing is changed, no agent is run.`,
   examples: [{ command: 'uwf doctor', comment: 'on a new machine, or when something is odd' }],
   exitCodes: { 1: 'there is a problem' },
   async run({ cli, out }) {
-    const found = await diagnose(await openToRead(cli), cli.env);
+    const found = await diagnose(await openToRead(cli), cli.env, { userFolder: configFolder(cli.env) });
     await out.result(found, () =>
       found
         .map(({ level, message, hint }) => {

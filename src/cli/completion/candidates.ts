@@ -1,6 +1,7 @@
 import { listThreads } from '../../engine/describe.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
 import type { Candidates } from '../command.ts';
+import { configHere } from '../config-here.ts';
 import type { CliContext } from '../context.ts';
 import { readingContext } from '../engine-here.ts';
 import { openToRead } from '../open-repository.ts';
@@ -36,8 +37,7 @@ export async function listCandidates(cli: CliContext, candidates: Candidates): P
       return names.map((word) => ({ word, about: 'a remote' }));
     }
     case 'agent': {
-      const { loadConfig } = await import('../../engine/config.ts');
-      const { agents } = await loadConfig(await openToRead(cli));
+      const { agents } = await configHere(cli, await openToRead(cli));
       return Object.values(agents).map((agent) => ({ word: agent.name, about: agent.package }));
     }
     default:

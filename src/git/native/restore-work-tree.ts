@@ -6,6 +6,7 @@ import { discoverRepository } from '../discover.ts';
 import type { ObjectId } from '../object-id.ts';
 import { pathAsText } from '../quote-path.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { markMadeForThread } from '../thread-work-tree.ts';
 import { requiredFilters, type IndexRun } from './find-changes.ts';
 import { GitFailed, runGit } from './run-git.ts';
 
@@ -42,7 +43,8 @@ export type RestoredWorkTree = {
 };
 
 /**
- * Makes a linked work tree that holds exactly the files of a tree. What differs from its commit is in its index.
+ * Makes a linked work tree that holds exactly the files of a tree, and marks it as made for a thread. What differs from its
+ * commit is in its index.
  *
  * Nothing of other work trees is touched: no index, no `HEAD`, no branch. Paths that lead out of the folder git refuses.
  * A folder that could not be filled is taken back.
@@ -62,6 +64,7 @@ export async function restoreWorkTree(
   await runGit({ location, env, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
   try {
     const there = discoverRepository(path, {});
+    markMadeForThread(there);
     const parallel = ['-c', 'checkout.workers=0'];
     const reading = [...parallel, 'read-tree', '--reset', '-u', tree];
     const filters = await withoutFailing({ location: there, env }, reading);

@@ -34,6 +34,25 @@ async function runTwo(): Promise<{ repository: CliRepository; thread: string }> 
 }
 
 describe('the files that a step left', () => {
+  test('configure nothing: who does a role is said in the main work tree', async () => {
+    const { repository, thread } = await runTwo();
+    const folder = join(repository.dir, '..', `${thread}-left`);
+    const fork = (await repository.json(['thread', 'fork', thread, '--at', '1', '-w', folder])) as { thread: string };
+    writeFileSync(join(folder, '.uwf/config.yaml'), files['.uwf/config.yaml'].replace('work.sh', 'left.sh'));
+    writeFileSync(join(folder, 'left.sh'), 'touch left-ran');
+    expect(await repository.uwf(['-C', folder, 'thread', 'run', fork.thread])).toMatchObject({ code: 0 });
+    expect(existsSync(join(folder, 'left-ran'))).toBe(false);
+    const agents = await repository.json(['agent', 'list'], { cwd: folder });
+    expect(agents).toEqual(await repository.json(['agent', 'list']));
+
+    // One that a person made is theirs.
+    const own = join(repository.dir, '..', `${thread}-own`);
+    repository.git('worktree', 'add', '-q', '--detach', own);
+    writeFileSync(join(own, '.uwf/config.yaml'), 'agents: { me: { package: "builtin:human" } }');
+    expect(await repository.json(['agent', 'list'], { cwd: own })).toMatchObject([{ name: 'me' }]);
+    for (const made of [folder, own]) repository.git('worktree', 'remove', '--force', made);
+  });
+
   test('come back in a linked work tree of their own, to look at or to fork from', async () => {
     const { repository, thread } = await runTwo();
     const { dir } = repository;

@@ -1,6 +1,7 @@
 import { findKnownAgents, isConfigured } from '../../../agent/acp/known-agents.ts';
-import { loadConfig, type Config } from '../../../engine/config.ts';
+import type { Config } from '../../../engine/config.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import { configHere } from '../../config-here.ts';
 import { openToRead } from '../../open-repository.ts';
 import { formatTable } from '../../output/table.ts';
 
@@ -8,8 +9,8 @@ type Row = { name: string; package: string; isDefault: boolean; roles: string[] 
 
 export const command: Command = defineCommand({
   summary: 'list the agents that are configured here',
-  description: `Lists the agents of .uwf/config.yaml and of this machine's own file in the git folder, and the roles that each does. Known coding agents that
-are installed and not configured are named, with the line to add.`,
+  description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git folder, and the roles
+that each does. Known coding agents that are installed and not configured are named, with the line to add.`,
   arguments: [],
   options: {},
   json: {
@@ -24,7 +25,7 @@ are installed and not configured are named, with the line to add.`,
   examples: [{ command: 'uwf agent list', comment: 'who would do what' }],
   async run({ cli, out }) {
     const repository = await openToRead(cli);
-    const config = await loadConfig(repository);
+    const config = await configHere(cli, repository);
     const rows = Object.values(config.agents).map((agent) => ({
       name: agent.name,
       package: agent.package,

@@ -1,9 +1,10 @@
 import { loadAgentPackage } from '../../../agent/load-agent-package.ts';
 import { builtInAgents } from '../../../agent/built-in-agents.ts';
-import { loadConfig } from '../../../engine/config.ts';
+import { configRoot } from '../../../engine/config.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import { nearestName } from '../../../nearest-name.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import { configHere } from '../../config-here.ts';
 import { openToRead } from '../../open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { formatFacts } from '../../output/table.ts';
@@ -32,12 +33,12 @@ export const command: Command = defineCommand({
   ],
   async run({ args, cli, out }) {
     const repository = await openToRead(cli);
-    const { agents } = await loadConfig(repository);
+    const { agents } = await configHere(cli, repository);
     const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
     const isPackage = /^builtin:|[/]/.test(args.agent);
     if (binding === undefined && !isPackage) throw unknownAgent(args.agent, Object.keys(agents));
     const reference = binding?.package ?? args.agent;
-    const resolveFrom = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
+    const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? cli.cwd;
     const { packageDescriptor } = await loadAgentPackage(reference, {
       resolveFrom,
       ...(binding?.version !== undefined && { version: binding.version }),

@@ -1,10 +1,11 @@
 import { testAgent } from '../../../agent/test-agent.ts';
 import type { AgentCheck } from '../../../agent/test-agent.ts';
-import { loadConfig } from '../../../engine/config.ts';
+import { configRoot } from '../../../engine/config.ts';
 import { nearestName } from '../../../nearest-name.ts';
 import { packageRoot } from '../../../package-root.ts';
 import { delimiter, join } from 'node:path';
 import { defineCommand, type Command } from '../../command.ts';
+import { configHere } from '../../config-here.ts';
 import { EXIT } from '../../exit-code.ts';
 import { parseDuration } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -34,7 +35,7 @@ second one, which needs to remember the first. A program (builtin:command) is ru
   exitCodes: { [EXIT.agent]: 'something does not work' },
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
-    const { agents } = await loadConfig(repository);
+    const { agents } = await configHere(cli, repository);
     const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
     if (binding === undefined) throw unknownAgent(args.agent, Object.keys(agents));
     const cwd = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
@@ -44,7 +45,7 @@ second one, which needs to remember the first. A program (builtin:command) is ru
     );
     const checks = await testAgent(binding, {
       cwd,
-      resolveFrom: cwd,
+      resolveFrom: configRoot(repository) ?? cwd,
       env: Object.fromEntries(env),
       timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
       signal: cli.signal,

@@ -1,6 +1,7 @@
 import { runInBackground } from '../../background.ts';
 import { agentOption, wantedAgent } from '../../agent-option.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import { configHere } from '../../config-here.ts';
 import { ADOPT_LEASE, readingContext } from '../../engine-here.ts';
 import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
 import { parseCount, parseDollars } from '../../input/parse-value.ts';
@@ -51,12 +52,9 @@ one goes on when it is resumed with how much more it may use; --steps 10 allows 
       };
       return followRun({ cli, out }, repository, (engine) => engine.resume(args.thread, resumption));
     }
-    const [{ checkResumption }, { loadConfig }] = await Promise.all([
-      import('../../../engine/resume.ts'),
-      import('../../../engine/config.ts'),
-    ]);
+    const { checkResumption } = await import('../../../engine/resume.ts');
     const { id: thread, head } = await getThread(repository, args.thread);
-    await checkResumption(readingContext(repository, await loadConfig(repository)), thread, { answer, more });
+    await checkResumption(readingContext(repository, await configHere(cli, repository)), thread, { answer, more });
     const argv = [
       'thread',
       'resume',
