@@ -1,5 +1,6 @@
 import { AgentMissing } from '../agent/agent-errors.ts';
 import { UwfError } from '../errors.ts';
+import { FileRefused } from '../git/read-regular-file.ts';
 import { nearestName } from '../nearest-name.ts';
 
 /** One mistake in a configuration file. */
@@ -29,10 +30,12 @@ export class ConfigUnreadable extends UwfError {
   readonly file: string;
 
   constructor(file: string, cause: unknown) {
-    super(`the configuration ${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    const isRefused = cause instanceof FileRefused;
+    const reason = isRefused ? `it ${cause.reason}` : cause instanceof Error ? cause.message : String(cause);
+    super(`the configuration ${file} cannot be read: ${reason}`, {
       code: 'config-unreadable',
       kind: 'environment',
-      hint: 'look at what lies there, and at its permissions',
+      hint: isRefused ? cause.hint : 'look at what lies there, and at its permissions',
       cause,
     });
     this.file = file;

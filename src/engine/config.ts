@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { join } from 'node:path';
 
 import type { AgentBinding } from '../agent/agent-binding.ts';
+import { readFileInside } from '../git/read-file-inside.ts';
+import { READ, readRegularFile } from '../git/read-regular-file.ts';
 import type { Repository } from '../git/repository.ts';
 import { isMadeForThread, mainWorkTree } from '../git/thread-work-tree.ts';
 import { nearestName } from '../nearest-name.ts';
@@ -28,6 +30,9 @@ export type Config = {
   settings?: ConfigSetting[];
 };
 
+/** A configuration is written by hand. */
+const MAX_BYTES = 1024 * 1024;
+
 /**
  * The work tree whose configuration, and the programs and packages that it names, count: the one that the repository was
  * found by, but the main one instead of one that uwf made for a thread, whose files are what an agent left.
@@ -49,10 +54,15 @@ export function configRoot({ location }: Pick<Repository, 'location'>): string |
  * @throws {ConfigUnreadable} when a file is there and cannot be read
  */
 export async function loadConfig(repository: Repository, from: { userFolder?: string } = {}): Promise<Config> {
-  const user = await readConfig(from.userFolder, 'config.yaml');
+  const user = await readConfig(from.userFolder, 'config.yaml', (file) => readRegularFile(file, MAX_BYTES));
   for (const agent of Object.values(user?.agents ?? {})) agent.isUsersOwn = true;
-  const shared = await readConfig(configRoot(repository), '.uwf/config.yaml');
-  const machine = await readConfig(repository.stateDir, 'config.yaml');
+  const shared = await readConfig(configRoot(repository), '.uwf/config.yaml', (file, top) =>
+    readFileInside(top, file, MAX_BYTES),
+  );
+  // In a git folder that came from elsewhere a link may lead anywhere.
+  const machine = await readConfig(repository.stateDir, 'config.yaml', (file) =>
+    readRegularFile(file, MAX_BYTES, READ | constants.O_NOFOLLOW),
+  );
   const files = [user, shared, machine].filter((file) => file !== undefined);
   const agents = Object.fromEntries(files.flatMap((file) => Object.entries(file.agents)));
   const roles = Object.fromEntries(files.flatMap((file) => Object.entries(file.roles)));
@@ -113,12 +123,16 @@ export function getAgent({ agents }: Config, name: string): AgentBinding {
   return binding;
 }
 
-async function readConfig(folder: string | undefined, name: string): Promise<ParsedConfig | undefined> {
+async function readConfig(
+  folder: string | undefined,
+  name: string,
+  read: (file: string, folder: string) => Buffer,
+): Promise<ParsedConfig | undefined> {
   if (folder === undefined) return undefined;
   const file = join(folder, name);
   let source: string;
   try {
-    source = readFileSync(file, 'utf8');
+    source = read(file, folder).toString('utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

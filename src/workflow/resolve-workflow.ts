@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../cas/hash.ts';
+import { placeInside } from '../git/read-file-inside.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { whyNoWorkflowName } from './check/check-names.ts';
@@ -56,7 +57,7 @@ export async function resolveWorkflow(
   for (const file of files) {
     lookedAt.push(shorten(file, options.cwd));
     if (!(await isFile(file))) continue;
-    return loadFile(file, root);
+    return loadFile(repository, file);
   }
   if (!isPath(argument) && whyNoWorkflowName(argument) === undefined) {
     lookedAt.push(workflowRef(argument));
@@ -91,7 +92,9 @@ export async function listWorkflowFiles(
   cwd: string,
 ): Promise<{ name: string; file: string }[]> {
   const found = new Map<string, string>();
-  for (const folder of foldersUp(cwd, workTreeAround(repository, cwd))) {
+  const top = workTreeAround(repository, cwd);
+  for (const folder of foldersUp(cwd, top)) {
+    if (top === undefined || !isFolderInside(top, folder)) continue;
     for (const file of await workflowFiles(folder)) {
       const name = file.slice(0, file.lastIndexOf('.'));
       if (!found.has(name)) found.set(name, join(folder, file));
@@ -100,11 +103,16 @@ export async function listWorkflowFiles(
   return [...found].map(([name, file]) => ({ name, file })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function loadFile(file: string, root: string | undefined): Promise<ResolvedWorkflow> {
-  const options = root !== undefined && isInside(file, root) ? { root } : {};
-  const { definition, diagnostics, sources } = await loadWorkflowFile(file, options);
+async function loadFile(repository: Repository, file: string): Promise<ResolvedWorkflow> {
+  const { definition, diagnostics, sources } = await loadWorkflowFile(file, rootOf(repository, file));
   if (definition === undefined) throw new InvalidWorkflow(file, diagnostics, sources);
   return { definition, hash: encodeWorkflow(definition).hash, origin: { kind: 'file', file } };
+}
+
+/** What a workflow file and all that it includes must not leave: the work tree's top, where it lies in the work tree. */
+export function rootOf({ location }: Repository, file: string): { root?: string } {
+  const top = location?.workTree;
+  return top !== undefined && isInside(file, top) ? { root: top } : {};
 }
 
 function workTreeAround(repository: Repository, cwd: string): string | undefined {
@@ -129,6 +137,16 @@ async function workflowFiles(folder: string): Promise<string[]> {
     return extensions.flatMap((extension) => names.filter((name) => name.endsWith(extension)).toSorted());
   } catch {
     return [];
+  }
+}
+
+/** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
+function isFolderInside(top: string, folder: string): boolean {
+  try {
+    placeInside(top, folder);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -249,6 +249,40 @@ test('a file that cannot be read is not taken for one that is not there', async 
   const repository = repositoryWith({});
   mkdirSync(join(repository.top, '.uwf/config.yaml'), { recursive: true });
   await expect(loadConfig(repository)).rejects.toThrow(ConfigUnreadable);
+});
+
+test.each([
+  ['a device', '/dev/zero', 'lies outside'],
+  ['a file that only root may read', '/etc/shadow', 'lies outside'],
+  ['the git folder', '../.git/uwf/config.yaml', 'lies in a git folder'],
+])('a shared file that is a link to %s is refused, and nothing of it said', async (_name, target, reason) => {
+  const repository = repositoryWith({ machine: 'secret words' });
+  mkdirSync(join(repository.top, '.uwf'));
+  symlinkSync(target, join(repository.top, '.uwf/config.yaml'));
+  const error: unknown = await loadConfig(repository).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ code: 'config-unreadable', message: expect.stringContaining(reason) });
+  expect(String(error)).not.toMatch(/secret|root:/);
+});
+
+test('a folder of configuration that is a link out of the work tree is not read', async () => {
+  const repository = repositoryWith({});
+  const other = temporaryFolder();
+  writeFileSync(join(other, 'config.yaml'), shared);
+  symlinkSync(other, join(repository.top, '.uwf'));
+  await expect(loadConfig(repository)).rejects.toThrow('lies outside');
+});
+
+test("this machine's file is no link: a git folder may come from elsewhere", async () => {
+  const repository = repositoryWith({ shared });
+  const other = join(temporaryFolder(), 'config.yaml');
+  writeFileSync(other, 'secret: words');
+  mkdirSync(join(repository.top, '.git/uwf'), { recursive: true });
+  symlinkSync(other, join(repository.top, '.git/uwf/config.yaml'));
+  await expect(loadConfig(repository)).rejects.toThrow(/uwf\/config\.yaml cannot be read: it is a link/);
+});
+
+test('a configuration of more than a MiB is not read', async () => {
+  await expect(load(`# ${'x'.repeat(1024 * 1024)}`)).rejects.toThrow('has more than 1048576 bytes');
 });
 
 describe('the agent of a role', () => {

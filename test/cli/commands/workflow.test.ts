@@ -1,5 +1,8 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, createLoopRepository, loopWorkflow } from '../../helpers/cli.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 test('list shows files and registered workflows, and which of them cannot be read', async () => {
   const { json, uwf, write } = createLoopRepository();
@@ -40,6 +43,27 @@ test('show prints roles and reduced rules', async () => {
     moderator: expect.arrayContaining([{ from: '__start__', to: 'writer', when: null }]),
     limits: null,
   });
+});
+
+test('a file that leads out of the repository is named as one, and hides no other', async () => {
+  const { dir, uwf, json } = createLoopRepository();
+  const outside = createTemporaryFolder();
+  writeFileSync(join(outside, 'evil.yaml'), 'secret: words');
+  symlinkSync(join(outside, 'evil.yaml'), join(dir, '.uwf/workflows/evil.yaml'));
+  expect(await json(['workflow', 'list'])).toMatchObject([
+    { name: 'evil', problem: expect.stringContaining('lies outside') },
+    { name: 'loop', problem: null },
+  ]);
+  for (const command of [['validate'], ['show'], ['add'], ['graph'], ['simulate']]) {
+    const { code, all } = await uwf(['workflow', ...command, '.uwf/workflows/evil.yaml']);
+    expect([code, all]).toEqual([1, expect.stringContaining('lies outside')]);
+    expect(all).not.toContain('secret');
+  }
+  mkdirSync(join(dir, 'sub/.uwf'), { recursive: true });
+  symlinkSync(outside, join(dir, 'sub/.uwf/workflows'));
+  const { stdout } = await uwf(['workflow', 'list'], { cwd: join(dir, 'sub') });
+  expect(stdout).not.toContain(outside);
+  expect(stdout.match(/evil/g)).toHaveLength(3);
 });
 
 describe('validate', () => {

@@ -1,8 +1,11 @@
 import { relative } from 'node:path';
 import { prepareHashing } from '../../../cas/hash.ts';
+import type { Repository } from '../../../git/repository.ts';
+import type { WorkflowDefinition } from '../../../workflow/definition.ts';
 import { listWorkflows } from '../../../workflow/list-workflows.ts';
 import { loadWorkflowFile } from '../../../workflow/load-workflow-file.ts';
-import { listWorkflowFiles } from '../../../workflow/resolve-workflow.ts';
+import { listWorkflowFiles, rootOf } from '../../../workflow/resolve-workflow.ts';
+import { SourceUnreadable } from '../../../workflow/source/source-reader.ts';
 import { encodeWorkflow } from '../../../workflow/encode-workflow.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -31,11 +34,9 @@ file is what 'uwf run <name>' takes.`,
     const repository = await openToRead(cli);
     await prepareHashing();
     const rows: Row[] = [];
-    const root = repository.location?.workTree;
     for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) {
       const origin = relative(cli.cwd, file);
-      const { definition, diagnostics } = await loadWorkflowFile(file, root === undefined ? {} : { root });
-      const problem = diagnostics.find(({ severity }) => severity === 'error')?.message ?? null;
+      const { definition, problem } = await readDefinition(repository, file);
       const hash = definition ? encodeWorkflow(definition).hash : null;
       rows.push({ name, hash, description: definition?.description ?? '', origin, problem });
     }
@@ -67,3 +68,17 @@ file is what 'uwf run <name>' takes.`,
       out.hint("there is none yet; 'uwf init --with find-regression' brings one that works as it is");
   },
 });
+
+/** One file that cannot be read does not hide the others. */
+async function readDefinition(
+  repository: Repository,
+  file: string,
+): Promise<{ definition?: WorkflowDefinition | undefined; problem: string | null }> {
+  try {
+    const { definition, diagnostics } = await loadWorkflowFile(file, rootOf(repository, file));
+    return { definition, problem: diagnostics.find(({ severity }) => severity === 'error')?.message ?? null };
+  } catch (error) {
+    if (!(error instanceof SourceUnreadable)) throw error;
+    return { problem: error.message };
+  }
+}

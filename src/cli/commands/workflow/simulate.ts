@@ -8,7 +8,7 @@ import type { WorkflowDefinition } from '../../../workflow/definition.ts';
 import { InvalidWorkflow } from '../../../workflow/diagnostic.ts';
 import { encodeWorkflow } from '../../../workflow/encode-workflow.ts';
 import { loadDraft } from '../../../workflow/load-draft.ts';
-import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
+import { resolveWorkflow, rootOf } from '../../../workflow/resolve-workflow.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import type { CliContext } from '../../context.ts';
 import { readingContext } from '../../engine-here.ts';
@@ -89,8 +89,7 @@ async function findDefinition(
     // The first source is the file itself, before what it includes.
     const file = error instanceof InvalidWorkflow ? error.sources.keys().next().value : undefined;
     if (file === undefined) throw error;
-    const root = repository.location?.workTree;
-    const definition = await loadDraft(file, root !== undefined && file.startsWith(`${root}/`) ? { root } : {});
+    const definition = await loadDraft(file, rootOf(repository, file));
     out.hint(`it has mistakes and cannot be run as it is; 'uwf workflow validate ${workflow}' lists them`);
     return { definition, hash: encodeWorkflow(definition).hash };
   }

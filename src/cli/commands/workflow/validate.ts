@@ -1,5 +1,4 @@
-import { resolve } from 'node:path';
-import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
+import { resolveWorkflow, rootOf } from '../../../workflow/resolve-workflow.ts';
 import { InvalidWorkflow, type Diagnostic } from '../../../workflow/diagnostic.ts';
 import { loadWorkflowFile, type LoadedWorkflowFile } from '../../../workflow/load-workflow-file.ts';
 import { validateWorkflow } from '../../../workflow/validate-workflow.ts';
@@ -49,12 +48,8 @@ none. Warnings are things that work but are seldom meant.`,
 async function check(cli: CliContext, repository: Repository, workflow: string): Promise<LoadedWorkflowFile> {
   try {
     const { definition, origin } = await resolveWorkflow(repository, workflow, { cwd: cli.cwd });
-    const root = repository.location?.workTree;
-    if (origin.kind === 'file') {
-      const isInside = root !== undefined && resolve(origin.file).startsWith(`${root}/`);
-      // Again, for the warnings: resolving gives a definition and nothing else.
-      return await loadWorkflowFile(origin.file, isInside ? { root } : {});
-    }
+    // Again, for the warnings: resolving gives a definition and nothing else.
+    if (origin.kind === 'file') return await loadWorkflowFile(origin.file, rootOf(repository, origin.file));
     return { ...(await validateWorkflow(definition)), sources: new Map() };
   } catch (error) {
     if (!(error instanceof InvalidWorkflow)) throw error;
