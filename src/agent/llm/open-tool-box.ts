@@ -34,7 +34,7 @@ export async function openToolBox(
   request: AgentRequest,
   { redact, onResult, onSign }: ToolEvents,
 ): Promise<{ box: ToolBox; close: () => Promise<void> }> {
-  const folder = await WorkFolder.open(request.cwd).catch((error: unknown) => {
+  const folder = await WorkFolder.open(request).catch((error: unknown) => {
     throw new WorkingFolderMissing(request.cwd, error);
   });
   const maxCharacters = config.maxToolResultCharacters ?? DEFAULT_RESULT_CHARACTERS;

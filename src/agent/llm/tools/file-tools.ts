@@ -1,5 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { stat } from 'node:fs/promises';
 
 import type { JsonObject } from '../../../json.ts';
 import { readTextFile, writeTextFile } from './open-file.ts';
@@ -58,8 +57,7 @@ function writeFileTool(folder: WorkFolder): Tool {
       const real = await folder.findToWrite(path);
       const before = await stat(real).catch(() => undefined);
       if (before !== undefined && !before.isFile()) throw new ToolFailure(`'${path}' is there and is not a file`);
-      await mkdir(dirname(real), { recursive: true });
-      await writeTextFile(real, content);
+      await writeTextFile(folder, real, content);
       return `${before === undefined ? 'made' : 'replaced'} ${folder.nameOf(real)}, ${Buffer.byteLength(content)} bytes`;
     },
   };
@@ -83,15 +81,14 @@ function editFileTool(folder: WorkFolder): Tool {
     },
     async run(input) {
       const { path, old, all = false, ...rest } = input as { path: string; old: string; new: string; all?: boolean };
-      await folder.find(path);
-      const real = await folder.findToWrite(path);
+      const real = await folder.find(path, 'write');
       const pieces = (await readTextFile(folder, real)).split(old);
       const count = pieces.length - 1;
       if (count === 0) throw new ToolFailure(`'${path}' does not have that piece; read it again and give it exactly`);
       if (count > 1 && !all) {
         throw new ToolFailure(`'${path}' has that piece ${count} times; give more of what is around it, or all: true`);
       }
-      await writeTextFile(real, pieces.join(rest.new));
+      await writeTextFile(folder, real, pieces.join(rest.new));
       return `replaced ${count === 1 ? 'one piece' : `${count} pieces`} of ${folder.nameOf(real)}`;
     },
   };

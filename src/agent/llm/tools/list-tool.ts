@@ -25,7 +25,7 @@ export function listTool(folder: WorkFolder): Tool {
       const real = await folder.find(path);
       if (!(await stat(real)).isDirectory()) throw new ToolFailure(`'${path}' is not a folder`);
       const lines: string[] = [];
-      for await (const entry of walkFolder(real, depth)) {
+      for await (const entry of walkFolder(folder, real, depth)) {
         signal.throwIfAborted();
         if (lines.length >= MAX_ENTRIES) return [...lines, '[there is more; list a folder in it]'].join('\n');
         lines.push(folder.nameOf(entry.path) + (entry.isFolder ? '/' : ''));

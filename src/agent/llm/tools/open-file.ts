@@ -1,5 +1,3 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
 import { ToolFailure } from './tool.ts';
@@ -15,8 +13,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
  */
 export async function readTextFile(folder: WorkFolder, real: string): Promise<string> {
   const name = folder.nameOf(real);
-  // Not to follow a link that was put there in between, and not to wait for a writer of a pipe.
-  const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const file = await folder.openFile(real, 'read');
   try {
     await assertReadable(file, name);
     const bytes = await file.readFile();
@@ -27,10 +24,9 @@ export async function readTextFile(folder: WorkFolder, real: string): Promise<st
   }
 }
 
-/** Writes a text file, in place of what was there. */
-export async function writeTextFile(real: string, text: string): Promise<void> {
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = await open(real, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0o666);
+/** Writes a text file, in place of what was there; folders are made as needed. */
+export async function writeTextFile(folder: WorkFolder, real: string, text: string): Promise<void> {
+  const file = await folder.openFile(real, 'write');
   try {
     await file.writeFile(text);
   } finally {

@@ -18,7 +18,7 @@ const TOTAL_MS = 20_000;
 export function searchTool(folder: WorkFolder): Tool {
   return {
     name: 'search',
-    description: `Searches text files line by line and lists path:line: text, at most ${MAX_MATCHES} lines. Leaves out .git and node_modules.`,
+    description: `Searches text files line by line and lists path:line: text, at most ${MAX_MATCHES} lines. Leaves out node_modules and what is git's.`,
     inputSchema: {
       type: 'object',
       properties: {
@@ -48,7 +48,7 @@ export function searchTool(folder: WorkFolder): Tool {
       const expression = compile(regex ? pattern : escape(pattern), ignoreCase);
       const found: string[] = [];
       let spentMs = 0;
-      for await (const real of filesIn(await folder.find(path))) {
+      for await (const real of filesIn(folder, await folder.find(path))) {
         signal.throwIfAborted();
         if (!real.endsWith(extension)) continue;
         const text = await readTextFile(folder, real).catch(() => undefined);
@@ -69,9 +69,9 @@ export function searchTool(folder: WorkFolder): Tool {
   };
 }
 
-async function* filesIn(real: string): AsyncGenerator<string, void, void> {
+async function* filesIn(folder: WorkFolder, real: string): AsyncGenerator<string, void, void> {
   let isEmpty = true;
-  for await (const { path, isFolder } of walkFolder(real, MAX_DEPTH)) {
+  for await (const { path, isFolder } of walkFolder(folder, real, MAX_DEPTH)) {
     isEmpty = false;
     if (!isFolder) yield path;
   }

@@ -1,23 +1,45 @@
+import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Folders that hold no work of anybody: git's own, and what package managers fetch. */
-const skipped = new Set(['.git', 'node_modules']);
+import type { WorkFolder } from './work-folder.ts';
+
+/** The folder of what package managers fetch. */
+const FETCHED = 'node_modules';
 
 /** Something in a folder. */
 export type FolderEntry = { path: string; isFolder: boolean };
 
 /**
  * Walks over what is in a folder, by name, each folder before what is in it. Links are listed and not followed; what is in
- * `.git` and `node_modules` is left out.
+ * `node_modules` is left out, and so is what is guarded.
+ * @param real its real path
  * @param depth how deep to go; 1 is the folder alone
  */
-export async function* walkFolder(folder: string, depth: number): AsyncGenerator<FolderEntry, void, void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(folder, entry.name);
+export async function* walkFolder(
+  folder: WorkFolder,
+  real: string,
+  depth: number,
+): AsyncGenerator<FolderEntry, void, void> {
+  for (const entry of await entriesOf(folder, real)) {
+    const path = join(real, entry.name);
+    if (!folder.isFree(path)) continue;
     const isFolder = entry.isDirectory();
     yield { path, isFolder };
-    if (isFolder && depth > 1 && !skipped.has(entry.name)) yield* walkFolder(path, depth - 1);
+    if (isFolder && depth > 1 && entry.name !== FETCHED) yield* walkFolder(folder, path, depth - 1);
+  }
+}
+
+async function entriesOf(folder: WorkFolder, real: string): Promise<Dirent[]> {
+  try {
+    const { handle, at } = await folder.openFolder(real);
+    try {
+      const entries = await readdir(at, { withFileTypes: true });
+      return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return [];
   }
 }

@@ -1,0 +1,193 @@
+import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+
+import { discoverRepository } from '../git/discover.ts';
+import { isDotGit } from '../git/dot-git.ts';
+import type { GitEnvironment } from '../git/git-directory.ts';
+import { realPath } from '../git/git-directory.ts';
+import type { RepositoryLocation } from '../git/repository.ts';
+import { findNamedPaths, pathsOfUser } from './git-named-paths.ts';
+import type { NamedPaths } from './git-named-paths.ts';
+import { openUnmoved } from './open-unmoved.ts';
+
+/** What an agent wants to do with a path. */
+export type Access = 'read' | 'write';
+
+/** `asked`: only with the word of a person. `refused`: never through uwf. */
+export type Verdict = 'free' | 'asked' | 'refused';
+
+/** A path that an agent may not touch through uwf. */
+export class PathRefused extends Error {
+  constructor(path: string) {
+    super(`'${path}' belongs to git or to uwf`);
+    this.name = 'PathRefused';
+  }
+}
+
+/** Folders whose files run with the next command of uwf, or of git. */
+const ASKED_NAMES = new Set(['.uwf', '.husky', '.githooks']);
+/** Files by which a git folder's hard links are known: they hold programs, credentials, or what git believes. */
+const KEY_FILES = ['HEAD', 'config', 'config.worktree', 'hooks', 'info', 'packed-refs', 'uwf/config.yaml'];
+
+/**
+ * What belongs to git and to uwf, wherever an agent works: what it may not touch through uwf, and what it has to ask for.
+ *
+ * - refused: whatever is named `.git` on any file system, and what is in it; a repository's git folder and common folder,
+ *   wherever they lie; every folder that git would take for a repository, or would after the write; uwf's folders of the
+ *   user; git's files of passwords
+ * - asked for to write: `.uwf`, folders of hooks (`core.hooksPath`, `.husky`, `.githooks`)
+ * - asked for to read and to write: files that git reads as configuration, which may lie in the work tree
+ *
+ * Paths are real ones (links followed), of what is there or of what would be made. Each look is at the disk as it is now.
+ */
+export class GuardedPaths {
+  readonly #cwd: string;
+  readonly #locations: readonly RepositoryLocation[];
+  readonly #refused: readonly string[];
+  readonly #hooks: readonly string[];
+  readonly #configuration: readonly string[];
+
+  private constructor(cwd: string, locations: readonly RepositoryLocation[], named: NamedPaths) {
+    this.#cwd = cwd;
+    this.#locations = locations;
+    this.#refused = withReal(named.secret);
+    this.#hooks = withReal(named.hooks);
+    this.#configuration = withReal(named.configuration);
+  }
+
+  /**
+   * @param cwd where the agent works
+   * @param env uwf's own environment: it says which repository is meant, and where the user's files lie
+   */
+  static async at(cwd: string, env: GitEnvironment): Promise<GuardedPaths> {
+    // Commands of the agent find the repository by the folder, uwf may have been told another.
+    const locations = [{}, env].flatMap((variables) => locate(cwd, variables));
+    const named = await Promise.all(locations.map((location) => findNamedPaths(location, env)));
+    const all = [pathsOfUser(env), ...named];
+    const tops = locations.flatMap(({ workTree }) => workTree ?? []);
+    return new GuardedPaths(realPath(cwd), locations, {
+      hooks: [...all.flatMap(({ hooks }) => hooks), ...tops.map((top) => join(top, '.uwf'))],
+      configuration: all.flatMap(({ configuration }) => configuration),
+      secret: all.flatMap(({ secret }) => secret),
+    });
+  }
+
+  /** What may be done with a real path. */
+  verdictOn(real: string, access: Access): Verdict {
+    const top = this.#topOf(real);
+    const names = relative(top, real).split(sep);
+    if (names.some(isDotGit) || this.#isInGitFolder(real, top) || isAmong(real, this.#refused)) return 'refused';
+    if (isAmong(real, this.#configuration)) return 'asked';
+    if (access === 'read') return 'free';
+    return isAmong(real, this.#hooks) || names.some((name) => ASKED_NAMES.has(folded(name))) ? 'asked' : 'free';
+  }
+
+  /**
+   * Opens a file that was judged, where it was when it was judged; for writing it is made, with the folders above it, or
+   * emptied.
+   * @throws {PathRefused} if it is refused, or is by another name (a hard link) a file that is not free
+   * @throws {PathMoved} if a link or a folder has been exchanged since
+   */
+  async open(real: string, access: Access): Promise<FileHandle> {
+    if (this.verdictOn(real, access) === 'refused') throw new PathRefused(real);
+    const { O_RDONLY, O_WRONLY, O_CREAT } = constants;
+    const isWrite = access === 'write';
+    const file = await openUnmoved(real, isWrite ? O_WRONLY | O_CREAT : O_RDONLY, { make: isWrite });
+    try {
+      const stats = await file.stat();
+      if (this.#isLinkedToGuarded(stats)) throw new PathRefused(real);
+      if (isWrite && stats.isFile()) await file.truncate();
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  #isLinkedToGuarded(stats: Pick<Stats, 'nlink' | 'dev' | 'ino'>): boolean {
+    if (stats.nlink < 2) return false;
+    const folders = this.#locations.flatMap(({ gitDir, commonDir }) => [gitDir, commonDir]);
+    const files = folders.flatMap((folder) => KEY_FILES.map((name) => join(folder, name)));
+    return [...files, ...this.#refused, ...this.#configuration, ...this.#hooks]
+      .flatMap((path) => [path, ...entriesOf(path)])
+      .map((path) => statSync(path, { throwIfNoEntry: false }))
+      .some((known) => known?.ino === stats.ino && known.dev === stats.dev);
+  }
+
+  /** From where on a path's names count: a work tree may itself have been put among what is git's. */
+  #topOf(real: string): string {
+    const tops = [...this.#locations.flatMap(({ workTree }) => workTree ?? []), this.#cwd];
+    return tops.find((top) => isWithin(real, top)) ?? resolve('/');
+  }
+
+  #isInGitFolder(real: string, top: string): boolean {
+    const own = this.#locations.flatMap(({ gitDir, commonDir }) => [gitDir, commonDir]);
+    if (own.some((folder) => isWithin(real, folder) && !isWorkTreeIn(folder, top, this.#locations))) return true;
+    for (let folder = dirname(real), child = real; isWithin(folder, top); child = folder, folder = dirname(folder)) {
+      if (looksLikeGitFolder(folder, relative(folder, child))) return true;
+      if (folder === top) break;
+    }
+    return looksLikeGitFolder(real, '');
+  }
+}
+
+function locate(cwd: string, env: GitEnvironment): RepositoryLocation[] {
+  try {
+    return [discoverRepository(cwd, env)];
+  } catch {
+    // There is none; names and the look of folders still count.
+    return [];
+  }
+}
+
+function isWorkTreeIn(folder: string, top: string, locations: readonly RepositoryLocation[]): boolean {
+  return isWithin(top, folder) && locations.some(({ workTree }) => workTree === top);
+}
+
+/**
+ * Tells whether git would take a folder for a repository, if it had `child` as well. A `commondir` stands for what lies
+ * elsewhere.
+ *
+ * Source: `is_git_directory` in git's setup.c. What `HEAD` says is not looked at: that can change.
+ */
+function looksLikeGitFolder(folder: string, child: string): boolean {
+  const has = (name: string): boolean => child.toLowerCase() === name.toLowerCase() || isThere(join(folder, name));
+  return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // A name too long, or a folder that cannot be looked into.
+    return false;
+  }
+}
+
+function withReal(paths: readonly string[]): string[] {
+  return [...new Set(paths.flatMap((path) => [path, realPath(path)]))];
+}
+
+/** Compared as a file system would that does not tell cases apart. */
+function isAmong(real: string, paths: readonly string[]): boolean {
+  return paths.some((path) => isWithin(folded(real), folded(path)));
+}
+
+function folded(path: string): string {
+  return path.normalize('NFKC').toLowerCase();
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
