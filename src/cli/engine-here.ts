@@ -6,6 +6,7 @@ import { configHere } from './config-here.ts';
 import type { CliContext } from './context.ts';
 import { canAsk } from './input/can-ask.ts';
 import type { RunView } from './output/run-view.ts';
+import { redactorHere } from './redactor-here.ts';
 
 /** How the parent of a background run names the lease that it took for it. */
 export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';
@@ -31,6 +32,7 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
     config,
     env: { ...cli.env, [ADOPT_LEASE]: undefined },
     signal: cli.signal,
+    redactor: await redactorHere(cli, repository, config),
     ...(view && { onEvent: (event) => view.tell(event) }),
     ...(canAsk(cli) && {
       askPerson: async (question: string) => {

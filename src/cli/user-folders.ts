@@ -16,7 +16,8 @@ export function stateFolder(env: Environment): string {
   return join(folderOf(env, 'XDG_STATE_HOME') ?? join(homeOf(env), '.local', 'state'), 'uwf');
 }
 
-function homeOf(env: Environment): string {
+/** The user's home, whether it is there or not. */
+export function homeOf(env: Environment): string {
   return folderOf(env, 'HOME') ?? homedir();
 }
 

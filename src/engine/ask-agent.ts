@@ -48,7 +48,8 @@ export async function askAgent(
   const clock = new TurnClock(role, limits, context.signal);
   const findExceeded = (usage: Usage): string | undefined =>
     findBudgetExceeded({ role, ofThread: limits, ofRole: {}, more: {}, turns: [] }, usage);
-  const listener = new TurnListener(context, { thread, role, clock, findExceeded, onProcessGroup });
+  const redaction = context.redaction();
+  const listener = new TurnListener(context, { thread, role, clock, findExceeded, onProcessGroup, redaction });
   // Under a name of its own: the folder of a step that goes on meanwhile is left alone.
   const stepDir = makeStepFolder(context.repository, `ask-${process.pid}-${thread}`, ANY_META);
   context.debug(thread, 'question', {
@@ -64,8 +65,9 @@ export async function askAgent(
       .catch((error: unknown) => {
         throw clock.signal.aborted ? (clock.failure ?? clock.ranOut ?? new Interrupted(context.signal.reason)) : error;
       });
+    listener.endTry(undefined);
     if (reply.kind === 'failed-attempt') throw noAnswer(role, reply.reason);
-    const text = reply.kind === 'suspend' ? (reply.text ?? reply.reason) : reply.text;
+    const text = redaction.text(reply.kind === 'suspend' ? (reply.text ?? reply.reason) : reply.text);
     const split = splitFrontMatter(text);
     const answer = (split.kind === 'found' && split.body.trim() !== '' ? split.body : text).trim();
     if (answer === '') throw noAnswer(role, 'it said nothing');
@@ -82,7 +84,7 @@ function requestOf(
   { thread, role, ...told }: Question,
   stepDir: string,
 ): Omit<AgentRequest, 'signal' | 'emit'> {
-  const cas = agentCas(context.repository, thread);
+  const cas = agentCas(context, thread, context.redaction());
   return {
     ...told,
     threadId: thread,

@@ -58,15 +58,16 @@ export async function askThread(
     ? readSession(repository, { threadId: state.id, role, agent: record.name })
     : undefined;
   const session = remembered && hasSeen(state, remembered.seen, entry) ? remembered.id : undefined;
-  const prompt = `# A question\n\n${question}\n\n${HOW_TO_ANSWER}\n`;
-  const promptWithoutSession = await withContext(context, entry, prompt);
+  const asked = context.redaction().text(question);
+  const prompt = `# A question\n\n${asked}\n\n${HOW_TO_ANSWER}\n`;
+  const promptWithoutSession = context.redaction().text(await withContext(context, entry, prompt));
   const text = await askAgent(context, agent, {
     thread: state.id,
     role,
     prompt: session === undefined ? promptWithoutSession : prompt,
     promptWithoutSession,
     session,
-    task: question,
+    task: asked,
     visit: state.steps.filter(
       ({ commit }) => commit.node.role === role && commit.node.number < entry.commit.node.number,
     ).length,

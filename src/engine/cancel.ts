@@ -28,7 +28,7 @@ export async function cancelThread(
     if (!(await readCurrent(repository, pointer.id)).end) await cancelThread(context, pointer.id, options);
   }
   return withLease(context, before.id, undefined, async (state) => {
-    const summary = options.reason ?? 'cancelled by a person';
+    const summary = context.redaction().text(options.reason ?? 'cancelled by a person');
     const ended = state.end
       ? state
       : await endThread(repository, state, { outcome: 'cancelled', returnCode: CANCELLED_CODE, summary });

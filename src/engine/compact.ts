@@ -15,6 +15,7 @@ import { definitionOf } from './definition-of.ts';
 import { CannotBeAsked } from './engine-errors.ts';
 import type { Lease } from './lease.ts';
 import { prepareAgent } from './prepare-agent.ts';
+import { tellTaken } from './tell-taken.ts';
 import { Interrupted } from './turn-clock.ts';
 import { withLease } from './with-thread.ts';
 
@@ -118,7 +119,7 @@ async function sumUp(
   for (const [visit, promptAfter] of rounds.entries()) {
     const { agent, name: itsName } = await prepare();
     name = itsName;
-    const prompt = promptAfter(summary);
+    const prompt = context.redaction().text(promptAfter(summary));
     const question = { prompt, promptWithoutSession: prompt, session: undefined, task: state.prompt, visit };
     summary = await askAgent(context, agent, { thread: state.id, role: COMPACTOR, ...question }, (pgid) =>
       lease.setProcessGroup(pgid),
@@ -134,7 +135,10 @@ const COMPACTOR = 'compactor';
 async function pin(context: EngineContext, state: ThreadState, text: string, agent: string | null): Promise<Compacted> {
   const last = state.steps.at(-1);
   if (!last) throw new WrongThreadState(state.id, 'new', 'nothing has been said yet', hintToGoOn(state));
-  const compact = await pinCompaction(context.repository, state.id, last.commit.hash, text);
+  const redaction = context.redaction();
+  const clean = redaction.text(text);
+  tellTaken(context, { thread: state.id, role: agent === null ? null : COMPACTOR }, redaction);
+  const compact = await pinCompaction(context.repository, state.id, last.commit.hash, clean);
   const facts = { thread: state.id, steps: state.steps.length, characters: text.length, agent };
   context.tell({ event: 'thread.compacted', ...facts });
   return { ...facts, compact };

@@ -3,6 +3,7 @@ import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { CallPlace } from '../thread/new-thread-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
@@ -10,6 +11,7 @@ import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { Config } from './config.ts';
 import type { EngineEvent } from './events.ts';
 import { Journal } from './journal.ts';
+import { Redaction } from './redaction.ts';
 
 /** What an engine is given. It finds nothing out by itself. */
 export type EngineOptions = {
@@ -24,6 +26,11 @@ export type EngineOptions = {
   onEvent?: (event: EngineEvent) => void;
   /** Ends the agent at work and the run; what was stored stays. */
   signal?: AbortSignal;
+  /**
+   * Takes secrets out of all that is written and told; `null` switches that off. Default: one that knows the values of
+   * `env` and `config` that are secret and the forms of providers' tokens, with a key of its own.
+   */
+  redactor?: Redactor | null;
   /** Asks the person at the terminal; absent where there is none. */
   askPerson?: (question: string) => Promise<string>;
   /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
@@ -61,7 +68,9 @@ export type EngineContext = {
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
   readonly runChild: RunChild;
   readonly journal: Journal;
-  /** Tells what this engine did, and writes it down in the thread's journal. */
+  /** Takes secrets out of what is about to be written: for each node, or each verb, anew. */
+  redaction(): Redaction;
+  /** Tells what this engine did, without secrets, and writes it down in the thread's journal. */
   tell(event: EngineEvent): void;
   /** Tells what somebody else did, who has written it down. */
   relay(event: EngineEvent): void;
@@ -82,6 +91,8 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
   const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
   let { signal } = options;
   const journal = new Journal(repository);
+  const redaction = (): Redaction => new Redaction(options.redactor ?? null);
+  const clean = <T extends object>(event: T): T => redaction().value(event);
   const relay = (event: EngineEvent): void => {
     try {
       onEvent?.(event);
@@ -108,13 +119,15 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
     definitions: new Map(),
     runChild,
     journal,
+    redaction,
     relay,
     tell(event) {
-      relay(event);
-      journal.write(event);
+      const told = clean(event);
+      relay(told);
+      journal.write(told);
     },
     debug(thread, about, facts = {}) {
-      journal.write({ event: 'debug', thread, about, facts });
+      journal.write({ event: 'debug', thread, about, facts: clean(facts) });
     },
   };
 }

@@ -1,11 +1,16 @@
+import { randomBytes } from 'node:crypto';
+import { createRedactor } from '../redaction/create-redactor.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import { askThread, type Answer, type AskOptions } from './ask.ts';
 import { cancelThread } from './cancel.ts';
 import { runChild } from './child-threads.ts';
+import { cleanError } from './clean-error.ts';
 import { compactThread, type Compacted, type CompactOptions } from './compact.ts';
 import { createContext, type EngineOptions } from './context.ts';
 import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
 import type { ThreadOver } from './events.ts';
 import { joinThread } from './join.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { pokeThread, type PokeOptions } from './poke.ts';
 import { previewContext, type ContextPreview } from './preview-context.ts';
 import { resumeAndRun, type ResumeOptions } from './resume.ts';
@@ -71,20 +76,35 @@ export interface Engine {
 
 /** Makes an engine for a repository. */
 export function createEngine(options: EngineOptions): Engine {
-  const context = createContext(options, runChild);
+  const { redactor = createOwnRedactor(options) } = options;
+  const context = createContext({ ...options, redactor }, runChild);
+  /** What goes wrong may quote what an agent has said. */
+  const guarded = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      throw cleanError(context.redaction(), error);
+    }
+  };
   return {
-    start: (startOptions) => startNew(context, startOptions),
-    step: (thread, stepOptions) => stepThread(context, thread, stepOptions),
-    run: (thread, runOptions) => runThread(context, thread, runOptions),
-    resume: (thread, resumeOptions) => resumeAndRun(context, thread, resumeOptions),
-    poke: (thread, word, pokeOptions) => pokeThread(context, thread, word, pokeOptions),
-    compact: (thread, compactOptions) => compactThread(context, thread, compactOptions),
-    ask: (thread, question, askOptions) => askThread(context, thread, question, askOptions),
-    cancel: (thread, cancelOptions) => cancelThread(context, thread, cancelOptions),
-    stop: (thread, stopOptions) => stopThread(context, thread, stopOptions),
-    join: (thread, joinOptions) => joinThread(context, thread, joinOptions),
+    start: (startOptions) => guarded(startNew(context, startOptions)),
+    step: (thread, stepOptions) => guarded(stepThread(context, thread, stepOptions)),
+    run: (thread, runOptions) => guarded(runThread(context, thread, runOptions)),
+    resume: (thread, resumeOptions) => guarded(resumeAndRun(context, thread, resumeOptions)),
+    poke: (thread, word, pokeOptions) => guarded(pokeThread(context, thread, word, pokeOptions)),
+    compact: (thread, compactOptions) => guarded(compactThread(context, thread, compactOptions)),
+    ask: (thread, question, askOptions) => guarded(askThread(context, thread, question, askOptions)),
+    cancel: (thread, cancelOptions) => guarded(cancelThread(context, thread, cancelOptions)),
+    stop: (thread, stopOptions) => guarded(stopThread(context, thread, stopOptions)),
+    join: (thread, joinOptions) => guarded(joinThread(context, thread, joinOptions)),
     describe: (thread) => describeThread(context, thread),
     list: (listOptions) => listThreads(context, listOptions),
     context: (thread, role) => previewContext(context, thread, role),
   };
+}
+
+/** What is known from what the engine was given. Its key is of this engine alone: a secret has another mark in the next. */
+function createOwnRedactor({ env = {}, config }: EngineOptions): Redactor {
+  const known = knownSecrets({ env, config }).map(({ value }) => value);
+  return createRedactor({ key: randomBytes(32), known });
 }

@@ -27,6 +27,8 @@ export type EngineEvent =
       errors: readonly string[];
       isLast: boolean;
     }
+  /** Secrets were taken out of what a role, or a person (`role` is null), has said: how many each rule has found. */
+  | { event: 'secrets.redacted'; thread: ThreadId; role: string | null; rules: Readonly<Record<string, number>> }
   /** A turn that an earlier command could not store is stored now; in a fork where the thread has moved on since. */
   | { event: 'reply.stored'; thread: ThreadId; role: string; fork: string | null }
   /**

@@ -4,6 +4,7 @@ import type { Snapshot } from '../git/native/snapshot.ts';
 import { errnoOf } from '../git/object-errors.ts';
 import { collectRefs } from '../schema/links.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import { appendStep } from '../thread/append-step.ts';
 import { firstLine } from '../thread/commit-message.ts';
 import { statusOf } from '../thread/meta-status.ts';
@@ -25,6 +26,8 @@ export type FinishedTurn = {
   prompt: string;
   agent: AgentRecord;
   result: TurnResult;
+  /** What was taken out of its texts; absent where nothing was. */
+  redacted?: Redacted | undefined;
   startedAtMs: number;
   completedAtMs: number;
   /** The step that it takes the place of, and what a person said about that. */

@@ -14,6 +14,7 @@ import { inSlot } from './slots.ts';
 import { runChoice, storeKept, type StepResult, type TurnWish } from './step.ts';
 import { outcomeOf, type StepOutcome } from './step-thread.ts';
 import type { Lease } from './lease.ts';
+import { tellTaken } from './tell-taken.ts';
 import { withLease } from './with-thread.ts';
 
 export type PokeOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
@@ -30,7 +31,10 @@ export async function pokeThread(
     // What a person says is about a step that they have seen.
     if (kept) throw new StoredInstead(kept.state.id);
     const step = getNewestStep(current);
-    const result = await inSlot(context, current, () => redo(context, lease, current, step, word, options.agent));
+    const redaction = context.redaction();
+    const said = redaction.text(word);
+    tellTaken(context, { thread: current.id, role: null }, redaction);
+    const result = await inSlot(context, current, () => redo(context, lease, current, step, said, options.agent));
     return outcomeOf(context, result, true);
   });
 }

@@ -33,7 +33,7 @@ export async function prepareAgent(
   const name = subWorkflowOf(binding);
   const pinned = name === undefined ? undefined : await pinnedSubWorkflow(context, state, role, name);
   const { agent, record } = await createConfiguredAgent(binding, packageFolder(context));
-  return { agent, record: withDefinition(record, pinned) };
+  return { agent, record: withDefinition(clean(context, record), pinned) };
 }
 
 /** The record alone, for the start of a thread; the configuration is checked, nothing is run. */
@@ -43,7 +43,11 @@ export async function prepareRecord(
   pinned: NodeHash | undefined,
 ): Promise<AgentRecord> {
   const { record } = await checkAgent(binding, packageFolder(context));
-  return withDefinition(record, pinned);
+  return withDefinition(clean(context, record), pinned);
+}
+
+function clean(context: EngineContext, record: AgentRecord): AgentRecord {
+  return context.redaction().value(record);
 }
 
 function withDefinition(record: AgentRecord, pinned: NodeHash | undefined): AgentRecord {

@@ -68,13 +68,16 @@ export async function prepareTurn(
   // A role that may not go is told nothing, and summing up costs money.
   if (!choice.again && limitReached === undefined) await compactIfLarge(context, lease, state, role);
   const history = await turnHistory(context, state, choice, remembered?.seen);
-  const promptWithoutSession = await buildContext(context, state, history, { ...told, hasSession: false });
+  const redaction = context.redaction();
+  // Of what is told beside the prompt, all is in the prompt too, or is not stored.
+  const beside = context.redaction();
+  const whole = await buildContext(context, state, history, { ...told, hasSession: false });
   // What a session knows that is not on this thread's chain, it had better not go on from.
   const session = history.seen && remembered?.id;
-  const prompt =
-    session === undefined
-      ? promptWithoutSession
-      : await buildContext(context, state, history, { ...told, hasSession: true });
+  const prompt = redaction.text(
+    session === undefined ? whole : await buildContext(context, state, history, { ...told, hasSession: true }),
+  );
+  const promptWithoutSession = session === undefined ? prompt : beside.text(whole);
   // A step that is done again has had the answer.
   const answer = choice.again ? undefined : await readStandingAnswer(context.repository, state.chain, role);
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
@@ -85,6 +88,7 @@ export async function prepareTurn(
     agent,
     clock,
     calls,
+    redaction,
     retries: roleDefinition.retries ?? DEFAULT_RETRIES,
     findExceeded: (usage) => findBudgetExceeded(allowance, usage),
     onProcessGroup: (pgid) => lease.setProcessGroup(pgid),
@@ -94,15 +98,15 @@ export async function prepareTurn(
       role,
       prompt,
       promptWithoutSession,
-      task: taskOf(state.prompt, history),
-      edgePrompt: choice.prompt,
+      task: beside.text(taskOf(state.prompt, history)),
+      edgePrompt: choice.prompt && beside.text(choice.prompt),
       cwd,
       outputSchema: roleDefinition.schema,
       visit: steps.filter((step) => step.role === role).length,
       session,
-      answer: answer?.text,
+      answer: answer && beside.text(answer.text),
       env: agentEnvironment(context, { threadId: state.id, role }),
-      cas: agentCas(context.repository, state.id),
+      cas: agentCas(context, state.id, redaction),
       readThread: (options) => readSaid(context.repository, state.id, options),
       runChild: (request) => calls.run(request),
       askPerson: context.askPerson,

@@ -16,6 +16,7 @@ import { findLease } from './find-lease.ts';
 import type { Lease } from './lease.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
 import { inSlot } from './slots.ts';
+import { tellTaken } from './tell-taken.ts';
 import { findLimitWaitedAt, WaitsAtLimit } from './thread-limits.ts';
 import { readCurrent, withLease } from './with-thread.ts';
 
@@ -82,7 +83,10 @@ async function runResumed(
   await assertWithinLimits(context, before, more);
   // A run that was cut off waits for nobody: without a word it simply goes on.
   const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
-  const resumed = isCutOff ? before : await resumeThread(context.repository, before, answer, more);
+  const redaction = context.redaction();
+  const said = answer && redaction.text(answer);
+  const resumed = isCutOff ? before : await resumeThread(context.repository, before, said, more, redaction.taken);
+  tellTaken(context, { thread: before.id, role: null }, redaction);
   return inSlot(context, resumed, () => runOn(context, lease, resumed, agent === undefined ? {} : { agent }));
 }
 
@@ -164,7 +168,10 @@ async function reopen(
   wish: RunOptions,
 ): Promise<ThreadOver> {
   await assertCanReopen(context, ended);
-  const reopened = await reopenThread(context.repository, ended, answer, more);
+  const redaction = context.redaction();
+  const said = answer && redaction.text(answer);
+  const reopened = await reopenThread(context.repository, ended, said, more, redaction.taken);
+  tellTaken(context, { thread: reopened.id, role: null }, redaction);
   return runThread(context, reopened.id, wish);
 }
 

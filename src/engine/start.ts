@@ -5,10 +5,12 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { Limits, WorkflowDefinition } from '../workflow/definition.ts';
 import { writeWorkflowTree } from '../workflow/write-workflow-tree.ts';
+import { cleanDefinition } from './clean-definition.ts';
 import { bindingFor, getBinding } from './config.ts';
 import type { EngineContext } from './context.ts';
 import { describeThread, type ThreadView } from './describe.ts';
 import { prepareRecord, subWorkflowOf } from './prepare-agent.ts';
+import { tellTaken } from './tell-taken.ts';
 
 /** What a new thread is to be. */
 export type StartOptions = {
@@ -35,7 +37,8 @@ export async function start(
   parent?: ThreadParent & { id: ThreadId },
 ): Promise<ThreadState> {
   const { repository } = context;
-  const { definition } = options;
+  const redaction = context.redaction();
+  const definition = await cleanDefinition(redaction, options.definition);
   const batch = new ObjectBatch(repository.objects.format);
   const children: Record<string, PinnedWorkflow> = {};
   const agents: Record<string, AgentRecord> = {};
@@ -45,21 +48,23 @@ export async function start(
     if (!binding) continue;
     const name = subWorkflowOf(binding);
     if (name !== undefined) {
-      const child = await context.resolveWorkflow(name);
+      const child = await cleanDefinition(redaction, await context.resolveWorkflow(name));
       children[role] = writeWorkflowTree(batch, child);
     }
     agents[role] = await prepareRecord(context, binding, children[role]?.hash);
   }
   const state = await startThread(repository, batch, {
     workflow: writeWorkflowTree(batch, definition),
-    prompt: options.prompt,
+    prompt: redaction.text(options.prompt),
     agents,
     children,
     limits: options.limits,
     parent,
+    redacted: redaction.taken,
   });
   const started = { thread: state.id, workflow: definition.name, head: state.head.id, parent: parent?.id ?? null };
   context.tell({ event: 'thread.started', ...started });
+  tellTaken(context, { thread: state.id, role: null }, redaction);
   // Whoever follows the caller is to know where to look on.
   if (parent) context.journal.write({ event: 'thread.started', ...started }, parent.id);
   return state;

@@ -17,6 +17,7 @@ import type { Lease } from './lease.ts';
 import { prepareTurn } from './prepare-turn.ts';
 import { recordWorkspace } from './record-workspace.ts';
 import { storeKeptTurn } from './store-kept-turn.ts';
+import { tellTaken } from './tell-taken.ts';
 import { markStoredHere } from './turn-calls.ts';
 import { takeTurn } from './turn.ts';
 
@@ -120,7 +121,12 @@ async function finish(
           returnCode: decision.returnCode,
           summary: decision.summary ?? decisions.steps.at(-1)?.text ?? '',
         };
-  return { state: await endThread(context.repository, state, draft), stored: undefined, nextRole: null };
+  const summary = context.redaction().text(draft.summary);
+  return {
+    state: await endThread(context.repository, state, { ...draft, summary }),
+    stored: undefined,
+    nextRole: null,
+  };
 }
 
 async function runRole(
@@ -144,7 +150,8 @@ async function runRole(
       ...nothingUsed,
     } as const;
     const atMs = repository.now();
-    const turn = { role, rule, prompt, agent, result, again, startedAtMs: atMs, completedAtMs: atMs };
+    const redacted = prepared.turn.redaction.taken;
+    const turn = { role, rule, prompt, agent, result, again, redacted, startedAtMs: atMs, completedAtMs: atMs };
     return storeTurn(context, state, definition, turn);
   }
   const startedAtMs = repository.now();
@@ -164,7 +171,9 @@ async function runRole(
     result.kind === 'done'
       ? await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode })
       : undefined;
-  const turn = { role, rule, prompt, agent, result, startedAtMs, completedAtMs, again, workspace };
+  tellTaken(context, { thread: state.id, role }, prepared.turn.redaction);
+  const redacted = prepared.turn.redaction.taken;
+  const turn = { role, rule, prompt, agent, result, redacted, startedAtMs, completedAtMs, again, workspace };
   const meanwhile = keepMeanwhile(repository, state, turn);
   let after: ThreadState;
   try {

@@ -69,11 +69,19 @@ export class TurnCalls {
   }
 
   /** Starts the child thread of a call, or goes on with the one that the call has; see `AgentRequest.runChild`. */
-  run(request: CallRequest): Promise<ChildOutcome> {
+  run(given: CallRequest): Promise<ChildOutcome> {
+    const request = this.#clean(given);
     const outcome = this.#run(request);
     // An agent that does not wait for the outcome does not hear that the child was stopped.
     outcome.catch(() => {});
     return outcome;
+  }
+
+  /** The child is told, and known by, what is stored. */
+  #clean({ workflow, prompt, signal, key }: CallRequest): CallRequest {
+    const redaction = this.#context.redaction();
+    const clean = { workflow, prompt: redaction.text(prompt), signal };
+    return key === undefined ? clean : { ...clean, key: redaction.text(key) };
   }
 
   async #run(request: CallRequest): Promise<ChildOutcome> {

@@ -3,6 +3,8 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import type { AgentTold } from './events.ts';
 import { KeptText } from './kept-text.ts';
+import { RedactingEvents } from './redacting-events.ts';
+import type { Redaction } from './redaction.ts';
 import { TraceRecorder } from './trace-recorder.ts';
 import { BudgetExceeded, type TurnClock } from './turn-clock.ts';
 
@@ -14,6 +16,8 @@ export type ListenedTurn = {
   /** Says which budget the turn has gone beyond, by what it has used so far. */
   findExceeded: (usage: Usage) => string | undefined;
   onProcessGroup: (pgid: number) => void;
+  /** Takes secrets out of what is heard, before anything is kept of it or told. */
+  redaction: Redaction;
 };
 
 /** How much of what an agent said is kept for the day its turn is cut off: the newest, in bytes. */
@@ -24,17 +28,20 @@ export class TurnListener {
   readonly trace: TraceRecorder;
   readonly #context: EngineContext;
   readonly #turn: ListenedTurn;
+  readonly #redacting: RedactingEvents;
   #said: KeptText = emptyText();
   #hasHeardAnswer = false;
 
   constructor(context: EngineContext, turn: ListenedTurn) {
     this.#context = context;
     this.#turn = turn;
+    this.#redacting = new RedactingEvents(turn.redaction);
     this.trace = new TraceRecorder(context.repository.now);
   }
 
   /** The newest of what the agent has said in this try. */
   get said(): string {
+    this.#passOn(this.#redacting.end());
     return this.#said.toString();
   }
 
@@ -48,22 +55,33 @@ export class TurnListener {
     this.trace.startTry(prompt);
   }
 
+  /** The try is over, and has used so much. */
+  endTry(usage: Usage | undefined): void {
+    this.#passOn(this.#redacting.end());
+    this.trace.endTry(usage);
+  }
+
   hear(event: AgentEvent): void {
-    const { thread, role, clock } = this.#turn;
+    const { clock } = this.#turn;
     clock.touch();
-    if (event.kind === 'text') this.#said.add(event.text);
     this.#hasHeardAnswer ||= isAnswer(event);
-    this.trace.record(event);
+    this.#passOn(this.#redacting.hear(event));
     if (event.kind === 'usage' || event.kind === 'turn-end') this.#checkBudget();
-    if (event.kind !== 'process-group') {
-      this.#context.tell({ thread, role, ...asTold(event) });
-      return;
-    }
+    if (event.kind !== 'process-group') return;
     try {
       this.#turn.onProcessGroup(event.pgid);
     } catch (error) {
       // Nobody would find these processes after a crash, so they are ended while somebody knows them.
       clock.fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #passOn(events: readonly AgentEvent[]): void {
+    const { thread, role } = this.#turn;
+    for (const event of events) {
+      if (event.kind === 'text') this.#said.add(event.text);
+      this.trace.record(event);
+      if (event.kind !== 'process-group') this.#context.tell({ thread, role, ...asTold(event) });
     }
   }
 

@@ -4,12 +4,14 @@ import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { CheckFailed } from '../moderator/moderator-errors.ts';
+import { schemaWords } from '../schema/schema-words.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../thread/thread-draft.ts';
 import type { TraceDraft } from '../thread/trace-files.ts';
 import { parseThreadId } from '../thread/thread-id.ts';
 import type { EngineContext } from './context.ts';
 import { DepthExceeded } from './engine-errors.ts';
+import type { Redaction } from './redaction.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { addUsage } from './sum-usage.ts';
 import { BudgetExceeded, Interrupted, type TurnClock } from './turn-clock.ts';
@@ -56,6 +58,8 @@ export type TurnRequest = {
   /** Says which budget the turn has gone beyond, by what it has used so far. */
   findExceeded: (usage: Usage) => string | undefined;
   onProcessGroup: (pgid: number) => void;
+  /** Takes secrets out of what the agent says, before it is judged. */
+  redaction: Redaction;
 };
 
 /**
@@ -69,13 +73,14 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
   const { request, clock } = turn;
   const thread = parseThreadId(request.threadId);
   const attempts: AttemptDraft[] = [];
-  const { onProcessGroup, findExceeded } = turn;
-  const listener = new TurnListener(context, { thread, role: request.role, clock, findExceeded, onProcessGroup });
+  const { onProcessGroup, findExceeded, redaction } = turn;
+  const listened = { thread, role: request.role, clock, findExceeded, onProcessGroup, redaction };
+  const listener = new TurnListener(context, listened);
   let { prompt, session } = request;
   let usage: Usage | null = null;
   let stepDir: string | undefined;
   const soFar = (): Pick<TurnResult, 'attempts' | 'usage' | 'session' | 'trace'> => {
-    return { attempts, usage, session, trace: listener.trace.finish() };
+    return { attempts, usage, session, trace: cleanTrace(redaction, listener.trace.finish()) };
   };
   try {
     stepDir = makeStepFolder(context.repository, request.threadId, request.outputSchema);
@@ -87,27 +92,31 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
       const reply = await runAgent(context, turn, listener, { ...request, env, prompt, session, attempt, stepDir });
       // One that was cut off may have told what it cost before.
       const used = reply.usage ?? listener.trace.usage;
-      listener.trace.endTry(used);
+      listener.endTry(used);
       usage = addUsage(usage, used);
-      session = reply.session ?? session;
+      session = clean(redaction, reply.session) ?? session;
       if (reply.kind === 'suspend') {
         return {
           kind: 'suspended',
           ...soFar(),
           cause: reply.cause,
-          reason: reply.reason,
-          text: reply.text,
+          reason: redaction.text(reply.reason),
+          text: reply.text && redaction.text(reply.text),
           due: reply.due,
         };
       }
       const verdict = await judge(turn, reply);
       if (verdict.kind !== 'refused') return { ...soFar(), ...verdict };
-      attempts.push({ text: reply.text, errors: verdict.errors, usage: used ?? null });
+      const part = redaction.part();
+      const errors = verdict.errors.map((error) => part.text(error));
+      const text = part.text(reply.text);
+      attempts.push({ text, errors, usage: used ?? null, redacted: part.taken });
       const isLast = attempt >= turn.retries;
-      const refused = { thread, role: request.role, attempt, errors: verdict.errors, isLast };
+      const refused = { thread, role: request.role, attempt, errors, isLast };
       context.tell({ event: 'reply.refused', ...refused });
-      if (isLast) return { kind: 'suspended', ...soFar(), ...giveUp(request.role, reply, verdict.errors, attempt + 1) };
-      prompt = askAgain(request.promptWithoutSession, verdict.errors, reply.session !== undefined);
+      if (isLast)
+        return { kind: 'suspended', ...soFar(), ...giveUp(request.role, { ...reply, text }, errors, attempt + 1) };
+      prompt = askAgain(request.promptWithoutSession, errors, reply.session !== undefined);
     }
   } finally {
     clock.stop();
@@ -189,9 +198,14 @@ type Verdict =
 
 async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
   if (reply.kind === 'failed-attempt') return { kind: 'refused', errors: [reply.reason] };
-  const extraction = await extractReply(reply.text, turn.request.outputSchema, reply.meta);
+  const { redaction } = turn;
+  const { outputSchema } = turn.request;
+  const extraction = await extractReply(reply.text, outputSchema, reply.meta, (meta, body) => ({
+    meta: redaction.value(meta, schemaWords(outputSchema)),
+    body: redaction.text(body),
+  }));
   if (extraction.kind === 'suspend') {
-    return { kind: 'suspended', cause: 'agent', reason: extraction.reason, text: reply.text };
+    return { kind: 'suspended', cause: 'agent', reason: extraction.reason, text: redaction.text(reply.text) };
   }
   if (extraction.kind === 'invalid') return { kind: 'refused', errors: extraction.errors };
   let faults: readonly string[];
@@ -199,19 +213,29 @@ async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
     faults = [...(await turn.findFaults(extraction.meta)), ...(await turn.calls.findFaults(reply.childThreads ?? []))];
   } catch (error) {
     // It is not the reply that is at fault: another one would be paid for in vain, and this one has been.
-    const what = error instanceof Error ? error.message : String(error);
+    const what = redaction.text(error instanceof Error ? error.message : String(error));
     const reason = error instanceof CheckFailed ? what : `the reply could not be checked: ${what}`;
-    return { kind: 'suspended', cause: 'invalid-reply', reason, text: reply.text };
+    return { kind: 'suspended', cause: 'invalid-reply', reason, text: redaction.text(reply.text) };
   }
   if (faults.length > 0) return { kind: 'refused', errors: faults };
   return {
     kind: 'done',
     meta: extraction.meta,
     text: extraction.body,
-    agentVersion: reply.agentVersion,
-    stopReason: reply.stopReason,
+    agentVersion: reply.agentVersion && redaction.text(reply.agentVersion),
+    stopReason: reply.stopReason && redaction.text(reply.stopReason),
     childThreads: turn.calls.taken(reply.childThreads ?? []),
   };
+}
+
+/** The name of a session, unless there is a secret in it: the agent would not know it by another one. */
+function clean(redaction: Redaction, session: string | undefined): string | undefined {
+  return session !== undefined && redaction.text(session) === session ? session : undefined;
+}
+
+/** What came in pieces was redacted in pieces: what they make together is seen only now. */
+function cleanTrace(redaction: Redaction, trace: TraceDraft | undefined): TraceDraft | undefined {
+  return trace && redaction.value(trace);
 }
 
 function giveUp(

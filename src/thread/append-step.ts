@@ -12,6 +12,7 @@ import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
@@ -20,7 +21,15 @@ import { statusOf } from './meta-status.ts';
 import { moveThread } from './move-thread.ts';
 import type { LinkResolution } from './resolve-links.ts';
 import { LinkTakenBack } from './thread-errors.ts';
-import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
+import {
+  agentNode,
+  attemptFiles,
+  contentNode,
+  draftCommit,
+  roleIdentity,
+  taken,
+  type AttemptDraft,
+} from './thread-draft.ts';
 import { activeRef, scratchRef } from './thread-refs.ts';
 import { advanceThread, type CommitOf, type ThreadState } from './thread-state.ts';
 import { readScratch, type Scratch } from './thread-scratch.ts';
@@ -57,6 +66,8 @@ export type StepDraft = {
   replaces?: CommitOf<'step'> | undefined;
   /** The files that the turn left; its objects are guarded by the caller until the step is stored. */
   workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
+  /** What was taken out of its texts; absent where nothing was. */
+  redacted?: Redacted | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -119,6 +130,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     attempts: attempts.hashes,
     usage: draft.usage,
     ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
+    ...taken(draft),
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };

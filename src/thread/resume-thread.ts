@@ -2,12 +2,13 @@ import type { NodeFile } from '../cas/node-tree.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
 import { encodeTyped } from '../schema/built-in.ts';
 import { firstLine } from './commit-message.ts';
 import { moveThread } from './move-thread.ts';
 import { WrongThreadState } from './thread-errors.ts';
-import { contentNode, draftCommit } from './thread-draft.ts';
+import { contentNode, draftCommit, taken } from './thread-draft.ts';
 import { newThreadId } from './new-thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 import { assertTextFits } from '../cas/text-limit.ts';
@@ -17,6 +18,7 @@ import { statusOfHead } from './thread-status.ts';
 /**
  * Writes down that a person lets a suspended thread go on, with an answer or without.
  * @param more how much more than its limits the thread may use
+ * @param redacted what was taken out of the answer
  * @returns the thread, to be run on
  * @throws {WrongThreadState} if it is not suspended
  * @throws {ThreadMoved} if another writer was first
@@ -26,6 +28,7 @@ export async function resumeThread(
   state: ThreadState,
   answer: string | undefined,
   more?: MoreLimits,
+  redacted?: Redacted,
 ): Promise<ThreadState> {
   if (state.head.kind !== 'suspend') {
     throw new WrongThreadState(
@@ -35,7 +38,7 @@ export async function resumeThread(
       `run 'uwf thread run ${state.id}'`,
     );
   }
-  return writeResume(repository, state, { answer, more }, `${state.head.node.role} goes on`);
+  return writeResume(repository, state, { answer, more, redacted }, `${state.head.node.role} goes on`);
 }
 
 /**
@@ -48,17 +51,25 @@ export async function reopenThread(
   ended: ThreadState,
   answer: string | undefined,
   more?: MoreLimits,
+  redacted?: Redacted,
 ): Promise<ThreadState> {
   // What paused the ended thread after its last step is not on the new one's chain.
   const chain = ended.chain.slice(0, ended.chain.findLastIndex(({ kind }) => kind === 'step' || kind === 'start') + 1);
   const reopened = { ...ended, id: newThreadId(repository.now()), chain, pauses: [] };
-  return writeResume(repository, reopened, { answer, more }, `taken up again after ${ended.id}`);
+  return writeResume(repository, reopened, { answer, more, redacted }, `taken up again after ${ended.id}`);
 }
+
+/** What a person said, and what was taken out of it. */
+type Resumption = {
+  answer: string | undefined;
+  more: MoreLimits | undefined;
+  redacted: Redacted | undefined;
+};
 
 async function writeResume(
   repository: Repository,
   state: ThreadState,
-  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
+  { answer, more, ...said }: Resumption,
   subject: string,
 ): Promise<ThreadState> {
   const atMs = repository.now();
@@ -69,6 +80,7 @@ async function writeResume(
     answer: content?.hash ?? null,
     start: state.start.hash,
     ...(more && { more }),
+    ...taken(said),
     resumedAtMs: atMs,
   };
   const files: NodeFile[] = content ? [{ path: 'answer.md', node: content }] : [];

@@ -9,10 +9,11 @@ import type { JsonObject } from '../json.ts';
 import { encodeBuiltIns, encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Limits } from '../schema/built-in/limits.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import type { ThreadCall } from '../schema/built-in/thread-start.ts';
 import { firstLine } from './commit-message.ts';
 import { readThread, type ThreadState } from './thread-state.ts';
-import { agentNode, contentNode, draftCommit } from './thread-draft.ts';
+import { agentNode, contentNode, draftCommit, taken } from './thread-draft.ts';
 import { assertTextFits } from '../cas/text-limit.ts';
 import { newThreadId } from './new-thread-id.ts';
 import type { ThreadId } from './thread-id.ts';
@@ -45,6 +46,8 @@ export type StartRequest = {
   children?: Readonly<Record<string, PinnedWorkflow>>;
   limits?: Limits | undefined;
   parent?: ThreadParent | undefined;
+  /** What was taken out of the prompt; absent where nothing was. */
+  redacted?: Redacted | undefined;
 };
 
 /**
@@ -75,6 +78,7 @@ export async function startThread(
     parentState: request.parent?.state ?? null,
     parentRole: request.parent?.role ?? null,
     ...(request.parent?.call && { call }),
+    ...taken(request),
     startedAtMs,
   };
   const node = encodeTyped('thread-start', payload);

@@ -4,12 +4,21 @@ import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import { encodeTyped } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertValid } from '../schema/validate.ts';
 import { moveThread } from './move-thread.ts';
 import type { ThreadId } from './thread-id.ts';
-import { agentNode, attemptFiles, contentNode, draftCommit, roleIdentity, type AttemptDraft } from './thread-draft.ts';
+import {
+  agentNode,
+  attemptFiles,
+  contentNode,
+  draftCommit,
+  roleIdentity,
+  taken,
+  type AttemptDraft,
+} from './thread-draft.ts';
 import { activeRef } from './thread-refs.ts';
 import { advanceThread, type ThreadState } from './thread-state.ts';
 import { cutToFit, MAX_REASON_BYTES } from '../cas/text-limit.ts';
@@ -31,6 +40,8 @@ export type SuspensionDraft = {
   trace?: TraceDraft | undefined;
   /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
   due?: number | undefined;
+  /** What was taken out of its texts; absent where nothing was. */
+  redacted?: Redacted | undefined;
   /** When the turn was over, in ms since 1970; default: now. */
   atMs?: number;
   /** The id of the fork of the thread that waits: the thread is left as it is. Absent where the thread itself waits. */
@@ -67,6 +78,7 @@ export async function suspendThread(
     rule: draft.rule,
     usage: draft.usage,
     ...(draft.due !== undefined && { due: draft.due }),
+    ...taken(draft),
     suspendedAtMs: atMs,
   };
   const node = encodeTyped('thread-suspend', payload);

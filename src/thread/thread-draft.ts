@@ -9,6 +9,7 @@ import type { Identity, Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn, encodeBuiltIn, encodeTyped, isSuccessor } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { assertCommitFits } from './commit-limits.ts';
 import { cutToFit } from '../cas/text-limit.ts';
@@ -77,7 +78,13 @@ export function agentNode(agent: AgentRecord): EncodedNode {
 }
 
 /** A reply that was not accepted, as the engine hands it over. */
-export type AttemptDraft = { text: string; errors: readonly string[]; usage: Usage | null };
+export type AttemptDraft = {
+  text: string;
+  errors: readonly string[];
+  usage: Usage | null;
+  /** What was taken out of it; absent where nothing was. */
+  redacted?: Redacted | undefined;
+};
 
 /** The files of the failed attempts, and their hashes in order. */
 export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFile[]; hashes: NodeHash[] } {
@@ -86,12 +93,22 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
   for (const [i, attempt] of attempts.entries()) {
     const folder = `attempts/${String(i + 1).padStart(2, '0')}`;
     const content = contentNode(cutToFit(attempt.text));
-    const payload: JsonObject = { content: content.hash, errors: [...attempt.errors], usage: attempt.usage };
+    const payload: JsonObject = {
+      content: content.hash,
+      errors: [...attempt.errors],
+      usage: attempt.usage,
+      ...taken(attempt),
+    };
     const node = encodeTyped('attempt', payload);
     files.push({ path: `${folder}/attempt.json`, node }, { path: `${folder}/output.md`, node: content });
     hashes.push(node.hash);
   }
   return { files, hashes };
+}
+
+/** The field of a node that says what was taken out of it; none where nothing was. */
+export function taken({ redacted }: { redacted?: Redacted | undefined }): { redacted?: Redacted } {
+  return redacted === undefined ? {} : { redacted };
 }
 
 /** Who wrote a step, as `git log` shows it: the role, at its agent. */

@@ -11,6 +11,8 @@ export type Extraction =
   | { kind: 'invalid'; errors: readonly string[] }
   | { kind: 'suspend'; reason: string };
 
+type Parts = { meta: JsonObject; body: string };
+
 /** The `$status` by which any role suspends its thread, with a `reason`. */
 export const SUSPEND_STATUS = '$SUSPEND';
 
@@ -21,16 +23,22 @@ export const SUSPEND_STATUS = '$SUSPEND';
  * defaulted, converted or left out. A reply whose `$status` is `$SUSPEND` suspends, whatever the schema says.
  * @param text the reply: Markdown, with front matter unless `meta` is given
  * @param meta the structured part, where the agent reported it apart; `text` is the body then, as it is
+ * @param clean takes out of both parts what is not to be stored, before they are judged
  */
-export async function extractReply(text: string, schema: JsonObject, meta?: JsonObject): Promise<Extraction> {
-  if (meta !== undefined) return judge(meta, text, schema);
+export async function extractReply(
+  text: string,
+  schema: JsonObject,
+  meta?: JsonObject,
+  clean: (meta: JsonObject, body: string) => Parts = (...[fields, body]) => ({ meta: fields, body }),
+): Promise<Extraction> {
+  if (meta !== undefined) return judge(clean(meta, text), schema);
   const split = splitFrontMatter(text);
   if (split.kind === 'missing') return { kind: 'invalid', errors: [split.error] };
   const parsed = await parseFields(split.yaml, split.firstLine);
-  return parsed.kind === 'ok' ? judge(parsed.fields, split.body, schema) : parsed;
+  return parsed.kind === 'ok' ? judge(clean(parsed.fields, split.body), schema) : parsed;
 }
 
-async function judge(meta: JsonObject, body: string, schema: JsonObject): Promise<Extraction> {
+async function judge({ meta, body }: Parts, schema: JsonObject): Promise<Extraction> {
   if (meta['$status'] === SUSPEND_STATUS) {
     const { reason } = meta;
     const fault = typeof reason === 'string' && faultOfLength('meta.reason', reason, MAX_REASON_BYTES);

@@ -77,6 +77,8 @@ export class JournalView {
         return this.#result(entry);
       case 'reply.refused':
         return paint.warning(`not accepted: ${entry.errors.map(oneLine).join('; ')}`);
+      case 'secrets.redacted':
+        return paint.warning(`redacted: ${Object.keys(entry.rules).join(', ')}`);
       case 'reply.stored':
         return paint.quiet(`(stored the reply of ${entry.role} that was kept)`);
       case 'snapshot.shortened':

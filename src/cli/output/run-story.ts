@@ -48,6 +48,11 @@ export class RunStory {
         const errors = event.errors.map(oneLine).join('; ');
         return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
       }
+      case 'secrets.redacted': {
+        const whose = event.role === null ? 'your words' : paint.name(event.role);
+        const rules = Object.entries(event.rules).map(([rule, count]) => (count === 1 ? rule : `${count} ${rule}`));
+        return `${indent}     ${paint.warning('redacted')} from ${whose}: ${rules.join(', ')}; hand agents a secret with passEnv`;
+      }
       case 'reply.stored': {
         const where = event.fork === null ? '' : ` as thread ${paint.id(event.fork)}`;
         return `${indent}     ${paint.quiet('stored')} the reply of ${paint.name(event.role)} that was kept${where}`;

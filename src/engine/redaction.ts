@@ -1,0 +1,87 @@
+import type { JsonValue } from '../json.ts';
+import type { RedactingStream, Redactor } from '../redaction/redactor.ts';
+import type { Redacted } from '../schema/built-in/schema-parts.ts';
+
+/** What a redactor leaves in the place of a secret; see `markOf`. */
+const marks = /‹redacted:([^:›]+):[0-9a-f]{8}›/gu;
+
+/**
+ * Takes secrets out of all that belongs to one node, and knows how many there were.
+ *
+ * A secret that stands in several places is one: its marks are equal.
+ */
+export class Redaction {
+  readonly #redactor: Redactor | null;
+  readonly #whole: Redaction | undefined;
+  readonly #taken = new Map<string, string>();
+
+  /**
+   * @param redactor `null` takes nothing out
+   * @param whole what this is a part of, and what is taken out here counts for too
+   */
+  constructor(redactor: Redactor | null, whole?: Redaction) {
+    this.#redactor = redactor;
+    this.#whole = whole;
+  }
+
+  /** A part of this with a count of its own. */
+  part(): Redaction {
+    return new Redaction(this.#redactor, this);
+  }
+
+  /** What the node records; `undefined` where nothing was taken out. */
+  get taken(): Redacted | undefined {
+    if (this.#redactor === null || this.#taken.size === 0) return undefined;
+    return { count: this.#taken.size, table: this.#redactor.table };
+  }
+
+  /** How many secrets each rule has found. */
+  get rules(): Record<string, number> {
+    const rules: Record<string, number> = {};
+    for (const rule of this.#taken.values()) rules[rule] = (rules[rule] ?? 0) + 1;
+    return rules;
+  }
+
+  text(text: string): string {
+    if (this.#redactor === null || text === '') return text;
+    const { text: clean, hits } = this.#redactor.redactText(text);
+    if (hits.length > 0) this.#count(clean, text);
+    return clean;
+  }
+
+  /**
+   * The same value of JSON without secrets, in its strings and in the keys of its objects.
+   * @param keep texts that are not touched
+   */
+  value<T extends object>(value: T, keep?: ReadonlySet<string>): T {
+    if (this.#redactor === null) return value;
+    // Events, traces and nodes are JSON, which interfaces and types of their own hide from the compiler.
+    const clean = this.#redactor.redactValue(value as unknown as JsonValue, keep);
+    if (clean.hits === 0) return value;
+    this.#count(JSON.stringify(clean.value), JSON.stringify(value));
+    // It has the shape of what was given, but for texts.
+    return clean.value as unknown as T;
+  }
+
+  /** Takes secrets out of a text that comes in pieces. */
+  openStream(): Pick<RedactingStream, 'write' | 'end'> {
+    if (this.#redactor === null) return { write: (piece) => piece, end: () => '' };
+    const stream = this.#redactor.openStream();
+    let counted = 0;
+    const count = (clean: string): string => {
+      if (stream.hits > counted) this.#count(clean, '');
+      counted = stream.hits;
+      return clean;
+    };
+    return { write: (piece) => count(stream.write(piece)), end: () => count(stream.end()) };
+  }
+
+  #count(clean: string, before: string): void {
+    for (const [mark, rule = ''] of clean.matchAll(marks)) if (!before.includes(mark)) this.#add(mark, rule);
+  }
+
+  #add(mark: string, rule: string): void {
+    this.#taken.set(mark, rule);
+    if (this.#whole !== undefined) this.#whole.#add(mark, rule);
+  }
+}

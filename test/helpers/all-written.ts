@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runGit } from './temporary-repository.ts';
+
+/**
+ * All that a repository holds, by what it lies in: every object that git has, reachable or not, the messages of all
+ * commits, and every file that uwf keeps on this machine.
+ */
+export function allWritten(dir: string): Map<string, string> {
+  const written = new Map<string, string>();
+  written.set('git log --all -p', runGit(dir, ['log', '--all', '-p', '-m', '--root', '--text']));
+  const ids = runGit(dir, ['cat-file', '--batch-all-objects', '--batch-check=%(objectname) %(objecttype)']);
+  written.set('objects', runGit(dir, ['cat-file', '--batch'], ids.replaceAll(/ \w+$/gmu, '')));
+  const state = join(dir, '.git', 'uwf');
+  for (const entry of readdirSync(state, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    written.set(`the name ${path}`, entry.name);
+    if (entry.isFile()) written.set(path, readFileSync(path, 'latin1'));
+  }
+  return written;
+}
+
+/** The forms in which a value may stand in what is written. */
+export function formsOf(value: string): Record<string, string> {
+  return {
+    plain: value,
+    base64: Buffer.from(value).toString('base64'),
+    base64url: Buffer.from(value).toString('base64url'),
+    url: encodeURIComponent(value),
+    'JSON escapes': [...value].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+    JSON: JSON.stringify(value).slice(1, -1),
+  };
+}
+
+/** Where any form of any of these values stands. */
+export function placesOf(values: readonly string[], written: ReadonlyMap<string, string>): string[] {
+  const places: string[] = [];
+  for (const value of values) {
+    for (const [form, text] of Object.entries(formsOf(value))) {
+      for (const [place, content] of written)
+        if (content.includes(text)) places.push(`${value} as ${form} in ${place}`);
+    }
+  }
+  return places;
+}
