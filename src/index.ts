@@ -24,6 +24,8 @@ await prepareHashing();
  * Opens the repository that git would work on in a folder. Nothing is written.
  *
  * @throws {RepositoryNotFound} if there is none
+ * @throws {DubiousOwnership} if it, or its configuration, belongs to another user and `safe.directory` does not name it;
+ *   where the user's configuration of git lies is looked up in `env`
  * @throws {UnsupportedRepository} if its format is one that uwf does not speak
  */
 export function openRepository(dir: string, options?: OpenOptions): Promise<Repository> {

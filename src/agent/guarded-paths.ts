@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { discoverRepository } from '../git/discover.ts';
 import { isDotGit } from '../git/dot-git.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
-import { realPath } from '../git/git-directory.ts';
+import { realPath, withoutPlaces } from '../git/git-directory.ts';
 import type { RepositoryLocation } from '../git/repository.ts';
 import { findNamedPaths, pathsOfUser } from './git-named-paths.ts';
 import type { NamedPaths } from './git-named-paths.ts';
@@ -63,7 +63,7 @@ export class GuardedPaths {
    */
   static async at(cwd: string, env: GitEnvironment): Promise<GuardedPaths> {
     // Commands of the agent find the repository by the folder, uwf may have been told another.
-    const locations = [{}, env].flatMap((variables) => locate(cwd, variables));
+    const locations = (await Promise.all([withoutPlaces(env), env].map((variables) => locate(cwd, variables)))).flat();
     const named = await Promise.all(locations.map((location) => findNamedPaths(location, env)));
     const all = [pathsOfUser(env), ...named];
     const tops = locations.flatMap(({ workTree }) => workTree ?? []);
@@ -133,9 +133,9 @@ export class GuardedPaths {
   }
 }
 
-function locate(cwd: string, env: GitEnvironment): RepositoryLocation[] {
+async function locate(cwd: string, env: GitEnvironment): Promise<RepositoryLocation[]> {
   try {
-    return [discoverRepository(cwd, env)];
+    return [await discoverRepository(cwd, env)];
   } catch {
     // There is none; names and the look of folders still count.
     return [];

@@ -14,16 +14,12 @@ import { createPalette } from './output/palette.ts';
  */
 export async function openToRead(cli: CliContext): Promise<Repository> {
   try {
-    return await openAt(cli, cli.cwd);
+    return await openRepository(cli.cwd, { env: cli.env, now: cli.now });
   } catch (error) {
     const other = cli.env['UWF_REPOSITORY'];
     if (!(error instanceof RepositoryNotFound) || cli.isFolderGiven || !other) throw error;
-    return openAt(cli, other);
+    return openRepository(other, { env: cli.env, now: cli.now, isNamed: true });
   }
-}
-
-function openAt(cli: CliContext, folder: string): Promise<Repository> {
-  return openRepository(folder, { env: cli.env, now: cli.now });
 }
 
 /**

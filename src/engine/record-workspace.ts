@@ -1,4 +1,5 @@
 import { discoverRepository } from '../git/discover.ts';
+import { withoutPlaces } from '../git/git-directory.ts';
 import { describeMissing, type MissingFiles } from '../git/native/missing-files.ts';
 import { takeSnapshot, type Snapshot, type SnapshotLimits } from '../git/native/snapshot.ts';
 import { readCommit } from '../git/read.ts';
@@ -25,7 +26,7 @@ export async function recordWorkspace(
 ): Promise<Snapshot | undefined> {
   const mode = turn.mode ?? context.config.snapshot?.mode ?? 'off';
   if (mode === 'off') return undefined;
-  const location = workTreeAt(context, turn.cwd);
+  const location = await workTreeAt(context, turn.cwd);
   if (location === undefined) {
     shortened('it did not work in a work tree of this repository');
     return undefined;
@@ -61,12 +62,12 @@ async function record(context: EngineContext, state: ThreadState, location: Repo
 }
 
 /** The work tree that a folder lies in, if it is one of this repository. */
-function workTreeAt({ repository }: EngineContext, cwd: string): RepositoryLocation | undefined {
+async function workTreeAt({ repository, env }: EngineContext, cwd: string): Promise<RepositoryLocation | undefined> {
   const own = repository.location;
   // That one may have been named by variables, and not lie around the folder at all.
   if (cwd === own?.workTree) return own;
   try {
-    const found = discoverRepository(cwd, {});
+    const found = await discoverRepository(cwd, withoutPlaces(env));
     return found.commonDir === own?.commonDir && found.workTree !== undefined ? found : undefined;
   } catch {
     // Not a folder of any repository, or none any more: the agent's business.

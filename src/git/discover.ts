@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, resolve } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, resolve } from 'node:path';
 import { configBoolean, findConfigEntry } from './config.ts';
 import {
   absoluteGitEnvironment,
@@ -10,6 +10,7 @@ import {
   realPath,
 } from './git-directory.ts';
 import type { GitEnvironment } from './git-directory.ts';
+import { isOwn } from './ownership.ts';
 import { readRepositoryConfig } from './repository-config.ts';
 import { RepositoryNotFound } from './repository-not-found.ts';
 import type { RepositoryLocation } from './repository.ts';
@@ -20,22 +21,47 @@ import type { RepositoryLocation } from './repository.ts';
  * `GIT_DIR` names it; else `.git` (a folder, or the file of a submodule or linked worktree) or a bare repository is
  * looked for in the folder and upward, as far as `GIT_CEILING_DIRECTORIES` and the file system's boundary
  * (`GIT_DISCOVERY_ACROSS_FILESYSTEM`). `GIT_COMMON_DIR`, `GIT_WORK_TREE`, `core.bare` and `core.worktree` are honoured.
+ *
+ * What was not named by `GIT_DIR` has to belong to this user, or to be allowed by the user's configuration of git, before
+ * anything that it says of itself is read.
  * @param startDir relative paths in `env` are relative to it, as they are to git's working directory
  * @throws {RepositoryNotFound} if there is none
+ * @throws {DubiousOwnership} {BareRepositoryRefused} if git would not work on it either
  * @throws {InvalidGitConfig} if its configuration cannot be read
  * Source: `setup_git_directory_gently_1` and its kin in git's setup.c; git(1), "The Git Repository".
  */
-export function discoverRepository(startDir: string, env: GitEnvironment): RepositoryLocation {
+export async function discoverRepository(
+  startDir: string,
+  env: GitEnvironment,
+  { isNamed = false }: DiscoverOptions = {},
+): Promise<RepositoryLocation> {
   if (kindOfPath(startDir) !== 'folder') throw new RepositoryNotFound(startDir, 'there is no such folder');
   const start = realPath(resolve(startDir));
   const found = env['GIT_DIR'] === undefined ? search(start, env) : explicit(start, env['GIT_DIR'], env);
+  if (env['GIT_DIR'] === undefined) await assertMayUse(start, found, env, isNamed);
   const gitDir = realPath(found.gitDir);
   const commonDir = realPath(commonDirOf(gitDir, absoluteGitEnvironment(env, start)));
   return { gitDir, commonDir, workTree: workTreeOf(start, { ...found, gitDir, commonDir }, env) };
 }
 
+export type DiscoverOptions = {
+  /** Whether the folder was named as the repository: a bare one may be used then where git wants to be told so. */
+  isNamed?: boolean;
+};
+
 /** `workTree` is what the place of the repository suggests, before configuration and environment are asked. */
-type Found = { gitDir: string; workTree: string | undefined };
+type Found = { gitDir: string; workTree: string | undefined; gitFile?: string };
+
+/** Source: `setup_git_directory_gently_1` and `ensure_valid_ownership` in git's setup.c. */
+async function assertMayUse(start: string, found: Found, env: GitEnvironment, isNamed: boolean): Promise<void> {
+  const { gitDir, workTree, gitFile } = found;
+  const foreign = [gitFile, workTree, gitDir].find((path) => path !== undefined && !isOwn(path, env));
+  const isImplicitlyBare = workTree === undefined && !isNamed;
+  if (foreign === undefined && !isImplicitlyBare) return;
+  const { assertSafe } = await import('./native/assert-safe.ts');
+  const place = workTree ?? (isNamed ? topOf(gitDir) : gitDir);
+  await assertSafe({ folder: isNamed ? place : start, path: place, foreign, isImplicitlyBare }, env);
+}
 
 function explicit(start: string, gitDirVariable: string, env: GitEnvironment): Found {
   const path = resolve(start, gitDirVariable);
@@ -55,7 +81,9 @@ function search(start: string, env: GitEnvironment): Found {
   for (let dir = start; ; dir = dirname(dir)) {
     const dotGit = resolve(dir, '.git');
     const kind = kindOfPath(dotGit);
-    if (kind === 'file') return { gitDir: readGitFile(dotGit, absolute), workTree: dir };
+    if (kind === 'file') {
+      return { gitDir: realPath(readGitFile(dotGit, absolute)), workTree: dir, gitFile: dotGit };
+    }
     if (kind === 'folder' && isGitDirectory(dotGit, absolute)) return { gitDir: dotGit, workTree: dir };
     if (isGitDirectory(dir, absolute)) return { gitDir: dir, workTree: undefined };
     const parent = dirname(dir);
@@ -63,6 +91,11 @@ function search(start: string, env: GitEnvironment): Found {
     if (staysOnDevice && statSync(parent).dev !== dev) break;
   }
   throw new RepositoryNotFound(start);
+}
+
+/** Where git finds a repository by its folder and says of it what holds for its work tree. */
+export function topOf(gitDir: string): string {
+  return basename(gitDir) === '.git' ? dirname(gitDir) : gitDir;
 }
 
 /** The work tree, in the order in which git asks: `GIT_WORK_TREE`, `core.bare`, `core.worktree`, the place. */

@@ -17,6 +17,12 @@ export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): G
   return moved.length === 0 ? env : { ...env, ...Object.fromEntries(moved) };
 }
 
+/** The environment without the variables that say where a repository, its parts and its work tree are: for another one. */
+export function withoutPlaces(env: GitEnvironment): GitEnvironment {
+  const places = /^GIT_(?:DIR|COMMON_DIR|OBJECT_DIRECTORY|WORK_TREE|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !places.test(name)));
+}
+
 /**
  * Tells whether a folder is a repository's own folder: a `HEAD` that makes sense, `refs` and `objects`.
  *

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { discoverRepository } from '../discover.ts';
+import { withoutPlaces } from '../git-directory.ts';
 import { lookIntoFolders, measureFile } from './measure-files.ts';
 import { GitFailed, runGit, type GitRun } from './run-git.ts';
 
@@ -105,7 +106,8 @@ function addFile(changes: Changes, top: string, path: string, isTracked: boolean
 async function addNested(changes: Changes, { env }: IndexRun, top: string, path: string): Promise<void> {
   let commit = '';
   try {
-    const location = discoverRepository(join(top, Buffer.from(path, 'latin1').toString()), {});
+    const folder = join(top, Buffer.from(path, 'latin1').toString());
+    const location = await discoverRepository(folder, withoutPlaces(env));
     commit = (await runGit({ location, env, args: ['rev-parse', '--verify', '-q', 'HEAD'] })).toString();
   } catch {
     // On a branch without a commit, or damaged: git cannot record it either.

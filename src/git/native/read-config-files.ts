@@ -22,12 +22,24 @@ const magicOfPrograms = Buffer.from('\x7fELF', 'latin1');
  * Source: git-config(1), "FILES", "ENVIRONMENT"; `do_git_config_sequence` in git's config.c.
  */
 export function readConfigFiles(location: RepositoryLocation, env: GitEnvironment): GitVariable[] | undefined {
+  const outside = readUserVariables(env);
+  return outside && unlessForGit(() => [...outside, ...readRepositoryVariables(location)]);
+}
+
+/** Reads the variables of the system's and the user's configuration alike; `undefined` wherever only git can tell. */
+export function readUserVariables(env: GitEnvironment): GitVariable[] | undefined {
   if (!isUsualGit(env) || unusual.some((name) => env[name] !== undefined)) return undefined;
   const files = filesOutside(env);
-  if (files === undefined) return undefined;
+  return files && unlessForGit(() => files.flatMap(readVariables));
+}
+
+function readVariables({ scope, path }: { scope: string; path: string }): GitVariable[] {
+  return asVariables(scope, parseConfig(readIfThere(path) ?? '', path));
+}
+
+function unlessForGit(read: () => GitVariable[]): GitVariable[] | undefined {
   try {
-    const outside = files.flatMap(({ scope, path }) => asVariables(scope, parseConfig(readIfThere(path) ?? '', path)));
-    const variables = [...outside, ...readRepositoryVariables(location)];
+    const variables = read();
     return variables.some(isForGit) ? undefined : variables;
   } catch (error) {
     // git says what is wrong with it.

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import type { GitEnvironment } from '../git-directory.ts';
+import { withoutPlaces, type GitEnvironment } from '../git-directory.ts';
 import { discoverRepository } from '../discover.ts';
 import type { ObjectId } from '../object-id.ts';
 import { pathAsText } from '../quote-path.ts';
@@ -63,7 +63,7 @@ export async function restoreWorkTree(
   const { tree, commit, unbornBranch } = content;
   await runGit({ location, env, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
   try {
-    const there = discoverRepository(path, {});
+    const there = await discoverRepository(path, withoutPlaces(env));
     markMadeForThread(there);
     const parallel = ['-c', 'checkout.workers=0'];
     const reading = [...parallel, 'read-tree', '--reset', '-u', tree];
