@@ -1,13 +1,24 @@
 import { readFileSync } from 'node:fs';
 
-/** The fields that `docs/format.md` lists as bound by nothing. */
-export function unboundFields(): string[] {
+/** A field that `docs/format.md` lists as bound by nothing, and whether it says how far. */
+type UnboundField = { name: string; hasBounds: boolean };
+
+/** Reads the list of `docs/format.md`. */
+export function listUnboundFields(): UnboundField[] {
   const text = readFileSync(new URL('../../../docs/format.md', import.meta.url), 'utf8');
   const section = /\n## What nothing binds\n([^]*?)\n## /.exec(text)?.[1] ?? '';
   return section
     .split('\n')
     .filter((line) => line.startsWith('| `'))
-    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? ''));
+    .flatMap((line) => {
+      const [, names = '', bounds = ''] = line.split('|');
+      return [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({ name, hasBounds: bounds.trim() !== '' }));
+    });
+}
+
+/** The names of those fields. */
+export function unboundFields(): string[] {
+  return listUnboundFields().map(({ name }) => name);
 }
 
 /** Tells whether a field is one of those, or a part of one. */
