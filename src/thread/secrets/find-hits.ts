@@ -1,0 +1,54 @@
+import { pointer } from '../../cas/canonical.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+
+/** Where a secret is in a blob, a message or a list of names, and the rule that knows it. Never the secret. */
+export type SecretHit = {
+  /** A JSON pointer into the payload of a node, or the number of a line. */
+  at: string;
+  rule: string;
+};
+
+/** Finds the secrets of a text. */
+export function hitsInText(redactor: Redactor, text: string): SecretHit[] {
+  const { hits } = redactor.redactText(text);
+  let line = 1;
+  let passed = 0;
+  return hits.map(({ rule, start }) => {
+    for (let at = text.indexOf('\n', passed); at !== -1 && at < start; at = text.indexOf('\n', at + 1)) {
+      line += 1;
+      passed = at + 1;
+    }
+    return { at: `line ${line}`, rule };
+  });
+}
+
+/** Finds the secrets of a value, in its strings and its keys. Places are named as they are once the secrets are taken out. */
+export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
+  const redacted = redactor.redactValue(value);
+  const found: SecretHit[] = [];
+  if (redacted.hits > 0) compare(value, redacted.value, [], found);
+  return found;
+}
+
+function compare(before: JsonValue, after: JsonValue, path: (string | number)[], found: SecretHit[]): void {
+  if (typeof before === 'string' && typeof after === 'string') addMarks(before, after, path, found);
+  else if (Array.isArray(before) && Array.isArray(after)) {
+    for (const [place, item] of before.entries()) compare(item, after[place] ?? null, [...path, place], found);
+  } else if (isJsonObject(before) && isJsonObject(after)) {
+    const entries = Object.entries(after);
+    for (const [place, [key, item]] of Object.entries(before).entries()) {
+      const [name, other] = entries[place] ?? [key, null];
+      addMarks(key, name, [...path, name], found);
+      compare(item, other, [...path, name], found);
+    }
+  }
+}
+
+const mark = /‹redacted:([^:›]+):[0-9a-f]{8}›/g;
+
+function addMarks(before: string, after: string, path: (string | number)[], found: SecretHit[]): void {
+  if (before === after) return;
+  const old = new Set(before.match(mark));
+  for (const [text, rule = ''] of after.matchAll(mark)) if (!old.has(text)) found.push({ at: pointer(path), rule });
+}

@@ -1,0 +1,192 @@
+import { ObjectMissing, ObjectTooLarge } from '../../git/object-errors.ts';
+import { isObjectId, type ObjectId } from '../../git/object-id.ts';
+import { readAnyTree, readBlob, readCommit, readCommitData } from '../../git/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import { kindOfMode, type TreeLine } from '../../git/tree-lines.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import { PINNED_FOLDER } from '../../cas/pins.ts';
+import { pathAsText } from '../../git/quote-path.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { builtInTypes, isOfType } from '../../schema/built-in.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { WORKSPACE_FOLDER } from '../append-step.ts';
+import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
+
+/** Where a secret is stored. Never the secret. */
+export type SecretPlace = SecretHit & {
+  /** The commit that brought it in. */
+  commit: ObjectId;
+  /** Which step the commit is; null where it is none. */
+  step: number | null;
+  /** The node that has it; null for a file, a name or a message. */
+  node: NodeHash | null;
+  /** The path in the commit's tree; `message` for what the commit itself says. */
+  file: string;
+};
+
+/** A commit of uwf's that is looked through. */
+export type ScannedCommit = {
+  id: ObjectId;
+  tree: ObjectId;
+  /** As in {@link SecretPlace}. */
+  step: number | null;
+  /** The nodes of its tree by path. */
+  nodes: Iterable<readonly [path: string, node: StoredNode]>;
+  /** Commits of code whose files were there before it. */
+  code: readonly ObjectId[];
+};
+
+/** No fetch takes a larger file in, and none is read to be looked through. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** Blobs and trees that are remembered as looked through; one that was forgotten is looked through again. */
+const MAX_REMEMBERED = 500_000;
+
+const builtIns: ReadonlySet<NodeHash> = new Set(builtInTypes);
+
+/** Looks for secrets in what is stored, in each blob once. Of what it finds it keeps places only. */
+export class SecretScan {
+  readonly #repository: Pick<Repository, 'objects'>;
+  readonly #redactor: Redactor;
+  readonly #clean = new Set<string>();
+  readonly #found = new Map<string, readonly SecretHit[]>();
+
+  constructor(repository: Pick<Repository, 'objects'>, redactor: Redactor) {
+    this.#repository = repository;
+    this.#redactor = redactor;
+  }
+
+  /** Looks through what a commit adds: its message, its nodes, its files beyond those of the code that it stands on. */
+  async scanCommit({ id: commit, tree, step, nodes, code }: ScannedCommit): Promise<SecretPlace[]> {
+    const places: SecretPlace[] = [];
+    const add = (file: string, node: NodeHash | null, hits: readonly SecretHit[]): void => {
+      for (const hit of hits) places.push({ commit, step, node, file: this.#shown(file), ...hit });
+    };
+    add('message', null, await this.#hitsInCommit(commit));
+    for (const [path, node] of nodes) {
+      add(path, null, hitsInText(this.#redactor, path));
+      if (!builtIns.has(node.hash)) add(path, node.hash, this.#hitsInNode(node));
+    }
+    for (const { name, mode, id } of await readAnyTree(this.#repository.objects, tree)) {
+      if (name !== WORKSPACE_FOLDER && name !== PINNED_FOLDER) continue;
+      const others = name === WORKSPACE_FOLDER ? await this.#treesOf(code) : [];
+      await this.#scanEntry({ name, mode, id }, others, '', (file, hits) => add(file, null, hits));
+    }
+    return places;
+  }
+
+  /** Looks through what a commit of somebody's code adds to those that it follows. */
+  async scanCode(id: ObjectId): Promise<SecretPlace[]> {
+    const places: SecretPlace[] = [];
+    const add = (file: string, hits: readonly SecretHit[]): void => {
+      for (const hit of hits) places.push({ commit: id, step: null, node: null, file: this.#shown(file), ...hit });
+    };
+    add('message', await this.#hitsInCommit(id));
+    const { tree, parents } = await readCommit(this.#repository.objects, id);
+    await this.#scanTree(tree, await this.#treesOf(parents), '', add);
+    return places;
+  }
+
+  async #hitsInCommit(id: ObjectId): Promise<readonly SecretHit[]> {
+    const text = textOf(await readCommitData(this.#repository.objects, id));
+    const blank = text.indexOf('\n\n');
+    const hits = hitsInText(this.#redactor, text.slice(blank + 2));
+    return [...hitsInText(this.#redactor, text.slice(0, blank)).map(({ rule }) => ({ at: 'header', rule })), ...hits];
+  }
+
+  #hitsInNode(node: StoredNode): readonly SecretHit[] {
+    return this.#remembered(`node ${node.oid}`, () => {
+      const text = isOfType(node.type, 'content') ? payloadOf(node, 'content') : undefined;
+      if (text !== undefined && text.refs === undefined) return hitsInText(this.#redactor, text.text);
+      return hitsInValue(this.#redactor, node.payload);
+    });
+  }
+
+  #remembered(key: string, look: () => readonly SecretHit[]): readonly SecretHit[] {
+    if (this.#clean.has(key)) return [];
+    const hits = this.#found.get(key) ?? look();
+    if (hits.length > 0) this.#found.set(key, hits);
+    else this.#remember(key);
+    return hits;
+  }
+
+  #remember(key: string): void {
+    if (this.#clean.size >= MAX_REMEMBERED) this.#clean.clear();
+    this.#clean.add(key);
+  }
+
+  /** @returns whether nothing was found */
+  async #scanTree(id: ObjectId, others: readonly ObjectId[], path: string, add: AddHits): Promise<boolean> {
+    if (others.includes(id) || this.#clean.has(id)) return true;
+    const elsewhere = new Map<string, ObjectId[]>();
+    for (const other of others) {
+      for (const { name, id: same } of await this.#linesOf(other))
+        elsewhere.set(name, [...(elsewhere.get(name) ?? []), same]);
+    }
+    let isClean = true;
+    for (const line of await readAnyTree(this.#repository.objects, id)) {
+      isClean = (await this.#scanEntry(line, elsewhere.get(line.name) ?? [], path, add)) && isClean;
+    }
+    // What was passed over for what lies elsewhere is not known to be clean.
+    if (isClean && others.length === 0) this.#remember(id);
+    return isClean;
+  }
+
+  async #scanEntry(line: TreeLine, others: readonly ObjectId[], path: string, add: AddHits): Promise<boolean> {
+    const kind = kindOfMode(line.mode);
+    if (kind === 'submodule' || others.includes(line.id)) return true;
+    const own = `${path}${line.name}`;
+    const inName = isObjectId(line.name) ? [] : hitsInText(this.#redactor, own);
+    if (inName.length > 0) add(own, [{ at: 'name', rule: inName[0]?.rule ?? '' }]);
+    if (kind === 'folder') return (await this.#scanTree(line.id, others, `${own}/`, add)) && inName.length === 0;
+    const hits = await this.#hitsInFile(line.id);
+    add(own, hits);
+    return hits.length === 0 && inName.length === 0;
+  }
+
+  async #hitsInFile(id: ObjectId): Promise<readonly SecretHit[]> {
+    if (this.#clean.has(`file ${id}`)) return [];
+    try {
+      const data = await readBlob(this.#repository.objects, id, { maxBytes: MAX_FILE_BYTES });
+      return this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, textOf(data)));
+    } catch (error) {
+      // What cannot be looked through is told, as if something were there.
+      if (error instanceof ObjectTooLarge) return [{ at: 'line 1', rule: 'too-large-to-scan' }];
+      throw error;
+    }
+  }
+
+  async #treesOf(commits: readonly ObjectId[]): Promise<ObjectId[]> {
+    const trees: ObjectId[] = [];
+    for (const id of commits) {
+      const commit = await readCommit(this.#repository.objects, id).catch(asAbsent);
+      if (commit) trees.push(commit.tree);
+    }
+    return trees;
+  }
+
+  /** What lies under the same name elsewhere need not be a folder, nor be here. */
+  async #linesOf(id: ObjectId): Promise<TreeLine[]> {
+    const object = await this.#repository.objects.read(id);
+    return object?.type === 'tree' ? readAnyTree(this.#repository.objects, id) : [];
+  }
+
+  /** A path for programs, without secrets that it may have. @param path in Latin-1 */
+  #shown(path: string): string {
+    return this.#redactor.redactText(pathAsText(path)).text;
+  }
+}
+
+type AddHits = (file: string, hits: readonly SecretHit[]) => void;
+
+function asAbsent(error: unknown): undefined {
+  if (!(error instanceof ObjectMissing)) throw error;
+}
+
+/** A file as a text that rules can be looked for in: its bytes are characters where it is neither UTF-8 nor UTF-16. */
+function textOf(data: Uint8Array): string {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le');
+  const text = bytes.toString('utf8');
+  return text.includes('\ufffd') ? bytes.toString('latin1') : text;
+}
