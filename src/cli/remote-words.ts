@@ -32,15 +32,6 @@ export const onlyThreadsOption: TextOption & { isRepeatable: true } = {
   candidates: 'thread',
 };
 
-/** The option of the commands that push. */
-export const withCommitsOption: { summary: string } = {
-  summary: 'send the commits of your code along that threads follow and the remote does not have',
-};
-
-/** What to do about threads that would publish commits of the user's code. */
-export const UNPUBLISHED_HINT =
-  "push those commits first ('git push'), or say --with-commits: they and all that they follow are published then";
-
 /** Which remote a command line means, and which threads; no thread means all of them. */
 export type RemoteWords = { remote: string | undefined; threads: string[] };
 

@@ -1,6 +1,7 @@
 import type { CommitLine } from '../git/native/list-commits.ts';
 import type { PushEdit } from '../git/remote.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { SecretPlace } from '../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { Lineage } from './reconcile-thread.ts';
 import type { Relation } from './relate-tips.ts';
@@ -35,6 +36,10 @@ export type Offer = {
   held?: string;
   /** Commits of the user's code that it would publish. */
   commits?: CommitLine[];
+  /** Places of secrets that it would publish. */
+  secrets?: SecretPlace[];
+  /** True if it is held because it is no sound thread. */
+  isUnsound?: true;
 };
 
 const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';

@@ -6,14 +6,16 @@ import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find-thread.ts';
 import { NoRefOfItsOwn } from '../thread/thread-errors.ts';
 import { foldEnded } from '../thread/fold-ended.ts';
+import type { SecretPlace } from '../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { workflowRef } from '../workflow/workflow-refs.ts';
 import { leadsTo } from './join-registrations.ts';
+import type { HoldBack } from './hold-back.ts';
 import { createLineage } from './lineage.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
+import { Refusals } from './refusals.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from './report.ts';
 import { readStanding, standingOf, type Standing } from './standing.ts';
-import type { UnpublishedCode } from './unpublished-code.ts';
 
 /** What belongs to one thread or workflow: it is made as a whole. */
 export type PushPart = {
@@ -22,9 +24,9 @@ export type PushPart = {
   workflow?: WorkflowChange;
   /** Commits of the user's code that go along. */
   commits?: CommitLine[];
+  /** Places of secrets that go along. */
+  secrets?: SecretPlace[];
 };
-
-const UNPUBLISHED = 'its steps follow commits of your code that the remote does not have';
 
 /** What a push changes there. */
 export type PushPlan = { parts: PushPart[]; held: Held[]; rejected: Refusal[] };
@@ -52,31 +54,35 @@ export async function scopeOf(repository: Repository, threads: readonly string[]
  * Compares what is here with what the remote has, as far as is known. Costs what is new, whatever the length of threads.
  *
  * @param there the remote's refs; what they lead to need not be here
- * @param code tells which commits of the user's code a thread would publish
- * @param withCommits whether it may
+ * @param holdBack keeps what must not leave
  */
 export async function planPush(
   repository: Repository,
   there: readonly RemoteRef[],
   scope: PushScope,
   passedOver: ReadonlySet<string>,
-  code: Pick<UnpublishedCode, 'of'>,
-  withCommits: boolean,
+  holdBack: Pick<HoldBack, 'threads' | 'workflow'>,
 ): Promise<PushPlan> {
   const here = await readStanding(repository);
   const remote = standingOf(there);
   const plan: PushPlan = { parts: [], held: [], rejected: [] };
   const offers = await offerAll(repository, here, remote, scope);
-  for (const offer of offers.values()) await addCode(offer, passedOver, code, withCommits);
-  for (const [thread, { edits, change, needs, held, commits }] of offers) {
-    if (edits.some(({ name }) => passedOver.has(name))) continue;
+  const isTried = ({ edits }: Offer): boolean => !edits.some(({ name }) => passedOver.has(name));
+  await holdBack.threads([...offers.values()].filter((offer) => offer.held === undefined && isTried(offer)));
+  for (const [thread, offer] of offers) {
+    if (!isTried(offer)) continue;
+    const { edits, change, needs, held, commits, secrets = [], isUnsound } = offer;
     const isMissing = needs.some((fork) => !remote.threads.has(fork) && !isOffered(offers.get(fork)));
     const reason = held ?? (isMissing ? 'the remote has steps that only a fork keeps; push that too' : undefined);
-    const along = commits && { commits };
-    if (reason !== undefined) plan.held.push({ thread, reason, ...(reason === UNPUBLISHED && along) });
+    const along = { ...(commits && { commits }), ...(secrets.length > 0 && { secrets }) };
+    const why = held === undefined ? {} : { ...(isUnsound && { isUnsound }), ...along };
+    if (reason !== undefined) plan.held.push({ thread, reason, ...why });
     else if (edits.length > 0) plan.parts.push({ edits, ...(change && { thread: change }), ...along });
   }
   if (scope !== undefined) return plan;
+  const strays = new Refusals();
+  for (const [name, why] of here.strays) strays.add(name, why);
+  plan.rejected.push(...strays.list().map((refusal): Refusal => ({ ...refusal, isUnsound: true })));
   for (const [workflow, head] of here.workflows) {
     if (passedOver.has(workflowRef(workflow))) continue;
     const before = remote.workflows.get(workflow);
@@ -88,28 +94,13 @@ export async function planPush(
         plan.rejected.push({ ref: name, reason: 'the remote has versions that are not here; fetch first' });
       continue;
     }
-    const change = before === undefined ? 'new' : 'forward';
-    plan.parts.push({
-      edits: [{ name, value: head, expected: before ?? null }],
-      workflow: { workflow, change, head, before: before ?? null },
-    });
+    const kind = before === undefined ? 'new' : 'forward';
+    const change: WorkflowChange = { workflow, change: kind, head, before: before ?? null };
+    const refusal = await holdBack.workflow(name, change);
+    if (refusal) plan.rejected.push(refusal);
+    else plan.parts.push({ edits: [{ name, value: head, expected: before ?? null }], workflow: change });
   }
   return plan;
-}
-
-/** Finds what a thread would publish of the user's code, and holds it where it may not. */
-async function addCode(
-  offer: Offer,
-  passedOver: ReadonlySet<string>,
-  code: Pick<UnpublishedCode, 'of'>,
-  withCommits: boolean,
-): Promise<void> {
-  const { edits, change, held } = offer;
-  if (change === undefined || held !== undefined || edits.some(({ name }) => passedOver.has(name))) return;
-  const commits = await code.of(change);
-  if (commits.length === 0) return;
-  offer.commits = commits;
-  if (!withCommits) offer.held = UNPUBLISHED;
 }
 
 async function offerAll(

@@ -6,14 +6,15 @@ import type { CommitLine } from '../git/native/list-commits.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import { HoldBack } from './hold-back.ts';
 import { editsOf, planPush, scopeOf, type PushPart, type PushScope } from './plan-push.ts';
 import { Refusals } from './refusals.ts';
+import { RemoteRefs } from './remote-refs.ts';
 import type { PushReport } from './report.ts';
 import { SHARED_PATTERNS } from './shared-ref.ts';
 import { standingOf } from './standing.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { readTracked, refsOf, remember } from './tracking.ts';
-import { UnpublishedCode } from './unpublished-code.ts';
 
 /** Pushes that may be tried again because others push at the same time. */
 const MAX_ROUNDS = 5;
@@ -77,10 +78,10 @@ export async function pushOnce(
   { there, scope, refused }: PushFacts,
   options: SyncOptions,
 ): Promise<Pushed> {
-  const { dryRun, signal, onProgress, withCommits = false } = options;
+  const { dryRun, signal, onProgress } = options;
   const report = emptyReport(remote);
-  const code = new UnpublishedCode(repository, remote, there, options);
-  const { parts, held, rejected } = await planPush(repository, there, scope, refused, code, withCommits);
+  const holdBack = new HoldBack(repository, new RemoteRefs(remote, signal), options);
+  const { parts, held, rejected } = await planPush(repository, there, scope, refused, holdBack);
   report.held = held;
   report.rejected = rejected;
   const edits = editsOf(parts);
@@ -105,6 +106,7 @@ export async function pushOnce(
     if (workflow) report.workflows.push(workflow);
   }
   report.commits = eachOnce(done.flatMap(({ commits = [] }) => commits));
+  report.secrets = done.flatMap(({ secrets = [] }) => secrets);
   const made = edits.filter(({ name }) => isDone(outcomes.get(name)));
   if (!dryRun) await remember(repository, remote, made);
   const alongside = await goingAlong;
@@ -128,7 +130,17 @@ function whyHeld(edits: readonly PushEdit[], outcomes: ReadonlyMap<string, PushR
 }
 
 export function emptyReport({ name, url }: Remote): PushReport {
-  return { remote: name, url, threads: [], workflows: [], rejected: [], held: [], alongside: [], commits: [] };
+  return {
+    remote: name,
+    url,
+    threads: [],
+    workflows: [],
+    rejected: [],
+    held: [],
+    alongside: [],
+    commits: [],
+    secrets: [],
+  };
 }
 
 /** Adds what a later push did to what earlier ones did; what was held counts as it was last. */
@@ -136,6 +148,7 @@ export function mergeReports(report: PushReport, later: PushReport, refused: Rea
   report.threads.push(...later.threads);
   report.workflows.push(...later.workflows);
   report.rejected = [...report.rejected.filter(({ ref }) => refused.has(ref)), ...later.rejected];
+  report.secrets.push(...later.secrets);
   report.held = later.held;
   report.alongside = [...new Set([...report.alongside, ...later.alongside])];
   report.commits = eachOnce([...report.commits, ...later.commits]);

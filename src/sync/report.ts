@@ -1,5 +1,6 @@
 import type { CommitLine } from '../git/native/list-commits.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import type { SecretPlace } from '../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 
 /** What a fetch or a push changed about one thread, on the side that it changed. */
@@ -35,6 +36,10 @@ export type Refusal = {
   reason: string;
   /** How many more refs were refused for the same reason and are not listed. */
   more?: number;
+  /** Places of the secrets that pushing it would publish. */
+  secrets?: SecretPlace[];
+  /** True if it is none of uwf's, or not sound: it was not sent. */
+  isUnsound?: true;
 };
 
 /** A thread that is as it was because a person has to decide. */
@@ -43,6 +48,10 @@ export type Held = {
   reason: string;
   /** Commits of the user's code that pushing the thread would publish, the newest first. */
   commits?: CommitLine[];
+  /** Places of the secrets that pushing the thread would publish. */
+  secrets?: SecretPlace[];
+  /** True if it is no sound thread. */
+  isUnsound?: true;
 };
 
 /** What came of a fetch. */
@@ -69,6 +78,8 @@ export type PushReport = {
   alongside: ThreadId[];
   /** Commits of the user's code that the remote did not have and that went along, the newest first. */
   commits: CommitLine[];
+  /** Places of secrets that went along, as was asked for. */
+  secrets: SecretPlace[];
 };
 
 /** What came of both. */

@@ -13,15 +13,17 @@ export type Standing = {
   workflows: Map<string, ObjectId>;
   /** The marks of threads that were removed. */
   removed: Map<ThreadId, ObjectId>;
+  /** What lies among them and is no shared ref, and why it is none. */
+  strays: Map<string, string>;
 };
 
-/** Sorts refs by what they are of. What is no shared ref is left out. */
+/** Sorts refs by what they are of. */
 export function standingOf(refs: Iterable<{ name: string; id: ObjectId }>): Standing {
-  const standing: Standing = { threads: new Map(), workflows: new Map(), removed: new Map() };
+  const standing: Standing = { threads: new Map(), workflows: new Map(), removed: new Map(), strays: new Map() };
   for (const { name, id } of refs) {
     const ref = parseSharedRef(name);
-    if (typeof ref === 'string') continue;
-    if (ref.kind === 'workflow') standing.workflows.set(ref.workflow, id);
+    if (typeof ref === 'string') standing.strays.set(name, ref);
+    else if (ref.kind === 'workflow') standing.workflows.set(ref.workflow, id);
     else if (ref.kind === 'removed') standing.removed.set(ref.thread, id);
     else {
       const tips = standing.threads.get(ref.thread) ?? [];

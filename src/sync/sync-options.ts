@@ -1,4 +1,5 @@
 import type { GitEnvironment } from '../git/git-directory.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 
 /** What is asked of a fetch, a push, or both. */
 export type SyncOptions = {
@@ -10,6 +11,10 @@ export type SyncOptions = {
   spine?: boolean;
   /** Lets a push publish commits of the user's code that the remote does not have; default: such threads are held. */
   withCommits?: boolean;
+  /** Knows secrets: a push looks for them in what it would send. Default: it does not look. */
+  redactor?: Redactor;
+  /** Lets a push send secrets; default: threads that have some are held. */
+  allowSecrets?: boolean;
   /** Says what a push would do, and does not do it. */
   dryRun?: boolean;
   /** What git inherits where it is needed after a fetch; default: it is not used then. */

@@ -1,13 +1,16 @@
-import { listCommits, type CommitLine } from '../git/native/list-commits.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
+import { listCommits, type CommitLine } from '../git/native/list-commits.ts';
 import type { ObjectId } from '../git/object-id.ts';
-import type { Remote, RemoteRef } from '../git/remote.ts';
+import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { findCodeCommits } from './find-code-commits.ts';
+import type { RemoteRefs } from './remote-refs.ts';
 import type { ThreadChange } from './report.ts';
 
 /** A report names no more commits than this. */
 const MAX_NAMED = 1000;
+/** So far behind where the remote has a thread is looked for the code that it has with it. */
+const NEAR = 16;
 
 /**
  * Finds the commits of the user's code that a push of a thread would publish.
@@ -17,48 +20,73 @@ const MAX_NAMED = 1000;
  */
 export class UnpublishedCode {
   readonly #repository: Repository;
-  readonly #remote: Remote;
-  readonly #known: readonly ObjectId[];
-  readonly #options: { env?: GitEnvironment; signal?: AbortSignal };
-  #listed: Promise<ObjectId[]> | undefined;
+  readonly #there: RemoteRefs;
+  readonly #options: { env?: GitEnvironment };
+  readonly #missing = new Map<string, Promise<CommitLine[]>>();
+  #without: Promise<ObjectId[]> | undefined;
 
-  /** @param there what the remote is known to have of threads and workflows */
-  constructor(
-    repository: Repository,
-    remote: Remote,
-    there: readonly RemoteRef[],
-    options: { env?: GitEnvironment; signal?: AbortSignal },
-  ) {
+  constructor(repository: Repository, there: RemoteRefs, options: { env?: GitEnvironment }) {
     this.#repository = repository;
-    this.#remote = remote;
-    this.#known = there.map(({ id }) => id);
+    this.#there = there;
     this.#options = options;
   }
 
   /**
-   * @returns the commits that no ref of the remote leads to, the newest first, at most 1,000
+   * Tells for each of some threads which commits no ref of the remote leads to, the newest first, at most 1,000; those that
+   * would publish none are left out.
    * @throws {RemoteUnreachable} if the remote cannot be asked what it has
    */
-  async of({ head, before }: ThreadChange): Promise<CommitLine[]> {
-    if (head === null) return [];
-    const from = [...(await findCodeCommits(this.#repository, head, before))];
-    // Most threads that go forward bring no other commit than before: then the remote need not be asked.
-    if (from.length === 0 || (await this.#missing(from, this.#known)).length === 0) return [];
-    this.#listed ??= this.#list();
-    return this.#missing(from, await this.#listed);
+  async of<T extends Pick<ThreadChange, 'head' | 'before'>>(changes: readonly T[]): Promise<Map<T, CommitLine[]>> {
+    const from = new Map<T, ObjectId[]>();
+    for (const change of changes) {
+      const code = await this.#codeOf(change);
+      if (code.length > 0) from.set(change, code);
+    }
+    const found = new Map<T, CommitLine[]>();
+    // Mostly nothing is missing, which git says of all at once.
+    if (from.size === 0 || (await this.#findMissing([...from.values()].flat())).length === 0) return found;
+    for (const [change, code] of from) {
+      const missing = await this.#findMissing(code);
+      if (missing.length > 0) found.set(change, missing);
+    }
+    return found;
   }
 
-  async #list(): Promise<ObjectId[]> {
-    return (await this.#remote.list(['refs/*'], this.#options.signal)).map(({ id }) => id);
+  /** The code that a thread leads to and that does not lie right behind what the push expects the remote to have. */
+  async #codeOf({ head, before }: Pick<ThreadChange, 'head' | 'before'>): Promise<ObjectId[]> {
+    const code = head === null ? [] : [...(await findCodeCommits(this.#repository, head, before))];
+    const had = new Set<ObjectId>();
+    let at = code.length === 0 ? null : before;
+    for (let passed = 0; at !== null && passed < NEAR; passed += 1) {
+      const [previous = null, ...further] = (await readCommit(this.#repository.objects, at)).parents;
+      for (const id of further) had.add(id);
+      at = previous;
+    }
+    return code.filter((id) => !had.has(id));
   }
 
-  async #missing(from: readonly ObjectId[], there: readonly ObjectId[]): Promise<CommitLine[]> {
-    const { location, objects } = this.#repository;
-    const without: ObjectId[] = [];
-    for (const id of new Set(there)) if (await objects.has(id)) without.push(id);
+  async #findMissing(code: readonly ObjectId[]): Promise<CommitLine[]> {
+    const from = [...new Set(code)].toSorted();
+    const key = from.join(' ');
+    const missing = this.#missing.get(key) ?? this.#list(from);
+    this.#missing.set(key, missing);
+    return missing;
+  }
+
+  async #list(from: readonly ObjectId[]): Promise<CommitLine[]> {
+    this.#without ??= this.#readThere();
+    const without = await this.#without;
+    const { location } = this.#repository;
     // Without a disk there is no code beside the threads.
     if (location === undefined) return from.filter((id) => !without.includes(id)).map(asLine);
     return listCommits(location, this.#options.env ?? {}, { from, without, most: MAX_NAMED });
+  }
+
+  async #readThere(): Promise<ObjectId[]> {
+    const here: ObjectId[] = [];
+    const ids = new Set((await this.#there.said()).map(({ id }) => id));
+    for (const id of ids) if (await this.#repository.objects.has(id)) here.push(id);
+    return here;
   }
 }
 

@@ -40,6 +40,11 @@ export class VerifiedCommits {
     for (const prefix of kind === 'threads' ? [ACTIVE_PREFIX, HISTORY_PREFIX] : [WORKFLOWS_PREFIX]) {
       for (const { id } of await repository.refs.list(prefix)) heads.add(id);
     }
+    return VerifiedCommits.behind(repository, heads);
+  }
+
+  /** What some commits of threads lead to. */
+  static behind(repository: Repository, heads: ReadonlySet<ObjectId>): VerifiedCommits {
     return new VerifiedCommits(repository, heads);
   }
 

@@ -100,6 +100,6 @@ describe('a push', () => {
     const read: typeof objects.read = async (id, options) => ((reads += 1), objects.read(id, options));
     const counting = contextOf({ ...ada.repository, objects: { ...objects, read } });
     expect((await pushThreads(counting, ada.remote)).threads).toMatchObject([{ commits: 1 }]);
-    expect(reads).toBeLessThan(10);
+    expect(reads).toBeLessThan(20);
   });
 });

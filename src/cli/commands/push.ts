@@ -3,19 +3,14 @@ import type { PushReport } from '../../sync/report.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../command.ts';
 import { withExchangeOptions } from '../exchange-options.ts';
-import { exitCodeOfSharing } from '../exit-code.ts';
+import { exitCodeOfPush, hintAtHeldBack, leftOf, publishOptions } from '../held-back.ts';
 import { openToRead } from '../open-repository.ts';
 import { openRemoteHere } from '../open-remote-here.ts';
 import { findOpenBelow } from '../find-open-below.ts';
 import type { Output } from '../output/output.ts';
 import { formatDryPush, formatPush } from '../output/sync-report.ts';
-import {
-  onlyThreadsOption,
-  remoteArguments,
-  remoteWordsHere,
-  UNPUBLISHED_HINT,
-  withCommitsOption,
-} from '../remote-words.ts';
+import { scanningRedactor } from '../scanning-redactor.ts';
+import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
 
 export const command: Command = defineCommand({
   summary: 'send threads and workflows to a remote',
@@ -25,11 +20,14 @@ rejected until it is fetched; 'uwf sync' does both. The ref of a thread that is 
 
 What was put under a thread and not taken in by a step, journals and sessions stay on this machine. Everything else of a
 thread goes: prompts, replies, traces, snapshots of files. A step that recorded files follows the commit that was checked
-out: a thread that would publish commits of your code which the remote does not have is held, unless --with-commits is said.`,
+out: a thread that would publish commits of your code which the remote does not have is held, unless --with-commits is said.
+
+What is sent is looked through first. A ref that is no sound thread or registry is not sent, and a thread that has secrets
+is held, with their places, unless --allow-secrets is said. 'uwf scan' looks for them at any time.`,
   arguments: remoteArguments,
   options: {
     thread: onlyThreadsOption,
-    'with-commits': withCommitsOption,
+    ...publishOptions,
     'dry-run': { short: 'n', summary: 'say what would be sent, and send nothing' },
   },
   json: {
@@ -40,9 +38,10 @@ out: a thread that would publish commits of your code which the remote does not 
       threads: 'threads that are new there, went forward, ended or were removed: thread, change, before, head',
       workflows: 'the same of workflows',
       rejected: 'what the remote did not take, and why',
-      held: 'threads that wait for a decision, why, and which commits of your code they would publish',
+      held: 'threads that stay here, why, and which commits of your code or places of secrets they would publish',
       alongside: 'threads that were not named, and whose commits went along',
       commits: 'commits of your code that went along',
+      secrets: 'with --allow-secrets, the places of secrets that were sent: commit, step, node, file, at, rule',
     },
   },
   examples: [
@@ -52,7 +51,7 @@ out: a thread that would publish commits of your code which the remote does not 
     { command: 'uwf push threads.bundle', comment: 'into a file, to be carried' },
   ],
   exitCodes: {
-    1: 'a thread would publish commits of your code; the rest was sent',
+    1: 'something is no sound thread, or would publish commits of your code or secrets; the rest was sent',
     5: 'something was rejected, or waits for a decision; the rest was sent',
   },
   async run({ args, options, cli, out }) {
@@ -64,23 +63,24 @@ out: a thread that would publish commits of your code which the remote does not 
       import('../../sync/push-threads.ts'),
     ]);
     const isDryRun = options['dry-run'];
-    const report = await withExchangeOptions(cli, (exchange) =>
+    const report = await withExchangeOptions(cli, async (exchange) =>
       pushThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
         withCommits: options['with-commits'],
+        allowSecrets: options['allow-secrets'],
+        redactor: await scanningRedactor(cli, repository),
         dryRun: isDryRun,
       }),
     );
     await out.result(report, () => (isDryRun ? formatDryPush : formatPush)(report, out.paint));
-    const unpublished = report.held.filter(({ commits }) => commits !== undefined);
-    const others = report.held.filter(({ commits }) => commits === undefined);
     // What the remote refuses for reasons of its own, a sync does not change.
-    const isBehind = others.length > 0 || report.rejected.some(({ reason }) => reason.endsWith('fetch first'));
+    const { undecided } = leftOf(report);
+    const isBehind = undecided.some((left) => 'thread' in left || left.reason.endsWith('fetch first'));
     if (isBehind) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
-    if (unpublished.length > 0) out.hint(UNPUBLISHED_HINT);
+    hintAtHeldBack(report, out);
     if (threads.length > 0) await hintAtOpenChildren(repository, report, out);
-    return exitCodeOfSharing({ refused: unpublished, undecided: [...report.rejected, ...others] });
+    return exitCodeOfPush(report);
   },
 });
 

@@ -1,17 +1,12 @@
 import { defineCommand, type Command } from '../command.ts';
 import { withExchangeOptions } from '../exchange-options.ts';
-import { exitCodeOfSharing } from '../exit-code.ts';
+import { exitCodeOfPush, hintAtHeldBack, publishOptions } from '../held-back.ts';
 import { hintAfterFetch } from '../hint-after-fetch.ts';
 import { openToRead } from '../open-repository.ts';
 import { openRemoteHere } from '../open-remote-here.ts';
 import { formatSync } from '../output/sync-report.ts';
-import {
-  onlyThreadsOption,
-  remoteArguments,
-  remoteWordsHere,
-  UNPUBLISHED_HINT,
-  withCommitsOption,
-} from '../remote-words.ts';
+import { scanningRedactor } from '../scanning-redactor.ts';
+import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
 
 export const command: Command = defineCommand({
   summary: 'fetch from a remote, then push to it',
@@ -20,7 +15,7 @@ the same threads and workflows. Where a thread went on in both places, the remot
 becomes a fork, which is pushed too. A thread that somebody removed with 'uwf thread rm --remote' is removed here as well,
 unless it has steps that only this repository has.`,
   arguments: remoteArguments,
-  options: { thread: onlyThreadsOption, 'with-commits': withCommitsOption },
+  options: { thread: onlyThreadsOption, ...publishOptions },
   json: {
     shape: 'object',
     fields: { fetched: "what 'uwf fetch' tells", pushed: "what 'uwf push' tells" },
@@ -31,7 +26,7 @@ unless it has steps that only this repository has.`,
     { command: 'uwf sync ../other/repository', comment: 'with another repository on this machine' },
   ],
   exitCodes: {
-    1: 'something was refused; all else is in step',
+    1: 'something was refused, or must not leave; all else is in step',
     5: 'something was rejected, or waits for a decision; all else is in step',
   },
   async run({ args, options, cli, out }) {
@@ -42,21 +37,19 @@ unless it has steps that only this repository has.`,
       openRemoteHere(cli, repository, { name, direction: 'push' }),
       import('../../sync/sync-threads.ts'),
     ]);
-    const report = await withExchangeOptions(cli, (exchange) =>
+    const report = await withExchangeOptions(cli, async (exchange) =>
       syncThreads({ repository }, remote, {
         ...exchange,
         ...(threads.length > 0 && { threads }),
         withCommits: options['with-commits'],
+        allowSecrets: options['allow-secrets'],
+        redactor: await scanningRedactor(cli, repository),
       }),
     );
     const { fetched, pushed } = report;
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
-    const unpublished = pushed.held.filter(({ commits }) => commits !== undefined);
-    if (unpublished.length > 0) out.hint(UNPUBLISHED_HINT);
-    return exitCodeOfSharing({
-      refused: [...fetched.refused, ...unpublished],
-      undecided: [...fetched.held, ...pushed.held, ...pushed.rejected],
-    });
+    hintAtHeldBack(pushed, out);
+    return exitCodeOfPush(pushed, { refused: fetched.refused, undecided: fetched.held });
   },
 });

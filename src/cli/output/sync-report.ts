@@ -9,6 +9,8 @@ import type {
 } from '../../sync/report.ts';
 import type { CommitLine } from '../../git/native/list-commits.ts';
 import type { Palette } from './palette.ts';
+import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import { secretLines } from './secret-places.ts';
 import { formatCount } from './time.ts';
 import { oneLine } from './width.ts';
 
@@ -45,10 +47,15 @@ function formatPushed(report: PushReport, paint: Palette, { pushed, nothing, vis
       line(paint.quiet(' + '), '[goes along]', paint.id(thread), 'its commits are seen there too'),
     ),
     ...codeLines(report.commits, ' + ', '[goes along]', paint),
-    ...report.rejected.map((refusal) => refusalLine('[rejected]', refusal, paint)),
+    ...placeLines(report.secrets, ' + ', '[secret sent]', paint),
+    ...report.rejected.flatMap((refusal) => [
+      refusalLine('[rejected]', refusal, paint),
+      ...placeLines(refusal.secrets ?? [], ' ! ', '[secret]', paint),
+    ]),
     ...report.held.flatMap((held) => [
       heldLine(held, paint),
       ...codeLines(held.commits ?? [], ' ! ', '[not there]', paint),
+      ...placeLines(held.secrets ?? [], ' ! ', '[secret]', paint),
     ]),
   ];
   const url = oneLine(report.url);
@@ -152,6 +159,10 @@ function codeLines(commits: readonly CommitLine[], mark: string, summary: string
     .map(({ commit, subject }) => line(paint.warning(mark), summary, paint.id(short(commit)), oneLine(subject)));
   const more = commits.length - lines.length;
   return more > 0 ? [...lines, line(paint.warning(mark), summary, `${plural(more, 'commit')} more`)] : lines;
+}
+
+function placeLines(places: readonly SecretPlace[], mark: string, summary: string, paint: Palette): string[] {
+  return secretLines(places).map((place) => line(paint.warning(mark), summary, place));
 }
 
 function line(mark: string, summary: string, name: string, remark = ''): string {

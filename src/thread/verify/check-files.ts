@@ -7,9 +7,9 @@ import { isArtifact } from '../../cas/scratch.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
-import type { CommitOf } from '../thread-state.ts';
 import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type Report } from './finding.ts';
 import type { CommitFiles } from './read-files.ts';
@@ -22,7 +22,7 @@ import type { CommitFiles } from './read-files.ts';
 export async function checkFiles(
   repository: Repository,
   commit: ThreadCommit,
-  start: CommitOf<'start'>,
+  start: { node: Pick<ThreadStart, 'agents'> },
   files: CommitFiles,
   nodes: ReadonlyMap<string, StoredNode>,
   source: NodeSource,

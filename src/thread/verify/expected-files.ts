@@ -28,7 +28,7 @@ export type ReadNode = (hash: NodeHash) => Promise<Node>;
  */
 export async function expectedFiles(
   event: ThreadEvent & { hash: NodeHash },
-  start: ThreadStart,
+  start: Pick<ThreadStart, 'agents'>,
   read: ReadNode,
 ): Promise<ExpectedFiles> {
   const files = new Expected(read);

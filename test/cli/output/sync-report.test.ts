@@ -19,6 +19,7 @@ const nothingPushed: PushReport = {
   held: [],
   alongside: [],
   commits: [],
+  secrets: [],
 };
 const nothingFetched: FetchReport = { remote: 'origin', url, threads: [], workflows: [], refused: [], held: [] };
 

@@ -1,0 +1,50 @@
+import type { PushReport } from '../sync/report.ts';
+import type { OptionSpec } from './command.ts';
+import { exitCodeOfSharing, type ExitCode } from './exit-code.ts';
+import type { Output } from './output/output.ts';
+
+/** The options by which a person says that something may be published. */
+export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary: string }> = {
+  'with-commits': { summary: 'send the commits of your code along that threads follow and the remote does not have' },
+  'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
+} satisfies Record<string, OptionSpec>;
+
+/** What a push kept here because it must not leave, and what waits for others or for a decision. */
+type Left = { refused: object[]; undecided: { reason: string }[] };
+
+/** Sorts what a push left here. */
+export function leftOf({ held, rejected }: PushReport): Left {
+  const left: Left = { refused: [], undecided: [] };
+  for (const each of [...held, ...rejected]) {
+    const mustStay = each.isUnsound === true || each.secrets !== undefined || 'commits' in each;
+    (mustStay ? left.refused : left.undecided).push(each);
+  }
+  return left;
+}
+
+/** The exit code of a command that pushed. @param others what else was left, of a fetch */
+export function exitCodeOfPush(report: PushReport, others: Partial<Left> = {}): ExitCode {
+  const { refused, undecided } = leftOf(report);
+  return exitCodeOfSharing({
+    refused: [...(others.refused ?? []), ...refused],
+    undecided: [...(others.undecided ?? []), ...undecided],
+  });
+}
+
+/** Says what can be done about threads that were held because they must not leave. */
+export function hintAtHeldBack({ held, rejected }: PushReport, out: Output): void {
+  if (held.some(({ commits }) => commits !== undefined)) {
+    const along = '--with-commits: they and all that they follow are published then';
+    out.hint(`push those commits first ('git push'), or say ${along}`);
+  }
+  const [first] = held.filter(({ secrets }) => secrets !== undefined);
+  if (first !== undefined) {
+    const redact = `'uwf thread redact ${first.thread}' takes secrets out of a thread`;
+    out.hint(`${redact}; --allow-secrets sends them as they are`);
+  } else if (rejected.some(({ secrets }) => secrets !== undefined)) {
+    out.hint('take the secret out of the workflow and register it anew under another name, or say --allow-secrets');
+  }
+  if (held.some(({ isUnsound }) => isUnsound)) {
+    out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");
+  }
+}
