@@ -6,6 +6,7 @@ import { configHere } from './config-here.ts';
 import type { CliContext } from './context.ts';
 import { canAsk } from './input/can-ask.ts';
 import type { RunView } from './output/run-view.ts';
+import { redactedLine } from './output/redacted-line.ts';
 import { redactorHere } from './redactor-here.ts';
 
 /** How the parent of a background run names the lease that it took for it. */
@@ -33,7 +34,10 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
     env: { ...cli.env, [ADOPT_LEASE]: undefined },
     signal: cli.signal,
     redactor: await redactorHere(cli, repository, config),
-    ...(view && { onEvent: (event) => view.tell(event) }),
+    onEvent: (event) => {
+      if (view) view.tell(event);
+      else if (event.event === 'secrets.redacted') cli.stderr.write(`uwf: ${redactedLine(event.rules)}\n`);
+    },
     ...(canAsk(cli) && {
       askPerson: async (question: string) => {
         const { ask } = await import('./input/ask.ts');

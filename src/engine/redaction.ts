@@ -53,14 +53,18 @@ export class Redaction {
    * The same value of JSON without secrets, in its strings and in the keys of its objects.
    * @param keep texts that are not touched
    */
-  value<T extends object>(value: T, keep?: ReadonlySet<string>): T {
+  json(value: JsonValue, keep?: ReadonlySet<string>): JsonValue {
     if (this.#redactor === null) return value;
-    // Events, traces and nodes are JSON, which interfaces and types of their own hide from the compiler.
-    const clean = this.#redactor.redactValue(value as unknown as JsonValue, keep);
+    const clean = this.#redactor.redactValue(value, keep);
     if (clean.hits === 0) return value;
     this.#count(JSON.stringify(clean.value), JSON.stringify(value));
-    // It has the shape of what was given, but for texts.
-    return clean.value as unknown as T;
+    return clean.value;
+  }
+
+  /** The same for what is JSON by its type: events, traces, nodes. */
+  value<T extends object>(value: T, keep?: ReadonlySet<string>): T {
+    // It keeps its shape, but for texts.
+    return this.json(value as unknown as JsonValue, keep) as unknown as T;
   }
 
   /** Takes secrets out of a text that comes in pieces. */

@@ -64,9 +64,14 @@ function putTool(context: McpContext): McpTool {
     description: 'Stores a text with the run for good (an artifact) and gives its hash, to be named in a result.',
     isReadOnly: false,
     inputSchema: inputOf({ text: { type: 'string' }, thread: threadArgument }, ['text']),
-    run(input) {
+    async run(input) {
       const { text } = input as { text: string };
-      return threadCas(context.repository, threadOf(context, input)).put(text);
+      const redaction = context.redaction();
+      const hash = await threadCas(context.repository, threadOf(context, input)).put(redaction.text(text));
+      const rules = Object.keys(redaction.rules);
+      return rules.length === 0
+        ? hash
+        : `${hash}\nThis is the hash of the text without its secrets: ${rules.join(', ')}.`;
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Redaction } from '../engine/redaction.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -9,6 +10,8 @@ export type McpContext = {
   thread: string | undefined;
   /** The folder of the step that an agent works on (`UWF_STEP_DIR`); `undefined` where nobody does. */
   stepDir: string | undefined;
+  /** Takes secrets out of what is put: for each call anew. */
+  redaction: () => Redaction;
   /** uwf's own version. */
   version: string;
 };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { readResult, RESULT_TOOL, RESULT_TOOL_DESCRIPTION, resultToolSchema } from '../agent/extract/result-tool.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { McpTool } from './mcp-tool.ts';
+import { schemaWords } from '../schema/schema-words.ts';
+import type { McpContext, McpTool } from './mcp-tool.ts';
 
 /** What was reported is not what the role's schema asks for. */
 class ResultRefused extends UwfError {
@@ -19,7 +20,7 @@ class ResultRefused extends UwfError {
  * What it accepts lies in the folder as `result.json`, written in one go; a later report takes its place.
  * @returns `undefined` where the folder has no `schema.json`: nobody waits for a result
  */
-export function reportTool(stepDir: string): McpTool | undefined {
+export function reportTool(stepDir: string, redaction: McpContext['redaction']): McpTool | undefined {
   const schemaFile = join(stepDir, 'schema.json');
   if (!existsSync(schemaFile)) return undefined;
   // The engine wrote it: the schema of the role.
@@ -34,7 +35,7 @@ export function reportTool(stepDir: string): McpTool | undefined {
       const result = await readResult(input, schema);
       if (result.kind === 'invalid') throw new ResultRefused(result.errors);
       const temporary = join(stepDir, `result.${process.pid}.tmp`);
-      writeFileSync(temporary, JSON.stringify(result.meta));
+      writeFileSync(temporary, JSON.stringify(redaction().value(result.meta, schemaWords(schema))));
       renameSync(temporary, join(stepDir, 'result.json'));
       return 'The result is noted. Now say the rest as text.';
     },

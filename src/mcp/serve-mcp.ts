@@ -19,7 +19,7 @@ export type McpStreams = {
 
 /** All tools of a server. */
 export function mcpTools(context: McpContext): McpTool[] {
-  const report = context.stepDir === undefined ? undefined : reportTool(context.stepDir);
+  const report = context.stepDir === undefined ? undefined : reportTool(context.stepDir, context.redaction);
   const tools = [...threadTools(context), stepTool(context), ...casTools(context), parentTool(context)];
   return report === undefined ? tools : [...tools, report];
 }

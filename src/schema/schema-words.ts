@@ -4,7 +4,8 @@ import { subschemas } from './subschemas.ts';
 const found = new WeakMap<JsonObject, ReadonlySet<string>>();
 
 /** The texts that a schema itself names: its properties, and the values of `enum` and `const`. */
-export function schemaWords(schema: JsonObject): ReadonlySet<string> {
+export function schemaWords(schema: JsonValue): ReadonlySet<string> {
+  if (!isJsonObject(schema)) return new Set();
   let words = found.get(schema);
   if (words === undefined) found.set(schema, (words = new Set(wordsIn(schema))));
   return words;

@@ -2,6 +2,7 @@ import { serveMcp } from '../../mcp/serve-mcp.ts';
 import { defineCommand, type Command } from '../command.ts';
 import { readVersion } from '../help/version.ts';
 import { openToWrite } from '../open-repository.ts';
+import { redactionHere } from '../redaction-here.ts';
 
 export const command: Command = defineCommand({
   summary: 'serve threads and nodes to agents over MCP',
@@ -18,10 +19,12 @@ Agents that speak ACP are given this server by uwf itself.`,
   ],
   async run({ cli }) {
     const repository = await openToWrite(cli);
+    const redaction = await redactionHere(cli, repository);
     const context = {
       repository,
       thread: cli.env['UWF_THREAD'] || undefined,
       stepDir: cli.env['UWF_STEP_DIR'] || undefined,
+      redaction: () => redaction.part(),
       version: readVersion(),
     };
     const streams = { incoming: cli.stdin, write: (text: string) => cli.stdout.write(text) };

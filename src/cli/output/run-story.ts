@@ -1,5 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Palette } from './palette.ts';
+import { redactedLine } from './redacted-line.ts';
 import { formatDuration } from './time.ts';
 import { fitTo, oneLine, widthOf } from './width.ts';
 
@@ -49,9 +50,8 @@ export class RunStory {
         return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
       }
       case 'secrets.redacted': {
-        const whose = event.role === null ? 'your words' : paint.name(event.role);
-        const rules = Object.entries(event.rules).map(([rule, count]) => (count === 1 ? rule : `${count} ${rule}`));
-        return `${indent}     ${paint.warning('redacted')} from ${whose}: ${rules.join(', ')}; hand agents a secret with passEnv`;
+        const whose = event.role === null ? 'what was given' : paint.name(event.role);
+        return `${indent}     ${paint.warning(redactedLine(event.rules, whose))}`;
       }
       case 'reply.stored': {
         const where = event.fork === null ? '' : ` as thread ${paint.id(event.fork)}`;

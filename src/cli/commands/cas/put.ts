@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
-import { getNode } from '../../../cas/node-source.ts';
+import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
+import { combineSources, getNode } from '../../../cas/node-source.ts';
 import type { Repository } from '../../../git/repository.ts';
 import type { JsonValue } from '../../../json.ts';
 import { builtIn, type Artifact } from '../../../schema/built-in.ts';
+import { schemaOfType } from '../../../schema/type-schema.ts';
+import { schemaWords } from '../../../schema/schema-words.ts';
 import { putNode } from '../../../schema/put-node.ts';
 import { PINS_REF } from '../../../thread/thread-refs.ts';
 import { defineCommand, type Command } from '../../command.ts';
@@ -13,6 +16,7 @@ import { findType } from '../../find-type.ts';
 import { readArtifact } from '../../input/read-artifact.ts';
 import { readText } from '../../input/read-text.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { redactionHere, sayTaken } from '../../redaction-here.ts';
 import { scopeOf, threadOption } from '../../thread-scope.ts';
 import { UsageError } from '../../usage-error.ts';
 
@@ -22,6 +26,8 @@ export const command: Command = defineCommand({
 as long as the thread; without one until 'uwf cas rm'. With --type it is JSON that has to satisfy that schema.
 
 What is given is the text itself; '-' reads it from stdin, --file from a file.
+
+Secrets are taken out before anything is stored, and said on stderr; the hash is that of what was stored.
 
 With --pin it is an object of git that is kept: a commit (the step that takes it in has it as a parent, so that it is
 pushed along), a folder (HEAD:src) or a file, whatever is in it. --title says what something is; a text with a title is
@@ -53,7 +59,9 @@ also pinned as a file under that title.`,
       if (isMixed) throw new UsageError('--pin cannot be given together with a text, --file or --type');
       const repository = await openToWrite(cli);
       const { artifact, blob } = await readArtifact(cli, repository, options.pin, options.title);
-      const hash = await pin(cli, repository, options.thread, artifact, blob);
+      const redaction = await redactionHere(cli, repository);
+      const hash = await pin(cli, repository, options.thread, redaction.value(artifact), blob);
+      sayTaken(cli, redaction);
       await out.result({ hash, oid: artifact.oid }, () => hash);
       return;
     }
@@ -63,12 +71,20 @@ also pinned as a file under that title.`,
     const repository = await openToWrite(cli);
     const { cas, nodes } = scopeOf(cli, repository, options.thread);
     const type = options.type === undefined ? builtIn.content : await findType(repository, options.type);
-    const payload = options.type === undefined ? { text } : parseJson(text);
+    const redaction = await redactionHere(cli, repository);
+    const payload =
+      options.type === undefined
+        ? { text: redaction.text(text) }
+        : redaction.json(
+            parseJson(text),
+            schemaWords(await schemaOfType(combineSources(nodes, repositoryNodes(repository)), type)),
+          );
     const hash = cas ? await cas.putTyped(type, payload) : await putNode(repository, type, payload, { ref: PINS_REF });
     const { oid } = await getNode(nodes, hash);
     if (options.title !== undefined) {
-      await pin(cli, repository, options.thread, { kind: 'blob', oid, title: options.title });
+      await pin(cli, repository, options.thread, { kind: 'blob', oid, title: redaction.text(options.title) });
     }
+    sayTaken(cli, redaction);
     await out.result({ hash, oid }, () => hash);
     if (args.text !== undefined && args.text !== '-' && existsSync(resolve(cli.cwd, args.text))) {
       out.hint(`there is a file '${args.text}'; what was stored is its name. --file stores what is in it`);

@@ -4,9 +4,11 @@ import { hashObject } from '../../../git/object-id.ts';
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import type { JsonValue } from '../../../json.ts';
 import { putSchema } from '../../../schema/put-schema.ts';
+import { schemaWords } from '../../../schema/schema-words.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { readText } from '../../input/read-text.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { redactionHere, sayTaken } from '../../redaction-here.ts';
 import { UsageError } from '../../usage-error.ts';
 
 export const command: Command = defineCommand({
@@ -20,7 +22,10 @@ under "format": "cas_ref" are links to other nodes. Registering it again changes
   async run({ args, cli, out }) {
     const text = await readText(cli, { text: undefined, file: args.file });
     const repository = await openToWrite(cli);
-    const hash = await putSchema(repository, parse(text ?? '', args.file));
+    const schema = parse(text ?? '', args.file);
+    const redaction = await redactionHere(cli, repository);
+    const hash = await putSchema(repository, redaction.json(schema, schemaWords(schema)));
+    sayTaken(cli, redaction);
     const name = typeNameOf(hash);
     const oid = name
       ? hashObject({ type: 'blob', data: encodeBuiltIn(name).blob }, repository.objects.format)

@@ -7,6 +7,7 @@ import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
 import { parseCount, parseDollars } from '../../input/parse-value.ts';
 import { promptOptions, readText } from '../../input/read-text.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { redactionHere, sayTaken } from '../../redaction-here.ts';
 import { limitOptions, type LimitOption } from '../../../engine/limit-options.ts';
 import type { MoreLimits } from '../../../schema/built-in/thread-resume.ts';
 import { getThread } from '../../../thread/find-thread.ts';
@@ -63,7 +64,11 @@ one goes on when it is resumed with how much more it may use; --steps 10 allows 
       ...limitOptions.flatMap(([name, option]) => (more?.[name] === undefined ? [] : [`--${option}=${more[name]}`])),
       ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
     ];
-    const log = await runInBackground(cli, repository, thread, argv, answer);
+    // It lies in a file until the process has read it.
+    const redaction = await redactionHere(cli, repository);
+    const input = answer && redaction.text(answer);
+    sayTaken(cli, redaction);
+    const log = await runInBackground(cli, repository, thread, argv, input);
     await out.result({ thread, head, status: 'running', log }, () => thread);
     out.hint(`'uwf thread join ${thread}' waits for it; what it says is in ${log}`);
     return undefined;

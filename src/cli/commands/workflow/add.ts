@@ -1,8 +1,10 @@
+import { cleanDefinition } from '../../../engine/clean-definition.ts';
 import { findWorkflow } from '../../../workflow/find-workflow.ts';
 import { registerWorkflow } from '../../../workflow/register-workflow.ts';
 import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { redactionHere, sayTaken } from '../../redaction-here.ts';
 
 export const command: Command = defineCommand({
   summary: 'register a workflow under its name',
@@ -24,7 +26,9 @@ nothing.`,
   async run({ args, cli, out }) {
     const repository = await openToWrite(cli);
     const { definition } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
-    const hash = await registerWorkflow(repository, definition);
+    const redaction = await redactionHere(cli, repository);
+    const hash = await registerWorkflow(repository, await cleanDefinition(redaction, definition));
+    sayTaken(cli, redaction);
     const registered = await findWorkflow(repository, definition.name);
     const { name } = definition;
     await out.result({ name, hash, ref: registered?.ref ?? null, head: registered?.commit ?? null }, () => hash);
