@@ -1,6 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { NODE_LIMITS, whyNoJson } from '../cas/node-limits.ts';
+import { readFileInside } from '../git/read-file-inside.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
@@ -12,10 +14,17 @@ export type InstalledPackage = {
   version: string;
   /** The module that importing its name gives, absolute; `undefined` where its `exports` offer none. */
   entry: string | undefined;
+  /** What its manifest says to uwf without being run: `"uwf": { "capabilities": [], "configSchema": {} }`. */
+  said: { capabilities?: string[]; configSchema?: JsonObject };
 };
 
+/** Manifests are written by hand. */
+const MAX_BYTES = 1024 * 1024;
+/** As npm has versions, and no longer ones than it takes: what is no version is stored with no thread. */
+const VERSION = /^[\w.+-]{1,256}$/;
+
 /**
- * Finds an npm package from a folder, in `node_modules` there and above.
+ * Finds an npm package from a folder, in `node_modules` there and above. Nothing of it is run.
  *
  * Node itself would look from uwf's own folder only: `import.meta.resolve` takes no other, and `require.resolve` does not
  * see packages that offer themselves to `import` alone.
@@ -26,8 +35,13 @@ export function findPackage(name: string, fromFolder: string): InstalledPackage 
     const packageFolder = join(folder, 'node_modules', name);
     const manifest = readManifest(packageFolder);
     if (manifest !== undefined) {
-      const version = typeof manifest['version'] === 'string' ? manifest['version'] : '0.0.0';
-      return { folder: packageFolder, version, entry: entryOf(packageFolder, manifest) };
+      const { version } = manifest;
+      return {
+        folder: packageFolder,
+        version: typeof version === 'string' && VERSION.test(version) ? version : '0.0.0',
+        entry: entryOf(packageFolder, manifest),
+        said: saidOf(manifest),
+      };
     }
     if (folder === dirname(folder)) return undefined;
   }
@@ -35,12 +49,20 @@ export function findPackage(name: string, fromFolder: string): InstalledPackage 
 
 function readManifest(folder: string): JsonObject | undefined {
   try {
-    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const bytes = readFileInside(folder, join(folder, 'package.json'), MAX_BYTES);
+    if (whyNoJson(bytes.subarray(bytes.indexOf('{')), NODE_LIMITS) !== undefined) return undefined;
+    const manifest: unknown = JSON.parse(bytes.toString('utf8'));
     return isJsonObject(manifest) ? manifest : undefined;
   } catch {
     // No such package here; one whose manifest cannot be read is none either.
     return undefined;
   }
+}
+
+function saidOf({ uwf }: JsonObject): InstalledPackage['said'] {
+  const { capabilities, configSchema } = isJsonObject(uwf) ? uwf : {};
+  const isWords = Array.isArray(capabilities) && capabilities.every((word) => typeof word === 'string');
+  return { ...(isWords && { capabilities }), ...(isJsonObject(configSchema) && { configSchema }) };
 }
 
 function entryOf(folder: string, { exports, main }: JsonObject): string | undefined {

@@ -3,7 +3,7 @@ import { packageRoot } from '../package-root.ts';
 import { adoptPackage } from './adopt-package.ts';
 import { AgentBroken, AgentMissing } from './agent-errors.ts';
 import { builtInAgents } from './built-in-agents.ts';
-import type { AgentPackage } from './contract.ts';
+import type { AgentPackage, PackageDescriptor } from './contract.ts';
 import { findPackage } from './find-package.ts';
 import type { InstalledPackage } from './find-package.ts';
 import { importModule } from './import-module.ts';
@@ -20,6 +20,12 @@ export type LoadOptions = {
   version?: string | undefined;
 };
 
+type ImportablePackage = InstalledPackage & { entry: string };
+
+/** What is known of an agent package before it runs. What it does not say is absent. */
+export type AgentDescription = Pick<PackageDescriptor, 'version'> &
+  Partial<Pick<PackageDescriptor, 'capabilities' | 'configSchema'>>;
+
 /**
  * Loads the package that makes an agent: a built-in one, or an npm package from the repository's `node_modules` or one
  * above it, else from where uwf itself is installed. The first that is found counts, whatever its version.
@@ -30,6 +36,23 @@ export type LoadOptions = {
  * @throws {AgentBroken} when what is there is not an agent package
  */
 export async function loadAgentPackage(reference: string, options: LoadOptions): Promise<AgentPackage> {
+  const found = await findAgentPackage(reference, options);
+  if ('packageDescriptor' in found) return found;
+  return adoptPackage(await importPackage(reference, found), reference, found);
+}
+
+/**
+ * Says what can be known of an agent package while nothing of it runs: an npm package says it in its `package.json`, under
+ * `uwf`.
+ *
+ * @throws as {@link loadAgentPackage} does, as far as that can be seen
+ */
+export async function describeAgentPackage(reference: string, options: LoadOptions): Promise<AgentDescription> {
+  const found = await findAgentPackage(reference, options);
+  return 'packageDescriptor' in found ? found.packageDescriptor : { version: found.version, ...found.said };
+}
+
+async function findAgentPackage(reference: string, options: LoadOptions): Promise<AgentPackage | ImportablePackage> {
   const { resolveFrom, version: range } = options;
   if (reference.startsWith(BUILT_IN)) {
     const builtIn = await loadBuiltIn(reference.slice(BUILT_IN.length));
@@ -51,7 +74,11 @@ export async function loadAgentPackage(reference: string, options: LoadOptions):
   }
   const wanted = range !== undefined && /[\s|<>*]/u.test(range) ? `'${reference}@${range}'` : `${reference}@${range}`;
   await checkVersion(reference, found.version, range, `run: npm install ${wanted}`, found.folder);
-  return adoptPackage(await importPackage(reference, found), reference, found);
+  const { entry, folder } = found;
+  if (entry !== undefined) return { ...found, entry };
+  throw new AgentBroken(`the package '${reference}' in ${folder} offers nothing to import`, {
+    hint: "its package.json needs 'exports' with a '.' for import",
+  });
 }
 
 /** Names of the agents that uwf brings along, as a configuration refers to them. */
@@ -87,12 +114,7 @@ async function checkVersion(
   );
 }
 
-async function importPackage(reference: string, { entry, folder }: InstalledPackage): Promise<unknown> {
-  if (entry === undefined) {
-    throw new AgentBroken(`the package '${reference}' in ${folder} offers nothing to import`, {
-      hint: "its package.json needs 'exports' with a '.' for import",
-    });
-  }
+async function importPackage(reference: string, { entry, folder }: ImportablePackage): Promise<unknown> {
   try {
     return await importModule(entry);
   } catch (cause) {

@@ -6,14 +6,14 @@ import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { AgentBinding } from './agent-binding.ts';
 import { AgentBroken, AgentConfigInvalid } from './agent-errors.ts';
 import { checkValue } from './check-value.ts';
-import type { Agent, AgentPackage } from './contract.ts';
+import type { Agent } from './contract.ts';
 import { propertiesOf } from './extract/schema-variants.ts';
-import { loadAgentPackage } from './load-agent-package.ts';
+import { describeAgentPackage, loadAgentPackage } from './load-agent-package.ts';
+import type { AgentDescription } from './load-agent-package.ts';
 import { isVersionRange } from './version-range.ts';
 
-/** A configured agent whose package is loaded and whose configuration was found good. */
+/** A configured agent whose configuration was found good, as far as that was known. */
 export type CheckedAgent = {
-  package: AgentPackage;
   /** The configuration with its paths made absolute. */
   config: JsonObject;
   /** What is stored of it with a thread. */
@@ -21,38 +21,57 @@ export type CheckedAgent = {
 };
 
 /**
- * Loads a configured agent's package and holds the configuration against its `configSchema`; nothing is run.
+ * Finds a configured agent's package and holds the configuration against its `configSchema`. Nothing of an npm package is
+ * run: where its `package.json` does not have the schema, the configuration stays as it is, and nothing of it is recorded.
  *
  * Paths in the configuration (texts whose schema says `x-uwf-path: true`) are made absolute, starting at `resolveFrom`.
  * @throws {AgentConfigInvalid} when the configuration does not satisfy the schema, or the version is no range
- * @throws {AgentMissing} as {@link loadAgentPackage} does
- * @throws {AgentBroken} as {@link loadAgentPackage} does, and when the package's `configSchema` is no schema
+ * @throws {AgentMissing} as {@link describeAgentPackage} does
+ * @throws {AgentBroken} as {@link describeAgentPackage} does, and when the package's `configSchema` is no schema
  */
-export async function checkAgent(binding: AgentBinding, options: { resolveFrom: string }): Promise<CheckedAgent> {
-  const { name, package: reference, version: range, config, declaredAt } = binding;
-  const { resolveFrom } = options;
-  if (range !== undefined && !(await isVersionRange(range))) {
-    const mistake = `agents.${name}.version must be a range of versions such as ^1.2.0, not '${range}'`;
-    throw new AgentConfigInvalid(name, [mistake], declaredAt);
-  }
-  const agentPackage = await loadAgentPackage(reference, { resolveFrom, version: range });
-  const { configSchema, version } = agentPackage.packageDescriptor;
+export async function checkAgent(
+  binding: AgentBinding,
+  { resolveFrom }: { resolveFrom: string },
+): Promise<CheckedAgent> {
+  const version = await rangeOf(binding);
+  return checkConfig(binding, await describeAgentPackage(binding.package, { resolveFrom, version }), resolveFrom);
+}
+
+/**
+ * Makes the agent that a binding names, and the record of it. The package is run, and what it says of itself then counts.
+ *
+ * @throws as {@link checkAgent} and {@link loadAgentPackage} do
+ */
+export async function createConfiguredAgent(
+  binding: AgentBinding,
+  { resolveFrom }: { resolveFrom: string },
+): Promise<{ agent: Agent; record: AgentRecord }> {
+  const version = await rangeOf(binding);
+  const agentPackage = await loadAgentPackage(binding.package, { resolveFrom, version });
+  const { config, record } = await checkConfig(binding, agentPackage.packageDescriptor, resolveFrom);
+  return { agent: await agentPackage.createAgent(config), record };
+}
+
+async function rangeOf({ name, version: range, declaredAt }: AgentBinding): Promise<string | undefined> {
+  if (range === undefined || (await isVersionRange(range))) return range;
+  const mistake = `agents.${name}.version must be a range of versions such as ^1.2.0, not '${range}'`;
+  throw new AgentConfigInvalid(name, [mistake], declaredAt);
+}
+
+async function checkConfig(
+  binding: AgentBinding,
+  { version, configSchema }: AgentDescription,
+  resolveFrom: string,
+): Promise<CheckedAgent> {
+  const { name, package: reference, config, declaredAt } = binding;
+  const record = { name, package: reference, version, config: {} };
+  if (configSchema === undefined) return { config, record };
   const mistakes = await configMistakes(binding, configSchema);
   if (mistakes.length > 0) throw new AgentConfigInvalid(name, mistakes, declaredAt);
   return {
-    package: agentPackage,
     config: resolvePaths(configSchema, config, resolveFrom),
-    record: { name, package: reference, version, config: recordedConfig(configSchema, config) },
+    record: { ...record, config: recordedConfig(configSchema, config) },
   };
-}
-
-/** Makes the agent that a binding names, and the record of it; throws as {@link checkAgent} does. */
-export async function createConfiguredAgent(
-  binding: AgentBinding,
-  options: { resolveFrom: string },
-): Promise<{ agent: Agent; record: AgentRecord }> {
-  const { package: agentPackage, config, record } = await checkAgent(binding, options);
-  return { agent: await agentPackage.createAgent(config), record };
 }
 
 async function configMistakes(

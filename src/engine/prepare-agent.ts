@@ -36,7 +36,7 @@ export async function prepareAgent(
   return { agent, record: withDefinition(clean(context, record), pinned) };
 }
 
-/** The record alone, for the start of a thread; the configuration is checked, nothing is run. */
+/** The record alone, for the start of a thread: nothing is run, and what only the package itself could tell is left out. */
 export async function prepareRecord(
   context: EngineContext,
   binding: AgentBinding,

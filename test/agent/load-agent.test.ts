@@ -1,11 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { AgentBroken, AgentConfigInvalid, AgentMissing } from '../../src/agent/agent-errors.ts';
 import { builtInAgents } from '../../src/agent/built-in-agents.ts';
 import { checkAgent, createConfiguredAgent, recordedConfig } from '../../src/agent/load-agent.ts';
-import { loadAgentPackage } from '../../src/agent/load-agent-package.ts';
+import { describeAgentPackage, loadAgentPackage } from '../../src/agent/load-agent-package.ts';
+import { UwfError } from '../../src/errors.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { assertSchema } from '../../src/schema/validator.ts';
 import { agentRequest, temporaryFolder } from '../helpers/agent-request.ts';
@@ -150,8 +151,66 @@ describe('a package', () => {
   test('whose configSchema is none is broken, and not the configuration', async () => {
     const main = `exports.packageDescriptor = { ...${good}, configSchema: { type: 'words' } }; exports.createAgent = () => ({})`;
     const resolveFrom = repositoryWith({ 'mine/package.json': '{}', 'mine/index.js': main });
-    const checking = checkAgent({ name: 'me', package: 'mine', config: {} }, { resolveFrom });
-    await expect(checking).rejects.toThrow(AgentBroken);
+    const binding = { name: 'me', package: 'mine', config: {} };
+    await expect(createConfiguredAgent(binding, { resolveFrom })).rejects.toThrow(AgentBroken);
+    const saying = repositoryWith({ 'mine/package.json': '{ "uwf": { "configSchema": { "type": "words" } } }' });
+    await expect(checkAgent(binding, { resolveFrom: saying })).rejects.toThrow(AgentBroken);
+  });
+
+  describe('that is looked at is not run', () => {
+    const fatal = 'throw new Error("it was run")';
+    const key = { type: 'string', 'x-uwf-record': true };
+    const configSchema = { properties: { model: key, file: { type: 'string', 'x-uwf-path': true } } };
+    const binding = { name: 'me', package: 'mine', config: { model: 'small', file: 'a.txt' } };
+    const repositorySaying = (manifest: unknown): string =>
+      repositoryWith({ 'mine/package.json': JSON.stringify(manifest), 'mine/index.js': fatal });
+
+    test('and says in its package.json what it can do and what its configuration may be', async () => {
+      const uwf = { capabilities: ['sessions'], configSchema };
+      const resolveFrom = repositorySaying({ version: '1.2.3', uwf });
+      expect(await describeAgentPackage('mine', { resolveFrom })).toEqual({ version: '1.2.3', ...uwf });
+      expect(await checkAgent(binding, { resolveFrom })).toEqual({
+        config: { model: 'small', file: join(resolveFrom, 'a.txt') },
+        record: { name: 'me', package: 'mine', version: '1.2.3', config: { model: 'small' } },
+      });
+      const mistaken = checkAgent({ ...binding, config: { model: 1 } }, { resolveFrom });
+      await expect(mistaken).rejects.toThrow('agents.me.config.model must be string');
+    });
+
+    test.each([{}, { uwf: null }, { uwf: 'all' }, { uwf: { capabilities: [1], configSchema: true } }])(
+      'and is known by its name and version where it says %j',
+      async (manifest) => {
+        const resolveFrom = repositorySaying({ version: '1.2.3', ...manifest });
+        expect(await describeAgentPackage('mine', { resolveFrom })).toEqual({ version: '1.2.3' });
+        expect(await checkAgent(binding, { resolveFrom })).toEqual({
+          config: binding.config,
+          record: { name: 'me', package: 'mine', version: '1.2.3', config: {} },
+        });
+      },
+    );
+
+    test('and whose version is none is taken for one without a version', async () => {
+      for (const version of ['1.0.0\u001B[2J', 'x'.repeat(300), '', 7]) {
+        const resolveFrom = repositorySaying({ version });
+        expect(await describeAgentPackage('mine', { resolveFrom })).toEqual({ version: '0.0.0' });
+      }
+    });
+
+    test('and whose package.json leads out of it, or has no end, is no package', async () => {
+      for (const target of ['/dev/zero', join(import.meta.dirname, '../../package.json')]) {
+        const resolveFrom = repositorySaying({});
+        const file = join(resolveFrom, 'node_modules/mine/package.json');
+        rmSync(file);
+        symlinkSync(target, file);
+        await expect(describeAgentPackage('mine', { resolveFrom })).rejects.toThrow(AgentMissing);
+      }
+      const deep = `${'{"uwf":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+      const exports = `${'{"import":'.repeat(20_000)}"./index.js"${'}'.repeat(20_000)}`;
+      for (const manifest of [deep, `{"uwf":{"configSchema":${deep}}}`, `{"exports":${exports}}`]) {
+        const resolveFrom = repositoryWith({ 'mine/package.json': manifest, 'mine/index.js': fatal });
+        await checkAgent(binding, { resolveFrom }).catch((error: unknown) => expect(error).toBeInstanceOf(UwfError));
+      }
+    });
   });
 
   test('that fails while it is loaded is broken, not missing', async () => {

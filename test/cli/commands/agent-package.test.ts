@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
@@ -60,8 +60,14 @@ test('the step tells which version of the package ran, and what of its configura
   const repository = createRepository({ version: '^1.2.0', config: { since: 'HEAD', limit: 3 } });
   install(repository);
   // Its own descriptor says 1.4.0 all the same: what counts is what was installed.
-  const manifest = { name: 'uwf-agent-sample', version: '1.9.1', type: 'module', exports: './index.js' };
-  repository.write('node_modules/uwf-agent-sample/package.json', JSON.stringify(manifest));
+  const manifest = JSON.parse(readFileSync(join(samplePackage, 'package.json'), 'utf8')) as object;
+  repository.write('node_modules/uwf-agent-sample/package.json', JSON.stringify({ ...manifest, version: '1.9.1' }));
+  const descriptor = "export const packageDescriptor = { name, version: '1.4.0', ...uwf };";
+  const source = readFileSync(join(samplePackage, 'index.js'), 'utf8');
+  repository.write(
+    'node_modules/uwf-agent-sample/index.js',
+    source.replace(/export const packageDescriptor .*/, descriptor),
+  );
   const [, , , ended] = await repository.lines(['run', 'changes', '-p', 'What is new?']);
   expect(ended).toMatchObject({ event: 'step.finished', outcome: 'unchanged' });
   const step = (await repository.json(['cas', 'get', String(ended?.['step'])])) as { payload: { agent: string } };
@@ -84,44 +90,20 @@ test('a package that is installed says what it can be told', async () => {
 });
 
 describe('nothing is stored, and it is said what is amiss, where', () => {
-  const sound =
-    'export const packageDescriptor = { name: "mine", version: "1.0.0", capabilities: [], configSchema: {} };';
-
-  test.each<[what: string, binding: Binding, files: Record<string, string>, code: number, words: string[]]>([
-    ['the version is another', { version: '^2.0.0' }, {}, 6, ['installed as 1.4.0 in ', 'and ^2.0.0 is wanted']],
-    ['the version is no range', { version: 'newest' }, {}, 2, ['agents.changes.version', "'newest'", 'config.yaml:']],
-    ['the package is missing', { package: 'uwf-agent-none' }, {}, 6, ["'npm install uwf-agent-none'"]],
+  test.each<[what: string, binding: Binding, code: number, words: string[]]>([
+    ['the version is another', { version: '^2.0.0' }, 6, ['installed as 1.4.0 in ', 'and ^2.0.0 is wanted']],
+    ['the version is no range', { version: 'newest' }, 2, ['agents.changes.version', "'newest'", 'config.yaml:']],
+    ['the package is missing', { package: 'uwf-agent-none' }, 6, ["'npm install uwf-agent-none'"]],
     [
       'a key is mistyped',
       { config: { sinse: 'HEAD' } },
-      {},
       2,
       ["agents.changes.config must not have the property 'sinse'", '.uwf/config.yaml:3:'],
     ],
-    ['a value is wrong', { config: { limit: 'all' } }, {}, 2, ['agents.changes.config.limit must be integer']],
-    [
-      'the package throws when it is imported',
-      { package: 'mine' },
-      { 'index.js': 'throw new Error("no such platform")' },
-      6,
-      ["the agent package 'mine'", 'cannot be loaded: Error: no such platform'],
-    ],
-    ['it makes no agents', { package: 'mine' }, { 'index.js': sound }, 6, ["its 'createAgent' is no function"]],
-    [
-      'it needs what is not installed',
-      { package: 'mine' },
-      { 'index.js': 'import "left-out";' },
-      6,
-      ['cannot be loaded', "'left-out'"],
-    ],
-  ])('%s', async (_, binding, files, code, words) => {
+    ['a value is wrong', { config: { limit: 'all' } }, 2, ['agents.changes.config.limit must be integer']],
+  ])('%s', async (_, binding, code, words) => {
     const repository = createRepository(binding);
     install(repository);
-    repository.write(
-      'node_modules/mine/package.json',
-      '{ "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-    );
-    for (const [path, text] of Object.entries(files)) repository.write(`node_modules/mine/${path}`, text);
     const refs = repository.git('for-each-ref');
     const result = await repository.uwf(['run', 'changes', '-p', 'What is new?']);
     expect(result.code, result.stderr).toBe(code);
@@ -130,12 +112,54 @@ describe('nothing is stored, and it is said what is amiss, where', () => {
   });
 });
 
+const manifest = '{ "version": "1.0.0", "type": "module", "exports": "./index.js" }';
+
+describe('no step is taken, and it is said what is amiss, where', () => {
+  const sound =
+    'export const packageDescriptor = { name: "mine", version: "1.0.0", capabilities: [], configSchema: {} };';
+
+  test.each<[what: string, source: string, words: string[]]>([
+    [
+      'the package throws when it is imported',
+      'throw new Error("no such platform")',
+      ["the agent package 'mine'", 'cannot be loaded: Error: no such platform'],
+    ],
+    ['it makes no agents', sound, ["its 'createAgent' is no function"]],
+    ['it needs what is not installed', 'import "left-out";', ['cannot be loaded', "'left-out'"]],
+  ])('%s', async (_, source, words) => {
+    const repository = createRepository({ package: 'mine' });
+    repository.write('node_modules/mine/package.json', manifest);
+    repository.write('node_modules/mine/index.js', source);
+    const result = await repository.uwf(['run', 'changes', '-p', 'What is new?']);
+    expect(result.code, result.stderr).toBe(6);
+    for (const word of words) expect(result.stderr).toContain(word);
+    expect(await repository.json(['thread', 'list'])).toMatchObject([{ status: 'idle', steps: 0 }]);
+  });
+});
+
+test('commands that look import no package', async () => {
+  const repository = createRepository({ package: 'mine', config: { secret: 'words' } });
+  repository.write('node_modules/mine/package.json', manifest);
+  repository.write('node_modules/mine/index.js', 'throw process.exit(99)');
+  const thread = (await repository.json(['thread', 'start', 'changes', '-p', 'x'])) as { thread: string };
+  const looks = [
+    ['agent', 'show', 'changes'],
+    ['agent', 'list'],
+    ['doctor'],
+    ['thread', 'show', thread.thread],
+    ['workflow', 'show', 'changes'],
+    ['__complete', 'agent', 'show', ''],
+  ];
+  for (const look of looks) expect(await repository.uwf(look)).toMatchObject({ code: 0 });
+  expect((await repository.uwf(['agent', 'show', 'changes'])).stdout).toContain("does not say it under 'uwf'");
+  expect(await repository.json(['agent', 'show', 'changes'])).toMatchObject({ capabilities: null, configSchema: null });
+  const record = repository.git('show', `refs/threads/${thread.thread}:agents/lister.json`);
+  expect(JSON.parse(record)).toMatchObject({ payload: { package: 'mine', version: '1.0.0', config: {} } });
+});
+
 test('an agent that breaks the contract ends its turn and is named', async () => {
   const repository = createRepository({ package: 'mine' });
-  repository.write(
-    'node_modules/mine/package.json',
-    '{ "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-  );
+  repository.write('node_modules/mine/package.json', manifest);
   repository.write(
     'node_modules/mine/index.js',
     `export const packageDescriptor = { name: 'mine', version: '1.0.0', capabilities: [], configSchema: {} };

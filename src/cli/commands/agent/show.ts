@@ -1,4 +1,4 @@
-import { loadAgentPackage } from '../../../agent/load-agent-package.ts';
+import { describeAgentPackage } from '../../../agent/load-agent-package.ts';
 import { builtInAgents } from '../../../agent/built-in-agents.ts';
 import { configRoot } from '../../../engine/config.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
@@ -13,7 +13,8 @@ import { UsageError } from '../../usage-error.ts';
 
 export const command: Command = defineCommand({
   summary: 'show an agent and what it can be told',
-  description: `Shows a configured agent, or a package that makes agents: what it can do, and what its 'config' may say.`,
+  description: `Shows a configured agent, or a package that makes agents: what it can do, and what its 'config' may say. Nothing of
+a package is run: an npm package says it in its package.json, under 'uwf'.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration, or a package', candidates: 'agent' }],
   options: {},
   json: {
@@ -22,9 +23,9 @@ export const command: Command = defineCommand({
       name: 'its name here; null for a package',
       package: 'what makes it',
       version: "the package's version",
-      capabilities: 'what it can do',
+      capabilities: 'what it can do; null where its package.json does not say it',
       config: 'how it is configured here, or null',
-      configSchema: 'the JSON Schema of its config',
+      configSchema: 'the JSON Schema of its config; null likewise',
     },
   },
   examples: [
@@ -39,11 +40,8 @@ export const command: Command = defineCommand({
     if (binding === undefined && !isPackage) throw unknownAgent(args.agent, Object.keys(agents));
     const reference = binding?.package ?? args.agent;
     const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? cli.cwd;
-    const { packageDescriptor } = await loadAgentPackage(reference, {
-      resolveFrom,
-      ...(binding?.version !== undefined && { version: binding.version }),
-    });
-    const { version, capabilities, configSchema } = packageDescriptor;
+    const described = await describeAgentPackage(reference, { resolveFrom, version: binding?.version });
+    const { version, capabilities = null, configSchema = null } = described;
     const name = binding?.name ?? null;
     const config = binding?.config ?? null;
     await out.result({ name, package: reference, version, capabilities, config, configSchema }, () =>
@@ -51,11 +49,13 @@ export const command: Command = defineCommand({
         formatFacts([
           ['agent', name && out.paint.name(name)],
           ['package', `${reference} ${out.paint.quiet(version)}`],
-          ['can', capabilities.join(', ')],
+          ['can', capabilities && oneLine(capabilities.join(', '))],
           ['declared', binding?.declaredAt],
           ['config', config && JSON.stringify(config)],
         ]),
-        describeConfig(configSchema, out),
+        configSchema === null
+          ? "what its config may say is known when it runs: its package.json does not say it under 'uwf'"
+          : describeConfig(configSchema, out),
       ].join('\n\n'),
     );
   },
