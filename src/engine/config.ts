@@ -30,8 +30,8 @@ export type Config = {
   settings?: ConfigSetting[];
 };
 
-/** A configuration is written by hand. */
-const MAX_BYTES = 1024 * 1024;
+/** A configuration is written by hand, and hostile YAML takes the parser a thousand times as much memory. */
+const MAX_BYTES = 64 * 1024;
 
 /**
  * The work tree whose configuration, and the programs and packages that it names, count: the one that the repository was

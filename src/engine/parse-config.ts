@@ -241,7 +241,13 @@ class ConfigParser {
   }
 
   #plain(node: Node | null): unknown {
-    return node?.toJS(this.#document, { maxAliasCount: 100 });
+    try {
+      return node?.toJS(this.#document, { maxAliasCount: 100 });
+    } catch {
+      // Aliases of aliases, without end or nearly so.
+      this.#mistake(node, 'this has too many aliases');
+      return undefined;
+    }
   }
 
   #isNull(node: Node): boolean {

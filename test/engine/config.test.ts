@@ -281,8 +281,14 @@ test("this machine's file is no link: a git folder may come from elsewhere", asy
   await expect(loadConfig(repository)).rejects.toThrow(/uwf\/config\.yaml cannot be read: it is a link/);
 });
 
-test('a configuration of more than a MiB is not read', async () => {
-  await expect(load(`# ${'x'.repeat(1024 * 1024)}`)).rejects.toThrow('has more than 1048576 bytes');
+test('a configuration of more than 64 KiB is not read', async () => {
+  await expect(load(`# ${'x'.repeat(65_535)}`)).rejects.toThrow('has more than 65536 bytes');
+});
+
+test('aliases that would fill the memory are a mistake', async () => {
+  const lists = 'bcdefghij'.split('').map((name, at) => `&${name} [${`*${'abcdefghij'[at]},`.repeat(10)}]`);
+  const source = `agents: { x: { package: y, config: { z: [&a x, ${lists.join(', ')}] } } }`;
+  expect(await mistakesIn(source)).toContainEqual(expect.stringContaining('too many aliases'));
 });
 
 describe('the agent of a role', () => {

@@ -1,8 +1,8 @@
 import type { Node } from 'yaml';
 import { UwfError } from '../../errors.ts';
 import type { Diagnostic } from '../diagnostic.ts';
-import { parseFile, type ParsedFile } from './parse-file.ts';
-import type { SourceReader } from './source-reader.ts';
+import { isStructured, parseFile, type ParsedFile } from './parse-file.ts';
+import { SourceUnreadable, type SourceReader } from './source-reader.ts';
 import type { SourceText } from './source-text.ts';
 
 /** A file with all that it includes, read and parsed. */
@@ -16,6 +16,10 @@ export type LoadedSources = {
 
 /** Includes in one workflow, at any depth. */
 const MAX_INCLUDES = 200;
+/** Characters of YAML and JSON in all files of a workflow: hostile YAML takes the parser a thousand times as much memory. */
+const MAX_SOURCE = 128 * 1024;
+/** Characters in all its files. */
+const MAX_TEXT = 1024 * 1024;
 
 /**
  * Reads a file and everything it includes, each file once.
@@ -28,11 +32,25 @@ export async function loadSources(file: string, reader: SourceReader): Promise<L
   const included = new Map<Node, ParsedFile>();
   const diagnostics: Diagnostic[] = [];
   let count = 0;
+  let source = 0;
+  let text = 0;
+
+  async function read(name: string, isSource: boolean): Promise<string> {
+    const content = await reader.read(name);
+    text += content.length;
+    if (isSource) source += content.length;
+    if (source <= MAX_SOURCE && text <= MAX_TEXT) return content;
+    const [limit, what] = source > MAX_SOURCE ? [MAX_SOURCE, ' of YAML or JSON'] : [MAX_TEXT, ''];
+    throw new SourceUnreadable(`'${name}'`, `makes more than ${limit} characters${what} in this workflow`, {
+      hint: 'a workflow is written by hand; keep long texts in files that agents read themselves',
+    });
+  }
 
   async function load(name: string, chain: readonly string[]): Promise<ParsedFile> {
     const known = files.get(name);
     if (known !== undefined) return known;
-    const parsed = await parseFile(name, await reader.read(name), chain.length === 0);
+    const isWorkflow = chain.length === 0;
+    const parsed = await parseFile(name, await read(name, isWorkflow || isStructured(name)), isWorkflow);
     files.set(name, parsed);
     diagnostics.push(...parsed.diagnostics);
     for (const { node, reference } of parsed.includes) {

@@ -36,10 +36,9 @@ const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
 export async function parseFile(file: string, content: string, isWorkflow = false): Promise<ParsedFile> {
   const source = new SourceText(file, content.startsWith('\uFEFF') ? content.slice(1) : content);
   const parsed: ParsedFile = { source, document: undefined, text: undefined, includes: [], diagnostics: [] };
-  const isJson = file.endsWith('.json');
-  if (!isJson && !isWorkflow && !/\.ya?ml$/.test(file)) return { ...parsed, text: source.text };
+  if (!isWorkflow && !isStructured(file)) return { ...parsed, text: source.text };
 
-  const found = isJson ? findJsonMistake(source) : undefined;
+  const found = file.endsWith('.json') ? findJsonMistake(source) : undefined;
   if (found !== undefined) return { ...parsed, diagnostics: [found] };
 
   const yaml = await import('yaml');
@@ -64,6 +63,11 @@ export async function parseFile(file: string, content: string, isWorkflow = fals
     },
   });
   return { ...parsed, document };
+}
+
+/** Whether a file is YAML or JSON by its name, and no text. */
+export function isStructured(file: string): boolean {
+  return /\.(?:ya?ml|json)$/.test(file);
 }
 
 function parseYaml(yaml: typeof Yaml, source: SourceText): Document.Parsed | Diagnostic {

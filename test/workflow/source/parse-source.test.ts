@@ -209,3 +209,38 @@ describe('mistakes', () => {
     );
   });
 });
+
+describe('a workflow that is too large to be written by hand is refused', () => {
+  test('as YAML, included YAML counted in', async () => {
+    const part = `x: ${'y'.repeat(70_000)}`;
+    const { diagnostics } = await parse({
+      '/r/a.yaml': `a: !include b.yaml\nb: !include c.json`,
+      '/r/b.yaml': part,
+      '/r/c.json': `"${part}"`,
+    });
+    expect(diagnostics).toMatchObject([
+      {
+        code: 'include-failed',
+        line: 2,
+        message: expect.stringContaining('makes more than 131072 characters of YAML or JSON'),
+      },
+    ]);
+    await expect(parse({ '/r/a.yaml': '['.repeat(131_073) })).rejects.toThrow('makes more than 131072 characters');
+    expect((await parse({ '/r/a.yaml': `# ${'y'.repeat(131_070)}` })).diagnostics).toEqual([]);
+  });
+
+  test('as text, each file counted once', async () => {
+    const text = 'y'.repeat(400_000);
+    const includes = (names: readonly string[]) => names.map((name, at) => `k${at}: !include ${name}.md`).join('\n');
+    const files = { '/r/a.md': text, '/r/b.md': text, '/r/c.md': text };
+    expect((await parse({ ...files, '/r/a.yaml': includes(['a', 'b', 'a', 'b']) })).diagnostics).toEqual([]);
+    const { diagnostics } = await parse({ ...files, '/r/a.yaml': includes(['a', 'b', 'c']) });
+    expect(diagnostics).toMatchObject([
+      {
+        code: 'include-failed',
+        line: 3,
+        message: expect.stringContaining('makes more than 1048576 characters in this workflow'),
+      },
+    ]);
+  });
+});
