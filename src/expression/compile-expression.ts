@@ -2,6 +2,8 @@ import type jsonata from 'jsonata';
 
 import { reasonForChild } from './confinement.ts';
 import { ExpressionSyntaxError } from './expression-errors.ts';
+import type { UnsafeUse } from './find-unsafe-uses.ts';
+import { findUnsafeUses } from './find-unsafe-uses.ts';
 import { JSONATA_FUNCTIONS, REFUSED_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
 import type { ListComparison } from './list-comparison.ts';
 import { findListComparisons } from './list-comparison.ts';
@@ -18,6 +20,10 @@ export type CompiledExpression = {
   readonly source: string;
   /** Uses of functions that a replay forbids, under whatever alias they are passed on. */
   readonly refused: readonly VariableUse[];
+  /** What would lead into JSONata itself, whoever asks for it. */
+  readonly unsafe: readonly UnsafeUse[];
+  /** Whether it has a transform, which may change what it was given. */
+  readonly mayChange: boolean;
   /** Variables that are neither JSONata's own nor bound by the expression itself; somebody has to bind them. */
   readonly free: readonly VariableUse[];
   readonly roles: readonly RoleUse[];
@@ -63,6 +69,8 @@ async function lookThrough(source: string): Promise<CompiledExpression> {
   return {
     source,
     refused: uses.filter((use) => REFUSED_FUNCTIONS.has(use.name)),
+    unsafe: findUnsafeUses(nodes),
+    mayChange: nodes.some(({ type }) => type === 'transform'),
     free: uses.filter((use) => !bound.has(use.name) && !JSONATA_FUNCTIONS.has(use.name)),
     roles: nodes.flatMap(roleUse),
     listComparisons: findListComparisons(tree),

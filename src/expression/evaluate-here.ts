@@ -1,8 +1,10 @@
 import type { JsonValue } from '../json.ts';
-import { loadExpression } from './compile-expression.ts';
+import type { CompiledExpression } from './compile-expression.ts';
+import { compileExpression, loadExpression } from './compile-expression.ts';
 import { startTimeBox } from './cpu-time.ts';
-import { ExpressionFailed, ExpressionTimeout } from './expression-errors.ts';
+import { ExpressionFailed, ExpressionRefused, ExpressionTimeout } from './expression-errors.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
+import { closeOwnFunctions, isFunctionObject, watchEvaluation } from './harden-jsonata.ts';
 import type { Scope } from './scope.ts';
 import { copyJson, stepFunctions } from './scope.ts';
 
@@ -19,6 +21,22 @@ export type EvaluationTask = {
   readonly mayVary: boolean;
 };
 
+/**
+ * @throws {ExpressionRefused} when an expression names a function that a replay forbids, unless it may vary, or reaches into
+ * JSONata itself
+ */
+export function assertHarmless({ source, refused, unsafe }: CompiledExpression, mayVary: boolean): void {
+  const [varying] = mayVary ? [] : refused;
+  if (varying !== undefined) {
+    throw new ExpressionRefused(source, {
+      reason: `uses $${varying.name}, and a decision must come out the same when it is replayed`,
+      hint: "use what the steps themselves record, for instance '$steps[-1].completedAtMs'",
+      offset: varying.offset,
+    });
+  }
+  if (unsafe[0] !== undefined) throw new ExpressionRefused(source, unsafe[0]);
+}
+
 /** The longest list that an expression may come to on its way. */
 const LONGEST_SEQUENCE = 1_000_000;
 
@@ -29,10 +47,13 @@ const LONGEST_SEQUENCE = 1_000_000;
  * stop belongs into the child, see `reasonForChild`. The same scope gives the same result wherever it is evaluated.
  * @returns plain JSON, or `undefined` where JSONata gives nothing
  * @throws {ExpressionSyntaxError} when the source is not JSONata
+ * @throws {ExpressionRefused} as `assertHarmless`
  * @throws {ExpressionFailed} when it comes to no value, or to a function
  * @throws {ExpressionTimeout} when the time is up
  */
 export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
+  const compiled = await compileExpression(task.source);
+  assertHarmless(compiled, task.mayVary);
   const timeBox = startTimeBox(task.timeoutMs);
   const limits = {
     // JSONata looks at it anew each time, and compares it with wall time.
@@ -42,8 +63,13 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
     stack: task.maxDepth,
     sequence: LONGEST_SEQUENCE,
   };
-  const expression = await loadExpression(task.source, limits);
-  const own = copyJson({ input: scope.input, bindings: { ...scope.bindings } });
+  const clone = await closeOwnFunctions(loadExpression);
+  const expression = await loadExpression(task.source, Object.freeze(limits));
+  // What needs no child can make no function that it could look at.
+  if (compiled.reasonForChild !== undefined) watchEvaluation(expression, clone);
+  const copied = copyJson({ input: scope.input, bindings: { ...scope.bindings } });
+  // Copies share what holds no list, and a transform changes what it is led to.
+  const own = compiled.mayChange || task.mayVary ? (JSON.parse(JSON.stringify(copied)) as typeof copied) : copied;
   const bindings: Record<string, unknown> = { ...stepFunctions(own.bindings.steps), ...own.bindings };
   if (!task.mayVary) for (const name of REFUSED_FUNCTIONS) bindings[name] = undefined;
   try {
@@ -62,15 +88,13 @@ async function truthOf(value: unknown): Promise<boolean> {
 // Sequences are arrays with marks of their own; what leaves here is JSON and nothing else.
 function plain(source: string, value: unknown): JsonValue | undefined {
   if (value === undefined) return undefined;
-  const text: string | undefined = isFunction(value) ? undefined : JSON.stringify(value);
-  if (text === undefined) throw new ExpressionFailed(source, 'it gives a function, not a value');
+  const noFunction = (_key: string, part: unknown): unknown => {
+    if (isFunctionObject(part)) throw new ExpressionFailed(source, 'it gives a function, not a value');
+    return part;
+  };
+  const text = JSON.stringify(value, noFunction);
   // What JSON.stringify wrote is JSON.
   return JSON.parse(text) as JsonValue;
-}
-
-function isFunction(value: unknown): boolean {
-  if (typeof value === 'function') return true;
-  return typeof value === 'object' && value !== null && ('_jsonata_lambda' in value || '_jsonata_function' in value);
 }
 
 const TIMED_OUT = 'D1012';

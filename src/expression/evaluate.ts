@@ -1,8 +1,7 @@
 import type { JsonValue } from '../json.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { EvaluationTask } from './evaluate-here.ts';
-import { evaluateHere } from './evaluate-here.ts';
-import { ExpressionRefused } from './expression-errors.ts';
+import { assertHarmless, evaluateHere } from './evaluate-here.ts';
 import type { Scope } from './scope.ts';
 
 /** How an expression is evaluated; all have defaults that hold for a rule. */
@@ -24,7 +23,7 @@ const DEFAULT_MAX_DEPTH = 5000;
  * Where it is evaluated makes no difference to the result. The scope is not changed.
  * @returns plain JSON, or `undefined` where JSONata gives nothing
  * @throws {ExpressionSyntaxError} when it is not JSONata
- * @throws {ExpressionRefused} when it names a function that a replay forbids
+ * @throws {ExpressionRefused} when it names a function that a replay forbids, or reaches into JSONata itself
  * @throws {ExpressionFailed} when it comes to no value, or takes too much memory
  * @throws {ExpressionTimeout} when the time is up
  * @throws {EvaluatorUnavailable} when the child is needed and cannot be had
@@ -47,10 +46,10 @@ async function evaluateInBox(
   wanted: EvaluationTask['wanted'],
   { timeoutMs = DEFAULT_TIMEOUT_MS, maxDepth = DEFAULT_MAX_DEPTH, mayVary = false }: EvaluateOptions,
 ): Promise<JsonValue | undefined> {
-  const { refused, reasonForChild } = await compileExpression(source);
-  if (!mayVary && refused[0] !== undefined) throw new ExpressionRefused(source, refused[0].name, refused[0].offset);
+  const compiled = await compileExpression(source);
+  assertHarmless(compiled, mayVary);
   const task: EvaluationTask = { source, timeoutMs, maxDepth, wanted, mayVary };
-  if (reasonForChild === undefined) return evaluateHere(task, scope);
+  if (compiled.reasonForChild === undefined) return evaluateHere(task, scope);
   const { sharedEvaluator } = await import('./evaluator-child.ts');
   return sharedEvaluator().evaluate(task, scope);
 }

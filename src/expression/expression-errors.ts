@@ -20,24 +20,21 @@ export class ExpressionSyntaxError extends UwfError {
   }
 }
 
-/** An expression that names a function whose result another day, or another machine, would differ. */
+/** An expression that is not evaluated for what it would do. */
 export class ExpressionRefused extends UwfError {
   readonly expression: string;
-  /** The function, without its `$`. */
-  readonly functionName: string;
+  /** Completes "the expression …". */
+  readonly reason: string;
   readonly offset: number;
 
-  constructor(expression: string, functionName: string, offset: number) {
-    super(
-      `the expression ${quote(expression)} uses $${functionName}, which is refused: a decision must come out the same when it is replayed`,
-      {
-        code: 'expression-refused',
-        kind: 'data',
-        hint: "use what the steps themselves record, for instance '$steps[-1].completedAtMs'",
-      },
-    );
+  constructor(expression: string, { reason, hint, offset }: { reason: string; hint: string; offset: number }) {
+    super(`the expression ${quote(expression)} ${reason}, which is refused`, {
+      code: 'expression-refused',
+      kind: 'data',
+      hint,
+    });
     this.expression = expression;
-    this.functionName = functionName;
+    this.reason = reason;
     this.offset = offset;
   }
 }

@@ -52,13 +52,17 @@ function groupByRole(steps: readonly JsonValue[]): Map<unknown, JsonObject[]> {
   return groups;
 }
 
+/** Members by which JSONata tells functions, and tables of variables, from other objects. */
+const MARKS: ReadonlySet<string> = new Set(['_jsonata_lambda', '_jsonata_function', 'tupleStream']);
+
 // A long thread is copied for each of its decisions, and most steps have no list: looking at them once is enough.
 const withoutLists = new WeakSet<JsonObject>();
 
 /**
  * Copies a value so deeply that JSONata may mark it as it likes: it sets `keepSingleton` on the very lists that it is given.
  *
- * What holds no list is shared. `__proto__` stays a key like any other.
+ * What holds no list is shared. `__proto__` stays a key like any other; what JSONata takes for its own marks is left out: an
+ * agent's meta would pass for a function, or bind variables.
  */
 export function copyJson<T extends JsonValue>(value: T): T;
 export function copyJson(value: JsonValue): JsonValue {
@@ -68,7 +72,7 @@ export function copyJson(value: JsonValue): JsonValue {
   let isShared = true;
   for (const key of Object.keys(value)) {
     const item = value[key];
-    const own = item === undefined ? undefined : copyJson(item);
+    const own = item === undefined || MARKS.has(key) ? undefined : copyJson(item);
     if (own === undefined || own !== item) isShared = false;
     if (own === undefined) continue;
     if (key === '__proto__')

@@ -86,6 +86,9 @@ function reportUses(
       },
     );
   }
+  for (const { reason, hint, offset, length } of compiled.unsafe) {
+    report.error('unsafe-expression', path, `${name} ${reason}, which is refused`, { hint, at: { offset, length } });
+  }
   for (const { name: used, offset } of unknownVariables(compiled, known)) {
     const near = nearestName(used, [...known, ...JSONATA_FUNCTIONS]);
     report.error('unknown-variable', path, `${name} names $${used}, which does not exist`, {

@@ -122,6 +122,16 @@ describe('each mistake is found where it stands', () => {
     ['an expression that is none', { "= 'rejected'": '==' }, ['17 error expression-syntax: =']],
     ['an empty expression', { "$last('checker').`$status` = 'rejected'": ' ' }, ['17 error expression-syntax: " "']],
     ['a refused function', { "= 'rejected'": '= $now()' }, ['17 error refused-function: $now']],
+    [
+      'a function of JSONata with another value',
+      { "= 'rejected'": '= ($count := 1)' },
+      ['17 error unsafe-expression: $count'],
+    ],
+    [
+      'a function that is transformed',
+      { "= 'rejected'": '= ($count ~> |$|{}|)' },
+      ['17 error unsafe-expression: $count'],
+    ],
     ['an unknown variable', { "$last('checker')": '$stpes[-1]' }, ['17 error unknown-variable: $stpes']],
     [
       'an unknown role in an expression',
