@@ -207,6 +207,7 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'find every damage to threads, workflows and nodes',
         load: () => import('./commands/fsck.ts'),
       },
+      { verb: 'scan', summary: 'find secrets in what is stored', load: () => import('./commands/scan.ts') },
       { verb: 'reindex', summary: 'work the local lookup out again', load: () => import('./commands/reindex.ts') },
       {
         verb: 'doctor',

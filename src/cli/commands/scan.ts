@@ -1,0 +1,83 @@
+import { getThread } from '../../thread/find-thread.ts';
+import { scanThreads } from '../../thread/secrets/scan-threads.ts';
+import { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { defineCommand, type Command } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { openToRead } from '../open-repository.ts';
+import { ProgressLine } from '../output/progress-line.ts';
+import { secretLines } from '../output/secret-places.ts';
+import { formatCount } from '../output/time.ts';
+import { oneLine } from '../output/width.ts';
+import { scanningRedactor } from '../scanning-redactor.ts';
+
+/** A person is told how far it is after so many commits. */
+const OFTEN = 50;
+
+export const command: Command = defineCommand({
+  summary: 'find secrets in what is stored',
+  description: `Looks for secrets in all threads, or in those that are named with the threads that they called: in nodes, messages of
+commits, names of files, and the files that steps recorded, each once. Without a thread it looks through what was put and not
+yet taken in, and registered workflows and types, too. Code that a step recorded is looked through as far as it differs from
+the commit that was checked out.
+
+What counts as a secret is what is taken out of what a run writes: values that this machine knows to be secret, and the forms
+of tokens. Of each it prints the place and the rule, never the value. A file of more than 32 MiB cannot be looked through and
+is named.`,
+  arguments: [
+    {
+      name: 'thread',
+      summary: 'only these threads, by their ids or first characters',
+      isOptional: true,
+      isRepeatable: true,
+      candidates: 'thread',
+    },
+  ],
+  options: {},
+  json: {
+    shape: 'object',
+    fields: {
+      commits: 'how many commits were looked through',
+      secrets: 'where secrets are: thread (or null), ref, commit, step (or null), node (or null), file, at, rule',
+      unread: 'what could not be looked through: thread (or null), ref, reason',
+    },
+  },
+  examples: [
+    { command: 'uwf scan', comment: 'before threads are shared for the first time' },
+    { command: 'uwf scan 01KAM4 --json', comment: 'one thread, for a program' },
+  ],
+  exitCodes: { 0: 'nothing was found', 1: 'something was, or could not be looked through' },
+  async run({ args, cli, out }) {
+    const repository = await openToRead(cli);
+    const { prepareHashing } = await import('../../cas/hash.ts');
+    await prepareHashing();
+    const scan = new SecretScan(repository, await scanningRedactor(cli, repository));
+    const threads = await Promise.all(args.thread.map((id) => getThread(repository, id)));
+    const progress = cli.stderr.isTTY === true ? new ProgressLine(cli.stderr) : undefined;
+    const secrets: object[] = [];
+    const lines: string[] = [];
+    const unread: object[] = [];
+    let commits = 0;
+    try {
+      for await (const finding of scanThreads(repository, scan, threads.length > 0 ? threads : undefined)) {
+        const { thread, ref, places, unread: reason } = finding;
+        commits += 1;
+        if (commits % OFTEN === 0) progress?.tell(`looked through ${formatCount(commits)} commits`);
+        cli.signal.throwIfAborted();
+        secrets.push(...places.map((place) => ({ thread, ref, ...place })));
+        const name = thread === null ? oneLine(ref) : out.paint.id(thread);
+        lines.push(...secretLines(places, Infinity).map((line) => `${name}  ${line}`));
+        if (reason === undefined) continue;
+        unread.push({ thread, ref, reason });
+        lines.push(`${name}  ${out.paint.error('could not be looked through')}: ${oneLine(reason)}`);
+      }
+    } finally {
+      progress?.clear();
+    }
+    const sum = `${formatCount(commits)} ${commits === 1 ? 'commit' : 'commits'} looked through`;
+    const count = secrets.length === 0 ? 'no secret found' : `${formatCount(secrets.length)} found`;
+    await out.result({ commits, secrets, unread }, () => [...lines, `${count}: ${sum}`].join('\n'));
+    if (secrets.length > 0)
+      out.hint("'uwf thread redact <thread>' takes secrets out of a thread; change those that left this machine");
+    return secrets.length + unread.length > 0 ? EXIT.failed : EXIT.done;
+  },
+});
