@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
-import { diffTrees, type FileChange } from '../git/native/diff-trees.ts';
+import { differingContents, diffTrees, type FileChange } from '../git/native/diff-trees.ts';
 import { restoreWorkTree, type RestoredWorkTree } from '../git/native/restore-work-tree.ts';
 import { readTree } from '../git/read.ts';
 import type { ObjectId } from '../git/object-id.ts';
@@ -84,7 +84,8 @@ export async function restoreStep(
   const { tree, commit, isWhole, missing } = files;
   // A work tree needs a commit to begin with, and leaves it again where the step had none.
   const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
-  return { ...(await restoreWorkTree(location, env, content, folder)), isWhole, missing };
+  const bring = repository.objects.prefetch?.bind(repository.objects);
+  return { ...(await restoreWorkTree(location, env, { ...content, bring }, folder)), isWhole, missing };
 }
 
 /**
@@ -100,7 +101,11 @@ export async function diffSnapshots(
 ): Promise<FileChange[] | undefined> {
   const [before, after] = [await filesOfStep(repository, from), await filesOfStep(repository, to)];
   if (before === undefined || after === undefined) return undefined;
-  return diffTrees(locationOf(repository), env, before.tree, after.tree);
+  const location = locationOf(repository);
+  if (repository.objects.prefetch !== undefined) {
+    await repository.objects.prefetch(await differingContents(location, env, before.tree, after.tree));
+  }
+  return diffTrees(location, env, before.tree, after.tree);
 }
 
 function locationOf({ location }: Repository): RepositoryLocation {

@@ -31,6 +31,26 @@ const changes: Readonly<Record<string, FileChange['change']>> = {
 };
 
 /**
+ * Lists the contents that two trees do not have in common, of both; for who has to have them brought before they are read.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function differingContents(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<ObjectId[]> {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to];
+  const lines = (await runGit({ location, env, args })).toString('latin1').split('\0');
+  return lines.flatMap((line) => {
+    const [oldMode, newMode, oldId, newId] = line.startsWith(':') ? line.slice(1).split(' ') : [];
+    const sides = [[oldMode, oldId] as const, [newMode, newId] as const];
+    return sides.flatMap(([mode = '', id = '']) => (/^1[02]/.test(mode) ? [parseObjectId(id)] : []));
+  });
+}
+
+/**
  * Lists how the files of one tree differ from those of another, by path; renames are found.
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
@@ -43,7 +63,7 @@ export async function diffTrees(
   to: ObjectId,
 ): Promise<FileChange[]> {
   if (from === to) return [];
-  const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', from, to];
+  const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', '--no-ext-diff', '--no-textconv', from, to];
   const fields = (await runGit({ location, env, args })).toString('latin1').split('\0');
   const found: FileChange[] = [];
   let at = 0;

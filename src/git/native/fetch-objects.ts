@@ -24,5 +24,6 @@ export async function fetchObjects(
     '--refmap=',
     '--filter=blob:none',
   ];
-  await runGit({ ...run, args: [...args, '--stdin', '--', remote], input: ids.map((id) => `${id}\n`).join('') });
+  const input = ids.map((id) => `${id}\n`).join('');
+  await runGit({ ...run, isForRemote: true, args: [...args, '--stdin', '--', remote], input });
 }

@@ -109,7 +109,13 @@ export async function fetchRefs(
   const asked = ids?.map((id) => `+${id}:${landing}ids/${id}`) ?? named;
   const input = asked.map((line) => `${line}\n`).join('');
   try {
-    const control = { mayAsk, maxDataBytes, ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    const control = {
+      isForRemote: true,
+      mayAsk,
+      maxDataBytes,
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+    };
     await runGit({ ...folder.run(args), input, ...control });
   } catch (error) {
     // Then everything has come, and only a ref could not be written: two that cannot both be, or a name too long for a file.

@@ -34,6 +34,11 @@ export async function listGitVariables(location: RepositoryLocation, env: GitEnv
   return variables;
 }
 
+/** Whether the repository's own configuration sets it, and not the user's, the system's or the environment. */
+export function isOfRepository({ scope }: Pick<GitVariable, 'scope'>): boolean {
+  return scope === 'local' || scope === 'worktree';
+}
+
 /** Answers with what was listed before the first time, and lists anew from then on: a command may set what it needs. */
 export function listingAfter(
   known: readonly GitVariable[],

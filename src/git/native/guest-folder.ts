@@ -5,12 +5,15 @@ import { asStorageError } from '../object-errors.ts';
 import type { ObjectFormat } from '../object-id.ts';
 import type { RemoteRef } from '../remote.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { formatGitVariables, keyOf, type GitVariable } from './git-variables.ts';
+import { formatGitVariables, isOfRepository, keyOf, type GitVariable } from './git-variables.ts';
 import { Quarantine } from './quarantine.ts';
 import type { GitRun } from './run-git.ts';
 
-/** Sections of the repository's own configuration that say how a remote is reached, and by what right. */
-const reaching = /^(?:remote|url|http|credential|ssh|protocol|pack|push)\.|^core\.(?:sshcommand|askpass|gitproxy)$/i;
+/**
+ * Sections of the repository's own configuration that say how a remote is reached, and by what right. Which transports are
+ * allowed is not the repository's to say.
+ */
+const reaching = /^(?:remote|url|http|credential|ssh|pack|push)\.|^core\.(?:sshcommand|askpass|gitproxy)$/i;
 /** What they say beside that: which refs come and go, which is asked for on the command line instead. */
 const aboutRefs = new Set(['fetch', 'push', 'mirror', 'prune', 'prunetags', 'tagopt', 'partialclonefilter']);
 
@@ -128,7 +131,7 @@ export function formatPackedRefs(refs: readonly RemoteRef[]): string {
 
 function isCopied({ scope, name }: GitVariable): boolean {
   // git reads the user's and the system's configuration by itself, and what is set on the command line.
-  if (scope !== 'local' && scope !== 'worktree') return false;
+  if (!isOfRepository({ scope })) return false;
   return reaching.test(name) && !(name.startsWith('remote.') && aboutRefs.has(keyOf(name)));
 }
 

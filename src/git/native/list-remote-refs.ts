@@ -17,7 +17,7 @@ export async function listRemoteRefs(
 ): Promise<RemoteRef[]> {
   if (patterns.length === 0) return [];
   const args = ['-c', 'protocol.version=2', 'ls-remote', '--refs', '--quiet', '--', remote, ...patterns];
-  const lines = (await runGit({ ...run, args })).toString('utf8').split('\n');
+  const lines = (await runGit({ ...run, isForRemote: true, args })).toString('utf8').split('\n');
   const isWanted = matcherOf(patterns);
   return lines.flatMap((line) => {
     const [id = '', name = ''] = line.split('\t');

@@ -7,7 +7,7 @@ import type { Repository } from '../repository.ts';
 import { fetchObjects } from './fetch-objects.ts';
 import { landingOf } from './fetch-refs.ts';
 import { fetchWhatCanBe } from './fetch-what-can-be.ts';
-import { listGitVariables } from './git-variables.ts';
+import { isOfRepository, listGitVariables } from './git-variables.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
 import { NativeIncoming, type Promisor } from './native-incoming.ts';
@@ -22,6 +22,13 @@ import { GitFailed, runGit } from './run-git.ts';
  * cannot count so far passes over it.
  */
 const filterOfNothing = 'blob:limit=1024g';
+
+/**
+ * What git allows by default. Where a repository's configuration says something of transports, this holds instead: it is
+ * not the repository's to say.
+ * Source: git-config(1), `protocol.allow`.
+ */
+const byDefault = { GIT_ALLOW_PROTOCOL: 'http:https:git:ssh:file' };
 
 /** Which remote, and from where. */
 export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
@@ -54,8 +61,10 @@ export class NativeRemote implements Remote {
   }
 
   async list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
-    const { location, env, mayAsk, address } = this.#options;
-    return this.#reach(() => listRemoteRefs({ location, env, mayAsk, ...(signal && { signal }) }, address, patterns));
+    const { location, env, mayAsk, address, listVariables } = this.#options;
+    const isWidened = (await listVariables()).some((set) => isOfRepository(set) && set.name.startsWith('protocol.'));
+    const run = { location, env: isWidened ? { ...byDefault, ...env } : env, mayAsk, ...(signal && { signal }) };
+    return this.#reach(() => listRemoteRefs(run, address, patterns));
   }
 
   async fetch(request: FetchRequest): Promise<IncomingObjects> {

@@ -5,7 +5,8 @@ import type { ObjectId } from '../object-id.ts';
 import { assertOrdinaryFormat } from '../repository-format.ts';
 import type { RepositoryFormat } from '../repository-format.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { fetchObjects } from './fetch-objects.ts';
+import { bringPromised } from './bring-promised.ts';
+import { listGitVariables, type GitVariable } from './git-variables.ts';
 import { openNativeStores } from './open-native-stores.ts';
 import { PromisedObjectStore } from './promised-object-store.ts';
 import { GitFailed, GitNotFound, runGit } from './run-git.ts';
@@ -16,7 +17,7 @@ export type FormatStoreOptions = { env: GitEnvironment; lockTimeoutMs?: number }
  * Opens the stores of a repository that is not ordinary, each half as near to uwf's own as its format allows.
  *
  * Objects of SHA-256 and refs in a reftable come from git; SHA-1 objects and ref files, of either hash, from disk. Where
- * objects are promised by a remote, git fetches those that are not here.
+ * objects are promised by a remote, those that are not here are fetched.
  * @throws {UnsupportedRepository} if there is no git that speaks the format
  */
 export async function openStoresByFormat(
@@ -31,8 +32,11 @@ export async function openStoresByFormat(
   if (!isOnDisk) await assertSpokenByGit(location, format, options.env);
   const near = format.objects === 'sha1' ? disk.objects : native.objects;
   const [promisor] = format.promisors;
+  const { env } = options;
+  const stateDir = `${location.commonDir}/uwf`;
+  const listVariables = (): Promise<GitVariable[]> => listGitVariables(location, env);
   const bring = (ids: readonly ObjectId[]): Promise<void> =>
-    fetchObjects({ location, env: options.env }, promisor ?? '', ids);
+    bringPromised({ location, env, stateDir, format: format.objects, listVariables }, promisor ?? '', ids);
   return {
     objects: promisor === undefined ? near : new PromisedObjectStore(near, native.objects, bring),
     refs: format.refs === 'files' ? disk.refs : native.refs,

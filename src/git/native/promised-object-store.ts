@@ -1,37 +1,65 @@
 import type { GitObject, ObjectFormat, ObjectId } from '../object-id.ts';
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../object-store.ts';
+import { inTurn } from '../in-turn.ts';
+import { ObjectUnavailable } from './object-unavailable.ts';
 import { GitFailed } from './run-git.ts';
 
 /**
- * The objects of a partial clone: those that are here, and those that a remote has promised, fetched by git when they are
- * first read.
+ * The objects of a partial clone: those that are here, and those that a remote has promised, fetched when they are first
+ * read.
  *
  * `has` tells what is here and fetches nothing.
  */
 export class PromisedObjectStore implements ObjectStore {
   readonly format: ObjectFormat;
   readonly #near: ObjectStore;
-  readonly #far: Pick<ObjectStore, 'read' | 'close'>;
+  readonly #judge: Pick<ObjectStore, 'read' | 'close'>;
   readonly #bring: (ids: readonly ObjectId[]) => Promise<void>;
 
   /**
    * @param near what is here
-   * @param far what asks the remote for each object that is not here
-   * @param bring brings many at once
+   * @param judge tells what was promised from what is lost, by an {@link ObjectUnavailable}
+   * @param bring makes objects of the remote those that are here
    */
   constructor(
     near: ObjectStore,
-    far: Pick<ObjectStore, 'read' | 'close'>,
+    judge: Pick<ObjectStore, 'read' | 'close'>,
     bring: (ids: readonly ObjectId[]) => Promise<void>,
   ) {
     this.format = near.format;
     this.#near = near;
-    this.#far = far;
+    this.#judge = judge;
     this.#bring = bring;
   }
 
   async read(id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> {
-    return (await this.#near.read(id, options)) ?? this.#far.read(id, options);
+    return (await this.#here(id, options)) ?? this.#fetched(id, options);
+  }
+
+  async #here(id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> {
+    try {
+      return await this.#near.read(id, options);
+    } catch (error) {
+      if (error instanceof ObjectUnavailable) return undefined;
+      throw error;
+    }
+  }
+
+  /** One connection after the other: what one reader waits for, the next one may find here. */
+  #fetched(id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> {
+    return inTurn(this, '', async () => {
+      const brought = await this.#here(id, options);
+      if (brought !== undefined) return brought;
+      try {
+        await this.#bring([id]);
+      } catch (error) {
+        if (!(error instanceof GitFailed)) throw error;
+        await this.#judge.read(id, options).catch((cause: unknown) => {
+          throw cause instanceof ObjectUnavailable ? new ObjectUnavailable(id, error.said, error) : cause;
+        });
+      }
+      return this.#here(id, options);
+    });
   }
 
   has(id: ObjectId): Promise<boolean> {
@@ -54,6 +82,6 @@ export class PromisedObjectStore implements ObjectStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#near.close(), this.#far.close()]);
+    await Promise.all([this.#near.close(), this.#judge.close()]);
   }
 }

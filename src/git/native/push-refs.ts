@@ -61,7 +61,13 @@ async function pushBatch(
       remote,
       ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
     ];
-    const run = { ...folder.run(args), mayAsk, ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    const run = {
+      ...folder.run(args),
+      isForRemote: true,
+      mayAsk,
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+    };
     try {
       return parsePushResults((await runGit(run)).toString('utf8'), '');
     } catch (error) {

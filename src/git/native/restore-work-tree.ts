@@ -3,10 +3,12 @@ import { join, resolve } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { withoutPlaces, type GitEnvironment } from '../git-directory.ts';
 import { discoverRepository } from '../discover.ts';
-import type { ObjectId } from '../object-id.ts';
+import { parseObjectId, type ObjectId } from '../object-id.ts';
+import type { ObjectStore } from '../object-store.ts';
 import { pathAsText } from '../quote-path.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { markMadeForThread } from '../thread-work-tree.ts';
+import { differingContents } from './diff-trees.ts';
 import { requiredFilters, type IndexRun } from './find-changes.ts';
 import { GitFailed, runGit } from './run-git.ts';
 
@@ -30,6 +32,8 @@ export type WorkTreeContent = {
   commit: ObjectId;
   /** Leave `HEAD` on a branch of this name that has no commit yet. */
   unbornBranch?: string;
+  /** Brings contents that a remote has promised; git itself fetches nothing here. */
+  bring?: ObjectStore['prefetch'] | undefined;
 };
 
 /** What became of it. */
@@ -67,6 +71,7 @@ export async function restoreWorkTree(
     markMadeForThread(there);
     const parallel = ['-c', 'checkout.workers=0'];
     const reading = [...parallel, 'read-tree', '--reset', '-u', tree];
+    await content.bring?.(await contentsOf({ location: there, env }, tree));
     const filters = await withoutFailing({ location: there, env }, reading);
     await fillSparse(there, env, content);
     if (unbornBranch !== undefined) {
@@ -81,6 +86,16 @@ export async function restoreWorkTree(
     });
     throw error;
   }
+}
+
+/** The contents that a work tree is to hold: all of a tree, but for what is outside of a sparse cone. Fills its index. */
+async function contentsOf(run: IndexRun, tree: ObjectId): Promise<ObjectId[]> {
+  await runGit({ ...run, args: ['read-tree', '--reset', tree] });
+  const lines = (await runGit({ ...run, args: ['ls-files', '-s', '-t', '-z'] })).toString('latin1').split('\0');
+  return lines.flatMap((line) => {
+    const [, id] = /^H 1[02]\d+ ([0-9a-f]+) /.exec(line) ?? [];
+    return id === undefined ? [] : [parseObjectId(id)];
+  });
 }
 
 /** Runs git without the filters that it cannot do without, where it fails with them. @returns which these are */
@@ -106,11 +121,12 @@ async function withoutFailing(run: IndexRun, args: readonly string[]): Promise<s
 async function fillSparse(
   location: RepositoryLocation,
   env: GitEnvironment,
-  { tree, commit }: WorkTreeContent,
+  { tree, commit, bring }: WorkTreeContent,
 ): Promise<void> {
   const run = { location, env };
   const config = await runGit({ ...run, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
   if (config.toString('latin1').trim() !== 'true') return;
+  await bring?.(await differingContents(location, env, commit, tree));
   const listing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', commit, tree];
   const input = await runGit({ ...run, args: listing });
   await runGit({ ...run, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });

@@ -85,7 +85,10 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
   return comeDown(commit, describeMissing(missing));
 }
 
-async function record({ stateDir }: Repository, { location, env, limits, signal }: SnapshotOptions): Promise<Snapshot> {
+async function record(
+  { stateDir, objects: store }: Repository,
+  { location, env, limits, signal }: SnapshotOptions,
+): Promise<Snapshot> {
   if (stateDir === undefined) throw new Error('the repository is not on a disk');
   if (location.workTree === undefined) throw new Error('the repository has no work tree');
   const quarantine = new Quarantine(snapshotFolder(stateDir), objectFolder(location, env));
@@ -110,7 +113,7 @@ async function record({ stateDir }: Repository, { location, env, limits, signal 
           fitting,
           left.map(({ path }) => path),
         );
-    const printed = await runComparing(run, ['write-tree']);
+    const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
     const tree = parseObjectId(printed.toString('latin1').trim());
     const objects = await packLooseObjects(run, quarantine);
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);

@@ -16,6 +16,8 @@ export type GitStart = {
   variables?: GitEnvironment;
   /** Where it runs, which is where relative paths start; default: the top of the work tree, or the repository. */
   cwd?: string;
+  /** Lets it talk to a remote, over what git allows; default: it must not, and fetches nothing that is missing. */
+  isForRemote?: boolean;
   /** Lets it ask a person at the terminal for a name, a password or a passphrase; default: it must not. */
   mayAsk?: boolean;
   /**
@@ -37,6 +39,7 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {
       ...gitEnvironment(location, env),
+      ...(start.isForRemote === true && asInherited(env)),
       ...(start.mayAsk !== true && { GIT_TERMINAL_PROMPT: '0' }),
       ...variables,
     },
@@ -45,6 +48,11 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   });
   if (start.isInBackground === true) leaveInBackground(child);
   return child;
+}
+
+/** What a fetch brings may build on what was promised. */
+function asInherited({ GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH }: GitEnvironment): GitEnvironment {
+  return { GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH };
 }
 
 function leaveInBackground(child: ChildProcessWithoutNullStreams): void {

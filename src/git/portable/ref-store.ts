@@ -6,7 +6,7 @@ import { RefMoved } from '../ref-store.ts';
 import type { RefDamage } from '../ref-errors.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../ref-store.ts';
 import type { PortableFileSystem } from './file-system.ts';
-import { inTurn } from './in-turn.ts';
+import { inTurn } from '../in-turn.ts';
 import { parsePackedRefs, withoutPackedRefs } from './packed-refs.ts';
 
 /** Git follows no longer chain of symbolic refs (`SYMREF_MAXDEPTH` in refs.c). */
