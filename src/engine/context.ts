@@ -1,4 +1,4 @@
-import type { ChildOutcome } from '../agent/contract.ts';
+import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
@@ -32,7 +32,7 @@ export type EngineOptions = {
    */
   redactor?: Redactor | null;
   /** Asks the person at the terminal; absent where there is none. */
-  askPerson?: (question: string) => Promise<string>;
+  askPerson?: AskPerson;
   /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
   resolveWorkflow?: (name: string) => Promise<WorkflowDefinition>;
 };
@@ -62,7 +62,7 @@ export type EngineContext = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly signal: AbortSignal;
-  readonly askPerson: ((question: string) => Promise<string>) | undefined;
+  readonly askPerson: AskPerson | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
