@@ -87,7 +87,8 @@ async function runResumed(
   const said = answer && redaction.text(answer);
   const resumed = isCutOff ? before : await resumeThread(context.repository, before, said, more, redaction.taken);
   tellTaken(context, { thread: before.id, role: null }, redaction);
-  return inSlot(context, resumed, () => runOn(context, lease, resumed, agent === undefined ? {} : { agent }));
+  const wish = { isAnswered: answer !== undefined, ...(agent !== undefined && { agent }) };
+  return inSlot(context, resumed, () => runOn(context, lease, resumed, wish));
 }
 
 /** The child that a suspended thread waits for, if that waits itself: of several the one that began first. */

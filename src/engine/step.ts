@@ -36,6 +36,8 @@ export type TurnWish = {
   role?: string;
   /** Let this agent of this machine do it, whatever is configured. */
   agent?: string;
+  /** The person who starts this turn has just answered what the last one asked. */
+  isAnswered?: boolean;
 };
 
 /**
@@ -57,7 +59,11 @@ export async function takeStep(
   const choice = await chooseRole(definition, decisions, state, wish.role);
   context.debug(state.id, 'decision', { ...describeChoice(choice), ms: msSince(startedMs) });
   if ('kind' in choice) return finish(context, state, decisions, choice);
-  return runChoice(context, lease, state, definition, decisions, { ...choice, agent: wish.agent });
+  return runChoice(context, lease, state, definition, decisions, {
+    ...choice,
+    agent: wish.agent,
+    isAnswered: wish.isAnswered,
+  });
 }
 
 /** Lets a role take its turn, and decides what comes after it. */
