@@ -13,7 +13,8 @@ import { machineKey } from './machine-key.ts';
 export async function redactorHere(cli: CliContext, repository: Repository, config: Config): Promise<Redactor> {
   const { createRedactor } = await import('../redaction/create-redactor.ts');
   const known = (await secretsHere(cli, repository, config)).map(({ value }) => value);
-  return createRedactor({ key: machineKey(cli.env, 'redaction.key'), known });
+  const { rules = [], allow = [] } = config.redact ?? {};
+  return createRedactor({ key: machineKey(cli.env, 'redaction.key'), known, rules, allow });
 }
 
 /** What is known to be secret on this machine: of its environment, its agents, and git's configuration. */

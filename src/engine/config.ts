@@ -10,6 +10,7 @@ import { nearestName } from '../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import type { AgentReference, ConfigContext, ConfigLimits, ConfigSetting, ParsedConfig } from './parse-config.ts';
+import { joinRedacts, type ConfigRedact } from './redact-config.ts';
 import type { ConfigSnapshot } from './snapshot-config.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
@@ -26,6 +27,8 @@ export type Config = {
   snapshot?: ConfigSnapshot;
   /** Whether git folds small packs in the background while agents work; default: true. */
   foldPacks?: boolean;
+  /** What is no secret here, what else is one, or that nothing is taken out. */
+  redact?: ConfigRedact;
   /** What the files of the repository and of its git folder set beside agents, and a person has to agree to. */
   settings?: ConfigSetting[];
 };
@@ -73,7 +76,12 @@ export async function loadConfig(repository: Repository, from: { userFolder?: st
   ];
   const snapshots = files.flatMap((file) => file.snapshot ?? []);
   const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
+  const redacts = files.flatMap((file) => file.redact ?? []);
   const mistakes = files.flatMap((file) => file.mistakes);
+  if (shared?.redact?.isOff === true) {
+    const message = "redact: off stands in a user's or a machine's own configuration only";
+    mistakes.push({ ...shared.redact.place, message });
+  }
   const references = Object.entries(roles).map(([role, reference]) => ({ where: `roles.${role}`, reference }));
   if (defaultAgent !== undefined) references.push({ where: 'defaultAgent', reference: defaultAgent });
   if (compactor !== undefined) references.push({ where: 'context.compactor', reference: compactor });
@@ -86,6 +94,12 @@ export async function loadConfig(repository: Repository, from: { userFolder?: st
     limits: Object.assign({}, ...files.map((file) => file.limits)),
     context: Object.assign({}, ...files.map((file) => file.context), compactor && { compactor: compactor.agent }),
     ...(snapshots.length > 0 && { snapshot: Object.assign({}, ...snapshots) }),
+    ...(redacts.length > 0 && {
+      redact: joinRedacts(
+        redacts,
+        [user, machine].flatMap((file) => file?.redact ?? []),
+      ),
+    }),
     ...(settings.length > 0 && { settings }),
     ...(foldPacks !== undefined && { foldPacks }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),

@@ -106,5 +106,6 @@ export function createEngine(options: EngineOptions): Engine {
 /** What is known from what the engine was given. Its key is of this engine alone: a secret has another mark in the next. */
 function createOwnRedactor({ env = {}, config }: EngineOptions): Redactor {
   const known = knownSecrets({ env, config }).map(({ value }) => value);
-  return createRedactor({ key: randomBytes(32), known });
+  const { rules = [], allow = [] } = config.redact ?? {};
+  return createRedactor({ key: randomBytes(32), known, rules, allow });
 }

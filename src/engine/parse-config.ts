@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
 import { faultOfLimit, limitNames } from '../schema/built-in/limits.ts';
 import type { ConfigMistake } from './config-errors.ts';
+import { readRedact, type ConfigRedact } from './redact-config.ts';
 import type { ConfigSnapshot } from './snapshot-config.ts';
 import type { Limits } from '../workflow/definition.ts';
 
@@ -42,6 +43,7 @@ export type ParsedConfig = {
   compactor: AgentReference | undefined;
   snapshot?: ConfigSnapshot;
   foldPacks?: boolean;
+  redact?: ConfigRedact & { place: Omit<ConfigMistake, 'message'> };
   settings: ConfigSetting[];
   mistakes: ConfigMistake[];
 };
@@ -118,6 +120,11 @@ class ConfigParser {
         const fold = this.#plain(value);
         if (typeof fold === 'boolean') parsed.foldPacks = fold;
         else this.#mistake(value ?? key, `${name} must be true or false`);
+      },
+      redact: (value, _name, key) => {
+        const redact = readRedact(this.#plain(value));
+        if ('fault' in redact) this.#mistake(value ?? key, redact.fault);
+        else parsed.redact = { ...redact, place: this.#placeOf(key) };
       },
       snapshot: (value) =>
         this.#fields(value, 'snapshot', {

@@ -333,3 +333,34 @@ describe('how the files of steps are kept', () => {
     ]);
   });
 });
+
+describe('redact', () => {
+  const hash = `0a:${'1'.repeat(64)}`;
+
+  test('rules and what is allowed come from all files, off only from the own ones', async () => {
+    const shared = `redact: { rules: [{ name: acme-token, pattern: 'acme_[a-z]{8}' }] }`;
+    const machine = `redact: { allow: [{ rule: acme-token, path: 'test/**' }, { hash: "${hash}" }] }`;
+    expect((await load(shared, machine)).redact).toEqual({
+      isOff: false,
+      rules: [{ name: 'acme-token', pattern: 'acme_[a-z]{8}' }],
+      allow: [{ rule: 'acme-token', path: 'test/**' }, { hash }],
+    });
+    expect((await load(shared, 'redact: off')).redact).toMatchObject({ isOff: true });
+    expect(await mistakesIn('limits: {}\nredact: off\n')).toEqual([
+      "2:1 redact: off stands in a user's or a machine's own configuration only",
+    ]);
+  });
+
+  test.each([
+    ['on', "redact must be 'off', or a map of 'rules' and 'allow'"],
+    ['{ rule: [] }', "unknown key 'rule' in redact; known are rules, allow"],
+    ['{ rules: {} }', 'redact.rules and redact.allow must be lists'],
+    ['{ rules: [{ name: x }] }', 'a rule of redact.rules has a name and a pattern'],
+    ['{ rules: [{ name: "a:b", pattern: x }] }', "redact.rules: 'a:b' is no name such as acme-token"],
+    ['{ rules: [{ name: x, pattern: "(" }] }', 'redact.rules: x: SyntaxError'],
+    ['{ allow: [{ hash: "abc" }] }', 'an entry of redact.allow has a rule and a path'],
+  ])('%s is a mistake', async (redact, message) => {
+    const [mistake] = await mistakesIn(`redact: ${redact}`);
+    expect(mistake).toContain(`1:9 ${message}`);
+  });
+});
