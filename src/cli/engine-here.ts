@@ -6,6 +6,7 @@ import { configHere } from './config-here.ts';
 import type { CliContext } from './context.ts';
 import { canAsk } from './input/can-ask.ts';
 import type { RunView } from './output/run-view.ts';
+import { machineKey } from './machine-key.ts';
 import { redactedLine } from './output/redacted-line.ts';
 import { redactorHere } from './redactor-here.ts';
 
@@ -33,18 +34,16 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
     config,
     env: { ...cli.env, [ADOPT_LEASE]: undefined },
     signal: cli.signal,
-    redactor: await redactorHere(cli, repository, config),
+    sealKey: () => machineKey(cli.env, 'kept.key'),
+    redactor: config.redact?.isOff === true ? null : await redactorHere(cli, repository, config),
     onEvent: (event) => {
       if (view) view.tell(event);
       else if (event.event === 'secrets.redacted') cli.stderr.write(`uwf: ${redactedLine(event.rules)}\n`);
     },
     ...(canAsk(cli) && {
-      askPerson: async (question, { keys, signal } = {}) => {
-        const asking = async (): Promise<string> => {
-          if (keys !== undefined) return (await import('./input/ask-key.ts')).askKey(cli, question, keys, signal);
-          return (await import('./input/ask.ts')).ask(cli, question);
-        };
-        return view ? view.whileAsking(asking) : asking();
+      askPerson: async (question: string) => {
+        const { ask } = await import('./input/ask.ts');
+        return ask(cli, question);
       },
     }),
   };

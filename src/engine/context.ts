@@ -1,4 +1,5 @@
-import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
+import { randomBytes } from 'node:crypto';
+import type { ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
@@ -31,8 +32,10 @@ export type EngineOptions = {
    * `env` and `config` that are secret and the forms of providers' tokens, with a key of its own.
    */
   redactor?: Redactor | null;
+  /** The key, of 32 bytes, with which is kept what could not be redacted; default: one of this engine's own. */
+  sealKey?: () => Uint8Array;
   /** Asks the person at the terminal; absent where there is none. */
-  askPerson?: AskPerson;
+  askPerson?: (question: string) => Promise<string>;
   /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
   resolveWorkflow?: (name: string) => Promise<WorkflowDefinition>;
 };
@@ -62,12 +65,15 @@ export type EngineContext = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly signal: AbortSignal;
-  readonly askPerson: AskPerson | undefined;
+  readonly sealKey: () => Uint8Array;
+  readonly askPerson: ((question: string) => Promise<string>) | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
   readonly runChild: RunChild;
   readonly journal: Journal;
+  /** What knows secrets; null where nothing is taken out. */
+  readonly redactor: Redactor | null;
   /** Takes secrets out of what is about to be written: for each node, or each verb, anew. */
   redaction(): Redaction;
   /** Tells what this engine did, without secrets, and writes it down in the thread's journal. */
@@ -90,9 +96,17 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
   const { location } = repository;
   const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
   let { signal } = options;
+  let ownKey: Uint8Array | undefined;
   const journal = new Journal(repository);
   const redaction = (): Redaction => new Redaction(options.redactor ?? null);
-  const clean = <T extends object>(event: T): T => redaction().value(event);
+  /** What cannot be redacted is not told. */
+  const clean = <T extends object>(event: T): T | undefined => {
+    try {
+      return redaction().value(event);
+    } catch {
+      return undefined;
+    }
+  };
   const relay = (event: EngineEvent): void => {
     try {
       onEvent?.(event);
@@ -109,6 +123,7 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
     get signal() {
       return (signal ??= new AbortController().signal);
     },
+    sealKey: options.sealKey ?? (() => (ownKey ??= randomBytes(32))),
     askPerson: options.askPerson,
     resolveWorkflow:
       options.resolveWorkflow ??
@@ -119,15 +134,17 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
     definitions: new Map(),
     runChild,
     journal,
+    redactor: options.redactor ?? null,
     redaction,
     relay,
     tell(event) {
       const told = clean(event);
+      if (told === undefined) return;
       relay(told);
       journal.write(told);
     },
     debug(thread, about, facts = {}) {
-      journal.write({ event: 'debug', thread, about, facts: clean(facts) });
+      journal.write({ event: 'debug', thread, about, facts: clean(facts) ?? {} });
     },
   };
 }

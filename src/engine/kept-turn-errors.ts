@@ -1,5 +1,9 @@
 import { UwfError } from '../errors.ts';
+import { RedactionFailed } from '../redaction/redaction-failed.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+
+/** What is left to do with a reply that could not be redacted. */
+export const HOW_TO_ALLOW = 'it is stored as it was said, or its file is removed and the role runs again';
 
 /** Which turn could not be stored, why, and what has become of it. */
 type NotStored = {
@@ -29,7 +33,8 @@ export class ReplyNotStored extends UwfError {
     const fate = isKept
       ? `it is kept in ${path}`
       : `it could not be kept in ${path ?? 'memory'} either, and this is what it said:\n${said}`;
-    const next = isKept ? `'uwf thread run ${thread}' stores it then, and no agent runs again for it` : undefined;
+    const verb = cause instanceof RedactionFailed ? `resume ${thread} --allow-secrets` : `run ${thread}`;
+    const next = isKept ? `'uwf thread ${verb}' stores it then, and no agent runs again for it` : undefined;
     super(`the reply of ${role} in thread ${thread} could not be stored: ${reason}; ${fate}`, {
       code: known?.code ?? 'reply-not-stored',
       kind: known?.kind ?? 'environment',

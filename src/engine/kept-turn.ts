@@ -9,9 +9,12 @@ import type { GitObject, ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
+import { RedactionFailed } from '../redaction/redaction-failed.ts';
+import type { EngineContext } from './context.ts';
 import type { FinishedTurn } from './finished-turn.ts';
 import { keptPath } from './kept-path.ts';
 import { KeptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
+import { seal, unseal, type Sealed } from './seal.ts';
 
 /** The version of the files of kept turns. */
 const VERSION = 1;
@@ -27,6 +30,9 @@ export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
   again?: { word: string; as: ThreadId };
   workspace?: KeptWorkspace;
 };
+
+/** A turn that could not be redacted. */
+type SealedTurn = { version: typeof VERSION; sealed: Sealed };
 
 /** A turn that is kept while it is being stored. */
 export type Meanwhile = {
@@ -52,9 +58,17 @@ export type KeptWorkspace = {
  * @param cause why it could not be stored
  * @returns the error to raise; where the turn could not be kept either, its message holds what the agent has said
  */
-export function keepTurn(repository: Repository, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
-  const path = keptPath(repository, state.id);
+export function keepTurn(context: EngineContext, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
+  const path = keptPath(context.repository, state.id);
   const facts = { thread: state.id, role: turn.role, cause };
+  if (cause instanceof RedactionFailed) {
+    const sealed = path !== undefined && tryToKeep(path, state, turn, context.sealKey);
+    return new ReplyNotStored({
+      ...facts,
+      path,
+      said: sealed ? undefined : '[uwf shows nothing that may hold secrets]',
+    });
+  }
   const notStored = (said: string | undefined): Error => {
     const error = new ReplyNotStored({ ...facts, path, said });
     // What is none of uwf's errors nor the system's is a mistake of uwf's, and told as one.
@@ -82,13 +96,16 @@ export function keepMeanwhile(repository: Repository, state: ThreadState, turn: 
   return { stop, forget };
 }
 
-/** Tells whether a turn is kept now. */
-function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn): boolean {
+/**
+ * Tells whether a turn is kept now.
+ * @param sealKey gives the key with which it is encrypted; absent: what is kept has no secrets
+ */
+function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn, sealKey?: () => Uint8Array): boolean {
   const kept = encode(state, turn);
   const result = { ...kept.result, attempts: [], trace: undefined };
   for (const candidate of [kept, { ...kept, result }]) {
     try {
-      write(path, JSON.stringify(candidate));
+      writeKept(path, JSON.stringify(sealKey ? { version: VERSION, sealed: seal(candidate, sealKey()) } : candidate));
       return true;
     } catch {
       // With less of it there may be room; the error to tell is the first one.
@@ -99,18 +116,35 @@ function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn): boolea
 
 /**
  * Reads the turn of a thread that is kept on this machine; `undefined` if there is none.
+ * @returns with `isSealed`, what may hold secrets
+ * @throws {KeptTurnDamaged} if the file is not as it was written, or was encrypted with another key
+ */
+export function readKeptTurn(
+  { repository, sealKey }: Pick<EngineContext, 'repository' | 'sealKey'>,
+  thread: ThreadId,
+): { turn: KeptTurn; path: string; isSealed: boolean } | undefined {
+  const path = keptPath(repository, thread);
+  const kept = path === undefined ? undefined : (readKept(path, thread) as KeptTurn | SealedTurn | undefined);
+  if (path === undefined || kept === undefined) return undefined;
+  // The digest was right: it is what `keepTurn` of some version wrote.
+  if (kept.version !== VERSION) throw new KeptTurnDamaged(thread, path);
+  if (!('sealed' in kept)) return { turn: kept, path, isSealed: false };
+  // What was encrypted is what `keepTurn` gave.
+  const turn = unseal(kept.sealed, sealKey()) as KeptTurn | undefined;
+  if (turn === undefined) throw new KeptTurnDamaged(thread, path);
+  return { turn, path, isSealed: true };
+}
+
+/**
+ * Reads what {@link writeKept} wrote; `undefined` if there is none.
  * @throws {KeptTurnDamaged} if the file is not as it was written
  */
-export function readKeptTurn(repository: Repository, thread: ThreadId): { turn: KeptTurn; path: string } | undefined {
-  const path = keptPath(repository, thread);
-  const text = path === undefined ? undefined : readIfThere(path);
-  if (path === undefined || text === undefined) return undefined;
+export function readKept(path: string, thread: ThreadId): unknown {
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
   const [digest, json = ''] = text.split('\n');
   if (digest !== digestOf(json)) throw new KeptTurnDamaged(thread, path);
-  // The digest is right: it is what `keepTurn` of some version wrote.
-  const turn = JSON.parse(json) as KeptTurn;
-  if (turn.version !== VERSION) throw new KeptTurnDamaged(thread, path);
-  return { turn, path };
+  return JSON.parse(json);
 }
 
 /** Forgets the turn of a thread that is kept, as it is stored now. */
@@ -131,7 +165,7 @@ function encode(state: ThreadState, { again, workspace, ...turn }: FinishedTurn)
 }
 
 /** Writes a file of this user's alone, with a digest of its content before it. */
-function write(path: string, json: string): void {
+export function writeKept(path: string, json: string): void {
   const unfinished = `${path}.new`;
   try {
     makeFolders(dirname(path));

@@ -11,12 +11,12 @@ export type LocalTrace = { thread: ThreadId; path: string };
 const folders = ['sessions', 'journal', 'steps', 'corrupt'];
 const idLength = 26;
 
-/** Removes what this machine keeps of a thread that was removed: facts, journal, sessions, folders of steps, a kept turn. */
+/** Removes what this machine keeps of a thread that was removed: facts, journal, sessions, folders of steps, a turn. */
 export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   if (stateDir === undefined) return;
   const places = [
     join(stateDir, 'facts', thread.slice(-2)),
-    ...[...folders, 'kept'].map((folder) => join(stateDir, folder)),
+    ...[...folders, 'kept', 'held'].map((folder) => join(stateDir, folder)),
   ];
   for (const trace of places.flatMap(tracesIn)) {
     if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });

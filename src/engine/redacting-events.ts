@@ -1,10 +1,14 @@
 import type { AgentEvent } from '../agent/contract.ts';
+import { RedactionFailed } from '../redaction/redaction-failed.ts';
 import type { Redaction } from './redaction.ts';
 
 /** What is told in pieces, which are joined as they are. */
 type Spoken = Extract<AgentEvent['kind'], 'text' | 'thought'>;
 
 const spoken: readonly Spoken[] = ['text', 'thought'];
+
+/** What stands for what could not be redacted. */
+const LEFT_OUT = '[uwf left out what it could not redact]\n';
 
 /**
  * Takes secrets out of what an agent reports, event by event.
@@ -21,6 +25,16 @@ export class RedactingEvents {
   }
 
   hear(event: AgentEvent): AgentEvent[] {
+    try {
+      return this.#hear(event);
+    } catch (error) {
+      if (!(error instanceof RedactionFailed)) throw error;
+      this.#streams.clear();
+      return [{ kind: 'refusal', text: LEFT_OUT }];
+    }
+  }
+
+  #hear(event: AgentEvent): AgentEvent[] {
     switch (event.kind) {
       case 'text':
       case 'thought':
@@ -31,7 +45,7 @@ export class RedactingEvents {
       case 'turn-start':
       case 'turn-end':
       case 'tool-result':
-        return [...this.end(), this.#redaction.value(event)];
+        return [...this.#end(), this.#redaction.value(event)];
       default:
         return [this.#redaction.value(event)];
     }
@@ -39,6 +53,15 @@ export class RedactingEvents {
 
   /** Gives what was held back: nothing belongs to it any more. */
   end(): AgentEvent[] {
+    try {
+      return this.#end();
+    } catch (error) {
+      if (!(error instanceof RedactionFailed)) throw error;
+      return [{ kind: 'refusal', text: LEFT_OUT }];
+    }
+  }
+
+  #end(): AgentEvent[] {
     return spoken.flatMap((kind) => {
       const stream = this.#streams.get(kind);
       this.#streams.delete(kind);

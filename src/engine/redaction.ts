@@ -1,4 +1,5 @@
 import type { JsonValue } from '../json.ts';
+import { RedactionFailed } from '../redaction/redaction-failed.ts';
 import type { RedactingStream, Redactor } from '../redaction/redactor.ts';
 import type { Redacted } from '../schema/built-in/schema-parts.ts';
 
@@ -13,20 +14,37 @@ const marks = /‹redacted:([^:›]+):[0-9a-f]{8}›/gu;
 export class Redaction {
   readonly #redactor: Redactor | null;
   readonly #whole: Redaction | undefined;
+  readonly #isPassing: boolean;
   readonly #taken = new Map<string, string>();
+  #failure: RedactionFailed | undefined;
 
   /**
    * @param redactor `null` takes nothing out
    * @param whole what this is a part of, and what is taken out here counts for too
+   * @param isPassing as of {@link passingPart}
    */
-  constructor(redactor: Redactor | null, whole?: Redaction) {
+  constructor(redactor: Redactor | null, whole?: Redaction, isPassing: boolean = false) {
     this.#redactor = redactor;
     this.#whole = whole;
+    this.#isPassing = isPassing;
   }
 
   /** A part of this with a count of its own. */
   part(): Redaction {
-    return new Redaction(this.#redactor, this);
+    return new Redaction(this.#redactor, this, this.#isPassing);
+  }
+
+  /**
+   * A part for what has been paid for: a text or value that cannot be redacted is given as it is, and {@link failure} says
+   * so. What comes of it may be kept in no form that others can read.
+   */
+  passingPart(): Redaction {
+    return new Redaction(this.#redactor, this, true);
+  }
+
+  /** Why something of this, or of a part of it, was given as it is. */
+  get failure(): RedactionFailed | undefined {
+    return this.#failure;
   }
 
   /** What the node records; `undefined` where nothing was taken out. */
@@ -42,9 +60,9 @@ export class Redaction {
     return rules;
   }
 
+  /** @throws {RedactionFailed} where this is no passing part */
   text(text: string): string {
-    if (this.#redactor === null || text === '') return text;
-    const { text: clean, hits } = this.#redactor.redactText(text);
+    const { text: clean, hits } = this.#attempt((redactor) => redactor.redactText(text)) ?? { text, hits: [] };
     if (hits.length > 0) this.#count(clean, text);
     return clean;
   }
@@ -52,11 +70,11 @@ export class Redaction {
   /**
    * The same value of JSON without secrets, in its strings and in the keys of its objects.
    * @param keep texts that are not touched
+   * @throws {RedactionFailed} where this is no passing part
    */
   json(value: JsonValue, keep?: ReadonlySet<string>): JsonValue {
-    if (this.#redactor === null) return value;
-    const clean = this.#redactor.redactValue(value, keep);
-    if (clean.hits === 0) return value;
+    const clean = this.#attempt((redactor) => redactor.redactValue(value, keep));
+    if (clean === undefined || clean.hits === 0) return value;
     this.#count(JSON.stringify(clean.value), JSON.stringify(value));
     return clean.value;
   }
@@ -78,6 +96,22 @@ export class Redaction {
       return clean;
     };
     return { write: (piece) => count(stream.write(piece)), end: () => count(stream.end()) };
+  }
+
+  #attempt<T>(work: (redactor: Redactor) => T): T | undefined {
+    if (this.#redactor === null) return undefined;
+    try {
+      return work(this.#redactor);
+    } catch (error) {
+      if (!this.#isPassing || !(error instanceof RedactionFailed)) throw error;
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  #fail(error: RedactionFailed): void {
+    this.#failure = error;
+    if (this.#whole !== undefined) this.#whole.#fail(error);
   }
 
   #count(clean: string, before: string): void {

@@ -16,6 +16,7 @@ import { findLease } from './find-lease.ts';
 import type { Lease } from './lease.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
 import { inSlot } from './slots.ts';
+import type { TurnWish } from './step.ts';
 import { tellTaken } from './tell-taken.ts';
 import { findLimitWaitedAt, WaitsAtLimit } from './thread-limits.ts';
 import { readCurrent, withLease } from './with-thread.ts';
@@ -38,7 +39,7 @@ export async function resumeAndRun(
   options: ResumeOptions = {},
 ): Promise<ThreadOver> {
   const current = await readCurrent(context.repository, thread);
-  const wish = options.agent === undefined ? {} : { agent: options.agent };
+  const wish = wishOf(options);
   if (current.end) return reopen(context, current, options, wish);
   const over = await goOn(context, current.id, options);
   if (over.event !== 'thread.suspended') await resumeParent(context, current);
@@ -78,7 +79,7 @@ async function runResumed(
   context: EngineContext,
   lease: Lease,
   before: ThreadState,
-  { answer, more, agent }: ResumeOptions,
+  { answer, more, ...options }: ResumeOptions,
 ): Promise<ThreadOver> {
   await assertWithinLimits(context, before, more);
   // A run that was cut off waits for nobody: without a word it simply goes on.
@@ -87,8 +88,11 @@ async function runResumed(
   const said = answer && redaction.text(answer);
   const resumed = isCutOff ? before : await resumeThread(context.repository, before, said, more, redaction.taken);
   tellTaken(context, { thread: before.id, role: null }, redaction);
-  const wish = { isAnswered: answer !== undefined, ...(agent !== undefined && { agent }) };
-  return inSlot(context, resumed, () => runOn(context, lease, resumed, wish));
+  return inSlot(context, resumed, () => runOn(context, lease, resumed, wishOf(options)));
+}
+
+function wishOf({ agent, allowSecrets }: RunOptions): TurnWish {
+  return { ...(agent !== undefined && { agent }), ...(allowSecrets !== undefined && { allowSecrets }) };
 }
 
 /** The child that a suspended thread waits for, if that waits itself: of several the one that began first. */

@@ -10,7 +10,7 @@ import { Interrupted } from './turn-clock.ts';
 import { withLease } from './with-thread.ts';
 
 /** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
-export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
+export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent' | 'allowSecrets'>;
 
 /** Steps a thread until it is over or suspended; see `Engine.run`. */
 export async function runThread(context: EngineContext, thread: string, options: RunOptions = {}): Promise<ThreadOver> {
@@ -26,7 +26,7 @@ export async function runOn(
   from: ThreadState,
   wish: TurnWish = {},
 ): Promise<ThreadOver> {
-  let state = (await storeKept(context, from))?.state ?? from;
+  let state = (await storeKept(context, from, wish.allowSecrets))?.state ?? from;
   let next: TurnWish | undefined = wish;
   for (;;) {
     const over = await describeOver(context, state);

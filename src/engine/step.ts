@@ -2,20 +2,21 @@ import type { NodeHash } from '../cas/hash.ts';
 import type { JsonObject } from '../json.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import { endThread } from '../thread/end-thread.ts';
-import { ThreadMoved } from '../thread/thread-errors.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
 import { chooseRole, type RoleChoice } from './choose-role.ts';
+import { completeTurn } from './complete-turn.ts';
 import { decideNext } from './decide-next.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { storeTurn } from './finished-turn.ts';
 import { foldPacks } from './fold-packs.ts';
-import { keepMeanwhile, keepTurn } from './kept-turn.ts';
+import { findHeldTurn, forgetHeldTurn } from './held-turn.ts';
+import { keepTurn } from './kept-turn.ts';
 import type { Lease } from './lease.ts';
 import { prepareTurn } from './prepare-turn.ts';
-import { recordWorkspace } from './record-workspace.ts';
+import { filesBefore } from './record-workspace.ts';
 import { storeKeptTurn } from './store-kept-turn.ts';
 import { tellTaken } from './tell-taken.ts';
 import { markStoredHere } from './turn-calls.ts';
@@ -36,8 +37,8 @@ export type TurnWish = {
   role?: string;
   /** Let this agent of this machine do it, whatever is configured. */
   agent?: string;
-  /** The person who starts this turn has just answered what the last one asked. */
-  isAnswered?: boolean;
+  /** Store it although there may be secrets in it, or in the files that it left. */
+  allowSecrets?: boolean;
 };
 
 /**
@@ -62,7 +63,7 @@ export async function takeStep(
   return runChoice(context, lease, state, definition, decisions, {
     ...choice,
     agent: wish.agent,
-    isAnswered: wish.isAnswered,
+    allowSecrets: wish.allowSecrets,
   });
 }
 
@@ -90,8 +91,12 @@ export async function runChoice(
  * after it.
  * @throws {ReplyNotStored} if it cannot be stored now either
  */
-export async function storeKept(context: EngineContext, state: ThreadState): Promise<StepResult | undefined> {
-  const after = await storeKeptTurn(context, state);
+export async function storeKept(
+  context: EngineContext,
+  state: ThreadState,
+  allowSecrets?: boolean,
+): Promise<StepResult | undefined> {
+  const after = await storeKeptTurn(context, state, allowSecrets);
   return after && afterTurn(context, after, await definitionOf(context, after));
 }
 
@@ -127,7 +132,9 @@ async function finish(
           returnCode: decision.returnCode,
           summary: decision.summary ?? decisions.steps.at(-1)?.text ?? '',
         };
-  const summary = context.redaction().text(draft.summary);
+  const redaction = context.redaction().passingPart();
+  const clean = redaction.text(draft.summary);
+  const summary = redaction.failure === undefined ? clean : 'The summary could not be searched for secrets.';
   return {
     state: await endThread(context.repository, state, { ...draft, summary }),
     stored: undefined,
@@ -144,9 +151,19 @@ async function runRole(
   choice: RoleChoice,
 ): Promise<ThreadState> {
   const { repository } = context;
+  const { role, rule, again, allowSecrets } = choice;
+  const held = findHeldTurn(context, state, choice);
+  if (held !== undefined) {
+    const after = await completeTurn(context, state, definition, held.turn, held.files, allowSecrets);
+    if (after.head.kind === 'step') {
+      forgetHeldTurn(context, state.id);
+      context.tell({ event: 'reply.stored', thread: state.id, role, fork: null });
+    }
+    return after;
+  }
   const prepared = await prepareTurn(context, lease, state, definition, decisions, choice);
-  const { role, rule, again } = choice;
   const { prompt, record: agent, limitReached } = prepared;
+  const { redaction, request } = prepared.turn;
   if (limitReached !== undefined) {
     const result = {
       kind: 'suspended',
@@ -156,10 +173,11 @@ async function runRole(
       ...nothingUsed,
     } as const;
     const atMs = repository.now();
-    const redacted = prepared.turn.redaction.taken;
+    const redacted = redaction.taken;
     const turn = { role, rule, prompt, agent, result, again, redacted, startedAtMs: atMs, completedAtMs: atMs };
     return storeTurn(context, state, definition, turn);
   }
+  const files = await filesBefore(context, state, { cwd: request.cwd, mode: definition.roles[role]?.snapshot });
   const startedAtMs = repository.now();
   context.tell({
     event: 'step.started',
@@ -167,32 +185,15 @@ async function runRole(
     role,
     agent: agent.name,
     number: state.steps.length + 1,
-    visit: prepared.turn.request.visit,
+    visit: request.visit,
   });
   const result = await takeTurn(context, prepared.turn);
   lease.setProcessGroup(null);
   const completedAtMs = repository.now();
-  const { snapshot: mode } = definition.roles[role] ?? {};
-  const workspace =
-    result.kind === 'done'
-      ? await recordWorkspace(context, state, { role, cwd: prepared.turn.request.cwd, mode })
-      : undefined;
-  tellTaken(context, { thread: state.id, role }, prepared.turn.redaction);
-  const redacted = prepared.turn.redaction.taken;
-  const turn = { role, rule, prompt, agent, result, redacted, startedAtMs, completedAtMs, again, workspace };
-  const meanwhile = keepMeanwhile(repository, state, turn);
-  let after: ThreadState;
-  try {
-    after = await storeTurn(context, state, definition, turn);
-    meanwhile.forget();
-  } catch (error) {
-    if (error instanceof ThreadMoved) {
-      meanwhile.forget();
-      throw error;
-    }
-    meanwhile.stop();
-    throw keepTurn(repository, state, turn, error);
-  }
+  tellTaken(context, { thread: state.id, role }, redaction);
+  const turn = { role, rule, prompt, agent, result, redacted: redaction.taken, startedAtMs, completedAtMs, again };
+  if (redaction.failure !== undefined) throw keepTurn(context, state, turn, redaction.failure);
+  const after = await completeTurn(context, state, definition, turn, files, allowSecrets);
   if (result.kind !== 'done' || after.head.kind !== 'step') return after;
   markStoredHere(after);
   for (const left of await prepared.turn.calls.findLeft(result.childThreads)) context.tell(left);

@@ -8,23 +8,32 @@ import { readThread, type ThreadState } from '../thread/thread-state.ts';
 import type { EngineContext } from './context.ts';
 import { definitionOf } from './definition-of.ts';
 import { storeTurn, type FinishedTurn } from './finished-turn.ts';
+import { RedactionFailed } from '../redaction/redaction-failed.ts';
 import { forgetKeptTurn, readKeptTurn, type KeptTurn, type KeptWorkspace } from './kept-turn.ts';
-import { ReplyNotStored } from './kept-turn-errors.ts';
+import { HOW_TO_ALLOW, ReplyNotStored } from './kept-turn-errors.ts';
 
 /**
  * Stores the turn of a thread that an earlier command could not store, if this machine keeps one. To be called under the
  * thread's lease.
  *
+ * @param allowSecrets also one that could not be redacted
  * @returns the thread with it, or the fork that waits; `undefined` if there was none, or the thread has moved on since:
  *   then the turn is kept as a fork, unless it was stored already
  * @throws {ReplyNotStored} if it cannot be stored now either; it stays kept
  */
-export async function storeKeptTurn(context: EngineContext, state: ThreadState): Promise<ThreadState | undefined> {
-  const { repository } = context;
-  const found = readKeptTurn(repository, state.id);
+export async function storeKeptTurn(
+  context: EngineContext,
+  state: ThreadState,
+  allowSecrets: boolean = false,
+): Promise<ThreadState | undefined> {
+  const found = readKeptTurn(context, state.id);
   if (found === undefined) return undefined;
-  const { turn: kept, path } = found;
+  const { turn: kept, path, isSealed } = found;
   const { role } = kept;
+  if (isSealed && !allowSecrets) {
+    const cause = new RedactionFailed('what it said could not be searched for secrets', HOW_TO_ALLOW);
+    throw new ReplyNotStored({ thread: state.id, role, cause, path, said: undefined });
+  }
   let stored: ThreadState | undefined;
   let fork: string | null = null;
   try {

@@ -58,7 +58,10 @@ export type TurnRequest = {
   /** Says which budget the turn has gone beyond, by what it has used so far. */
   findExceeded: (usage: Usage) => string | undefined;
   onProcessGroup: (pgid: number) => void;
-  /** Takes secrets out of what the agent says, before it is judged. */
+  /**
+   * Takes secrets out of what the agent says, before it is judged. Its `failure` says afterwards why that is as the agent
+   * said it, with the secrets that may be in it.
+   */
   redaction: Redaction;
 };
 
@@ -73,8 +76,9 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
   const { request, clock } = turn;
   const thread = parseThreadId(request.threadId);
   const attempts: AttemptDraft[] = [];
-  const { onProcessGroup, findExceeded, redaction } = turn;
-  const listened = { thread, role: request.role, clock, findExceeded, onProcessGroup, redaction };
+  const { onProcessGroup, findExceeded } = turn;
+  const redaction = turn.redaction.passingPart();
+  const listened = { thread, role: request.role, clock, findExceeded, onProcessGroup, redaction: turn.redaction };
   const listener = new TurnListener(context, listened);
   let { prompt, session } = request;
   let usage: Usage | null = null;
@@ -105,7 +109,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
           due: reply.due,
         };
       }
-      const verdict = await judge(turn, reply);
+      const verdict = await judge(turn, reply, redaction);
       if (verdict.kind !== 'refused') return { ...soFar(), ...verdict };
       const part = redaction.part();
       const errors = verdict.errors.map((error) => part.text(error));
@@ -196,9 +200,8 @@ type Verdict =
     >
   | Pick<Extract<TurnResult, { kind: 'suspended' }>, 'kind' | 'cause' | 'reason' | 'text'>;
 
-async function judge(turn: TurnRequest, reply: Reply): Promise<Verdict> {
+async function judge(turn: TurnRequest, reply: Reply, redaction: Redaction): Promise<Verdict> {
   if (reply.kind === 'failed-attempt') return { kind: 'refused', errors: [reply.reason] };
-  const { redaction } = turn;
   const { outputSchema } = turn.request;
   const extraction = await extractReply(reply.text, outputSchema, reply.meta, (meta, body) => ({
     meta: redaction.value(meta, schemaWords(outputSchema)),

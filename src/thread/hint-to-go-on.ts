@@ -9,6 +9,10 @@ export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): 
 
 /** Says which command lets a suspended thread go on: one that waits at a limit needs more of it, and no answer. */
 export function hintToResume(id: ThreadId, cause: SuspendCause | undefined): string {
-  if (cause === 'limit') return `'uwf thread resume ${id}' goes on, or says how much more it has to be allowed`;
-  return `answer with 'uwf thread resume ${id} -p ${cause === 'permission' ? "yes' (or no)" : "<answer>'"}`;
+  if (cause === 'secret') {
+    return `take them out and run 'uwf thread resume ${id}', or store the files as they are with --allow-secrets`;
+  }
+  return cause === 'limit'
+    ? `'uwf thread resume ${id}' goes on, or says how much more it has to be allowed`
+    : `answer with 'uwf thread resume ${id} -p <answer>'`;
 }

@@ -1,17 +1,20 @@
 import { copyFileSync, utimesSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DiskObjectStore } from '../disk/disk-object-store.ts';
 import type { PackKeep } from '../disk/pack-keep.ts';
 import type { GitEnvironment } from '../git-directory.ts';
 import { readIfThere } from '../git-directory.ts';
 import { errnoOf } from '../object-errors.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../object-id.ts';
-import { readCommit } from '../read.ts';
+import type { ObjectStore } from '../object-store.ts';
+import { readCommit, type ObjectReader } from '../read.ts';
 import { isRefName } from '../ref-name.ts';
 import type { Repository, RepositoryLocation } from '../repository.ts';
 import { addChanges, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
 import { findChanges, runComparing, type IndexRun } from './find-changes.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
+import { NativeObjectStore } from './native-object-store.ts';
 import { Quarantine } from './quarantine.ts';
 import { runGit } from './run-git.ts';
 
@@ -45,8 +48,16 @@ export type SnapshotOptions = {
   location: RepositoryLocation;
   env: GitEnvironment;
   limits: SnapshotLimits;
+  /**
+   * Looks at the tree before the repository has any of it.
+   * @throws {SnapshotRefused} if it is not to have it
+   */
+  inspect?: (tree: ObjectId, objects: ObjectReader) => Promise<void>;
   signal?: AbortSignal;
 };
+
+/** Files are not to be recorded. */
+export class SnapshotRefused extends Error {}
 
 /** Objects of more than this together are put into a pack, rather than held in memory. */
 const MOST_LOOSE_BYTES = 1024 * 1024;
@@ -61,6 +72,7 @@ const MOST_LOOSE_BYTES = 1024 * 1024;
  * Sizes are measured before anything is read. What cannot be recorded is named and the rest is recorded; where nothing
  * is left to record, or time is up, the snapshot comes down to the commit that is checked out, with the reason.
  * @throws the reason, where there is not even a commit
+ * @throws {SnapshotRefused} as `inspect` does
  * @throws the signal's reason when that is aborted
  */
 export async function takeSnapshot(repository: Repository, options: SnapshotOptions): Promise<Snapshot> {
@@ -74,7 +86,7 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
     recorded = await record(repository, options);
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (commit === undefined) throw error;
+    if (commit === undefined || error instanceof SnapshotRefused) throw error;
     return comeDown(commit, error instanceof Error ? error.message : String(error));
   }
   if (commit === undefined) return recorded;
@@ -87,7 +99,7 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
 
 async function record(
   { stateDir, objects: store }: Repository,
-  { location, env, limits, signal }: SnapshotOptions,
+  { location, env, limits, inspect, signal }: SnapshotOptions,
 ): Promise<Snapshot> {
   if (stateDir === undefined) throw new Error('the repository is not on a disk');
   if (location.workTree === undefined) throw new Error('the repository has no work tree');
@@ -117,6 +129,7 @@ async function record(
     const tree = parseObjectId(printed.toString('latin1').trim());
     const objects = await packLooseObjects(run, quarantine);
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
+    if (inspect) await inspected(run, store, (seen) => inspect(tree, seen));
     const keeps = quarantine.takeOver();
     const missing = missingFiles([...left, ...failed, ...partly]);
     const packs = keeps.map(({ path }) => path.slice(0, -'.keep'.length));
@@ -134,6 +147,23 @@ async function packLooseObjects(run: IndexRun, quarantine: Quarantine): Promise<
   const args = [...streamed, 'pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
   await runGit({ ...run, args, input: `${ids.join('\n')}\n` });
   return [];
+}
+
+/** Has somebody look at the objects that git has written so far, and at those of the repository. */
+async function inspected(
+  { location, env, variables }: IndexRun,
+  store: ObjectStore,
+  look: (seen: ObjectReader) => Promise<void>,
+): Promise<void> {
+  const written =
+    store.format === 'sha1'
+      ? new DiskObjectStore(location.commonDir, { GIT_OBJECT_DIRECTORY: variables?.['GIT_OBJECT_DIRECTORY'] })
+      : new NativeObjectStore(location, { ...env, ...variables }, store.format);
+  try {
+    await look({ read: async (id, options) => (await written.read(id, options)) ?? store.read(id, options) });
+  } finally {
+    await written.close();
+  }
 }
 
 /** Where snapshots are being taken. */
@@ -187,7 +217,7 @@ function tooMuch({ maxBytes }: SnapshotLimits): Error {
 }
 
 /** The commit that is checked out in a work tree; `undefined` on an unborn branch. */
-async function readHead({ refs }: Repository, { gitDir }: RepositoryLocation): Promise<ObjectId | undefined> {
+export async function readHead({ refs }: Repository, { gitDir }: RepositoryLocation): Promise<ObjectId | undefined> {
   const text = readIfThere(join(gitDir, 'HEAD'))?.trim() ?? '';
   if (isObjectId(text)) return text;
   const name = text.replace(/^ref:\s*/, '');

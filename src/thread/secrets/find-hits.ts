@@ -9,9 +9,12 @@ export type SecretHit = {
   rule: string;
 };
 
-/** Finds the secrets of a text. */
-export function hitsInText(redactor: Redactor, text: string): SecretHit[] {
-  const { hits } = redactor.redactText(text);
+/**
+ * Finds the secrets of a text.
+ * @param path where it is from, for what is allowed there
+ */
+export function hitsInText(redactor: Redactor, text: string, path?: string): SecretHit[] {
+  const { hits } = redactor.redactText(text, path);
   let line = 1;
   let passed = 0;
   return hits.map(({ rule, start }) => {

@@ -1,7 +1,6 @@
 import { ObjectMissing, ObjectTooLarge } from '../../git/object-errors.ts';
 import { isObjectId, type ObjectId } from '../../git/object-id.ts';
-import { readAnyTree, readBlob, readCommit, readCommitData } from '../../git/read.ts';
-import type { Repository } from '../../git/repository.ts';
+import { readAnyTree, readBlob, readCommit, readCommitData, type ObjectReader } from '../../git/read.ts';
 import { kindOfMode, type TreeLine } from '../../git/tree-lines.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
@@ -25,6 +24,9 @@ export type SecretPlace = SecretHit & {
   file: string;
 };
 
+/** Where a file has a secret: its path, the line or its name, and the rule. */
+export type FileHit = SecretHit & { file: string };
+
 /** A commit of uwf's that is looked through. */
 export type ScannedCommit = {
   id: ObjectId;
@@ -46,12 +48,12 @@ const builtIns: ReadonlySet<NodeHash> = new Set(builtInTypes);
 
 /** Looks for secrets in what is stored, in each blob once. Of what it finds it keeps places only. */
 export class SecretScan {
-  readonly #repository: Pick<Repository, 'objects'>;
+  readonly #repository: { objects: ObjectReader };
   readonly #redactor: Redactor;
   readonly #clean = new Set<string>();
   readonly #found = new Map<string, readonly SecretHit[]>();
 
-  constructor(repository: Pick<Repository, 'objects'>, redactor: Redactor) {
+  constructor(repository: { objects: ObjectReader }, redactor: Redactor) {
     this.#repository = repository;
     this.#redactor = redactor;
   }
@@ -85,6 +87,15 @@ export class SecretScan {
     const { tree, parents } = await readCommit(this.#repository.objects, id);
     await this.#scanTree(tree, await this.#treesOf(parents), '', add);
     return places;
+  }
+
+  /** Looks through the files of a tree that differ from those of all others. */
+  async scanFiles(tree: ObjectId, others: readonly ObjectId[]): Promise<FileHit[]> {
+    const found: FileHit[] = [];
+    await this.#scanTree(tree, others, '', (file, hits) => {
+      for (const hit of hits) found.push({ file: this.#shown(file), ...hit });
+    });
+    return found;
   }
 
   async #hitsInCommit(id: ObjectId): Promise<readonly SecretHit[]> {
@@ -139,16 +150,19 @@ export class SecretScan {
     const inName = isObjectId(line.name) ? [] : hitsInText(this.#redactor, own);
     if (inName.length > 0) add(own, [{ at: 'name', rule: inName[0]?.rule ?? '' }]);
     if (kind === 'folder') return (await this.#scanTree(line.id, others, `${own}/`, add)) && inName.length === 0;
-    const hits = await this.#hitsInFile(line.id);
+    const hits = await this.#hitsInFile(line.id, own);
     add(own, hits);
     return hits.length === 0 && inName.length === 0;
   }
 
-  async #hitsInFile(id: ObjectId): Promise<readonly SecretHit[]> {
+  async #hitsInFile(id: ObjectId, path: string): Promise<readonly SecretHit[]> {
     if (this.#clean.has(`file ${id}`)) return [];
     try {
       const data = await readBlob(this.#repository.objects, id, { maxBytes: MAX_FILE_BYTES });
-      return this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, textOf(data)));
+      const text = textOf(data);
+      const hits = this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, text));
+      // The same file may lie where its rule is allowed.
+      return hits.length === 0 ? hits : hitsInText(this.#redactor, text, path);
     } catch (error) {
       // What cannot be looked through is told, as if something were there.
       if (error instanceof ObjectTooLarge) return [{ at: 'line 1', rule: 'too-large-to-scan' }];

@@ -19,7 +19,10 @@ waits for a child thread goes on with it, and one whose run was cut off where it
 again as a new one, if its workflow says from __resume__ (or $START.resume) who is next. A cancelled thread is not: fork it.
 
 Limits of steps, visits, turns, tokens and cost count over the life of a thread, and an answer raises none. A thread that waits at
-one goes on when it is resumed with how much more it may use; --steps 10 allows ten steps beyond what was allowed before.`,
+one goes on when it is resumed with how much more it may use; --steps 10 allows ten steps beyond what was allowed before.
+
+A turn whose files hold secrets is not taken again: without an answer its files are looked at anew, and stored with what was said.
+--allow-secrets stores them as they are; so it does with a reply that could not be searched for secrets and is kept here.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: {
     prompt: { ...promptOptions.prompt, summary: "the answer; '-' reads it from stdin" },
@@ -29,6 +32,7 @@ one goes on when it is resumed with how much more it may use; --steps 10 allows 
     turns: { value: '<n>', summary: 'allow so many more turns of models', parse: parseCount },
     tokens: { value: '<n>', summary: 'allow so many more tokens, in and out', parse: parseCount },
     cost: { value: '<usd>', summary: 'allow so many more US dollars', parse: parseDollars },
+    'allow-secrets': { summary: 'store what the turn came to although there may be secrets in it or in its files' },
     agent: agentOption,
     background: { short: 'b', summary: 'run it in a process of its own and come back at once' },
   },
@@ -50,6 +54,7 @@ one goes on when it is resumed with how much more it may use; --steps 10 allows 
         ...(more && { more }),
         ...(adoptLease && { adoptLease }),
         ...wantedAgent(options.agent),
+        ...(options['allow-secrets'] && { allowSecrets: true }),
       };
       return followRun({ cli, out }, repository, (engine) => engine.resume(args.thread, resumption));
     }
@@ -62,6 +67,7 @@ one goes on when it is resumed with how much more it may use; --steps 10 allows 
       thread,
       ...(answer === undefined ? [] : ['--file', '-']),
       ...limitOptions.flatMap(([name, option]) => (more?.[name] === undefined ? [] : [`--${option}=${more[name]}`])),
+      ...(options['allow-secrets'] ? ['--allow-secrets'] : []),
       ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
     ];
     // It lies in a file until the process has read it.
