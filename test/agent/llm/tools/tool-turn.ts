@@ -1,5 +1,5 @@
 import { createAgent } from '../../../../src/agent/llm/llm-agent.ts';
-import type { AgentEvent } from '../../../../src/agent/contract.ts';
+import type { AgentEvent, AgentRequest } from '../../../../src/agent/contract.ts';
 import type { JsonObject } from '../../../../src/json.ts';
 import { agentRequest } from '../../../helpers/agent-request.ts';
 import { startModelServer } from '../../../helpers/model-server.ts';
@@ -11,7 +11,7 @@ export type ToolTurn = { result: string; isError: boolean; refusals: string[]; e
 export async function callTool(
   name: string,
   input: JsonObject,
-  options: { cwd?: string; env?: Record<string, string>; config?: JsonObject; signal?: AbortSignal } = {},
+  options: Partial<AgentRequest> & { config?: JsonObject } = {},
 ): Promise<ToolTurn> {
   const { config = {}, ...changes } = options;
   const server = await startModelServer([{ calls: [{ name, arguments: input }] }, { text: 'Done.' }]);
