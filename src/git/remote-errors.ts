@@ -1,10 +1,17 @@
 import { UwfError } from '../errors.ts';
 
+/** How far git had come. Source: git's progress.c, and who starts one. */
+const progress =
+  /^(?:remote: )?(?:(?:Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking) |Total ).*[\r\n]*/gm;
+
 /** No connection to a remote came about, or it broke. What had been brought so far is gone, what is stored is as before. */
 export class RemoteUnreachable extends UwfError {
   readonly remote: string;
   constructor(remote: string, said: string, cause?: unknown) {
-    const reason = said.replaceAll(/^(?:fatal|error): /gm, '').trim();
+    const reason = said
+      .replaceAll(progress, '')
+      .replaceAll(/^(?:fatal|error): /gm, '')
+      .trim();
     super(`${remote} cannot be reached: ${reason || 'it said nothing'}`, {
       code: 'remote-unreachable',
       kind: 'environment',

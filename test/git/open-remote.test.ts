@@ -137,3 +137,9 @@ describe('without git', () => {
     await expect(open('ssh://example.com/x.git', { env: withoutGit })).rejects.toThrow(GitNotFound);
   });
 });
+
+test('why a remote cannot be reached is told without how far git had come', () => {
+  const said =
+    'Enumerating objects: 5, done.\nremote: Counting objects:  50% (1/2)\rremote: Counting objects: 100% (2/2)\nfatal: gone\n';
+  expect(new RemoteUnreachable('origin', said).message).toBe('origin cannot be reached: gone');
+});

@@ -10,8 +10,8 @@ export type Service = 'git-upload-pack' | 'git-receive-pack';
 /** What a server can do, by name; those without a value have an empty one. */
 export type Capabilities = ReadonlyMap<string, string>;
 
-/** So many refs no server has; 85 MB of them are read before this stops. */
-const mostRefs = 1_000_000;
+/** Some 350,000 refs, and longer than a list of them takes. What does not end is stopped by one of the two. */
+const most = { bytes: 32 * 1024 * 1024, ms: 120_000 };
 
 /**
  * Reads the list of refs that a server starts with, in its own order, without peeled tags.
@@ -33,12 +33,16 @@ export async function readAdvertisement(
   }
   if ((await packets.expect()) !== 'flush') throw new BrokenAnswer("it does not speak git's protocol");
   let capabilities: Capabilities | undefined;
-  for (let count = 0; ; count += 1) {
+  const started = performance.now();
+  for (let bytes = 0; ;) {
     const packet = await packets.expect();
     if (packet === 'flush') break;
     const message = errorIn(packet);
     if (typeof packet === 'string' || message !== undefined) throw new BrokenAnswer(message ?? 'its list is cut');
-    if (count === mostRefs) throw new BrokenAnswer(`it has more than ${mostRefs} refs`);
+    bytes += packet.byteLength;
+    if (bytes > most.bytes || performance.now() - started > most.ms) {
+      throw new BrokenAnswer('it tells of too many refs, or of refs without end');
+    }
     const { line, rest } = splitAtNul(packet);
     capabilities ??= parseCapabilities(rest);
     const ref = parseLine(line);

@@ -1,8 +1,16 @@
 import type { ObjectId } from '../object-id.ts';
 import { runGit, type GitRun } from './run-git.ts';
+import { towardsRemote } from './towards-remote.ts';
 
 const settings = ['fetch.negotiationAlgorithm=noop', 'protocol.version=2', 'fetch.unpackLimit=1', 'gc.auto=0'];
-const options = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-auto-maintenance'];
+const options = [
+  '--quiet',
+  '--progress',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-recurse-submodules',
+  '--no-auto-maintenance',
+];
 
 /**
  * Fetches objects by their ids, in one connection, and of what they lead to no contents.
@@ -25,5 +33,10 @@ export async function fetchObjects(
     '--filter=blob:none',
   ];
   const input = ids.map((id) => `${id}\n`).join('');
-  await runGit({ ...run, isForRemote: true, args: [...args, '--stdin', '--', remote], input });
+  await runGit({
+    ...run,
+    ...towardsRemote(run.mayAsk ?? false),
+    args: [...args, '--stdin', '--', remote],
+    input,
+  });
 }

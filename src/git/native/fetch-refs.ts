@@ -5,18 +5,10 @@ import type { FetchRequest, RemoteRef } from '../remote.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { matcherOf } from './list-remote-refs.ts';
 import { GitFailed, runGit } from './run-git.ts';
+import { littleMemory, towardsRemote } from './towards-remote.ts';
 
 /** Where the guest folder keeps refs that a fetch brings: `refs/threads/a` as `refs/remote/threads/a`. */
 const landing = 'refs/remote/';
-
-/** How git takes little memory, and maps little of a pack at a time: one object of it may be larger than what there is. */
-const littleMemory = [
-  'core.bigFileThreshold=4m',
-  'core.deltaBaseCacheLimit=16m',
-  'core.packedGitWindowSize=4m',
-  'core.packedGitLimit=32m',
-  'pack.threads=1',
-];
 
 /**
  * What keeps a fetch from doing more than bringing objects, and from holding in memory what can go to the disk.
@@ -50,12 +42,6 @@ const options = [
   '--update-shallow',
   '--refmap=',
 ];
-
-/**
- * What git may hold in memory to take in what is sent. An object that is no blob, and what a delta makes, it holds whole;
- * a million objects of ordinary size need less than this.
- */
-const maxDataBytes = 192 * 1024 * 1024;
 
 /** The other side of a folder on this machine is a child of this side, and may take no more than this side. */
 const localUploadPack = [
@@ -99,7 +85,7 @@ export async function fetchRefs(
     ...bringOnly,
     'fetch',
     ...options,
-    ...(onProgress === undefined ? [] : ['--progress']),
+    '--progress',
     ...(filter ? [`--filter=${filter}`] : []),
     ...(isLocal ? [`--upload-pack=${localUploadPack}`] : []),
     '--',
@@ -110,9 +96,7 @@ export async function fetchRefs(
   const input = asked.map((line) => `${line}\n`).join('');
   try {
     const control = {
-      isForRemote: true,
-      mayAsk,
-      maxDataBytes,
+      ...towardsRemote(mayAsk),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     };

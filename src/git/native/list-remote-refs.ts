@@ -2,6 +2,7 @@ import { isObjectId } from '../object-id.ts';
 import type { RemoteRef } from '../remote.ts';
 import type { GitRun } from './run-git.ts';
 import { runGit } from './run-git.ts';
+import { explainLimit, towardsRemote } from './towards-remote.ts';
 
 /**
  * Lists what a remote has, as far as names or patterns ask for it, by one advertisement.
@@ -17,7 +18,10 @@ export async function listRemoteRefs(
 ): Promise<RemoteRef[]> {
   if (patterns.length === 0) return [];
   const args = ['-c', 'protocol.version=2', 'ls-remote', '--refs', '--quiet', '--', remote, ...patterns];
-  const lines = (await runGit({ ...run, isForRemote: true, args })).toString('utf8').split('\n');
+  const listed = await runGit({ ...run, ...towardsRemote(run.mayAsk ?? false), args }).catch((error: unknown) => {
+    throw explainLimit(error);
+  });
+  const lines = listed.toString('utf8').split('\n');
   const isWanted = matcherOf(patterns);
   return lines.flatMap((line) => {
     const [id = '', name = ''] = line.split('\t');

@@ -4,6 +4,7 @@ import type { GitEnvironment } from '../git-directory.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { parsePushResults, type RefOutcome } from './push-results.ts';
 import { GitFailed, runGit } from './run-git.ts';
+import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
 
 /** A command line has room for 2 MiB on Linux, environment and pointers included, and 1 MiB on macOS. */
 const mostArgumentBytes = 800_000;
@@ -52,10 +53,11 @@ async function pushBatch(
     const args = [
       '-c',
       'protocol.version=2',
+      ...[...littleMemory, 'pack.windowMemory=32m', 'pack.deltaCacheSize=16m'].flatMap((setting) => ['-c', setting]),
       'push',
       ...options,
       atomic ? '--atomic' : '--no-atomic',
-      ...(onProgress ? ['--progress'] : []),
+      '--progress',
       ...edits.flatMap(leaseOf),
       '--',
       remote,
@@ -63,8 +65,7 @@ async function pushBatch(
     ];
     const run = {
       ...folder.run(args),
-      isForRemote: true,
-      mayAsk,
+      ...towardsRemote(mayAsk),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     };
@@ -75,7 +76,7 @@ async function pushBatch(
       if (atomic && /does not support --atomic/.test(error.said)) return push(false);
       const outcomes = parsePushResults(error.printed, error.said);
       const isTold = edits.every(({ name }) => (outcomes.get(name)?.outcome ?? 'unknown') !== 'unknown');
-      if (!isTold) throw error;
+      if (!isTold) throw explainLimit(error);
       return outcomes;
     }
   };

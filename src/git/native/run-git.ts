@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { UwfError } from '../../errors.ts';
@@ -45,9 +46,14 @@ export type GitRun = GitStart & {
   input?: string | Uint8Array;
   /** Told what it says on stderr, a line at a time. */
   onProgress?: (line: string) => void;
+  /** Ends it if it prints and says more, together. */
+  maxOutputBytes?: number;
+  /** Ends it if it has neither said nor printed anything for so long after its start: it may be waiting for ever. */
+  speaksWithinMs?: number;
 };
 
 const mostSaidBytes = 256 * 1024;
+const longestLine = 64 * 1024;
 
 /**
  * Runs native git, without hooks, and gives what it prints.
@@ -62,14 +68,24 @@ export function runGit(run: GitRun): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const printed: Buffer[] = [];
     const said = new LastBytes(mostSaidBytes);
-    child.stdout.on('data', (chunk: Buffer) => printed.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => said.add(chunk));
+    let room = run.maxOutputBytes ?? Number.POSITIVE_INFINITY;
+    const take = (chunk: Buffer, keep: (chunk: Buffer) => unknown): void => {
+      room -= chunk.length;
+      if (room >= 0) keep(chunk);
+      else end(child);
+    };
+    child.stdout.on('data', (chunk: Buffer) => take(chunk, () => printed.push(chunk)));
+    child.stderr.on('data', (chunk: Buffer) => take(chunk, () => said.add(chunk)));
     if (run.onProgress !== undefined) eachLine(child.stderr, run.onProgress);
+    const silence = endIfSilent(child, run.speaksWithinMs);
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (signal?.aborted) reject(reasonOf(signal));
       else reject(error.code === 'ENOENT' ? new GitNotFound(error) : error);
     });
     child.on('close', (code) => {
+      if (room < 0) said.add(Buffer.from('\nfatal: it tells of more than is to be held'));
+      if (silence?.wasTooLong() === true)
+        said.add(Buffer.from(`\nfatal: nothing came in ${Number(run.speaksWithinMs) / 1000} s`));
       if (code === 0) resolve(Buffer.concat(printed));
       else if (signal?.aborted) reject(reasonOf(signal));
       else reject(new GitFailed(args, said.text(), Buffer.concat(printed).toString('utf8')));
@@ -78,6 +94,24 @@ export function runGit(run: GitRun): Promise<Buffer> {
     child.stdin.on('error', () => {});
     child.stdin.end(input ?? '');
   });
+}
+
+/** Also what it has started, which may hold the pipes, then writes to nobody. */
+function end(child: ChildProcess): void {
+  child.kill();
+  for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+}
+
+function endIfSilent(child: ChildProcess, ms: number | undefined): { wasTooLong(): boolean } | undefined {
+  if (ms === undefined) return undefined;
+  let isOver = false;
+  const timer = setTimeout(() => {
+    isOver = true;
+    end(child);
+  }, ms);
+  for (const stream of [child.stdout, child.stderr]) stream?.once('data', () => clearTimeout(timer));
+  child.once('close', () => clearTimeout(timer));
+  return { wasTooLong: () => isOver };
 }
 
 /** The end of what may go on for ever: a remote decides how much is said on stderr. */
@@ -107,7 +141,7 @@ function eachLine(stream: Readable, tell: (line: string) => void): void {
   let rest = '';
   stream.on('data', (chunk: Buffer) => {
     const lines = (rest + decoder.write(chunk)).split(/[\r\n]+/);
-    rest = lines.pop() ?? '';
+    rest = (lines.pop() ?? '').slice(-longestLine);
     for (const line of lines) if (line !== '') tell(line);
   });
   stream.on('end', () => rest !== '' && tell(rest));
