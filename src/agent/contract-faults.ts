@@ -71,7 +71,7 @@ const replyRules: Kinds<AgentReply> = {
   },
   suspend: {
     reason: text,
-    cause: oneOf('agent', 'human', 'child', 'limit'),
+    cause: oneOf('agent', 'human', 'permission', 'child', 'limit'),
     text: optional(text),
     due: optional(count),
     usage: optional(usage),

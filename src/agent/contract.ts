@@ -63,6 +63,13 @@ export type ChildOutcome =
     }
   | { kind: 'suspended'; threadId: string; reason: string };
 
+/**
+ * Asks a person at a terminal.
+ * @param options with `keys`, the first of them that is pressed is the answer; without, what is written. Such a question is
+ *   taken back when `signal` is aborted
+ */
+export type AskPerson = (question: string, options?: { keys?: string; signal?: AbortSignal }) => Promise<string>;
+
 /** One turn that the engine asks for. */
 export type AgentRequest = {
   threadId: string;
@@ -92,6 +99,8 @@ export type AgentRequest = {
   session: string | undefined;
   /** What a person answered when this role stopped; given again where the turn that had it failed. */
   answer: string | undefined;
+  /** The reason with which it stopped, where a person of this machine has answered it just now. */
+  question?: string | undefined;
   /** The whole environment for child processes: uwf's own, with UWF_THREAD, UWF_ROLE, UWF_STEP_DIR and PATH set. */
   env: Readonly<Record<string, string>>;
   /** Aborted on stop, cancel, time-out; the agent ends its processes and rejects or returns soon. */
@@ -111,7 +120,7 @@ export type AgentRequest = {
    */
   runChild(request: { workflow: string; prompt: string; signal: AbortSignal; key?: string }): Promise<ChildOutcome>;
   /** Asks the person at the terminal; `undefined` where there is none. */
-  askPerson: ((question: string) => Promise<string>) | undefined;
+  askPerson: AskPerson | undefined;
 };
 
 /** What comes back from a turn. */
@@ -132,7 +141,7 @@ export type AgentReply =
   | {
       kind: 'suspend';
       reason: string;
-      cause: 'agent' | 'human' | 'child' | 'limit';
+      cause: 'agent' | 'human' | 'permission' | 'child' | 'limit';
       text?: string;
       /** When it makes sense to go on, in whole ms since 1970: a server that is busy says until when. */
       due?: number;

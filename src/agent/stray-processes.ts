@@ -14,17 +14,17 @@ const KILL_WAIT_MS = 10_000;
  * Finds the processes that belong to a turn but are out of its process group: what a program has started in a session of
  * its own (setsid(2)), as agents do with the commands of their models.
  *
- * They are known by their ancestor, or where that has ended by the step's folder in their environment, which they have
- * inherited. Empty where the system has no `/proc`.
+ * They are known by their ancestor, or where that has ended by what they have inherited. Empty where the system has no
+ * `/proc`.
  * @param leader the program that the turn started
- * @param stepDir the folder of the step (`UWF_STEP_DIR`), which no other step has
- * @see proc(5), `/proc/<pid>/environ`
+ * @param sign what no other program has: the folder of the step in the environment (`UWF_STEP_DIR`), or a number as the
+ * limit of file locks, which stays where the environment is cleared
+ * @see proc(5), `/proc/<pid>/environ`, `/proc/<pid>/limits`
  */
-export function findStrays(leader: number, stepDir: string): FoundProcess[] {
+export function findStrays(leader: number, sign: string | number): FoundProcess[] {
   const descendants = new Set(descendantsOf(leader));
   const strays = (runningProcesses() ?? []).filter(
-    ({ pid, group }) =>
-      pid !== process.pid && group !== leader && (descendants.has(pid) || hasVariable(pid, 'UWF_STEP_DIR', stepDir)),
+    ({ pid, group }) => pid !== process.pid && group !== leader && (descendants.has(pid) || hasInherited(pid, sign)),
   );
   return strays.map(({ pid }) => asFound(pid));
 }
@@ -35,12 +35,12 @@ export function findStrays(leader: number, stepDir: string): FoundProcess[] {
  * Resolves once none of them runs, or none that can be ended.
  * @param found as {@link findStrays} found them: a process that had started before and ended since is not mistaken
  * @param leader as in {@link findStrays}
- * @param stepDir as in {@link findStrays}
+ * @param sign as in {@link findStrays}
  */
 export async function endStrays(
   found: readonly FoundProcess[],
   leader: number,
-  stepDir: string,
+  sign: string | number,
   graceMs: number,
 ): Promise<void> {
   if (found.length === 0) return;
@@ -48,21 +48,17 @@ export async function endStrays(
   if (await areGoneWithin(found, graceMs)) return;
   // A program that starts others in a loop has new ones at each look, until it has ended itself.
   const deadline = performance.now() + KILL_WAIT_MS;
-  for (
-    let left = [...found];
-    left.length > 0 && performance.now() < deadline;
-    left = stillThere(found, leader, stepDir)
-  ) {
+  for (let left = [...found]; left.length > 0 && performance.now() < deadline; left = stillThere(found, leader, sign)) {
     signalAll(left, 'SIGKILL');
     await areGoneWithin(left, POLL_MS);
   }
 }
 
 /** Those that were found and still run, what they have started, and what the leader has. */
-function stillThere(found: readonly FoundProcess[], leader: number, stepDir: string): FoundProcess[] {
+function stillThere(found: readonly FoundProcess[], leader: number, sign: string | number): FoundProcess[] {
   const known = found.filter(isThere);
   const started = known.flatMap(({ pid }) => descendantsOf(pid)).map(asFound);
-  return [...known, ...started, ...findStrays(leader, stepDir)];
+  return [...known, ...started, ...findStrays(leader, sign)];
 }
 
 function asFound(pid: number): FoundProcess {
@@ -93,10 +89,13 @@ function isThere({ pid, startTime }: FoundProcess): boolean {
   return startTime !== '' && identityOf(pid).startTime === startTime;
 }
 
-function hasVariable(pid: number, name: string, value: string): boolean {
+function hasInherited(pid: number, sign: string | number): boolean {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-    return environment.split('\0').includes(`${name}=${value}`);
+    if (typeof sign === 'string') {
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+      return environment.split('\0').includes(`UWF_STEP_DIR=${sign}`);
+    }
+    return Number(/^Max file locks\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1]) === sign;
   } catch {
     return false; // ended since it was listed, or another user's
   }

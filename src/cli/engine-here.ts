@@ -41,9 +41,12 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
       else if (event.event === 'secrets.redacted') cli.stderr.write(`uwf: ${redactedLine(event.rules)}\n`);
     },
     ...(canAsk(cli) && {
-      askPerson: async (question: string) => {
-        const { ask } = await import('./input/ask.ts');
-        return ask(cli, question);
+      askPerson: async (question, { keys, signal } = {}) => {
+        const asking = async (): Promise<string> => {
+          if (keys !== undefined) return (await import('./input/ask-key.ts')).askKey(cli, question, keys, signal);
+          return (await import('./input/ask.ts')).ask(cli, question);
+        };
+        return view ? view.whileAsking(asking) : asking();
       },
     }),
   };

@@ -120,6 +120,12 @@ export const threadCommands: readonly CommandEntry[] = [
   },
   {
     noun: 'thread',
+    verb: 'redact',
+    summary: 'take secrets out of a thread that is stored',
+    load: () => import('./commands/thread/redact.ts'),
+  },
+  {
+    noun: 'thread',
     verb: 'rm',
     summary: 'remove threads from this repository',
     load: () => import('./commands/thread/rm.ts'),

@@ -12,6 +12,8 @@ export type RoleChoice = {
   location: string | undefined;
   /** The agent of this machine that a person wants for this turn; absent: the one that is configured. */
   agent?: string | undefined;
+  /** A person of this machine has just answered what the role asked; an answer that came with the thread is not theirs. */
+  isAnswered?: boolean | undefined;
   /** Whether a person wants the turn stored with secrets that may be in it. */
   allowSecrets?: boolean | undefined;
   /** The step that this turn does again, what a person says about it, and the id under which it calls and waits. */

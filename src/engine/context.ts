@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ChildOutcome } from '../agent/contract.ts';
+import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
@@ -35,7 +35,7 @@ export type EngineOptions = {
   /** The key, of 32 bytes, with which is kept what could not be redacted; default: one of this engine's own. */
   sealKey?: () => Uint8Array;
   /** Asks the person at the terminal; absent where there is none. */
-  askPerson?: (question: string) => Promise<string>;
+  askPerson?: AskPerson;
   /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
   resolveWorkflow?: (name: string) => Promise<WorkflowDefinition>;
 };
@@ -66,7 +66,7 @@ export type EngineContext = {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
-  readonly askPerson: ((question: string) => Promise<string>) | undefined;
+  readonly askPerson: AskPerson | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */

@@ -79,6 +79,8 @@ export type ListOptions = {
   /** Only threads that were over before then. */
   endedBeforeMs?: number;
   limit?: number;
+  /** Only these threads. */
+  among?: ReadonlySet<ThreadId>;
   /** Only threads that stand behind this one in the list. */
   cursor?: ThreadId;
   /** Is told of a file of packed refs that is damaged: what can be read is listed then; default: it is raised. */
@@ -143,6 +145,7 @@ export async function listThreads(context: EngineContext, options: ListOptions =
   for await (const pointer of newestFirst(context.repository, options)) {
     const timeMs = threadTimeMs(pointer.id);
     if (timeMs < sinceMs) break;
+    if (options.among?.has(pointer.id) === false) continue;
     if (timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
     const isDamaged = 'damage' in pointer;
     if (!isDamaged && !(await mayHaveStatus(context, pointer, statuses))) continue;

@@ -12,6 +12,7 @@ import { checkNodes } from '../thread/verify/check-nodes.ts';
 import { attempt, type Finding } from '../thread/verify/finding.ts';
 import { KnownNodes, NodeCache } from '../thread/verify/known-nodes.ts';
 import { readFiles } from '../thread/verify/read-files.ts';
+import { readRecord, REDACTED_PREFIX } from '../thread/redaction-record.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/workflow-refs.ts';
 import type { EngineContext } from './context.ts';
 import { listDamage, PREFIXES } from './list-damage.ts';
@@ -72,6 +73,11 @@ async function checkRef(repository: Repository, cache: NodeCache, ref: RefName, 
     return [{ commit: head, path: null, what: `${ref} is none of uwf's refs` }];
   }
   const findings: Finding[] = [];
+  if (ref.startsWith(REDACTED_PREFIX)) {
+    const report = (path: string | null, what: string): void => void findings.push({ commit: head, path, what });
+    await attempt(report, null, () => readRecord(repository.objects, head));
+    return findings;
+  }
   // Each registration of a workflow stands on the one before.
   for (let next: ObjectId | undefined = head; next !== undefined;) {
     const id: ObjectId = next;
@@ -88,7 +94,9 @@ function isOurs(ref: RefName): boolean {
   const [kind, name = '', ...more] = ref.startsWith(UWF_PREFIX) ? ref.slice(UWF_PREFIX.length).split('/') : [];
   if (more.length > 0) return false;
   return (
-    (kind === 'scratch' && isThreadId(name)) || (kind === 'schemas' && isNodeHash(name)) || ref === 'refs/uwf/pins'
+    ((kind === 'scratch' || kind === 'redacted') && isThreadId(name)) ||
+    (kind === 'schemas' && isNodeHash(name)) ||
+    ref === 'refs/uwf/pins'
   );
 }
 

@@ -105,6 +105,7 @@ export async function prepareTurn(
       visit: steps.filter((step) => step.role === role).length,
       session,
       answer: answer && beside.text(answer.text),
+      question: choice.isAnswered ? answer?.question : undefined,
       env: agentEnvironment(context, { threadId: state.id, role }),
       cas: agentCas(context, state.id, redaction),
       readThread: (options) => readSaid(context.repository, state.id, options),

@@ -88,7 +88,8 @@ async function runResumed(
   const said = answer && redaction.text(answer);
   const resumed = isCutOff ? before : await resumeThread(context.repository, before, said, more, redaction.taken);
   tellTaken(context, { thread: before.id, role: null }, redaction);
-  return inSlot(context, resumed, () => runOn(context, lease, resumed, wishOf(options)));
+  const wish = { isAnswered: answer !== undefined, ...wishOf(options) };
+  return inSlot(context, resumed, () => runOn(context, lease, resumed, wish));
 }
 
 function wishOf({ agent, allowSecrets }: RunOptions): TurnWish {

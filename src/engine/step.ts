@@ -37,6 +37,8 @@ export type TurnWish = {
   role?: string;
   /** Let this agent of this machine do it, whatever is configured. */
   agent?: string;
+  /** The person who starts this turn has just answered what the last one asked. */
+  isAnswered?: boolean;
   /** Store it although there may be secrets in it, or in the files that it left. */
   allowSecrets?: boolean;
 };
@@ -63,6 +65,7 @@ export async function takeStep(
   return runChoice(context, lease, state, definition, decisions, {
     ...choice,
     agent: wish.agent,
+    isAnswered: wish.isAnswered,
     allowSecrets: wish.allowSecrets,
   });
 }

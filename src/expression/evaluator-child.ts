@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Interface } from 'node:readline';
 
 import type { JsonValue } from '../json.ts';
@@ -37,6 +37,12 @@ const SHELL = '/bin/sh';
 /** The stack of each of Node's threads, which counts as data: whoever set theirs higher would leave nothing else. */
 const STACK_KB = 8192;
 
+/**
+ * The processor time that a child gets, in that of the task it is started for. It is replaced before; the limit ends one that is
+ * busy when its parent has gone.
+ */
+const TASKS_OF_A_CHILD = 5;
+
 /** How a wait for an answer ended. */
 type Outcome = { kind: 'answer'; answer: EvaluatorAnswer } | { kind: 'late' } | Death;
 type Death = { kind: 'died'; code: number | null; signal: NodeJS.Signals | null };
@@ -44,7 +50,8 @@ type Death = { kind: 'died'; code: number | null; signal: NodeJS.Signals | null 
 /**
  * One process for evaluations that nothing inside a process can stop; started at the first, used again, replaced when killed.
  *
- * It never keeps its parent alive, goes when the parent goes, and sees none of its environment.
+ * It never keeps its parent alive, goes when the parent goes, and sees none of its environment. Where Node can see to it, it
+ * reads no file but its own program, writes none, and starts no process.
  */
 export class EvaluatorChild {
   #process: ChildProcessWithoutNullStreams | undefined;
@@ -53,6 +60,9 @@ export class EvaluatorChild {
   /** How much of the scope the process was sent, as JSON. */
   #scopeLength = 0;
   #heapMb = HEAP_MB;
+  /** What the process has had of its processor time, and what it gets in all. */
+  #spentMs = 0;
+  #limitMs = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -82,13 +92,17 @@ export class EvaluatorChild {
     this.#process = undefined;
     this.#lines = undefined;
     this.#loadedScope = undefined;
+    this.#spentMs = 0;
   }
 
   async #evaluateNext(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
     clearTimeout(this.#idleTimer);
+    const neededMs = task.timeoutMs + GRACE_MS;
+    if (this.#spentMs + neededMs > this.#limitMs) this.close();
+    if (this.#process === undefined) this.#limitMs = neededMs * TASKS_OF_A_CHILD;
     await this.#load(scope);
     const request = JSON.stringify({ kind: 'evaluate', task } satisfies EvaluatorRequest);
-    const outcome = await this.#ask(request, task.timeoutMs + GRACE_MS, MAX_STRETCH);
+    const outcome = await this.#ask(request, neededMs, MAX_STRETCH);
     this.#idleTimer = setTimeout(() => this.close(), IDLE_MS).unref();
     if (outcome.kind === 'late') throw new ExpressionTimeout(task.source, task.timeoutMs);
     if (outcome.kind === 'died') throw diedEvaluating(task, outcome, this.#heapMb);
@@ -137,8 +151,8 @@ export class EvaluatorChild {
     const child = (this.#process ??= await this.#start());
     const lines = this.#lines;
     keepAlive(child, true);
+    const beganMs = performance.now();
     const outcome = await new Promise<Outcome>((resolve) => {
-      const beganMs = performance.now();
       const cpuBefore = cpuTimeOf(child.pid ?? 0);
       const look = (): void => {
         const cpuNow = cpuTimeOf(child.pid ?? 0);
@@ -164,6 +178,7 @@ export class EvaluatorChild {
       if (child.exitCode !== null || child.signalCode !== null) onEnd(child.exitCode, child.signalCode);
       else child.stdin.write(`${request}\n`);
     });
+    this.#spentMs = cpuTimeOf(child.pid ?? 0) ?? this.#spentMs + (performance.now() - beganMs);
     if (outcome.kind === 'answer') keepAlive(child, false);
     else this.close();
     return outcome;
@@ -175,8 +190,8 @@ export class EvaluatorChild {
       throw new EvaluatorUnavailable(`is missing: ${program} does not exist (npm run build makes it)`);
     const [{ spawn }, { createInterface }] = await Promise.all([import('node:child_process'), import('node:readline')]);
     // A bare environment: no secrets, no NODE_OPTIONS, and the same time zone everywhere.
-    const node = [process.execPath, `--max-old-space-size=${this.#heapMb}`, program];
-    const [command = '', ...args] = limited(node, this.#heapMb + DATA_MB_BESIDE_HEAP);
+    const node = [process.execPath, `--max-old-space-size=${this.#heapMb}`, ...confined(program)];
+    const [command = '', ...args] = limited(node, this.#heapMb + DATA_MB_BESIDE_HEAP, this.#limitMs);
     const child = spawn(command, args, {
       stdio: 'pipe',
       env: { TZ: 'UTC' },
@@ -203,16 +218,37 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
 }
 
 /**
- * Has a shell set limits and become the program: Node cannot limit a child. Where the system knows no such limit or has no
- * shell, or Node is too new, there is none.
+ * The program with Node's permissions taken from it: it reads itself and JSONata, and that is all. Where Node has none, there
+ * is nothing to take.
  *
- * Source: getrlimit(2), RLIMIT_DATA and RLIMIT_STACK; POSIX leaves `-d` and `-s` of ulimit to the system, so they may fail.
+ * Source: https://nodejs.org/api/permissions.html
  */
-function limited(words: readonly string[], dataMb: number): readonly string[] {
-  const isLimited = process.platform !== 'win32' && Number.parseInt(process.versions.node, 10) <= NEWEST_LIMITED_NODE;
-  if (!isLimited || !existsSync(SHELL)) return words;
-  const limits = `ulimit -S -s ${STACK_KB} 2>/dev/null; ulimit -S -d ${dataMb * 1024} 2>/dev/null`;
-  return [SHELL, '-c', `${limits}; exec "$@"`, 'sh', ...words];
+function confined(program: string): readonly string[] {
+  const flag = ['--permission', '--experimental-permission'].find((name) =>
+    process.allowedNodeEnvironmentFlags.has(name),
+  );
+  if (flag === undefined) return [program];
+  // Permissions are of real paths.
+  const real = realpathSync(program);
+  const files = [real, join(dirname(real), 'vendor', 'jsonata.cjs')];
+  return [flag, '--no-warnings', ...files.map((file) => `--allow-fs-read=${file}`), real];
+}
+
+/**
+ * Has a shell set limits and become the program: Node cannot limit a child. Where the system knows no such limit or has no
+ * shell, or for memory where Node is too new, there is none.
+ *
+ * Source: getrlimit(2), RLIMIT_CPU, RLIMIT_DATA and RLIMIT_STACK; POSIX leaves all but `-f` of ulimit to the system, so they
+ * may fail.
+ */
+function limited(words: readonly string[], dataMb: number, cpuMs: number): readonly string[] {
+  if (process.platform === 'win32' || !existsSync(SHELL)) return words;
+  const limits = [`-t ${Math.ceil(cpuMs / 1000)}`];
+  if (Number.parseInt(process.versions.node, 10) <= NEWEST_LIMITED_NODE) {
+    limits.push(`-S -s ${STACK_KB}`, `-S -d ${dataMb * 1024}`);
+  }
+  const line = limits.map((limit) => `ulimit ${limit} 2>/dev/null; `).join('');
+  return [SHELL, '-c', `${line}exec "$@"`, 'sh', ...words];
 }
 
 /** The heap for a scope of so many characters of JSON: the same on every machine, for what fails for want of it is a decision. */

@@ -3,8 +3,9 @@ import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { getNode } from '../cas/node-source.ts';
 import { builtIn, typeNameOf } from '../schema/built-in.ts';
 import { threadCas } from '../thread/thread-cas.ts';
-import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
+import { inputOf, threadArgument } from './mcp-tool.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
+import { readableThread, writableThread } from './readable-threads.ts';
 import { payloadOf } from '../schema/payload-of.ts';
 
 /** How much of a long text is given at once, in characters. */
@@ -31,8 +32,12 @@ function getTool(context: McpContext): McpTool {
     async run(input) {
       const { hash, thread, offset = 0 } = input as { hash: string; thread?: string; offset?: number };
       const { repository } = context;
-      const nodes = thread === undefined ? repositoryNodes(repository) : threadCas(repository, thread);
-      const node = await findAnywhere(context, nodes, hash);
+      // Of a thread's history are its callers' nodes, and those of the threads that its steps called.
+      const nodes =
+        thread === undefined && context.thread === undefined
+          ? repositoryNodes(repository)
+          : threadCas(repository, await readableThread(context, input));
+      const node = await getNode(nodes, parseNodeHash(hash.toUpperCase()));
       const { type, payload } = node;
       const text =
         type === builtIn.content
@@ -47,17 +52,6 @@ function getTool(context: McpContext): McpTool {
   };
 }
 
-/** In the repository, and under the agent's own thread, where what was just put waits for its step. */
-async function findAnywhere(
-  context: McpContext,
-  nodes: Parameters<typeof getNode>[0],
-  text: string,
-): ReturnType<typeof getNode> {
-  const hash = parseNodeHash(text.toUpperCase());
-  const own = context.thread === undefined ? undefined : await threadCas(context.repository, context.thread).find(hash);
-  return own ?? getNode(nodes, hash);
-}
-
 function putTool(context: McpContext): McpTool {
   return {
     name: 'cas_put',
@@ -67,7 +61,7 @@ function putTool(context: McpContext): McpTool {
     async run(input) {
       const { text } = input as { text: string };
       const redaction = context.redaction();
-      const hash = await threadCas(context.repository, threadOf(context, input)).put(redaction.text(text));
+      const hash = await threadCas(context.repository, await writableThread(context, input)).put(redaction.text(text));
       const rules = Object.keys(redaction.rules);
       return rules.length === 0
         ? hash

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 /** What the server works on. */
 export type McpContext = {
   repository: Repository;
-  /** The thread that an agent works in (`UWF_THREAD`); `undefined` where nobody does. */
+  /** The thread that an agent works in (`UWF_THREAD`), and that the server keeps to; `undefined` where none does. */
   thread: string | undefined;
   /** The folder of the step that an agent works on (`UWF_STEP_DIR`); `undefined` where nobody does. */
   stepDir: string | undefined;
@@ -47,13 +47,6 @@ export const threadArgument: JsonObject = {
   minLength: 1,
   description: 'its id, or the first characters; by default the thread that you work in',
 };
-
-/** The thread that an input names, or the one that the agent works in. */
-export function threadOf({ thread }: McpContext, input: JsonObject): string {
-  const named = typeof input['thread'] === 'string' ? input['thread'] : thread;
-  if (named === undefined) throw new ThreadNeeded();
-  return named;
-}
 
 /** The input schema of a tool. */
 export function inputOf(properties: JsonObject, required: string[] = []): JsonObject {

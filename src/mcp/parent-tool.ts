@@ -3,8 +3,9 @@ import { getThread } from '../thread/find-thread.ts';
 import { readStart } from '../thread/read-start.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
 import type { JsonObject } from '../json.ts';
-import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
+import { inputOf, threadArgument } from './mcp-tool.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
+import { readableThread } from './readable-threads.ts';
 
 /** The tool that tells an agent in a child thread of the thread that called it. */
 export function parentTool(context: McpContext): McpTool {
@@ -21,7 +22,7 @@ export function parentTool(context: McpContext): McpTool {
     async run(input) {
       const { limit = 5 } = input as { limit?: number };
       const { repository } = context;
-      const { id, head } = await getThread(repository, threadOf(context, input));
+      const { id, head } = await getThread(repository, await readableThread(context, input));
       const start = await readStart(repository, head);
       const caller = start?.commit.parents[0];
       const parent = caller === undefined ? undefined : await readStart(repository, caller);

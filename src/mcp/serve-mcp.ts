@@ -1,6 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import { checkValue } from '../agent/check-value.ts';
+import { recordAsked } from '../agent/mcp-record.ts';
+import type { AskedOfServer } from '../agent/mcp-record.ts';
 import { McpStreamTransport } from '../agent/mcp-stream-transport.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
@@ -44,10 +46,17 @@ export async function serveMcp(context: McpContext, streams: McpStreams, signal:
     { name: 'uwf', version: context.version },
     { capabilities: { tools: {} }, instructions: instructions(context) },
   );
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
+  const note = (asked: AskedOfServer): void => {
+    if (context.stepDir !== undefined) recordAsked(context.stepDir, asked);
+  };
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    note({ listed: tools.map(({ name, inputSchema }) => ({ name, inputSchema })) });
+    return { tools: tools.map(describeTool) };
+  });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `there is no tool '${params.name}'`);
+    note({ called: tool.name });
     // What came as JSON is JSON.
     const call = callTool(tool, (params.arguments ?? {}) as JsonObject);
     working.add(call);

@@ -4,8 +4,9 @@ import { getThread } from '../thread/find-thread.ts';
 import { readRefused } from '../thread/read-suspension.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
-import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
+import { inputOf, threadArgument } from './mcp-tool.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
+import { readableThread } from './readable-threads.ts';
 
 /** A thread has no such step. */
 class StepNotFound extends UwfError {
@@ -38,7 +39,7 @@ export function stepTool(context: McpContext): McpTool {
     ),
     async run(input) {
       const { step } = input as { step: string };
-      const { id, head } = await getThread(context.repository, threadOf(context, input));
+      const { id, head } = await getThread(context.repository, await readableThread(context, input));
       for await (const commit of readChain(context.repository, head)) {
         if ((commit.kind !== 'step' && commit.kind !== 'suspend') || !isMeant(step, commit)) continue;
         const prompt = await readTextAt(context.repository, commit, 'prompt.md');

@@ -2,7 +2,8 @@ import { createContext } from '../engine/context.ts';
 import type { EngineContext } from '../engine/context.ts';
 import { describeThread, listThreads } from '../engine/describe.ts';
 import { readSaid } from '../thread/read-said.ts';
-import { inputOf, threadArgument, threadOf } from './mcp-tool.ts';
+import { inputOf, threadArgument } from './mcp-tool.ts';
+import { readableThread, readableThreads } from './readable-threads.ts';
 import { threadStatuses } from '../thread/thread-status.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
 
@@ -24,7 +25,12 @@ function listTool(context: McpContext): McpTool {
     }),
     async run(input) {
       const { limit = 20, all = false } = input as { limit?: number; all?: boolean };
-      return listThreads(reading(context), { limit, ...(all && { statuses: threadStatuses }) });
+      const among = await readableThreads(context, reading(context));
+      return listThreads(reading(context), {
+        limit,
+        ...(all && { statuses: threadStatuses }),
+        ...(among && { among }),
+      });
     },
   };
 }
@@ -35,7 +41,7 @@ function showTool(context: McpContext): McpTool {
     description: 'Shows where a run stands: its status, who is next, its parent and children.',
     isReadOnly: true,
     inputSchema: inputOf({ thread: threadArgument }),
-    run: (input) => describeThread(reading(context), threadOf(context, input)),
+    run: async (input) => describeThread(reading(context), await readableThread(context, input)),
   };
 }
 
@@ -50,10 +56,10 @@ function readTool(context: McpContext): McpTool {
       limit: { ...count, description: 'only the last so many steps (20)' },
       before: { type: 'integer', minimum: 1, description: 'only steps before the one with this number' },
     }),
-    run(input) {
+    async run(input) {
       const { limit = 20, before } = input as { limit?: number; before?: number };
       const options = { limit, ...(before !== undefined && { before }) };
-      return readSaid(context.repository, threadOf(context, input), options);
+      return readSaid(context.repository, await readableThread(context, input), options);
     },
   };
 }

@@ -1,88 +1,61 @@
-import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import { isRedactable } from './known-values.ts';
+import { Finder } from './finder.ts';
+import type { Finding } from './finding.ts';
+import { RedactingText } from './redacting-stream.ts';
+import { redactEach } from './redact-value.ts';
 import { markOf } from './redactor.ts';
-import type { Hit, RedactedText, RedactingStream, Redactor, RedactorOptions } from './redactor.ts';
+import type { Hit, RedactedText, Redactor, RedactorOptions } from './redactor.ts';
+import { table } from './rules/rules.ts';
+import { settle } from './settle.ts';
+import type { Settled } from './settle.ts';
 
-const table = '2026-11-22';
-
-const providers: [string, RegExp][] = [
-  ['github-token', /\bgh[pousr]_[A-Za-z0-9]{36}\b/gu],
-  ['anthropic-key', /\bsk-ant-(?:api03|admin01)-[\w-]{93}AA\b/gu],
-  ['openai-key', /\bsk-(?:proj|svcacct|admin)-[\w-]{40,200}\b/gu],
-  ['aws-access-key-id', /\b(?:AKIA|ASIA)[A-Z2-7]{16}\b/gu],
-];
+/** What a name and a value in JSON have around them, for rules that look at both. */
+const [beforeName, behindName] = ['"', '": "'];
+/** A longer name says nothing. */
+const longestName = 100;
 
 /** Makes a redactor for one machine and what is known there. */
 export function createRedactor(options: RedactorOptions): Redactor {
-  const known = options.known.filter(isRedactable);
-  const find = (text: string): Hit[] => {
+  const finder = new Finder(options);
+  const mark = ({ rule, secret }: Settled): string => markOf(rule, secret, options.key);
+
+  const replace = (text: string, findings: readonly Finding[]): RedactedText => {
     const hits: Hit[] = [];
-    for (const value of known) {
-      for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
-        hits.push({ rule: 'known', start: at, end: at + value.length });
-      }
-    }
-    for (const [rule, pattern] of providers) {
-      for (const match of text.matchAll(pattern))
-        hits.push({ rule, start: match.index, end: match.index + match[0].length });
-    }
-    return hits.toSorted((a, b) => a.start - b.start || b.end - a.end);
-  };
-  const redactText = (text: string): RedactedText => {
-    const hits: Hit[] = [];
-    let done = 0;
-    let redacted = '';
-    for (const { rule, start, end } of find(text)) {
-      if (end <= done) continue;
-      const from = Math.max(start, done);
-      hits.push({ rule, start: from, end });
-      redacted += text.slice(done, from) + markOf(rule, text.slice(from, end), options.key);
+    let [redacted, done] = ['', 0];
+    for (const settled of settle(text, findings, { done: 0, blockEnd: 0 })) {
+      const { rule, start, end } = settled;
+      hits.push({ rule, start, end });
+      redacted += text.slice(done, start) + mark(settled);
       done = end;
     }
     return { text: redacted + text.slice(done), hits };
   };
-  const redactValue = (value: JsonValue, keep: ReadonlySet<string> | undefined, count: { hits: number }): JsonValue => {
-    if (typeof value === 'string') {
-      if (keep?.has(value) === true) return value;
-      const { text, hits } = redactText(value);
-      count.hits += hits.length;
-      return text;
-    }
-    if (Array.isArray(value)) return value.map((item) => redactValue(item, keep, count));
-    if (!isJsonObject(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [redactValue(key, keep, count), redactValue(item, keep, count)]),
+
+  const redactText = (text: string, path?: string): RedactedText => replace(text, finder.find(text, true, { path }));
+
+  const redactNamed = (text: string, name: string): RedactedText => {
+    if (name.length > longestName) return redactText(text);
+    const before = beforeName + name + behindName;
+    const findings = finder.find(before + text, true);
+    return replace(
+      text,
+      findings.flatMap((found) => {
+        const [start, end] = [found.start - before.length, found.end - before.length];
+        return start < 0 ? [] : [{ ...found, start, end }];
+      }),
     );
   };
-  return {
-    table,
-    redactText,
-    redactValue: (value, keep) => {
-      const count = { hits: 0 };
-      return { value: redactValue(value, keep, count), hits: count.hits };
-    },
-    openStream: () => openStream(redactText),
-  };
-}
 
-/** Holds everything back until its end. */
-function openStream(redactText: (text: string) => RedactedText): RedactingStream {
-  let held = '';
-  let hits = 0;
-  return {
-    write: (piece) => {
-      held += piece;
-      return '';
-    },
-    end: () => {
-      const redacted = redactText(held);
-      held = '';
+  const redactValue = (value: JsonValue, keep?: ReadonlySet<string>): { value: JsonValue; hits: number } => {
+    let hits = 0;
+    const redact = (text: string, name?: string): string => {
+      if (text === '' || keep?.has(text) === true) return text;
+      const redacted = name === undefined ? redactText(text) : redactNamed(text, name);
       hits += redacted.hits.length;
       return redacted.text;
-    },
-    get hits() {
-      return hits;
-    },
+    };
+    return { value: redactEach(value, redact), hits };
   };
+
+  return { table, redactText, redactValue, openStream: () => new RedactingText(finder, mark) };
 }

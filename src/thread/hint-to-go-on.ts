@@ -12,7 +12,6 @@ export function hintToResume(id: ThreadId, cause: SuspendCause | undefined): str
   if (cause === 'secret') {
     return `take them out and run 'uwf thread resume ${id}', or store the files as they are with --allow-secrets`;
   }
-  return cause === 'limit'
-    ? `'uwf thread resume ${id}' goes on, or says how much more it has to be allowed`
-    : `answer with 'uwf thread resume ${id} -p <answer>'`;
+  if (cause === 'limit') return `'uwf thread resume ${id}' goes on, or says how much more it has to be allowed`;
+  return `answer with 'uwf thread resume ${id} -p ${cause === 'permission' ? "yes' (or no)" : "<answer>'"}`;
 }

@@ -6,6 +6,8 @@ import type { CommitOf } from './thread-state.ts';
 /** What a person answered to a role. */
 export type StandingAnswer = {
   text: string;
+  /** The reason with which the role stopped. */
+  question: string;
   /** True where a turn that failed had it before. */
   isKnown: boolean;
 };
@@ -30,7 +32,11 @@ export async function readStandingAnswer(
     // A turn that a limit kept from beginning has asked nothing, and was told nothing.
     if (!hasBegun(suspension)) continue;
     if (resumption.node.answer !== null)
-      return { text: await readTextAt(repository, resumption, 'answer.md'), isKnown };
+      return {
+        text: await readTextAt(repository, resumption, 'answer.md'),
+        question: suspension.node.reason,
+        isKnown,
+      };
     const { cause } = suspension.node;
     if (cause !== 'limit' && cause !== 'timeout' && !(await hasFailed(repository, suspension))) return undefined;
     isKnown = true;

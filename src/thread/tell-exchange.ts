@@ -6,6 +6,7 @@ import type { RefusedReply } from './read-suspension.ts';
 const CAUSES: Readonly<Partial<Record<SuspendCause, string>>> = {
   agent: 'You stopped',
   human: 'A person was asked',
+  permission: 'A person was asked for a permission',
   'invalid-reply': 'Your reply was not accepted',
   limit: 'You were stopped at a limit',
   timeout: 'You ran out of time',

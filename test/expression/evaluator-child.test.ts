@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 import { buildSync } from 'esbuild';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -65,7 +65,7 @@ const isLinux = process.platform === 'linux';
 const isLimited = isLinux && Number.parseInt(process.versions.node, 10) <= 22;
 
 test.runIf(isLimited)('what takes all memory at once gets no more than a little beyond its heap', async () => {
-  await child.evaluate(task('n'), scopeOf(1));
+  await child.evaluate(task('n', 10_000), scopeOf(1));
   const { pid } = child;
   let most = 0;
   const watch = setInterval(() => (most = Math.max(most, dataMbOf(pid))), 5);
@@ -121,12 +121,69 @@ test('texts of any content and size travel whole', async () => {
   expect(await child.evaluate(task('text'), { input: { text }, bindings: {} })).toBe(text);
 });
 
-test('a child whose parent is gone ends by itself, even in the middle of a pattern', async () => {
-  const orphan = spawn(process.execPath, [join(packageRoot(), 'dist', 'evaluator.cjs')]);
-  orphan.stdin.write(`${JSON.stringify({ kind: 'scope', scope: scopeOf(1) })}\n`);
-  await once(orphan.stdout, 'data');
-  orphan.stdin.end(`${JSON.stringify({ kind: 'evaluate', task: task(BACKTRACKING, 100) })}\n`);
-  expect(await once(orphan, 'exit')).toEqual([null, 'SIGKILL']);
+test.runIf(isLinux)(
+  'a child whose parent is gone ends by itself, even in the middle of a pattern',
+  async () => {
+    const output = await inAnotherProcess(
+      [],
+      `const { pid } = sharedEvaluator();
+     sharedEvaluator().close();
+     const busy = { source: ${JSON.stringify(BACKTRACKING)}, timeoutMs: 100, maxDepth: 1000, wanted: 'value', mayVary: false };
+     void sharedEvaluator().evaluate(busy, { input: {}, bindings: {} });
+     while (sharedEvaluator().pid === undefined || sharedEvaluator().pid === pid) await new Promise((done) => setTimeout(done, 5));
+     console.log('busy', sharedEvaluator().pid);
+     process.kill(process.pid, 'SIGKILL');`,
+      [null, 'SIGKILL'],
+    );
+    const pid = Number(/^busy (\d+)$/m.exec(output)?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    await expect.poll(() => isAlive(pid), { timeout: 60_000 }).toBe(false);
+  },
+  70_000,
+);
+
+test('a child that has had its time is replaced before its limit ends it', async () => {
+  const busy = '$count($map([1..4000], function($n){ $n * $n })) > 0';
+  const pids = new Set<number | undefined>();
+  for (let round = 0; round < 1000 && pids.size < 2; round += 1) {
+    expect(await child.evaluate(task(busy, 100), scopeOf(1))).toBe(true);
+    pids.add(child.pid);
+  }
+  expect(pids.size).toBe(2);
+});
+
+const hasPermissions = process.allowedNodeEnvironmentFlags.has('--experimental-permission');
+
+test.runIf(isLinux && hasPermissions)('a child may read its own program, and that is all', async () => {
+  await child.evaluate(task('n'), scopeOf(1));
+  const words = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+    .split('\0')
+    .filter((word) => word !== '');
+  const program = words.pop() ?? '';
+  const attempt = (code: string): string => {
+    // The same process, but for what it runs.
+    const source = join(mkdtempSync(join(packageRoot(), 'node_modules', '.uwf-test-')), 'attempt.cjs');
+    try {
+      writeFileSync(source, code);
+      const given = [...words.slice(1).map((word) => word.replace(program, source)), source];
+      return spawnSync(words[0] ?? '', given, { encoding: 'utf8' }).stdout.trim();
+    } finally {
+      rmSync(dirname(source), { recursive: true });
+    }
+  };
+  const tried = (code: string): string =>
+    attempt(`try { ${code}; console.log('done') } catch (e) { console.log(e.code) }`);
+  expect(tried('1')).toBe('done');
+  for (const code of [
+    "require('node:fs').readFileSync('/etc/hostname')",
+    `require('node:fs').readFileSync(${JSON.stringify(join(packageRoot(), 'package.json'))})`,
+    "require('node:fs').writeFileSync('/tmp/uwf-made', '')",
+    "require('node:child_process').execFileSync('true')",
+    "new (require('node:worker_threads').Worker)('1', { eval: true })",
+    "process.dlopen({ exports: {} }, '/nowhere.node')",
+  ]) {
+    expect(tried(code), code).toMatch(/^ERR_(?:ACCESS_DENIED|DLOPEN_DISABLED)$/u);
+  }
 });
 
 test('an idle child does not keep its parent alive, and goes with it', async () => {
@@ -142,7 +199,7 @@ test('an idle child does not keep its parent alive, and goes with it', async () 
 });
 
 /** Has a process of its own evaluate something that is 42, and say by which child. @returns what it wrote */
-async function inAnotherProcess(wrapper: string[], more: string): Promise<string> {
+async function inAnotherProcess(wrapper: string[], more: string, end: unknown = [0, null]): Promise<string> {
   const folder = mkdtempSync(join(packageRoot(), 'node_modules', '.uwf-test-'));
   try {
     const program = join(folder, 'parent.mjs');
@@ -165,7 +222,7 @@ async function inAnotherProcess(wrapper: string[], more: string): Promise<string
     const parent = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     parent.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    expect(await once(parent, 'close')).toEqual([0, null]);
+    expect(await once(parent, 'close')).toEqual(end);
     return output;
   } finally {
     rmSync(folder, { recursive: true });

@@ -249,7 +249,7 @@ describe('report_result', () => {
       expect(await call(client, 'report_result', input)).toHaveProperty('isError', false);
       expect(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8'))).toEqual({ $status: 'written', words });
     }
-    expect(readdirSync(folder).toSorted()).toEqual(['result.json', 'schema.json']);
+    expect(readdirSync(folder).toSorted()).toEqual(['mcp-asked.jsonl', 'result.json', 'schema.json']);
   });
 
   test('refuses what the schema refuses, and writes nothing', async () => {

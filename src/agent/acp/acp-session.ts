@@ -7,6 +7,7 @@ import { AgentBroken } from '../agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
 import { saysTooLong, TOO_LONG_HINT } from '../too-long.ts';
 import { WorkingFolderMissing } from '../command/start-program.ts';
+import { GuardedPaths } from '../guarded-paths.ts';
 import { DEFAULT_GRACE_MS, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_START_TIMEOUT_MS } from './acp-config.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { acpEnvironment } from './acp-environment.ts';
@@ -19,6 +20,7 @@ import { OutputFlood } from './message-stream.ts';
 import { openSession } from './open-session.ts';
 import type { OpenSession } from './open-session.ts';
 import { PromptTurn } from './prompt-turn.ts';
+import type { WorkPlace } from './prompt-turn.ts';
 import { removeReportedResult, replyOfPrompt } from './reply-of-prompt.ts';
 import { whenAborted, within } from './within.ts';
 import { WorkingFolder } from './working-folder.ts';
@@ -34,7 +36,7 @@ const MAX_REPLAY_MS = 10_000;
 export class AcpSession {
   readonly #config: AcpConfig;
   readonly #process: AgentProcess;
-  readonly #folder: WorkingFolder;
+  readonly #place: WorkPlace;
   #connection: ClientConnection | undefined;
   #about: InitializeResponse | undefined;
   #session: OpenSession | undefined;
@@ -44,10 +46,10 @@ export class AcpSession {
   /** What the session had cost before the prompt at hand; undefined where the agent has not said. */
   #costUsd: number | undefined;
 
-  private constructor(config: AcpConfig, process: AgentProcess, folder: WorkingFolder) {
+  private constructor(config: AcpConfig, process: AgentProcess, place: WorkPlace) {
     this.#config = config;
     this.#process = process;
-    this.#folder = folder;
+    this.#place = place;
   }
 
   /**
@@ -63,6 +65,7 @@ export class AcpSession {
     const folder = await WorkingFolder.at(request.cwd).catch((cause: unknown) => {
       throw new WorkingFolderMissing(request.cwd, cause);
     });
+    const guard = await GuardedPaths.at(folder.path, request.env);
     const listener: { read?: (params: JsonObject) => void } = {};
     const agent = await AgentProcess.start({
       argv: config.command,
@@ -74,7 +77,7 @@ export class AcpSession {
       maxOutputBytes: config.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
       onUpdate: (params) => listener.read?.(params),
     });
-    const session = new AcpSession(config, agent, folder);
+    const session = new AcpSession(config, agent, { folder, guard });
     listener.read = (params) => session.#read(params);
     try {
       request.emit({ kind: 'process-group', pgid: agent.pgid });
@@ -112,7 +115,7 @@ export class AcpSession {
     const { signal } = request;
     const graceMs = this.#config.graceMs ?? DEFAULT_GRACE_MS;
     const stop = new AbortController();
-    const turn = new PromptTurn(request, this.#folder, this.#config, () => stop.abort());
+    const turn = new PromptTurn(request, this.#place, this.#config, () => stop.abort());
     const aborted = whenAborted(signal, () => stop.abort());
     const stopped = whenAborted(stop.signal, () => void this.#cancel());
     await removeReportedResult(request.stepDir);
@@ -125,7 +128,7 @@ export class AcpSession {
       });
       const response = await Promise.race([answer, stopped.after(graceMs)]);
       signal.throwIfAborted();
-      turn.reader.finish();
+      turn.finish();
       const before = this.#costUsd ?? (this.isContinued ? undefined : 0);
       this.#costUsd = turn.reader.sessionCostUsd ?? this.#costUsd;
       return await replyOfPrompt(turn, response, {
@@ -135,7 +138,7 @@ export class AcpSession {
       });
     } catch (error) {
       signal.throwIfAborted();
-      turn.reader.finish();
+      turn.finish();
       return await this.#failedAttempt(error, turn);
     } finally {
       this.#turn = undefined;
@@ -178,7 +181,7 @@ export class AcpSession {
     }
     this.#about = about;
     this.#session = await openSession(agent, about, this.#config, {
-      cwd: this.#folder.path,
+      cwd: this.#place.folder.path,
       session: request.session,
       mcpServers: this.#config.mcp === false ? [] : [uwfMcpServer(request)],
     });

@@ -1,8 +1,12 @@
 import type { ClientApp, RequestError as RequestErrorType } from '@agentclientprotocol/sdk/unstable';
 
+import { PathRefused } from '../guarded-paths.ts';
+import type { Access } from '../guarded-paths.ts';
+import { PathMoved } from '../open-unmoved.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { UwfError } from '../../errors.ts';
+import { deedOfReading, deedOfRunning, deedOfWriting } from './deed.ts';
 import type { PromptTurn } from './prompt-turn.ts';
 import { readTextFile, writeTextFile } from './text-files.ts';
 import { Refused } from './permission-gate.ts';
@@ -28,41 +32,36 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
   return client({ name: 'uwf' })
     .onRequest('session/request_permission', ({ params }) =>
       answer('request_permission', async ({ reader, gate }) => {
-        const call = reader.readToolCall(asJson(params.toolCall));
-        reader.announce(call);
-        return { outcome: await gate.answer(call, params.options) };
+        return { outcome: await gate.answer(reader.readAskedCall(asJson(params.toolCall)), params.options) };
       }),
     )
     .onRequest('fs/read_text_file', ({ params }) =>
       answer(`read ${params.path}`, async (turn) => {
-        await turn.folder.resolveInside(params.path);
-        await turn.gate.pass({ kind: 'read', paths: [params.path] }, `read ${params.path}`);
+        const path = await findFile(turn, params.path, 'read');
+        await turn.gate.pass(deedOfReading(path));
         const { line, limit } = params;
-        return {
-          content: await readTextFile(turn.folder, params.path, { line: line ?? 1, limit: limit ?? undefined }),
-        };
+        return { content: await readTextFile(turn.guard, path, { line: line ?? 1, limit: limit ?? undefined }) };
       }),
     )
     .onRequest('fs/write_text_file', ({ params }) =>
       answer(`write ${params.path}`, async (turn) => {
-        await turn.folder.resolveInside(params.path);
-        await turn.gate.pass({ kind: 'edit', paths: [params.path] }, `write ${params.path}`);
-        await writeTextFile(turn.folder, params.path, params.content);
+        const path = await findFile(turn, params.path, 'write');
+        await turn.gate.pass(deedOfWriting(path, params.content));
+        await writeTextFile(turn.guard, path, params.content);
         return {};
       }),
     )
     .onRequest('terminal/create', ({ params }) => {
       const { command, args = [], env = [], cwd, outputByteLimit } = params;
-      const line = [command, ...args].join(' ');
-      return answer(`run ${line}`, async (turn) => {
-        await turn.folder.resolveInside(cwd ?? '.');
-        await turn.gate.pass({ kind: 'execute', paths: [] }, `run ${line}`);
+      return answer(`run ${[command, ...args].join(' ')}`, async (turn) => {
+        const folder = await turn.folder.resolveInside(cwd ?? '.');
         const added = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+        await turn.gate.pass(deedOfRunning({ argv: [command, ...args], cwd: folder, env: added }));
         const terminalId = await turn.terminals.create({
           command,
           args,
           env: { ...turn.env, ...added },
-          cwd: cwd ?? undefined,
+          cwd: folder,
           outputByteLimit: outputByteLimit ?? undefined,
         });
         return { terminalId };
@@ -88,10 +87,19 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
     );
 }
 
+/** The real path of a file that uwf may reach for the agent, if that is permitted. */
+async function findFile({ folder, guard }: PromptTurn, path: string, access: Access): Promise<string> {
+  const real = await folder.resolveInside(path);
+  // No word of a person lets uwf do this.
+  if (guard.verdictOn(real, access) === 'refused') throw new PathRefused(real);
+  return real;
+}
+
 /** What the agent is told of a failure, in the protocol's codes; what breaks a rule is told as a refusal as well. */
 function errorForAgent(error: unknown, what: string, turn: PromptTurn, Errors: typeof RequestErrorType): Error {
-  if (error instanceof OutsideFolder) {
-    turn.gate.refuse(`kept in the working folder: ${what}`);
+  if (error instanceof OutsideFolder || error instanceof PathRefused || error instanceof PathMoved) {
+    const why = error instanceof OutsideFolder ? 'kept in the working folder' : error.message;
+    turn.gate.refuse(`${why}: ${what}`);
     return Errors.invalidParams(undefined, error.message);
   }
   if (error instanceof Refused || error instanceof RangeError) return Errors.invalidParams(undefined, error.message);

@@ -1,9 +1,14 @@
-import { relative } from 'node:path';
+import { readFile } from 'node:fs/promises';
 
 import type { AgentRequest } from '../contract.ts';
-import { cutText } from './cut-text.ts';
-import { decidePermission, isWithin } from './permission-policy.ts';
-import type { Permissions, WantedAction } from './permission-policy.ts';
+import type { GuardedPaths } from '../guarded-paths.ts';
+import { coversDeed, fingerprintOf, resolveDeed } from './deed.ts';
+import type { Deed } from './deed.ts';
+import type { OwnTools } from './own-tools.ts';
+import { answerTo, permissionReason, readPermissionWord } from './permission-answer.ts';
+import { decidePermission } from './permission-policy.ts';
+import type { PermissionAnswer, Permissions } from './permission-policy.ts';
+import { nameDeed, showDeed } from './show-deed.ts';
 import type { ToolCall } from './tool-call.ts';
 import type { WorkingFolder } from './working-folder.ts';
 
@@ -26,122 +31,152 @@ export type GateTurn = {
   request: AgentRequest;
   permissions: Permissions | undefined;
   folder: WorkingFolder;
+  guard: GuardedPaths;
+  ownTools: OwnTools;
   /** Told when somebody has to answer and nobody is there; `reason` says what would let the turn go on. */
   onUnanswered(reason: string): void;
 };
 
 type Verdict = 'allow' | 'always' | 'deny' | 'unanswered';
 
+/** A person's word about a deed. */
+type Grant = { call: ToolCall; deed: Deed; isForAll: boolean };
+
 /**
  * Answers an agent's questions for permission, and asks for itself where an agent has uwf do something without a question.
  *
- * The policy decides; where it says `ask`, the person at the terminal. Nothing that an agent or its model writes can
- * stand for that answer.
+ * The policy decides; where it says `ask`, a person. What a person allows is what they were shown and nothing else: uwf
+ * does it once without asking again while that call is open, or as often as it comes where the answer was `always`. What
+ * an agent calls a deed can make the answer stricter, and never wider: each kind that its arguments show it to be has to
+ * be allowed, too.
  */
 export class PermissionGate {
   readonly #turn: GateTurn;
-  /** Tool calls that were allowed, until they are over: what they have uwf do is not asked about again. */
-  readonly #allowed = new Set<ToolCall>();
+  #grants: Grant[] = [];
+  /** What a person allows for the whole turn. */
+  readonly #always = new Set<string>();
+  /** The answer to the question with which the turn before stopped, until it was used. */
+  #earlier: ReturnType<typeof answerTo>;
   /** Questions are asked one after the other. */
   #lastQuestion: Promise<unknown> = Promise.resolve();
 
   constructor(turn: GateTurn) {
     this.#turn = turn;
+    this.#earlier = answerTo(turn.request);
   }
 
   /** Answers `session/request_permission`. */
   async answer(call: ToolCall, options: readonly PermissionOption[]): Promise<PermissionOutcome> {
-    const verdict = isOwnTool(call) ? 'allow' : await this.#decide(call.action, call.title);
+    // What it is called with may be told anew while a person thinks.
+    const asked = call.deed;
+    if (this.#turn.ownTools.isOwn(call)) return choose('allow', options);
+    const deed = await resolveDeed(asked, this.#turn.folder);
+    const said = this.#policy(deed);
+    const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
     if (verdict === 'unanswered') return { outcome: 'cancelled' };
-    if (verdict !== 'deny') this.#allowed.add(call);
+    // What the policy allows it allows without a grant.
+    if (said === 'ask' && verdict !== 'deny') this.#grants.push({ call, deed, isForAll: verdict === 'always' });
     return choose(verdict, options);
   }
 
   /**
    * Lets through what the agent has uwf do (`fs/*`, `terminal/create`), or not.
-   * @param what in words: `write src/main.ts`
    * @throws {Refused}
    */
-  async pass(action: WantedAction, what: string): Promise<void> {
-    if (await this.#isAllowed(action)) return;
-    const verdict = await this.#decide(action, what);
+  async pass(wanted: Deed): Promise<void> {
+    const { folder } = this.#turn;
+    const deed = await resolveDeed(wanted, folder);
+    const said = this.#policy(deed);
+    if (said === 'allow' || (said === 'ask' && (await this.#isGranted(deed)))) return;
+    const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
+    const what = nameDeed(deed, folder.path);
     if (verdict === 'deny') throw new Refused(`not permitted: ${what}`);
     if (verdict === 'unanswered') throw new Refused(`nobody is there to permit it: ${what}`);
   }
 
-  /** Tells that the agent was kept from something. */
+  /** Tells that the agent was kept from something, or has lied. */
   refuse(what: string): void {
     this.#turn.request.emit({ kind: 'refusal', text: what });
   }
 
-  async #isAllowed(action: WantedAction): Promise<boolean> {
-    const wanted = await this.#real(action.paths);
-    for (const call of this.#allowed) {
-      if (call.isOver) {
-        this.#allowed.delete(call);
-        continue;
-      }
-      const named = await this.#real(call.paths);
-      const covers = named.length === 0 || wanted.every((path) => named.includes(path));
-      if (covers && (call.kind === action.kind || call.kind === 'other')) return true;
+  /** Tells at the end of a turn of the calls that were said to be of uwf's server and were not. */
+  finish(): void {
+    for (const tool of this.#turn.ownTools.findLies()) {
+      this.refuse(`a call was said to be of uwf's tool ${tool}, and uwf's server was not asked`);
     }
-    return false;
   }
 
-  async #decide(action: WantedAction, what: string): Promise<Verdict> {
-    const { permissions, folder } = this.#turn;
-    const paths = await this.#real(action.paths);
-    const said = decidePermission(permissions, { kind: action.kind, paths }, folder.path);
-    if (said === 'allow') return 'allow';
-    const about = describe(action.kind, what, paths, folder.path);
-    if (said === 'deny') {
-      this.refuse(`denied by the configured permissions: ${about}`);
-      return 'deny';
-    }
-    const verdict = await this.#ask(about);
-    if (verdict === 'deny') this.refuse(`denied by the person asked: ${about}`);
+  /** The strictest of what the policy says to each kind of deed that this is. */
+  #policy({ kinds, paths }: Deed): PermissionAnswer {
+    const { permissions, folder, guard } = this.#turn;
+    const answers = kinds.map((kind) => {
+      const access = ['read', 'search', 'think'].includes(kind) ? 'read' : 'write';
+      const isGuarded = (path: string): boolean => guard.verdictOn(path, access) !== 'free';
+      return decidePermission(permissions, { kind, paths, isGuarded }, folder.path);
+    });
+    return (['deny', 'ask'] as const).find((answer) => answers.includes(answer)) ?? 'allow';
+  }
+
+  #told(said: 'allow' | 'deny', deed: Deed): 'allow' | 'deny' {
+    if (said === 'deny') this.refuse(`denied by the configured permissions: ${this.#name(deed)}`);
+    return said;
+  }
+
+  async #isGranted(deed: Deed): Promise<boolean> {
+    if (this.#always.has(fingerprintOf(deed))) return true;
+    const [path] = deed.changes.map((change) => change.path);
+    const text = path === undefined ? undefined : await readFile(path, 'utf8').catch(() => undefined);
+    this.#grants = this.#grants.filter(({ call }) => !call.isOver);
+    const grant = this.#grants.find((candidate) => coversDeed(candidate.deed, deed, text));
+    if (grant === undefined) return false;
+    if (!grant.isForAll) this.#grants.splice(this.#grants.indexOf(grant), 1);
+    return true;
+  }
+
+  async #ask(deed: Deed): Promise<Verdict> {
+    const fingerprint = fingerprintOf(deed);
+    if (this.#always.has(fingerprint)) return 'always';
+    const verdict = this.#takeEarlier(fingerprint) ?? (await this.#askPerson(deed));
+    if (verdict === 'always') this.#always.add(fingerprint);
+    if (verdict === 'deny') this.refuse(`denied by the person asked: ${this.#name(deed)}`);
     if (verdict === 'unanswered') {
-      this.refuse(`nobody was there to permit it: ${about}`);
-      this.#turn.onUnanswered(this.#reason(action, about, paths));
+      this.refuse(`nobody was there to permit it: ${this.#name(deed)}`);
+      this.#turn.onUnanswered(this.#reason(deed, fingerprint));
     }
     return verdict;
   }
 
-  async #ask(about: string): Promise<Verdict> {
-    const { request } = this.#turn;
+  #takeEarlier(fingerprint: string): Verdict | undefined {
+    if (this.#earlier?.fingerprint !== fingerprint) return undefined;
+    const { word } = this.#earlier;
+    this.#earlier = undefined;
+    return word;
+  }
+
+  async #askPerson(deed: Deed): Promise<Verdict> {
+    const { request, folder } = this.#turn;
     const { askPerson, role } = request;
     if (askPerson === undefined) return 'unanswered';
-    const question = `${role} wants to: ${about}\nallow it? [y]es, [a]lways, [N]o `;
-    const answer = this.#lastQuestion.then(() => askPerson(question));
+    const question = `${role} wants to: ${showDeed(deed, folder.path)}\nallow it? [y]es, [a]lways in this turn, [n]o `;
+    const answer = this.#lastQuestion.then(() => askPerson(question, { keys: 'yan', signal: request.signal }));
     this.#lastQuestion = answer.catch(() => undefined);
-    const word = (await answer).trim().toLowerCase();
-    if (/^a(?:lways)?$/u.test(word)) return 'always';
-    return /^y(?:es)?$/u.test(word) ? 'allow' : 'deny';
+    return readPermissionWord(await answer) ?? 'deny';
   }
 
-  #reason(action: WantedAction, about: string, paths: readonly string[]): string {
-    const { request, folder } = this.#turn;
-    const { role } = request;
-    const outside = paths.filter((path) => !isWithin(path, folder.path));
-    const rule = `{ kinds: [${action.kind}]${outside.length > 0 ? `, paths: [${outside.join(', ')}]` : ''}, answer: allow }`;
-    return (
-      `${role} asks for a permission: ${about}; answer by resuming it at a terminal, ` +
-      `or allow it in the agent's config, permissions: { rules: [${rule}] }, and resume`
-    );
+  #reason(deed: Deed, fingerprint: string): string {
+    const { request, folder, guard } = this.#turn;
+    const isPlain = (path: string): boolean => folder.holds(path) && guard.verdictOn(path, 'write') === 'free';
+    const named = deed.paths.filter((path) => !isPlain(path));
+    return permissionReason(request.role, showDeed(deed, folder.path), {
+      kinds: deed.kinds,
+      paths: named,
+      fingerprint,
+    });
   }
 
-  #real(paths: readonly string[]): Promise<string[]> {
-    // A path that cannot be looked at (a loop of links, a name too long) is judged by its name.
-    return Promise.all(paths.map((path) => this.#turn.folder.resolve(path).catch(() => path)));
+  #name(deed: Deed): string {
+    return nameDeed(deed, this.#turn.folder.path);
   }
-}
-
-function describe(kind: string, what: string, paths: readonly string[], cwd: string): string {
-  const shown = paths.map((path) => (isWithin(path, cwd) ? relative(cwd, path) || '.' : path));
-  const unsaid = shown.filter((path) => !what.includes(path));
-  // A title is the agent's own text: on one line it cannot pass for a line of uwf's.
-  const title = cutText(what.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' '), 300);
-  return `${title} (${[kind, ...unsaid].join(', ')})`;
 }
 
 /** An agent whose options do not have the answer gets none. */
@@ -153,9 +188,4 @@ function choose(verdict: 'allow' | 'always' | 'deny', options: readonly Permissi
   }[verdict];
   const option = kinds.flatMap((kind) => options.filter((candidate) => candidate.kind === kind))[0];
   return option === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: option.optionId };
-}
-
-/** uwf's own MCP server, under the names that agents give its tools. */
-function isOwnTool(call: ToolCall): boolean {
-  return call.kind === 'other' && /^(?:mcp__)?uwf(?:__|_|-|\/|:|\.)[a-z_]+$/u.test(call.name);
 }

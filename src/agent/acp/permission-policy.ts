@@ -24,12 +24,14 @@ export type PermissionRule = {
  */
 export type Permissions = PermissionAnswer | { rules?: PermissionRule[]; default?: PermissionAnswer };
 
-/** Something that an agent wants to do, as far as it says. */
+/** Something that an agent wants to do. */
 export type WantedAction = {
   /** `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch`, `switch_mode`, `other`. */
   kind: string;
   /** The files it names, absolute or relative to the working folder. */
   paths: readonly string[];
+  /** Tells what belongs to git, to uwf or to hooks, of an absolute path; absent: nothing does. */
+  isGuarded?: (path: string) => boolean;
 };
 
 /** The kinds of the protocol (`ToolKind`). */
@@ -38,7 +40,7 @@ const KINDS = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', '
 /**
  * The usual rules: to look, to think and to edit in the working folder is what a coding agent is
  * called for; to run programs, to reach out and to delete, a person is asked. What decides over later runs, git's own
- * folder and uwf's, is asked for as well.
+ * folder and uwf's, is asked for as well, here by its usual names.
  */
 const DEFAULT_RULES: readonly PermissionRule[] = [
   { kinds: ['read', 'search', 'think'], answer: 'allow' },
@@ -80,32 +82,47 @@ export const permissionsSchema: JsonObject = {
  * Decides by a policy. Pure: it looks at names, not at the disk.
  *
  * An action that names a path outside the working folder is denied, whatever the policy says in general; only a rule
- * whose `paths` match it can say otherwise.
+ * whose `paths` match it can say otherwise. What is guarded is asked for where the policy allows in general; only a rule
+ * that names it lets it pass.
  * @param cwd the working folder, absolute
  */
 export function decidePermission(
   permissions: Permissions | undefined,
-  action: WantedAction,
+  { kind, paths: named, isGuarded = () => false }: WantedAction,
   cwd: string,
 ): PermissionAnswer {
   const isWord = typeof permissions === 'string';
   const rules = isWord ? [] : [...(permissions?.rules ?? []), ...DEFAULT_RULES];
   const otherwise = isWord ? permissions : (permissions?.default ?? 'ask');
-  const paths = action.paths.map((path) => resolve(cwd, path));
-  const isInside = paths.every((path) => isWithin(path, cwd));
-  const rule = rules.find((candidate) => fits(candidate, action.kind, paths, cwd));
-  return rule?.answer ?? (isInside ? otherwise : 'deny');
+  const paths = named.map((path) => resolve(cwd, path));
+  const rule = rules.find((candidate) => fits(candidate, { kind, paths, isGuarded }, cwd));
+  if (rule !== undefined) return rule.answer;
+  if (!paths.every((path) => isWithin(path, cwd))) return 'deny';
+  return otherwise === 'allow' && paths.some(isGuarded) ? 'ask' : otherwise;
 }
 
-function fits(rule: PermissionRule, kind: string, paths: readonly string[], cwd: string): boolean {
+function fits(rule: PermissionRule, { kind, paths, isGuarded }: Required<WantedAction>, cwd: string): boolean {
   if (rule.kinds !== undefined && !rule.kinds.includes(kind)) return false;
   const { paths: patterns, answer: said } = rule;
   const outside = paths.filter((path) => !isWithin(path, cwd));
-  if (patterns === undefined) return outside.length === 0;
-  const isMeant = (path: string): boolean => patterns.some((pattern) => isMatch(path, pattern, cwd));
+  if (patterns === undefined) return outside.length === 0 && !(said === 'allow' && paths.some(isGuarded));
+  const isMeant = (path: string): boolean => {
+    const isEnough = said !== 'allow' || !isGuarded(path);
+    return patterns.some((pattern) => isMatch(path, pattern, cwd) && (isEnough || isGuarded(startOf(pattern, cwd))));
+  };
   // What lets pass must be meant for every path; what holds back, for any.
   if (said === 'allow') return paths.length > 0 && paths.every(isMeant);
   return paths.some(isMeant) && (said === 'deny' || outside.every(isMeant));
+}
+
+/** What a pattern names before its first wildcard: a pattern that only happens to match what is guarded does not mean it. */
+function startOf(pattern: string, cwd: string): string {
+  const names = pattern.split('/');
+  const wild = names.findIndex((name) => /[*?]/u.test(name));
+  return resolve(
+    cwd,
+    names.slice(0, wild === -1 ? names.length : wild).join('/') || (pattern.startsWith('/') ? '/' : '.'),
+  );
 }
 
 function isMatch(path: string, pattern: string, cwd: string): boolean {

@@ -1,16 +1,22 @@
 import type { AgentRequest } from '../contract.ts';
+import type { GuardedPaths } from '../guarded-paths.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { DEFAULT_GRACE_MS } from './acp-config.ts';
 import { acpEnvironment } from './acp-environment.ts';
+import { OwnTools } from './own-tools.ts';
 import { PermissionGate } from './permission-gate.ts';
 import { Terminals } from './terminals.ts';
 import { UpdateReader } from './update-reader.ts';
 import type { WorkingFolder } from './working-folder.ts';
 
+/** Where an agent works, and what is kept from it there. */
+export type WorkPlace = { folder: WorkingFolder; guard: GuardedPaths };
+
 /** All that one prompt to an agent needs on this side of the protocol, from its sending to its answer. */
 export class PromptTurn {
   readonly request: AgentRequest;
   readonly folder: WorkingFolder;
+  readonly guard: GuardedPaths;
   readonly reader: UpdateReader;
   readonly gate: PermissionGate;
   readonly terminals: Terminals;
@@ -20,9 +26,10 @@ export class PromptTurn {
   unanswered: string | undefined;
 
   /** @param onUnanswered told as soon as somebody has to answer and nobody is there */
-  constructor(request: AgentRequest, folder: WorkingFolder, config: AcpConfig, onUnanswered: () => void) {
+  constructor(request: AgentRequest, { folder, guard }: WorkPlace, config: AcpConfig, onUnanswered: () => void) {
     this.request = request;
     this.folder = folder;
+    this.guard = guard;
     this.env = acpEnvironment(request.env);
     this.terminals = new Terminals(folder, config.graceMs ?? DEFAULT_GRACE_MS, (pgid) =>
       request.emit({ kind: 'process-group', pgid }),
@@ -35,11 +42,19 @@ export class PromptTurn {
     this.gate = new PermissionGate({
       request,
       folder,
+      guard,
+      ownTools: new OwnTools(config.mcp === false ? undefined : request.stepDir),
       permissions: config.permissions,
       onUnanswered: (reason) => {
         this.unanswered ??= reason;
         onUnanswered();
       },
     });
+  }
+
+  /** Tells what was left open, now that the agent has finished. */
+  finish(): void {
+    this.reader.finish();
+    this.gate.finish();
   }
 }

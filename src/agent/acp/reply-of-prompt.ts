@@ -47,7 +47,7 @@ export async function replyOfPrompt(
   const text = replyText(reader.segments);
   const common = { text, session: facts.session, ...(usage && { usage }) };
   // An agent may go on without what it asked for; what it comes to then is not what it was asked for.
-  if (unanswered !== undefined) return { kind: 'suspend', cause: 'human', reason: unanswered, ...common };
+  if (unanswered !== undefined) return { kind: 'suspend', cause: 'permission', reason: unanswered, ...common };
   switch (stopReason) {
     case 'end_turn': {
       const meta = await readReportedResult(request.stepDir);

@@ -1,40 +1,48 @@
-import type { WorkingFolder } from './working-folder.ts';
+import type { FileHandle } from 'node:fs/promises';
+
+import type { GuardedPaths } from '../guarded-paths.ts';
 
 /** What is read or written at once. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a text file of the working folder, or some of its lines.
+ * Reads a text file, or some of its lines.
+ * @param real its path, links followed
  * @param lines `line` is the first one, from 1; `limit` how many, absent: all
- * @throws {OutsideFolder} where it lies elsewhere
+ * @throws {PathRefused} {PathMoved} as {@link GuardedPaths.open} does
  * @throws {RangeError} when it is too long, or no text in UTF-8
  */
 export async function readTextFile(
-  folder: WorkingFolder,
-  path: string,
+  guard: GuardedPaths,
+  real: string,
   lines: { line: number; limit: number | undefined },
 ): Promise<string> {
-  const file = await folder.open(path, 'read');
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) throw new RangeError(`${path} is not a file`);
-    if (stats.size > MAX_FILE_BYTES) throw new RangeError(`${path} is longer than ${MAX_FILE_BYTES} bytes`);
-    return someLines(decode(await file.readFile(), path), lines);
-  } finally {
-    await file.close();
-  }
+  return withFile(await guard.open(real, 'read'), real, async (file, size) => {
+    if (size > MAX_FILE_BYTES) throw new RangeError(`${real} is longer than ${MAX_FILE_BYTES} bytes`);
+    return someLines(decode(await file.readFile(), real), lines);
+  });
 }
 
 /**
- * Writes a text file of the working folder, with the folders above it.
- * @throws {OutsideFolder} where it lies elsewhere
+ * Writes a text file, with the folders above it.
+ * @param real its path, links followed
+ * @throws {PathRefused} {PathMoved} as {@link GuardedPaths.open} does
  * @throws {RangeError} when it is too long
  */
-export async function writeTextFile(folder: WorkingFolder, path: string, content: string): Promise<void> {
-  if (content.length > MAX_FILE_BYTES) throw new RangeError(`${path} would be longer than ${MAX_FILE_BYTES} bytes`);
-  const file = await folder.open(path, 'write');
+export async function writeTextFile(guard: GuardedPaths, real: string, content: string): Promise<void> {
+  if (content.length > MAX_FILE_BYTES) throw new RangeError(`${real} would be longer than ${MAX_FILE_BYTES} bytes`);
+  await withFile(await guard.open(real, 'write'), real, (file) => file.writeFile(content));
+}
+
+async function withFile<Value>(
+  file: FileHandle,
+  path: string,
+  work: (file: FileHandle, size: number) => Promise<Value>,
+): Promise<Value> {
   try {
-    await file.writeFile(content);
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new RangeError(`${path} is not a file`);
+    return await work(file, stats.size);
   } finally {
     await file.close();
   }

@@ -1,14 +1,12 @@
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { cutText } from './cut-text.ts';
-import type { WantedAction } from './permission-policy.ts';
+import type { Deed } from './deed.ts';
+import { deedOfCall } from './deed-of-call.ts';
 
 /** What a tool's result may have in characters before it is cut. */
 const MAX_RESULT_CHARACTERS = 1024 * 1024;
 const MAX_NAME_CHARACTERS = 64;
-/** What agents call the file that a tool is about, in its input. */
-const PATH_KEYS = ['path', 'file_path', 'filePath', 'filepath', 'absolute_path', 'notebook_path', 'file', 'dir_path'];
-
 /** Where a tool call stands (`ToolCallStatus`). */
 export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 
@@ -59,7 +57,8 @@ export class ToolCall {
   /** What the tool is called with; where the agent does not tell, what it says about the call. */
   get arguments(): JsonValue {
     if (this.hasInput) return this.#fields['rawInput'] ?? null;
-    return { title: this.title, ...(this.paths.length > 0 && { paths: [...this.paths] }) };
+    const { paths } = this.deed;
+    return { title: this.title, ...(paths.length > 0 && { paths: [...paths] }) };
   }
 
   get hasInput(): boolean {
@@ -67,20 +66,14 @@ export class ToolCall {
     return isJsonObject(input) ? Object.keys(input).length > 0 : input !== undefined && input !== '';
   }
 
-  /** The files it names: as locations, as differences, and in its input. */
-  get paths(): readonly string[] {
-    const { rawInput } = this.#fields;
-    const input = isJsonObject(rawInput) ? rawInput : {};
-    const named = [
-      ...this.#objects('locations').map(({ path }) => path),
-      ...this.#objects('content').map(({ type, path }) => (type === 'diff' ? path : undefined)),
-      ...PATH_KEYS.map((key) => (Object.hasOwn(input, key) ? input[key] : undefined)),
-    ];
-    return [...new Set(named.filter((path) => typeof path === 'string' && path !== ''))] as string[]; // filtered
+  /** All that the agent has said of it. */
+  get fields(): Readonly<JsonObject> {
+    return this.#fields;
   }
 
-  get action(): WantedAction {
-    return { kind: this.kind, paths: this.paths };
+  /** What it would do, as far as is known now. */
+  get deed(): Deed {
+    return deedOfCall(this.#fields);
   }
 
   /** @param terminalOutput gives what a terminal has written */

@@ -51,10 +51,21 @@ export class UpdateReader {
     else if (kind === 'usage_update') this.#readCost(update);
   }
 
-  /** Takes in what is said of a tool call, in an update or in a request for a permission. */
+  /** Takes in the tool call that a permission is asked for. One that bears the id of a call that is over is another one. */
+  readAskedCall(fields: JsonObject): ToolCall {
+    const call = this.readToolCall({ status: 'pending', ...fields });
+    this.announce(call);
+    return call;
+  }
+
+  /** Takes in what is said of a tool call. */
   readToolCall(fields: JsonObject): ToolCall {
     const id = typeof fields['toolCallId'] === 'string' ? fields['toolCallId'] : '';
-    const known = this.#calls.get(id);
+    const before = this.#calls.get(id);
+    // Ids are the agent's: a call that begins with the id of one that is over is not that one.
+    const isAnew = before?.isOver === true && (fields['status'] === 'pending' || fields['status'] === 'in_progress');
+    if (isAnew) this.#told.delete(id);
+    const known = isAnew ? undefined : before;
     const wasOver = known?.isOver ?? false;
     const call = known ?? new ToolCall(id, this.#sink.nowMs());
     call.update(fields);

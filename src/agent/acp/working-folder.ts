@@ -1,6 +1,4 @@
-import { constants } from 'node:fs';
-import { mkdir, open, readlink, realpath } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { isWithin } from './permission-policy.ts';
@@ -50,18 +48,9 @@ export class WorkingFolder {
     return found;
   }
 
-  /**
-   * Opens a file of the folder.
-   *
-   * A link that takes the file's place after it was looked at is not followed. The folders above could still be
-   * exchanged in between, by programs that could as well write outside by themselves.
-   * @throws {OutsideFolder} where it lies elsewhere
-   */
-  async open(path: string, mode: 'read' | 'write'): Promise<FileHandle> {
-    const found = await this.resolveInside(path);
-    if (mode === 'read') return open(found, constants.O_RDONLY | constants.O_NOFOLLOW);
-    await mkdir(dirname(found), { recursive: true });
-    return open(found, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW);
+  /** Tells whether a path, links followed, lies in the folder. */
+  holds(real: string): boolean {
+    return isWithin(real, this.path);
   }
 }
 
@@ -70,7 +59,8 @@ async function realPathOf(path: string, links = 0): Promise<string> {
     return await realpath(path);
   } catch (error) {
     // NodeJS adds `code` to every error of a system call.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || links > MAX_LINKS) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || links > MAX_LINKS) throw error;
   }
   // A link to what is not there yet: writing to it would make a file where it points to.
   const target = await readlink(path).catch(() => undefined);

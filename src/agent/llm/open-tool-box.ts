@@ -42,7 +42,7 @@ export async function openToolBox(
     ...fileTools(folder),
     listTool(folder),
     searchTool(folder),
-    commandTool(folder, request, config.runCommand ?? {}, { onOutput: onSign, maxCharacters }),
+    commandTool(folder, request, config, { onOutput: onSign, maxCharacters }),
     ...threadTools(request),
   ];
   const servers = await connectServers(config, request);

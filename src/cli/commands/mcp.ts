@@ -7,7 +7,8 @@ import { redactionHere } from '../redaction-here.ts';
 export const command: Command = defineCommand({
   summary: 'serve threads and nodes to agents over MCP',
   description: `Speaks the Model Context Protocol on stdin and stdout until stdin ends: tools to list and read threads, steps and nodes,
-to put artifacts, and to learn of the calling thread. Under $UWF_THREAD they are about that thread; under $UWF_STEP_DIR an
+to put artifacts, and to learn of the calling thread. Under $UWF_THREAD, as in a turn, they keep to that thread, to those that called
+it and to those that it called, and put into no other; without it they read all that the command line reads. Under $UWF_STEP_DIR an
 agent reports its structured result with the tool 'report_result', whose input is the role's schema.
 
 Agents that speak ACP are given this server by uwf itself.`,

@@ -15,7 +15,7 @@ const OFTEN = 50;
 
 export const command: Command = defineCommand({
   summary: 'find secrets in what is stored',
-  description: `Looks for secrets in all threads, or in those that are named with the threads that they called: in nodes, messages of
+  description: `Looks for secrets in all threads, or in those that are named with what they stand on, their callers and those that they called: in nodes, messages of
 commits, names of files, and the files that steps recorded, each once. Without a thread it looks through what was put and not
 yet taken in, and registered workflows and types, too. Code that a step recorded is looked through as far as it differs from
 the commit that was checked out.

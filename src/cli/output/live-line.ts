@@ -15,6 +15,7 @@ export class LiveLine {
   #work: { role: string; agent: string; thread: string; startedMs: number; said: string } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #frame = 0;
+  #isHeld = false;
 
   constructor(cli: CliContext) {
     this.#cli = cli;
@@ -44,9 +45,15 @@ export class LiveLine {
     }
   }
 
+  /** Takes the line away while a person is asked something. */
+  hold(isHeld: boolean): void {
+    if (isHeld) this.erase();
+    this.#isHeld = isHeld;
+  }
+
   /** Makes room for other output; the line comes back below it. */
   erase(): void {
-    if (this.#timer !== undefined) this.#cli.stderr.write('\r\u001B[K');
+    if (this.#timer !== undefined && !this.#isHeld) this.#cli.stderr.write('\r\u001B[K');
   }
 
   /** Takes the line away, until the next step starts. */
@@ -62,7 +69,7 @@ export class LiveLine {
 
   #draw(): void {
     const work = this.#work;
-    if (!work) return;
+    if (!work || this.#isHeld) return;
     const paint = createPalette(this.#cli.stderr, this.#cli.env);
     this.#frame = (this.#frame + 1) % FRAMES.length;
     const who = `${work.role} (${work.agent})`;

@@ -10,6 +10,8 @@ export interface RunView {
   tell(event: EngineEvent): void;
   /** These agents use the terminal themselves: while one works nothing is drawn. */
   leaveTerminalTo(agents: readonly string[]): void;
+  /** Does something for which a person looks at the terminal: meanwhile nothing is drawn, and lines wait. */
+  whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer>;
   /** Resolves when everything told was shown. */
   close(): Promise<void>;
 }
@@ -31,6 +33,7 @@ function jsonView(out: Output): RunView {
       written.catch(() => {});
     },
     leaveTerminalTo() {},
+    whileAsking: (ask) => ask(),
     close: () => written,
   };
 }
@@ -47,15 +50,33 @@ function textView(cli: CliContext): RunView {
   const story = new RunStory(createPalette(cli.stderr, cli.env), columns);
   const live = cli.stderr.isTTY === true && cli.env['TERM'] !== 'dumb' ? new LiveLine(cli) : undefined;
   let silent: ReadonlySet<string> = new Set();
+  /** Lines that wait while a person is asked; several questions may be open. */
+  const waiting: string[] = [];
+  let questions = 0;
+  const write = (line: string): void => {
+    live?.erase();
+    cli.stderr.write(`${line}\n`);
+  };
   return {
     tell(event) {
       const line = story.lineFor(event);
-      if (line !== undefined) {
-        live?.erase();
-        cli.stderr.write(`${line}\n`);
-      }
+      if (line !== undefined && questions > 0) waiting.push(line);
+      else if (line !== undefined) write(line);
       if (event.event === 'step.started' && silent.has(event.agent)) live?.clear();
       else live?.tell(event);
+    },
+    async whileAsking(ask) {
+      questions += 1;
+      live?.hold(true);
+      try {
+        return await ask();
+      } finally {
+        questions -= 1;
+        if (questions === 0) {
+          live?.hold(false);
+          for (const line of waiting.splice(0)) write(line);
+        }
+      }
     },
     leaveTerminalTo(agents) {
       silent = new Set(agents);

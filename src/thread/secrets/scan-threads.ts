@@ -28,8 +28,8 @@ const PINS = 'refs/uwf/';
 type Place = { ref: RefName; thread: ThreadId | null };
 
 /**
- * Looks for secrets in all that is stored, or in some threads with the threads that they called; a finding comes for each
- * commit, the threads in the order of their ids. What threads share is looked through once.
+ * Looks for secrets in all that is stored, or in some threads with those that they stand on: callers, and what they called.
+ * A finding comes for each commit, the threads in the order of their ids. What threads share is looked through once.
  *
  * @param threads default: all, active and ended, and what lies beside threads
  */
@@ -104,5 +104,5 @@ async function scanCommit(repository: Repository, scan: SecretScan, id: ObjectId
   const places = await scan.scanCommit({ id, tree, step, nodes, code });
   // What was put stands on what it pins, and the start of a child on its caller.
   const previous = kind === 'start' ? undefined : others.shift();
-  return { places, previous, others: kind === 'start' ? [] : others };
+  return { places, previous, others };
 }

@@ -2,7 +2,7 @@ import { encodeCommit, parseCommit, type Signature } from '../../git/commit.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { trailerLines, type Trailers } from '../commit-message.ts';
 import { statusOf } from '../meta-status.ts';
-import type { ThreadCommit } from '../thread-commit.ts';
+import type { ThreadCommit, ThreadEvent } from '../thread-commit.ts';
 import { roleIdentity } from '../thread-draft.ts';
 import { fileTypes, timeOfCommit } from '../thread-commit.ts';
 import type { Report } from './finding.ts';
@@ -43,7 +43,8 @@ function asStored(author: Signature, { commit }: ThreadCommit): Signature {
   return parseCommit(encodeCommit({ ...commit, author })).author;
 }
 
-function trailersOf(commit: ThreadCommit, agent: AgentRecord | undefined): Trailers {
+/** What the trailers of a commit have to say. @param agent the one that a step or a suspension names */
+export function trailersOf(commit: Pick<ThreadCommit, 'hash'> & ThreadEvent, agent: AgentRecord | undefined): Trailers {
   const trailers: Trailers = { node: commit.hash, type: fileTypes[commit.kind] };
   const by = agent && { agent: agent.name };
   switch (commit.kind) {

@@ -79,7 +79,7 @@ test('a permission that nobody can give suspends the thread, which goes on once 
   const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
   const over = await fixture.engine.run(thread);
   expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('npm publish (execute)') });
-  expect(fixture.git('show', `refs/threads/${thread}:suspend.json`)).toContain('"cause": "human"');
+  expect(fixture.git('show', `refs/threads/${thread}:suspend.json`)).toContain('"cause": "permission"');
   expect(fixture.events).toContainEqual(expect.objectContaining({ event: 'agent.refusal' }));
 
   const { createEngine } = await import('../../../src/engine/engine.ts');

@@ -18,7 +18,7 @@ describe('a question for permission', () => {
   test('that the policy denies is answered with no, and the step says so', async () => {
     const { text, events } = await runScripted(['permission'], { config: { permissions: 'deny' } });
     expect(text).toBe('permission: {"outcome":"selected","optionId":"no"}\n');
-    expect(refusalsOf(events)).toEqual(['denied by the configured permissions: npm publish (execute)']);
+    expect(refusalsOf(events)).toEqual(['denied by the configured permissions: run npm publish (execute)']);
   });
 
   test.each([
@@ -36,25 +36,25 @@ describe('a question for permission', () => {
     };
     const { text } = await runScripted(['permission'], { askPerson });
     expect(text).toBe(`permission: {"outcome":"selected","optionId":"${optionId}"}\n`);
-    expect(questions).toEqual([expect.stringContaining('worker wants to: npm publish (execute)')]);
+    expect(questions).toEqual([expect.stringContaining('worker wants to: run npm publish (execute)')]);
   });
 
   test('that nobody is there to answer suspends for a person, naming the tool and what would allow it', async () => {
     const { reply, events } = await runScripted(['permission', 'reply']);
     expect(reply).toMatchObject({
       kind: 'suspend',
-      cause: 'human',
+      cause: 'permission',
       session: 'session-1',
       reason: expect.stringMatching(/npm publish.*resuming it at a terminal.*kinds: \[execute\], answer: allow/u),
     });
-    expect(refusalsOf(events)).toEqual(['nobody was there to permit it: npm publish (execute)']);
+    expect(refusalsOf(events)).toEqual(['nobody was there to permit it: run npm publish (execute)']);
   });
 
   test('that nobody is there to answer suspends also when the agent does not heed that', async () => {
     const { reply } = await runScripted(['permissionOutside', 'hang'], {
       config: { permissions: { rules: [{ kinds: ['edit'], paths: ['/**'], answer: 'ask' }] }, graceMs: 100 },
     });
-    expect(reply).toMatchObject({ kind: 'suspend', cause: 'human' });
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'permission' });
   });
 
   test('to edit what lies outside the working folder is denied, whatever is allowed in general', async () => {

@@ -1,12 +1,11 @@
 import { isAbsolute, resolve } from 'node:path';
 
+import { looksSecret } from '../../scrubbed-environment.ts';
 import { ToolRefused } from './tool.ts';
 import type { WorkFolder } from './work-folder.ts';
 
 /** Where programs and devices lie that any command may name. */
 const SHARED = /^\/(?:bin|sbin|lib|lib64|usr|opt|nix|dev\/(?:null|zero|u?random|std(?:in|out|err)|fd))(?:\/|$)/u;
-/** Names of variables that look as if a secret were in them. */
-const SECRET = /(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIAL|AUTH)/iu;
 
 /** What a command is held against before it runs. */
 export type CommandRules = {
@@ -27,7 +26,7 @@ export type CommandRules = {
 export async function guardCommand(argv: readonly string[], folder: WorkFolder, rules: CommandRules): Promise<void> {
   assertAllowed(argv, rules.allow);
   const words = argv.flatMap(wordsOf);
-  const kept = Object.keys(rules.env).filter((name) => !Object.hasOwn(rules.passed, name) && SECRET.test(name));
+  const kept = Object.keys(rules.env).filter((name) => !Object.hasOwn(rules.passed, name) && looksSecret(name));
   for (const word of words) {
     const name = kept.find((candidate) => word === candidate || word === `$${candidate}`);
     if (name !== undefined) throw new ToolRefused(`the variable ${name} is kept from commands`);

@@ -1,8 +1,8 @@
-import { runProgram } from '../../command/run-program.ts';
-import type { ProgramExit } from '../../command/run-program.ts';
+import type { ProgramExit, ProgramRun } from '../../command/run-program.ts';
 import type { AgentRequest } from '../../contract.ts';
+import { pidNamespace, runContained } from '../../run-contained.ts';
 import { scrubbedEnvironment } from '../../scrubbed-environment.ts';
-import type { RunCommandConfig } from '../llm-config.ts';
+import type { LlmConfig } from '../llm-config.ts';
 import { guardCommand } from './command-guard.ts';
 import { HeadAndTail } from './head-and-tail.ts';
 import { ToolFailure } from './tool.ts';
@@ -23,17 +23,18 @@ export type CommandEvents = {
 };
 
 /**
- * The tool that runs commands in the working folder, each in a process group of its own that is gone when it is over.
+ * The tool that runs commands in the working folder. What one has started is gone when it is over; see `runContained`.
  *
- * They see the part of the environment that holds no secret; see `guardCommand` for what is refused.
+ * They see the part of the environment that holds no secret, and no other processes where that can be had; see
+ * `guardCommand` for what is refused.
  */
 export function commandTool(
   folder: WorkFolder,
   { env, emit }: Pick<AgentRequest, 'env' | 'emit'>,
-  config: RunCommandConfig,
+  { runCommand: config = {}, apiKeyEnv }: Pick<LlmConfig, 'runCommand' | 'apiKeyEnv'>,
   { onOutput, maxCharacters }: CommandEvents,
 ): Tool {
-  const passed = scrubbedEnvironment(env, config.passEnv);
+  const passed = scrubbedEnvironment(env, config.passEnv, apiKeyEnv);
   const maxMs = config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   return {
     name: 'run_command',
@@ -63,7 +64,7 @@ export function commandTool(
       const timer = setTimeout(() => clock.abort(new Error('too slow')), limitMs);
       const output = new HeadAndTail(maxCharacters);
       try {
-        const { exit, isCut } = await runProgram({
+        const program: ProgramRun = {
           // One stream for both outputs keeps what a program says in its order.
           argv:
             typeof command === 'string'
@@ -81,7 +82,8 @@ export function commandTool(
             onOutput();
           },
           onErrorOutput: () => {},
-        });
+        };
+        const { exit, isCut } = await runContained(program, await pidNamespace());
         const why = isCut ? `it wrote more than ${MAX_OUTPUT_BYTES} bytes and was ended` : describeExit(exit);
         return `${output.text()}\n[${why}]`;
       } catch (error) {

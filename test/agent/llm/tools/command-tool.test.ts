@@ -87,6 +87,17 @@ describe('what commands do not see', () => {
     expect(result).not.toMatch(/secret|LLM_KEY|GITHUB_TOKEN/u);
   });
 
+  test('nor the key, nor a secret among the variables of uwf, however they are called', async () => {
+    const named = { ...env, UWF_MODEL: 'key-3', UWF_PUSH_TOKEN: 'token-4', UWF_THREAD: 'here' };
+    const turn = await callTool(
+      'run_command',
+      { command: ['env'] },
+      { cwd, env: named, config: { apiKeyEnv: 'UWF_MODEL' } },
+    );
+    expect(turn.result).toContain('UWF_THREAD=here');
+    expect(turn.result).not.toMatch(/key-3|token-4/u);
+  });
+
   test('what is passed on by name is', async () => {
     expect((await run(['env'], { runCommand: { passEnv: ['GITHUB_TOKEN'] } })).result).toContain('GITHUB_TOKEN=');
   });

@@ -1,0 +1,94 @@
+import type { ObjectBatch } from '../../git/object-batch.ts';
+import { ObjectTooLarge } from '../../git/object-errors.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import { readAnyTree, readBlob, type ObjectReader } from '../../git/read.ts';
+import { kindOfMode, type TreeLine } from '../../git/tree-lines.ts';
+import type { Redaction } from '../redaction.ts';
+
+/** A larger file is no file that a fetch takes in. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+
+/** Takes secrets out of the files, and the names of files, that steps recorded. What lies twice is written once. */
+export class FileRedaction {
+  readonly #objects: ObjectReader;
+  readonly #batch: ObjectBatch;
+
+  constructor(objects: ObjectReader, batch: ObjectBatch) {
+    this.#objects = objects;
+    this.#batch = batch;
+  }
+
+  /**
+   * Rewrites a tree of the user's files, as far as it differs from others.
+   * @param others trees of code that the files came from: what is the same there stays
+   * @returns the tree without secrets; the same where there are none
+   */
+  async tree(id: ObjectId, others: readonly ObjectId[], redaction: Redaction): Promise<ObjectId> {
+    if (others.includes(id)) return id;
+    const elsewhere = await Promise.all(others.map((other) => this.#linesOf(other)));
+    const lines = await readAnyTree(this.#objects, id);
+    const written: TreeLine[] = [];
+    for (const line of lines) {
+      const same = elsewhere.flatMap((of) => of.filter(({ name }) => name === line.name).map((found) => found.id));
+      written.push(same.includes(line.id) ? line : await this.#entry(line, same, redaction));
+    }
+    const isSame = written.every((line, at) => line.id === lines[at]?.id && line.name === lines[at].name);
+    return isSame ? id : this.#batch.add({ type: 'tree', data: encodeLines(written) });
+  }
+
+  async #entry(line: TreeLine, others: readonly ObjectId[], redaction: Redaction): Promise<TreeLine> {
+    const name = inBytes(line.name, (text) => redaction.text(text));
+    switch (kindOfMode(line.mode)) {
+      case 'submodule':
+        return line;
+      case 'folder':
+        return { ...line, name, id: await this.tree(line.id, others, redaction) };
+      default:
+        return { ...line, name, id: await this.#file(line.id, redaction) };
+    }
+  }
+
+  async #file(id: ObjectId, redaction: Redaction): Promise<ObjectId> {
+    try {
+      const data = await readBlob(this.#objects, id, { maxBytes: MAX_FILE_BYTES });
+      const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
+      const clean = inBytes(bytes, (text) => redaction.text(text));
+      return clean === bytes ? id : this.#batch.addBlob(Buffer.from(clean, 'latin1'));
+    } catch (error) {
+      // It stays, and whoever looks through the thread afterwards names it.
+      if (error instanceof ObjectTooLarge) return id;
+      throw error;
+    }
+  }
+
+  /** What lies elsewhere under the same name need not be a folder, nor be here. */
+  async #linesOf(id: ObjectId): Promise<TreeLine[]> {
+    const object = await this.#objects.read(id);
+    return object?.type === 'tree' ? readAnyTree(this.#objects, id) : [];
+  }
+}
+
+/** Changes bytes as the text that they are; @param bytes in Latin-1: each byte is a character */
+function inBytes(bytes: string, change: (text: string) => string): string {
+  const buffer = Buffer.from(bytes, 'latin1');
+  const encoding = buffer[0] === 0xff && buffer[1] === 0xfe ? 'utf16le' : 'utf8';
+  const text = buffer.toString(encoding);
+  if (Buffer.from(text, encoding).equals(buffer)) {
+    const clean = change(text);
+    return clean === text ? bytes : Buffer.from(clean, encoding).toString('latin1');
+  }
+  // Neither: a mark has characters that are none of its bytes.
+  return change(bytes).replaceAll(/[‹›]/g, (quote) => Buffer.from(quote).toString('latin1'));
+}
+
+/** Writes a tree of names of any bytes, in git's order. Source: git's `base_name_compare` (read-cache.c). */
+function encodeLines(lines: readonly TreeLine[]): Uint8Array {
+  const key = ({ name, mode }: TreeLine): Buffer =>
+    Buffer.from(kindOfMode(mode) === 'folder' ? `${name}/` : name, 'latin1');
+  const sorted = lines.toSorted((a, b) => Buffer.compare(key(a), key(b)));
+  const parts = sorted.flatMap(({ mode, name, id }) => [
+    Buffer.from(`${mode} ${name}\0`, 'latin1'),
+    Buffer.from(id, 'hex'),
+  ]);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,224 @@
+import { prepareHashing } from '../../cas/hash.ts';
+import { UwfError } from '../../errors.ts';
+import { ObjectBatch } from '../../git/object-batch.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import type { ObjectStore } from '../../git/object-store.ts';
+import { publish } from '../../git/publish.ts';
+import { readCommit } from '../../git/read.ts';
+import { parseRefName } from '../../git/ref-name.ts';
+import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { getThread, type ThreadPointer } from '../../thread/find-thread.ts';
+import { addRecord, joinRecords, readRecord, redactedRef } from '../../thread/redaction-record.ts';
+import { REMOTES_PREFIX } from '../../thread/remove-thread.ts';
+import { rememberRemoved } from '../../thread/removed-threads.ts';
+import { scanThreads } from '../../thread/secrets/scan-threads.ts';
+import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/thread-refs.ts';
+import { NewCommits } from '../../thread/verify/new-commits.ts';
+import { createJudge } from '../judge.ts';
+import { findKeptTurn } from '../kept-path.ts';
+import { takeLease, type Lease } from '../lease.ts';
+import { forgetThread } from '../local-traces.ts';
+import { findAffected } from './find-affected.ts';
+import { Rewriter } from './rewrite-thread.ts';
+
+/** A thread that was written anew. */
+export type RewrittenThread = {
+  thread: ThreadId;
+  /** Its id now; another one only for a child thread, whose id follows from a commit of its caller. */
+  now: ThreadId;
+  before: ObjectId;
+  after: ObjectId;
+};
+
+/** What came of taking secrets out of a thread. */
+export type ThreadRedaction = {
+  /** Where the secrets were. */
+  secrets: SecretPlace[];
+  /** The thread, and all that share commits with it: forks, callers, child threads. */
+  threads: RewrittenThread[];
+  /** How many commits were written anew. */
+  commits: number;
+  /** Where secrets stay: what is pinned, and files that are too large. */
+  remains: SecretPlace[];
+  /** Other refs that lead to what was there before. */
+  heldBy: RefName[];
+};
+
+/** A thread cannot be written anew. Nothing was changed. */
+export class RedactionRefused extends UwfError {
+  constructor(thread: ThreadId, reason: string, hint: string) {
+    super(`thread ${thread} cannot be written anew: ${reason}`, { code: 'redaction-refused', kind: 'data', hint });
+  }
+}
+
+/** What is about to be changed. */
+export type PlannedRedaction = ThreadRedaction & {
+  /** Makes the change: all of it, or nothing. */
+  apply: () => Promise<void>;
+};
+
+/**
+ * Writes a thread anew without its secrets, and with it all threads that share the commits that change. What it gives has
+ * been verified; nothing is changed before it is applied.
+ *
+ * @throws {ThreadNotFound} {AmbiguousThread} {NoRefOfItsOwn}
+ * @throws {RedactionRefused} if what would be written is not sound
+ */
+export async function planRedaction(
+  repository: Repository,
+  redactor: Redactor,
+  text: string,
+): Promise<PlannedRedaction> {
+  await prepareHashing();
+  const pointer = await getThread(repository, text);
+  if (pointer.keptBy !== undefined) throw new NoRefOfItsOwn(pointer.id, pointer.keptBy);
+  const secrets = await findSecrets(repository, redactor, pointer);
+  const nothing = { secrets, threads: [], commits: 0, remains: [], heldBy: [], apply: () => Promise.resolve() };
+  if (secrets.length === 0) return nothing;
+  const refs = [...(await repository.refs.list(ACTIVE_PREFIX)), ...(await repository.refs.list(HISTORY_PREFIX))];
+  const affected = await findAffected(repository, refs, new Set(secrets.map(({ commit }) => commit)));
+  const batch = new ObjectBatch(repository.objects.format);
+  const rewriter = new Rewriter(repository, redactor, batch);
+  for (const id of affected.commits) await rewriter.rewrite(id);
+  const view = viewOf(repository, batch);
+  const threads = threadsOf(affected.refs, rewriter);
+  await assertSound(view, threads, new Set(rewriter.commits.values()));
+  const remains: SecretPlace[] = [];
+  const known = new Set(threads.map(({ after }) => after));
+  for (const { now, after, ref } of threads) {
+    remains.push(...(await findSecrets(view, redactor, { id: now, ref, head: after, isHistory: false })));
+  }
+  const heldBy = await findHolders(repository, rewriter, new Set(affected.refs.map(({ name }) => name)));
+  const commits = rewriter.commits.size;
+  const told = threads.map(({ thread, now, before, after }) => ({ thread, now, before, after }));
+  const apply = (): Promise<void> => applyRedaction(repository, batch, rewriter, threads);
+  return known.size === 0
+    ? { ...nothing, remains: secrets }
+    : { secrets, threads: told, commits, remains, heldBy, apply };
+}
+
+type Moved = RewrittenThread & { ref: RefName };
+
+function threadsOf(refs: readonly Ref[], { commits, ids }: Rewriter): Moved[] {
+  return refs.flatMap(({ name, id }) => {
+    const thread = threadOfRef(name)?.id;
+    const after = commits.get(id);
+    return thread === undefined || after === undefined
+      ? []
+      : [{ thread, now: ids.get(thread) ?? thread, before: id, after, ref: name }];
+  });
+}
+
+async function findSecrets(repository: Repository, redactor: Redactor, pointer: ThreadPointer): Promise<SecretPlace[]> {
+  const found: SecretPlace[] = [];
+  for await (const { places, unread } of scanThreads(repository, new SecretScan(repository, redactor), [pointer])) {
+    if (unread !== undefined) throw new CorruptThread(pointer.head, unread);
+    found.push(...places);
+  }
+  return found;
+}
+
+/** Verifies what would be written as what is fetched is verified; what stays was verified before. */
+async function assertSound(view: Repository, threads: readonly Moved[], written: ReadonlySet<ObjectId>): Promise<void> {
+  const verification = new NewCommits(view, createJudge(view), {
+    isVerified: (id) => Promise.resolve(!written.has(id)),
+    checkObjects: () => Promise.resolve(),
+    checkCode: () => Promise.resolve(),
+  });
+  for (const { thread, now, after } of threads) {
+    const wrong = await verification.verify(now, after);
+    const hint = `'uwf thread verify ${thread}' tells whether it is sound as it is; 'uwf thread rm ${thread}' removes it`;
+    if (wrong !== undefined) throw new RedactionRefused(thread, `it would not be sound: ${wrong}`, hint);
+  }
+}
+
+async function findHolders({ refs }: Repository, { commits }: Rewriter, own: ReadonlySet<string>): Promise<RefName[]> {
+  const all = await refs.list('refs/');
+  return all
+    .filter(({ name, id }) => commits.has(id) && !own.has(name) && !name.startsWith(REMOTES_PREFIX))
+    .map(({ name }) => name);
+}
+
+/** Moves all refs in one change, under the leases of all threads, so that no turn goes on from what is left behind. */
+async function applyRedaction(
+  repository: Repository,
+  batch: ObjectBatch,
+  rewriter: Rewriter,
+  threads: readonly Moved[],
+): Promise<void> {
+  const leases: Lease[] = [];
+  try {
+    for (const { thread } of threads.toSorted((a, b) => (a.thread < b.thread ? -1 : 1))) {
+      leases.push(await takeLease(repository, thread));
+      if (findKeptTurn(repository, thread) === undefined) continue;
+      const hint = `'uwf thread step ${thread}' stores it; repeat then`;
+      throw new RedactionRefused(thread, 'a finished turn of it is not stored yet', hint);
+    }
+    const edits: RefEdit[] = [];
+    for (const moved of threads) edits.push(...(await editsOf(repository, batch, rewriter, moved)));
+    for (const { name, id } of await repository.refs.list(REMOTES_PREFIX)) {
+      if (rewriter.commits.has(id)) edits.push({ name, expected: id, value: null });
+    }
+    for (const { thread, now, ref } of threads) if (now !== thread) rememberRemoved(repository, thread, [ref]);
+    await publish(repository, batch, edits);
+    // Journals, sessions and facts have what was said.
+    for (const { thread } of threads) forgetThread(repository, thread);
+  } finally {
+    for (const lease of leases) lease.release();
+  }
+}
+
+/** The ref of a thread, what was put under it, and the record of what became of its commits. */
+async function editsOf(
+  repository: Repository,
+  batch: ObjectBatch,
+  rewriter: Rewriter,
+  { thread, now, before, after, ref }: Moved,
+): Promise<RefEdit[]> {
+  const { refs, objects } = repository;
+  const edits = moving(ref, parseRefName(ref.replace(thread, now)), before, after);
+  const scratch = await refs.read(scratchRef(thread));
+  if (scratch !== undefined) {
+    await rewriter.rewrite(scratch);
+    edits.push(...moving(scratchRef(thread), scratchRef(now), scratch, rewriter.commits.get(scratch) ?? scratch));
+  }
+  const commits = new Map<ObjectId, ObjectId>();
+  for (let at: ObjectId | undefined = before; at !== undefined;) {
+    const written = rewriter.commits.get(at);
+    if (written === undefined) break;
+    commits.set(at, written);
+    [at] = (await readCommit(objects, at)).parents;
+  }
+  const name = redactedRef(thread);
+  const earlier = await refs.read(name);
+  const record = { thread: now, commits };
+  const joined = earlier === undefined ? record : joinRecords(await readRecord(objects, earlier), record);
+  const value = addRecord(batch, joined, earlier === undefined ? [] : [earlier]);
+  return [...edits, { name, expected: earlier ?? null, value }];
+}
+
+function moving(from: RefName, to: RefName, before: ObjectId, after: ObjectId): RefEdit[] {
+  if (from === to) return before === after ? [] : [{ name: from, expected: before, value: after }];
+  return [
+    { name: to, expected: null, value: after },
+    { name: from, expected: before, value: null },
+  ];
+}
+
+/** The repository as it will be; nothing can be written to it. */
+function viewOf(repository: Repository, batch: ObjectBatch): Repository {
+  const { objects } = repository;
+  const view: ObjectStore = {
+    format: objects.format,
+    read: async (id, options) => batch.find(id) ?? objects.read(id, options),
+    has: async (id) => batch.find(id) !== undefined || objects.has(id),
+    write: () => Promise.reject(new Error('what would be written is looked at, not written to')),
+    close: () => Promise.resolve(),
+  };
+  return { ...repository, objects: view };
+}

@@ -1,0 +1,281 @@
+import { readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
+import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { nodesBehind } from '../../cas/history-nodes.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
+import { encodeNode, type EncodedNode } from '../../cas/node.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import { writeNodeTree, type Subtree, type TreeFile } from '../../cas/node-tree.ts';
+import { PINNED_FOLDER } from '../../cas/pins.ts';
+import { typePath } from '../../cas/scratch.ts';
+import type { Commit } from '../../git/commit.ts';
+import type { ObjectBatch } from '../../git/object-batch.ts';
+import type { ObjectId } from '../../git/object-id.ts';
+import { readCommit, readTree } from '../../git/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { encodeBuiltIn, encodeTyped, isSuccessor, typeNameOf, type TypeName } from '../../schema/built-in.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { schemaWords } from '../../schema/schema-words.ts';
+import { schemaOfMeta } from '../../schema/type-schema.ts';
+import { WORKSPACE_FOLDER } from '../../thread/append-step.ts';
+import { trailerLines } from '../../thread/commit-message.ts';
+import { callIdFor } from '../../thread/new-thread-id.ts';
+import { eventOf, kindOfFile, readThreadCommit } from '../../thread/thread-commit.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { trailersOf } from '../../thread/verify/check-message.ts';
+import { indexedFolder } from '../../thread/verify/read-files.ts';
+import { Redaction } from '../redaction.ts';
+import { cleanMessage, withTrailers } from './clean-message.ts';
+import { mapTexts } from './map-texts.ts';
+import { FileRedaction } from './redact-files.ts';
+
+/** Types whose nodes say how much was taken out of what belongs to them. */
+const counting: ReadonlySet<TypeName | undefined> = new Set([
+  'thread-start',
+  'thread-step',
+  'thread-suspend',
+  'thread-resume',
+  'attempt',
+]);
+
+/** What is known of one commit while it is written anew. */
+type Scene = {
+  id: ObjectId;
+  commit: Commit;
+  nodes: ReadonlyMap<NodeHash, StoredNode>;
+  done: Map<NodeHash, EncodedNode | undefined>;
+  redaction: Redaction;
+  /** The secrets themselves, for parts of them that a cut has left in the message. */
+  secrets: Set<string>;
+  workspace: { before: ObjectId; after: ObjectId } | undefined;
+};
+
+/**
+ * Writes commits of threads anew without secrets: texts, fields, files, messages, and all that links to what has changed.
+ *
+ * A commit has to be given after all that it stands on. Times, numbers and who did it stay. The same repository and the same
+ * key give the same commits, so that one that was cut off can be done again.
+ */
+export class Rewriter {
+  /** Commits that were written anew, and what they became. */
+  readonly commits: Map<ObjectId, ObjectId> = new Map();
+  /** Child threads whose ids follow from a commit that was written anew, and their ids now. */
+  readonly ids: Map<ThreadId, ThreadId> = new Map();
+  readonly #nodes = new Map<NodeHash, NodeHash>();
+  readonly #repository: Repository;
+  readonly #redactor: Redactor;
+  readonly #batch: ObjectBatch;
+  readonly #files: FileRedaction;
+
+  constructor(repository: Repository, redactor: Redactor, batch: ObjectBatch) {
+    this.#repository = repository;
+    this.#redactor = redactor;
+    this.#batch = batch;
+    this.#files = new FileRedaction(repository.objects, batch);
+  }
+
+  /** Writes a commit anew; one of somebody's code, and one that nothing changes in, stays. */
+  async rewrite(id: ObjectId): Promise<void> {
+    const commit = await readCommit(this.#repository.objects, id);
+    const { entries } = await readCommitNodesOnce(this.#repository, id, commit);
+    if (entries === undefined) return;
+    const nodes = new Map<NodeHash, StoredNode>();
+    for (const entry of entries) nodes.set(entry.hash, await readNodeAt(this.#repository, entry));
+    const redaction = new Redaction(this.#redactor);
+    const workspace = await this.#workspace(commit, redaction);
+    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, secrets: new Set(), workspace };
+    const event = entries.find(({ path }) => kindOfFile(path) !== undefined);
+    // The commit's own node counts what was taken out of the others.
+    for (const { hash } of entries) if (hash !== event?.hash) await this.#node(scene, hash);
+    const message = cleanMessage(commit.message, redaction, scene.secrets);
+    if (event !== undefined) await this.#node(scene, event.hash);
+    const tree = await this.#tree(scene, entries);
+    const parents = commit.parents.map((parent) => this.commits.get(parent) ?? parent);
+    const own = event && (scene.done.get(event.hash) ?? nodes.get(event.hash));
+    const kind = event && kindOfFile(event.path);
+    const words = own && kind ? { hash: own.hash, ...eventOf(id, kind, own) } : undefined;
+    const written = this.#batch.addCommit({
+      ...commit,
+      tree,
+      parents,
+      message: words
+        ? withTrailers(message, trailerLines(trailersOf(words, await this.#agentOf(scene, words.node))))
+        : message,
+    });
+    if (written !== id) this.commits.set(id, written);
+  }
+
+  /** The hash by which a node goes now. */
+  hashOf(hash: NodeHash): NodeHash {
+    return this.#nodes.get(hash) ?? hash;
+  }
+
+  async #workspace({ tree, parents }: Commit, redaction: Redaction): Promise<Scene['workspace']> {
+    const entries = await readTree(this.#repository.objects, tree);
+    const before = entries.find(({ name, mode }) => name === WORKSPACE_FOLDER && mode === '040000')?.id;
+    if (before === undefined) return undefined;
+    const code: ObjectId[] = [];
+    for (const parent of parents.slice(1)) {
+      const { entries: own } = await readCommitNodesOnce(this.#repository, parent);
+      if (own === undefined) code.push((await readCommit(this.#repository.objects, parent)).tree);
+    }
+    return { before, after: await this.#files.tree(before, code, redaction) };
+  }
+
+  /** Writes a node anew, and before it those of the tree that it links to. @returns `undefined` if nothing changes */
+  async #node(scene: Scene, hash: NodeHash, redaction: Redaction = scene.redaction): Promise<EncodedNode | undefined> {
+    const node = scene.nodes.get(hash);
+    if (node === undefined || scene.done.has(hash)) return scene.done.get(hash);
+    const type = typeNameOf(node.type);
+    const own = type === 'attempt' ? redaction.part() : redaction;
+    for (const link of hashesIn(node)) if (link !== hash) await this.#node(scene, link, own);
+    this.#remember(scene, node.payload);
+    const keep = await this.#wordsFor(scene, node);
+    const clean = isJsonObject(node.payload) ? own.value(node.payload, keep) : node.payload;
+    const payload = await this.#linked(scene, node, clean);
+    const { taken } = own;
+    const counted = counting.has(type) && taken !== undefined && isJsonObject(payload);
+    const value = counted ? { ...payload, redacted: added(payload, taken) } : payload;
+    const written =
+      type !== undefined && isJsonObject(value) && type !== 'meta-schema' && type !== 'role-schema'
+        ? encodeTyped(type, value)
+        : encodeNode(this.hashOf(node.type), value);
+    const changed = written.hash === hash ? undefined : written;
+    scene.done.set(hash, changed);
+    if (changed) this.#nodes.set(hash, changed.hash);
+    return changed;
+  }
+
+  /** What the schemas that a node follows, or that it is, name themselves. */
+  async #wordsFor({ id }: Scene, { type, payload }: StoredNode): Promise<ReadonlySet<string> | undefined> {
+    const name = typeNameOf(type);
+    if (name === 'meta-schema' || name === 'role-schema') return schemaWords(payload);
+    if (name !== 'thread-step') return undefined;
+    const schema = await schemaOfMeta(nodesBehind(this.#repository, [id]), payload);
+    return schema === undefined ? undefined : schemaWords(schema);
+  }
+
+  /** The same payload with links to what nodes, commits, trees and threads have become. */
+  async #linked(scene: Scene, node: StoredNode, payload: JsonValue): Promise<JsonValue> {
+    const linked = mapTexts(payload, (text) => (isNodeHash(text) ? this.hashOf(text) : text));
+    const type = typeNameOf(node.type);
+    if (!isJsonObject(linked)) return linked;
+    if (type === 'thread-step' && scene.workspace && isJsonObject(linked['workspace'])) {
+      return { ...linked, workspace: { ...linked['workspace'], tree: scene.workspace.after } };
+    }
+    if (type === 'thread-start') return this.#called(scene, linked, payloadOf(node, 'thread-start'));
+    return linked;
+  }
+
+  /** A start whose id follows from its call, which follows from a commit of the caller. */
+  async #called({ commit }: Scene, payload: JsonObject, { id, call, parentRole }: ThreadStart): Promise<JsonObject> {
+    const [caller] = commit.parents;
+    const now = payload['call'];
+    if (call === undefined || parentRole === null || caller === undefined || !isJsonObject(now)) return payload;
+    const { key = call.key } = now as { key?: string };
+    let at = await readThreadCommit(this.#repository, caller);
+    for (let next = at.commit.parents[0]; at.kind !== 'step' && at.kind !== 'start' && next !== undefined;) {
+      at = await readThreadCommit(this.#repository, next);
+      next = at.commit.parents[0];
+    }
+    const thread = this.ids.get(parseThreadId(call.thread)) ?? parseThreadId(call.thread);
+    const state = { commit: this.commits.get(at.id) ?? at.id, committedAtMs: at.commit.committer.atMs };
+    const place = { thread, state, role: parentRole, key, ordinal: call.ordinal ?? 0 };
+    const newId = callIdFor(place);
+    if (newId !== id) this.ids.set(parseThreadId(id), newId);
+    return { ...payload, id: newId, call: { ...now, thread } };
+  }
+
+  async #tree(scene: Scene, entries: readonly IndexEntry[]): Promise<ObjectId> {
+    const parts = new Map<string, TreeFile[]>([['', []]]);
+    const changed = new Set<string>(['']);
+    for (const entry of entries) {
+      const folder = indexedFolder(entry.path);
+      const path = entry.path.slice(folder.length);
+      const node = scene.done.get(entry.hash);
+      if (node) changed.add(folder);
+      const renamed = path.replaceAll(/[0-9A-HJKMNP-TV-Z]{13}/g, (name) =>
+        isNodeHash(name) ? this.hashOf(name) : name,
+      );
+      const files = parts.get(folder) ?? [];
+      parts.set(folder, files);
+      files.push(node ? { path: renamed, node } : { ...entry, path: renamed });
+    }
+    const files = parts.get('') ?? [];
+    for (const { type } of [...scene.done.values()].filter((node) => node !== undefined)) {
+      const path = typePath(type);
+      if (isSuccessor(type) && !files.some((file) => file.path === path)) {
+        files.push({ path, node: encodeBuiltIn(type) });
+      }
+    }
+    const subtrees: Subtree[] = [];
+    for (const [folder, part] of parts) {
+      if (folder !== '' && changed.has(folder)) {
+        subtrees.push({ path: folder.slice(0, -1), mode: '040000', id: writeNodeTree(this.#batch, part) });
+      }
+    }
+    return writeNodeTree(this.#batch, files, [...subtrees, ...(await this.#untouched(scene, parts, changed))]);
+  }
+
+  /** What of a tree holds nodes that stay, or none at all: definitions, what is pinned, recorded files. */
+  async #untouched(
+    { commit, workspace }: Scene,
+    parts: ReadonlyMap<string, unknown>,
+    changed: ReadonlySet<string>,
+  ): Promise<Subtree[]> {
+    const { objects } = this.#repository;
+    const found: Subtree[] = [];
+    for (const { name, mode, id } of await readTree(objects, commit.tree)) {
+      if (mode !== '040000') continue;
+      if (name === WORKSPACE_FOLDER && workspace) found.push({ path: name, mode, id: workspace.after });
+      else if (name === 'children') {
+        for (const child of await readTree(objects, id)) {
+          const path = `${name}/${child.name}`;
+          if (child.mode === '040000' && !changed.has(`${path}/`)) found.push({ path, mode: '040000', id: child.id });
+        }
+      } else if (parts.has(`${name}/`) && !changed.has(`${name}/`)) found.push({ path: name, mode, id });
+      else if (name === PINNED_FOLDER) {
+        for (const pin of await readTree(objects, id)) {
+          const kind = pin.mode === '040000' ? '040000' : '100644';
+          found.push({ path: `${name}/${pin.name}`, mode: kind, id: pin.id });
+        }
+      }
+    }
+    return found;
+  }
+
+  #remember({ secrets }: Scene, payload: JsonValue): void {
+    mapTexts(payload, (text) => {
+      for (const { start, end } of this.#redactor.redactText(text).hits) secrets.add(text.slice(start, end));
+      return text;
+    });
+  }
+
+  async #agentOf(scene: Scene, event: object): Promise<AgentRecord | undefined> {
+    if (!('agent' in event) || !isNodeHash(event.agent)) return undefined;
+    for (const node of [...scene.done.values(), ...scene.nodes.values()]) {
+      if (node?.hash === event.agent) return payloadOf(node, 'agent');
+    }
+    const old = [...this.#nodes].find(([, hash]) => hash === event.agent)?.[0] ?? event.agent;
+    const node = await nodesBehind(this.#repository, [scene.id]).find(old);
+    return node && new Redaction(this.#redactor).value(payloadOf(node, 'agent'));
+  }
+}
+
+function* hashesIn({ type, payload }: StoredNode): Generator<NodeHash> {
+  const found: NodeHash[] = [type];
+  mapTexts(payload, (text) => {
+    if (isNodeHash(text)) found.push(text);
+    return text;
+  });
+  yield* found;
+}
+
+/** What a node records, with what was taken out of it before. */
+function added({ redacted }: JsonObject, { count, table }: { count: number; table: string }): JsonObject {
+  const before = isJsonObject(redacted) && typeof redacted['count'] === 'number' ? redacted['count'] : 0;
+  return { count: count + before, table };
+}

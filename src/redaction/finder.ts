@@ -1,0 +1,140 @@
+import { AnchorIndex } from './anchor-index.ts';
+import type { ReadyRule } from './anchor-index.ts';
+import { AllowList } from './allow-list.ts';
+import type { Finding } from './finding.ts';
+import { KnownValues } from './known-values.ts';
+import { marks } from './marks.ts';
+import { OwnRules } from './own-rules.ts';
+import { pemStart, readPemBlock } from './pem-block.ts';
+import { rules } from './rules/rules.ts';
+import { isWordStart } from './word-start.ts';
+import { RedactionFailed } from './redaction-failed.ts';
+import type { RedactorOptions } from './redactor.ts';
+
+/** How far a rule looks, in UTF-16 code units. What a stream holds back and remembers follows from it. */
+export const reach = {
+  /** From an anchor to the end of its match. */
+  match: 3072,
+  /** From an anchor back, and from an anchor to its secret. */
+  before: 300,
+  toSecret: 256,
+};
+
+/** Processor time: a hundred times what real text needs. */
+const budget = { ms: 2000, msPerMiB: 1000 };
+/** How often the time is looked at. */
+const candidatesPerLook = 1024;
+
+let index: AnchorIndex | undefined;
+
+/** Finds secrets by values that are known, by the table of forms, and by a person's own rules. */
+export class Finder {
+  readonly #known: KnownValues;
+  readonly #own: OwnRules;
+
+  readonly #allowed: AllowList;
+
+  constructor({ known, rules = [], allow = [] }: Pick<RedactorOptions, 'known' | 'rules' | 'allow'>) {
+    this.#known = new KnownValues(known);
+    this.#own = new OwnRules(rules);
+    this.#allowed = new AllowList(allow);
+  }
+
+  /** How much of what was given a stream must remember. */
+  get memory(): number {
+    return reach.before + reach.toSecret + this.#own.memory;
+  }
+
+  /**
+   * @param isEnd nothing follows the text
+   * @param column how far the beginning of the text is from the beginning of its line
+   * @returns all that was found, in no order, and overlapping
+   * @throws {RedactionFailed} if it takes too long
+   */
+  find(
+    text: string,
+    isEnd: boolean,
+    { column = 0, path }: { column?: number; path?: string | undefined } = {},
+  ): Finding[] {
+    const findings: Finding[] = [];
+    this.#known.find(text, findings);
+    findByForm(text, isEnd, findings);
+    this.#own.find(text, column, findings);
+    return this.#allowed.without(withoutMarks(text, findings), text, path);
+  }
+
+  /**
+   * From where on what is found depends on what follows the text, beside matches without white space.
+   *
+   * @param from what is before is settled
+   * @param until where the run without white space at the end of the text begins
+   */
+  openFrom(text: string, from: number, until: number, column: number): number {
+    let open = Math.min(this.#known.openFrom(text.slice(0, until)), this.#own.openFrom(text, column));
+    for (let at = text.indexOf(pemStart, from); at >= 0 && at < open; at = text.indexOf(pemStart, at + 1)) {
+      if (readPemBlock(text, at, false)?.isOpen === true) open = at;
+    }
+    return Math.max(open, from);
+  }
+}
+
+function findByForm(text: string, isEnd: boolean, findings: Finding[]): void {
+  index ??= new AnchorIndex(rules);
+  const startedMs = performance.now();
+  const cpu = process.cpuUsage();
+  const limitMs = budget.ms + (budget.msPerMiB * text.length) / 2 ** 20;
+  let candidates = 0;
+  index.visit(text, (ready, at) => {
+    if (++candidates % candidatesPerLook === 0 && performance.now() - startedMs > limitMs) assertInTime(cpu, limitMs);
+    for (const before of ready.rule.before ?? [0]) {
+      const finding = before > at ? undefined : tryRule(ready, text, at - before);
+      if (finding !== undefined) findings.push(finding);
+    }
+  });
+  for (let at = text.indexOf(pemStart); at >= 0; at = text.indexOf(pemStart, at + 1)) {
+    const block = readPemBlock(text, at, isEnd);
+    if (block !== undefined && block.words > 0) {
+      findings.push({ rule: 'private-key', start: at, end: block.end, layer: 2 });
+    }
+  }
+}
+
+function tryRule(ready: ReadyRule, text: string, at: number): Finding | undefined {
+  const { name, isInWord, check, layer = 1 } = ready.rule;
+  if (isInWord !== true && !isWordStart(text, at, ready.isDistinct)) return undefined;
+  const match = ready.matchAt(text, at);
+  if (match === null) return undefined;
+  const [start, end] = match.indices?.groups?.['s'] ?? [at, at + match[0].length];
+  const secret = text.slice(start, end);
+  if (check?.(secret, match, text.slice(Math.max(0, at - reach.before), at)) === false) return undefined;
+  return { rule: name, start, end, layer };
+}
+
+function assertInTime(before: NodeJS.CpuUsage, limitMs: number): void {
+  const { user, system } = process.cpuUsage(before);
+  if ((user + system) / 1000 <= limitMs) return;
+  throw new RedactionFailed(
+    `a text could not be searched for secrets within ${Math.round(limitMs)} ms of processor time`,
+    'look at what was said: text that is made to look like thousands of tokens takes long',
+  );
+}
+
+/** What is in a mark, or has one in it, is no secret any more. */
+function withoutMarks(text: string, findings: Finding[]): Finding[] {
+  if (findings.length === 0 || !text.includes('‹redacted:')) return findings;
+  const places = [...text.matchAll(marks)].map((mark) => ({ start: mark.index, end: mark.index + mark[0].length }));
+  return findings.flatMap((finding) => {
+    let rest = [finding];
+    for (const { start, end } of places) {
+      rest = rest.flatMap((part) => {
+        if (end <= part.start || start >= part.end) return [part];
+        if (part.rule === 'known') return [];
+        return [
+          { ...part, end: start },
+          { ...part, start: end },
+        ].filter((piece) => piece.start < piece.end);
+      });
+    }
+    return rest;
+  });
+}

@@ -1,0 +1,78 @@
+const label = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/y;
+const openLabel = /^-----BEGIN [A-Z0-9 ]{0,100}-{0,4}$/u;
+const header = /[A-Z][A-Za-z-]{2,30}: ?[^\r\n\\]{0,300}/y;
+/** Ends of lines, also escaped, and what code, quotations and differences put around lines. */
+const gap = /(?:[\s"'`,>|#*]|\\+[nrt]|\\+(?=["'\s])|[+-](?=[\s"'`])|(?<=\n)-(?=[A-Za-z0-9+/]))*/y;
+const word = /(?:[A-Za-z0-9+/=]|\\+\/)+/y;
+const ending = /-{5,6}END [A-Z0-9 ]{0,60}-----/y;
+const openEnding = /^-{1,6}$|^-{5,6}E[A-Z0-9 ]{0,70}-{0,4}$/u;
+
+/** The last line may be shorter, and the checksum of PGP; in prose all words are. */
+const shortest = 16;
+
+/** How far a block of a private key goes; `isOpen`: what follows can still belong to it. */
+export type PemBlock = { end: number; isOpen: boolean; words: number };
+
+/** What every block begins with. */
+export const pemStart = '-----BEGIN ';
+
+/**
+ * Reads a private key in PEM, whole, encrypted, cut off, in JSON or in code.
+ *
+ * @param start where it begins
+ * @param isEnd nothing follows the text
+ * @returns `undefined` if no key begins there
+ */
+export function readPemBlock(text: string, start: number, isEnd: boolean): PemBlock | undefined {
+  label.lastIndex = start;
+  const begin = label.exec(text);
+  if (begin !== null) return readBody(text, start + begin[0].length, 0, isEnd);
+  const isOpen = !isEnd && text.length - start < 120 && openLabel.test(text.slice(start));
+  return isOpen ? { end: start, isOpen, words: 0 } : undefined;
+}
+
+/**
+ * Goes on where a block was read up to.
+ *
+ * @param words how many lines of it were read before
+ */
+export function readBody(text: string, from: number, words: number, isEnd: boolean): PemBlock | undefined {
+  let [at, end, read, short] = [from, from, words, 0];
+  const stop = (isOpen: boolean): PemBlock | undefined =>
+    isOpen || read > 0 ? { end, isOpen: isOpen && !isEnd, words: read } : undefined;
+  for (;;) {
+    at += lengthAt(gap, text, at);
+    if (at >= text.length) return isEnd ? stop(false) : stop(true);
+    if (text[at] === '-') {
+      const length = lengthAt(ending, text, at);
+      if (length > 0) return read > 0 ? { end: at + length, isOpen: false, words: read } : undefined;
+      return stop(!isEnd && text.length - at < 90 && openEnding.test(text.slice(at)));
+    }
+    const named = read === 0 ? lengthAt(header, text, at) : 0;
+    if (named > 0) {
+      if (!isEnd && at + named >= text.length) return stop(true);
+      at += named;
+      continue;
+    }
+    const length = lengthAt(word, text, at);
+    if (length === 0) return stop(!isEnd && /^\\+$/u.test(text.slice(at)));
+    if (at + length >= text.length && !isEnd) return stop(true);
+    at += length;
+    if (length >= shortest) {
+      if (read === 0 && new Set(text.slice(at - length, at)).size < 6) return undefined;
+      read++;
+      short = 0;
+      end = at;
+    } else if (++short > 2) return stop(false);
+  }
+}
+
+/** How much of base64 is at a place. */
+export function lengthOfWord(text: string, at: number): number {
+  return lengthAt(word, text, at);
+}
+
+function lengthAt(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0].length ?? 0;
+}

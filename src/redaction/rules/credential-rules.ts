@@ -1,0 +1,133 @@
+import { isPlaceholder, looksRandom } from '../looks-random.ts';
+import { base64, padding, separator, wordEnd } from './rule.ts';
+import type { Rule } from './rule.ts';
+
+/** A word between blanks and quotation marks. */
+const anyValue = '[^\\s"\'`\\\\<>‹›]';
+
+/** Forms that have a credential in them, whoever gave it: URLs, headers, connection strings, and files of programs. */
+export const credentialRules: readonly Rule[] = [
+  {
+    name: 'url-password',
+    isInWord: true,
+    anchors: ['://', ':\\/\\/', '%3a%2f%2f'],
+    isAnyCase: true,
+    pattern:
+      '(?::(?:\\\\?/){2}|%3A%2F%2F)[^\\s:@/"\'`<>‹›?#\\\\|,]{0,200}?(?::|%3A)(?!\\d{1,5}[?#/])(?<s>[^\\s@/"\'`<>‹›\\\\]{4,800}?)(?:@|%40)(?=[\\w\\[$%{-])',
+    check: isUrlPassword,
+  },
+  {
+    name: 'url-token',
+    isInWord: true,
+    anchors: ['://', ':\\/\\/'],
+    pattern: ':(?:\\\\?/){2}(?<s>[\\w.~+%=-]{16,800})(?::x-oauth-basic|:)?@(?=[A-Za-z0-9\\[])',
+    check: (secret, match) => looksRandom(secret) || (match[0].includes(':x-oauth-basic@') && !isPlaceholder(secret)),
+  },
+  {
+    name: 'authorization',
+    isInWord: true,
+    anchors: ['authorization'],
+    isAnyCase: true,
+    pattern: `authorization${separator}(?:[A-Za-z][A-Za-z0-9-]{2,20}[ \\t]{1,4}(?:token=["'\\\\]{0,3})?)?(?<s>[\\w.~+/=-]{8,2048})`,
+    check: isCredential,
+  },
+  {
+    name: 'authorization',
+    anchors: ['bearer', 'basic', 'apikey'],
+    isAnyCase: true,
+    pattern: '(?:bearer|basic|apikey)(?:[ \\t]{1,4}|%20|\\+)(?<s>[\\w.~+/=-]{16,2048})',
+    check: (secret, match) => (/^basic/i.test(match[0]) ? isUserAndPassword(secret) : looksRandom(secret)),
+  },
+  {
+    name: 'connection-password',
+    isInWord: true,
+    anchors: ['password', 'pwd'],
+    isAnyCase: true,
+    pattern: `(?:password|pwd)\\s{0,3}=\\s{0,3}["'{]?(?<s>[^\\s;"'\`<>‹›\\\\]{3,200})`,
+    check: (secret, match, before) => {
+      const behind = match.input.slice(match.index, match.index + match[0].length + 200).split(/\s/, 1)[0] ?? '';
+      const isConnection =
+        /(?:^|[;,\s"'`(])(?:server|data source|host|user ?id|uid|user|database|initial catalog|driver|endpoint|dbname)=[^=\n]*$/i.test(
+          before,
+        ) || /;\s*(?:server|data source|host|user ?id|uid|database|initial catalog|driver)=/i.test(behind);
+      return (
+        isConnection &&
+        !isPlaceholder(secret) &&
+        !/^[\w.]*[([]/.test(secret) &&
+        !/^(?:process|os|env|config|self|this)\./.test(secret)
+      );
+    },
+  },
+  {
+    name: 'npmrc-token',
+    anchors: ['_authtoken', '_auth', '_password'],
+    isAnyCase: true,
+    pattern: `_(?:authToken|auth|password)[ \\t]{0,4}=[ \\t]{0,4}["']?(?<s>${anyValue}{8,2048})`,
+    isInWord: true,
+    check: (secret, _, before) =>
+      !isPlaceholder(secret) && /(?:^|[/:\s"'`]|\\n)$/.test(before) && !/[()[\]]/.test(secret),
+  },
+  {
+    name: 'netrc-password',
+    anchors: ['password'],
+    pattern: 'password\\s{1,8}(?<s>[^\\s‹›]{3,200})',
+    check: (secret, _, before) =>
+      /(?:machine\s+\S+|default)\s+(?:login|user)\s+\S+\s+$/.test(before) && !isPlaceholder(secret),
+  },
+  {
+    name: 'docker-auth',
+    anchors: ['auth"', "auth'", 'auth\\"'],
+    pattern: `auth\\\\{0,3}["']\\s{0,8}:\\s{0,8}\\\\{0,3}["'](?<s>${base64}{12,600}${padding}{0,2})`,
+    check: (secret) => isUserAndPassword(secret),
+  },
+  {
+    name: 'user-password',
+    anchors: ['-u ', '--user ', '--user=', '-u\\"', "-u'", '-u"'],
+    pattern: '(?:-u|--user)[ =]{0,2}\\\\?["\']?[\\w.@+-]{1,100}:(?<s>[^\\s"\'`<>‹›\\\\]{4,200})',
+    check: (secret, _, before) =>
+      /\b(?:curl|wget|http|https|xh)\b[^\n]*$/.test(before) && !isPlaceholder(secret) && !/^\d{1,5}$/.test(secret),
+  },
+  {
+    name: 'jwt',
+    anchors: ['eyJ'],
+    pattern: `eyJ[\\w-]{8,600}\\.(?:eyJ[\\w-]{8,1500}|[\\w-]{0,600}\\.[\\w-]{8,40}\\.[\\w-]{8,1000})\\.[\\w-]{16,700}${wordEnd}`,
+    check: (secret) =>
+      /"(?:alg|typ|kid|enc)"/.test(Buffer.from(secret.split('.', 1)[0] ?? '', 'base64url').toString('latin1')),
+  },
+  {
+    name: 'jwk-private-key',
+    anchors: ['"d"', '"d\\"', '\\"d\\"'],
+    pattern: '\\\\?"d\\\\?"\\s{0,4}:\\s{0,4}\\\\?"(?<s>[\\w-]{43,700})\\\\?"',
+    check: (secret, match, before) =>
+      /"kty\\?"/.test(
+        before + match.input.slice(match.index, match.index + match[0].length + 600).split(/\s\s/, 1)[0],
+      ) && looksRandom(secret),
+  },
+];
+// Every form, not a provider's.
+for (const rule of credentialRules) rule.layer = 2;
+
+function isUrlPassword(secret: string, match: RegExpExecArray, before: string): boolean {
+  if (!/[A-Za-z][A-Za-z0-9+.-]{1,30}$/.test(before)) return false;
+  const user = /^(?::(?:\\?\/){2}|%3A%2F%2F)(.*?)(?::|%3A)/i.exec(match[0])?.[1] ?? '';
+  if (isPlaceholder(secret) || /^(?:\$|%[({A-Z]|\{|\[|:)/.test(secret) || /^(.)\1*$/.test(secret)) return false;
+  if (/^\d{1,5}$/.test(secret) && user.includes('.')) return false;
+  return !(
+    secret === user ||
+    /^x-oauth-basic$/i.test(secret) ||
+    /[(){}]/.test(secret) ||
+    /^(?:mypass|passwd|postgres|mysql|pswd|letmein|word)$/i.test(secret)
+  );
+}
+
+function isCredential(secret: string, match: RegExpExecArray): boolean {
+  if (isPlaceholder(secret)) return false;
+  return /\bbasic\s/i.test(match[0]) ? isUserAndPassword(secret) || looksRandom(secret) : looksRandom(secret);
+}
+
+/** Base64 of `user:password`. */
+function isUserAndPassword(secret: string): boolean {
+  const decoded = Buffer.from(secret.replaceAll('\\', ''), 'base64').toString('latin1');
+  const [, password] = /^[\x20-\x39\x3b-\x7e]{1,200}:([\x20-\x7e]{3,500})$/.exec(decoded) ?? [];
+  return password !== undefined && !isPlaceholder(password);
+}

@@ -1,0 +1,70 @@
+import { isPlaceholder, looksRandom } from '../looks-random.ts';
+import { separator } from './rule.ts';
+import type { Rule } from './rule.ts';
+
+const words =
+  'token|secret|passw(?:or)?d|passwd|passphrase|pwd|api[_-]?key|apikey|access[_-]?key|private[_-]?key|auth[_-]?key|signing[_-]?key|' +
+  'encryption[_-]?key|session[_-]?(?:key|id|secret)|master[_-]?key|account[_-]?key|service[_-]?key|licen[cs]e[_-]?key|credential|webhook[_-]?key|jwt';
+
+/** Names that say that what they name is no secret. */
+const harmless =
+  /(?:next|previous|prev|page|pagination|continu\w*|cancel\w*|sync|cursor|resume|request|trace|public|pub)[_-]?(?:page[_-]?)?(?:token|key)|token[_-]?(?:type|count|id|name|url|uri|endpoint|s?used)|tokeniz|tokens?[_-]?per|secret[_-]?(?:name|id|arn|ref|version)|key[_-]?(?:id|name|ref|type|path|file|alias)$|_?(?:path|file|url|uri|dir|name|hash|digest|checksum|pattern|regex|format|length|policy)$|integrity|csrf|xsrf|nonce/i;
+
+/** Values that generators of random characters made, beside a name that says that they are secret. */
+export const randomRules: readonly Rule[] = [
+  {
+    name: 'random-value',
+    anchors: [
+      'token',
+      'secret',
+      'passw',
+      'passphrase',
+      'pwd',
+      'api_key',
+      'api-key',
+      'apikey',
+      'access_key',
+      'access-key',
+      'accesskey',
+      'private_key',
+      'private-key',
+      'privatekey',
+      'auth_key',
+      'authkey',
+      'auth-key',
+      'signing',
+      'encryption',
+      'session',
+      'master',
+      'account_key',
+      'service_key',
+      'servicekey',
+      'license',
+      'licence',
+      'credential',
+      'webhook',
+      'jwt',
+    ],
+    isAnyCase: true,
+    isInWord: true,
+    layer: 3,
+    pattern: `(?<n>(?:${words})[\\w.-]{0,40}?)(?:${separator}|(?<=--[\\w-]{0,60})[ \\t]{1,4}["']?)(?<s>[\\w+/=.~!@#$%^*?:&-]{12,512})`,
+    check: isSecretValue,
+  },
+];
+
+function isSecretValue(secret: string, match: RegExpExecArray, before: string): boolean {
+  const name = (/[\w.-]{0,60}$/.exec(before)?.[0] ?? '') + (match.groups?.['n'] ?? '');
+  if (harmless.test(name) || isPlaceholder(secret)) return false;
+  const opening = match[0].at(-secret.length - 1) ?? '';
+  const behind = match.input.slice(match.index + match[0].length, match.index + match[0].length + 2);
+  const isQuoted = /["'`]/.test(opening);
+  // What a quotation mark does not end, or code goes on with, is an expression or a part of something longer.
+  if (isQuoted ? !/^\\?["'`]|^$/.test(behind) : /^[([{<‹\\]/.test(behind) && !/^\\[nrt"'`]/.test(behind)) return false;
+  if (!isQuoted && /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(secret)) return false;
+  const isArgument = /,\s*["'`]$/.test(match[0].slice(0, -secret.length));
+  if (isArgument && !/["'`(]\s*[\w-]*$/.test(before)) return false;
+  if (secret.includes('://') || /^(?:data|file|urn|arn|projects|op|vault|ssm|env):/.test(secret)) return false;
+  const parts = secret.split(/[.:&?/=@]/);
+  return looksRandom(secret) && parts.some((part) => part.length >= 10 && looksRandom(part));
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { createCliRepository, loopWorkflow, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
+import { runGit } from '../../helpers/temporary-repository.ts';
+
+/** What only a later run of this machine knows to be secret. */
+const KNOWN = 'correct-horse-battery-staple-7731';
+const knowing = { env: { DEPLOY_TOKEN: KNOWN } };
+
+const replies = {
+  writer: [
+    `---\n$status: written\nwords: 3\n---\nThe password is ${KNOWN}.\n\nIt opens all.`,
+    '---\n$status: written\nwords: 3\n---\nA second draft',
+  ],
+  checker: ['---\n$status: rejected\n---\nToo short', '---\n$status: accepted\n---\nGood'],
+};
+
+function createScene(more: Record<string, unknown> = {}): CliRepository {
+  return createCliRepository({
+    '.uwf/workflows/loop.yaml': loopWorkflow,
+    '.uwf/config.yaml': scriptedConfig(replies, more),
+  });
+}
+
+/** Every object of a repository as text, the refs' alone. */
+function reachable(home: CliRepository): string {
+  const ids = home.git('rev-list', '--objects', '--all').split('\n');
+  return runGit(home.dir, ['cat-file', '--batch'], ids.map((line) => `${line.split(' ')[0]}\n`).join(''));
+}
+
+async function start(home: CliRepository): Promise<string> {
+  return ((await home.json(['thread', 'start', 'loop', '-p', `use ${KNOWN}`])) as { thread: string }).thread;
+}
+
+describe('a redacted thread', () => {
+  test('is sound, goes on as before, and has nothing of the secret', async () => {
+    const home = createScene({ snapshot: { mode: 'on' } });
+    home.write('src/.env', `A=1\nB=${KNOWN}\n`);
+    const thread = await start(home);
+    for (let step = 0; step < 3; step += 1) await home.uwf(['thread', 'step', thread]);
+    const before = home.git('rev-parse', `refs/threads/${thread}`);
+    const story = await home.uwf(['step', 'list', thread, '--json']);
+    expect(reachable(home)).toContain(KNOWN);
+    const dry = await home.uwf(['thread', 'redact', thread, '-n'], knowing);
+    expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining('output.md') });
+    expect(home.git('rev-parse', `refs/threads/${thread}`)).toBe(before);
+    const { code, stdout, stderr, all } = await home.uwf(['thread', 'redact', thread], knowing);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('git gc --prune=now') });
+    expect(stdout).toContain('workspace/src/.env line 2');
+    expect(all).not.toContain(KNOWN);
+    const after = home.git('rev-parse', `refs/threads/${thread}`);
+    expect(after).not.toBe(before);
+    const steps = JSON.parse((await home.uwf(['step', 'list', thread, '--json'])).stdout) as object[];
+    expect(steps).toHaveLength((JSON.parse(story.stdout) as object[]).length);
+    expect(reachable(home)).not.toContain(KNOWN);
+    expect(reachable(home)).toContain('A=1\nB=‹redacted:known:');
+    expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
+    expect(home.git('fsck', '--strict', '--no-dangling')).toBe('');
+    expect((await home.uwf(['scan'], knowing)).code).toBe(0);
+    expect((await home.uwf(['thread', 'redact', thread], knowing)).stdout).toBe('no secret found\n');
+    expect((await home.uwf(['thread', 'run', thread])).code).toBe(0);
+    expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
+  });
+
+  test('takes its forks along, and leaves others', async () => {
+    const home = createScene();
+    const thread = await start(home);
+    await home.uwf(['thread', 'step', thread]);
+    await home.uwf(['thread', 'fork', thread]);
+    const other = ((await home.json(['thread', 'start', 'loop', '-p', 'clean'])) as { thread: string }).thread;
+    const [fork = ''] = home
+      .git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads')
+      .split('\n')
+      .filter((id) => id !== thread && id !== other);
+    await home.uwf(['thread', 'step', fork]);
+    const clean = home.git('rev-parse', `refs/threads/${other}`);
+    const { stdout } = await home.uwf(['thread', 'redact', thread, '--json'], knowing);
+    const { threads } = JSON.parse(stdout) as { threads: { thread: string }[] };
+    expect(threads.map((each) => each.thread).toSorted()).toEqual([thread, fork].toSorted());
+    expect(home.git('rev-parse', `refs/threads/${other}`)).toBe(clean);
+    expect(reachable(home)).not.toContain(KNOWN);
+    for (const id of [thread, fork]) expect((await home.uwf(['thread', 'verify', id])).code).toBe(0);
+    expect(home.git('merge-base', `refs/threads/${thread}`, `refs/threads/${fork}`)).toBe(
+      home.git('rev-parse', `refs/threads/${thread}`),
+    );
+  });
+
+  test('takes along the child that it waits for, which is found again', async () => {
+    const home = createCalling('builtin:human');
+    const { thread } = (await home.json(['thread', 'start', 'top', '-p', `use ${KNOWN}`])) as { thread: string };
+    expect((await home.uwf(['thread', 'run', thread])).code).toBe(4);
+    expect((await home.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
+    expect(reachable(home)).not.toContain(KNOWN);
+    const { children } = (await home.json(['thread', 'show', thread])) as { children: string[] };
+    expect(children).toHaveLength(1);
+    const [child = ''] = children;
+    expect((await home.uwf(['fsck'])).code).toBe(0);
+    const answer = '---\n$status: done\n---\nDone';
+    expect((await home.uwf(['thread', 'resume', child, '-p', answer])).code).toBe(0);
+    await home.uwf(['thread', 'run', thread]);
+    const threads = (await home.json(['thread', 'list', '--all'])) as { thread: string; status: string }[];
+    expect(threads.map(({ status }) => status)).toEqual(['ended', 'ended']);
+    expect((await home.uwf(['fsck'])).code).toBe(0);
+  });
+
+  test('takes along its caller and the children that steps took in', async () => {
+    const home = createCalling('below');
+    const { thread } = (await home.json(['thread', 'start', 'top', '-p', `use ${KNOWN}`])) as { thread: string };
+    expect((await home.uwf(['thread', 'run', thread])).code).toBe(0);
+    const child = home
+      .git('for-each-ref', '--format=%(refname:lstrip=3)', 'refs/history')
+      .split('\n')
+      .find((id) => id !== thread);
+    const { stdout, code } = await home.uwf(['thread', 'redact', child ?? '', '--json'], knowing);
+    expect({ code, stdout }).toMatchObject({ code: 0 });
+    expect((JSON.parse(stdout) as { threads: object[] }).threads).toHaveLength(2);
+    expect(reachable(home)).not.toContain(KNOWN);
+    expect((await home.uwf(['fsck'])).code).toBe(0);
+  });
+});
+
+function createCalling(below: string): CliRepository {
+  const workflow = (name: string): string => `
+name: ${name}
+description: one role
+roles:
+  does: { description: does it, schema: { properties: { $status: { const: done } }, required: [$status] } }
+graph:
+  $START: { new: { role: does, prompt: go } }
+  does: { done: { role: $END, prompt: over } }
+`;
+  const agents = {
+    calls: { package: 'builtin:workflow', config: { workflow: 'below' } },
+    me:
+      below === 'below'
+        ? { package: 'builtin:scripted', config: { replies: { does: [`---\n$status: done\n---\nIt was ${KNOWN}.`] } } }
+        : { package: below },
+  };
+  return createCliRepository({
+    '.uwf/workflows/top.yaml': workflow('top'),
+    '.uwf/workflows/below.yaml': workflow('below'),
+    '.uwf/config.yaml': JSON.stringify({ agents, roles: { 'top.does': 'calls', 'below.does': 'me' } }),
+  });
+}
