@@ -34,7 +34,9 @@ export class DecodedView {
 
 const jsonEscapes = /\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|["'\\/bfnrt])/g;
 const percents = /%[0-9A-Fa-f]{2}/g;
-const wraps = /(?<=[\w+/-]{4})(?:\r?\n|(?:\\+r)?\\+n)[ \t]*(?=[\w+/=-])/g;
+const wraps = /(?:\r?\n|(?:\\+r)?\\+n)[ \t]*(?=[\w+/=-])/g;
+/** The end of a line of base64. */
+const lineOfBase64 = /[\w+/-]{8}$/;
 const controls: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /** Decodes what JSON and source code make of characters, once: `\n`, `\"`, `\u0041`. @returns `undefined` where there is none */
@@ -49,7 +51,9 @@ export function decodePercents(text: string, below?: DecodedView): DecodedView |
 
 /** Takes out the ends of lines where base64 may go on. */
 export function unwrapLines(text: string, below?: DecodedView): DecodedView | undefined {
-  return replace(text, wraps, below, () => ({ decoded: '', length: undefined }));
+  return replace(text, wraps, below, (_, __, at) =>
+    lineOfBase64.test(text.slice(Math.max(0, at - 8), at)) ? { decoded: '', length: undefined } : undefined,
+  );
 }
 
 type Decoded = { decoded: string; length: number | undefined };
@@ -58,7 +62,7 @@ function replace(
   text: string,
   pattern: RegExp,
   below: DecodedView | undefined,
-  decode: (escape: string, text: string, at: number) => Decoded,
+  decode: (escape: string, text: string, at: number) => Decoded | undefined,
 ): DecodedView | undefined {
   const parts: { at: number; from: number; until: number; isEscape: boolean }[] = [];
   const pieces: string[] = [];
@@ -71,7 +75,9 @@ function replace(
   };
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    const { decoded, length = match[0].length } = decode(match[0], text, match.index);
+    const result = decode(match[0], text, match.index);
+    if (result === undefined) continue;
+    const { decoded, length = match[0].length } = result;
     take(text.slice(done, match.index), done, match.index, false);
     done = match.index + length;
     take(decoded, match.index, done, true);

@@ -2,6 +2,7 @@ import { decodeJson, decodePercents, unwrapLines } from './decoded-view.ts';
 import type { DecodedView } from './decoded-view.ts';
 import type { Finding } from './finding.ts';
 import { encodingsOf } from './encodings.ts';
+import { looksRandom, strange, strangenessOf } from './looks-random.ts';
 
 /** What is shorter is found by chance, and said to the person instead. */
 const shortest = 12;
@@ -16,19 +17,14 @@ const deepest = 3;
 export function isRedactable(value: string): boolean {
   const bare = value.trim();
   if (bare.length < shortest) return false;
-  const isNumber = /^[+-]?[\d.,_:/TZ +-]+$/u.test(bare);
-  const isWords = /^\p{L}?(?:\p{Ll}+|\p{Lu}+)(?:[ _.-]?\p{Lu}?(?:\p{Ll}+|\p{Lu}+))*$/u.test(bare) && !isMixed(bare);
-  const isPath = /^(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\][\w.@ +-]*)+$/u.test(bare) && /[/\\]/u.test(bare.slice(0, 3));
-  return !isNumber && !isWords && !isPath;
+  const isNumber = /^[\d.,_:/TZ +-]+$/.test(bare);
+  // Three words and more are a phrase, which is not met by chance.
+  const isWord = /^[\p{L}_.-]+(?: [\p{L}_.-]+)?$/u.test(bare) && strangenessOf(bare) < strange;
+  const isPath = /^(?:[A-Za-z]:|~|\.{1,2})?[/\\]/.test(bare) && /^[\w.@ +:~/\\-]+$/.test(bare) && !looksRandom(bare);
+  return !isNumber && !isWord && !isPath;
 }
 
-/** Letters alone, but in such disorder that they are no words. */
-function isMixed(letters: string): boolean {
-  const changes = letters.match(/\p{Ll}(?=\p{Lu})/gu)?.length ?? 0;
-  return changes * 5 > letters.length;
-}
-
-type Pattern = { text: string; secret: string; isBase64: boolean; isCut: boolean };
+type Pattern = { text: string; secret: string; isBase64: boolean; isCut: boolean; hasBlank: boolean };
 
 /** Finds exact values in a text, also where they are escaped or in base64. */
 export class KnownValues {
@@ -39,7 +35,8 @@ export class KnownValues {
 
   constructor(values: readonly string[]) {
     for (const value of new Set(values.filter(isRedactable).flatMap(partsOf))) {
-      for (const { text, isBase64, isCut } of encodingsOf(value)) this.#add({ text, secret: value, isBase64, isCut });
+      for (const { text, isBase64, isCut } of encodingsOf(value))
+        this.#add({ text, secret: value, isBase64, isCut, hasBlank: /\s/.test(text) });
     }
   }
 
@@ -115,8 +112,8 @@ export class KnownValues {
   #openIn(text: string): number | undefined {
     const isWrapped = /[\w+/-]{4}(?:\r?\n|(?:\\+r)?\\+n)[ \t]*$/u.test(text.slice(-64));
     let open: number | undefined;
-    for (const { text: pattern, isBase64 } of this.#all) {
-      if (isBase64 ? !isWrapped : !/\s/u.test(pattern)) continue;
+    for (const { text: pattern, isBase64, hasBlank } of this.#all) {
+      if (isBase64 ? !isWrapped : !hasBlank) continue;
       const whole = isBase64 ? text.trimEnd() : text;
       for (let at = Math.max(0, whole.length - pattern.length + 1); at < (open ?? whole.length); at++) {
         if (whole[at] === pattern[0] && pattern.startsWith(whole.slice(at))) {

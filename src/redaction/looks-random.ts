@@ -1,7 +1,7 @@
 /** Tells whether a value stands for one: `$TOKEN`, `${{ secrets.X }}`, `<password>`, `xxxx`, `example`, `changeme`. */
 export function isPlaceholder(value: string): boolean {
   if (
-    /^(?:\$[A-Za-z_({]|%[A-Za-z_({]|\{\{|<|\[[A-Za-z]|@[A-Za-z_]+@$)|\$\{|\{\{|\.\.\.|…|\*{3}|x{4}|X{4}|_{4}|-{4}|#{3}/u.test(
+    /^(?:\$[\w({]|\{|%[A-Za-z_({]|\{\{|<|\[[A-Za-z]|@[A-Za-z_]+@$)|\$\{|\{\{|\.\.\.|…|\*{3}|x{4}|X{4}|_{4}|-{4}|#{3}/u.test(
       value,
     )
   ) {
@@ -44,8 +44,11 @@ const followers =
   'abcdegilmnprst aeio aehinors ceipt inps e';
 let usual: Set<number> | undefined;
 
+/** From where on neighbours are stranger than words and names have them. */
+export const strange = 0.34;
+
 /** The share of neighbours, letters and digits, that are none in words: random characters have a half and more of them. */
-function strangenessOf(text: string): number {
+export function strangenessOf(text: string): number {
   usual ??= new Set(
     followers
       .split(' ')
@@ -79,5 +82,5 @@ export function looksRandom(text: string): boolean {
   const letters = text.match(/[A-Za-z]/g)?.length ?? 0;
   const digits = text.match(/[0-9]/g)?.length ?? 0;
   if (letters < 3 || (letters + digits) * 3 < text.length * 2 || (digits === 0 && text.length < 16)) return false;
-  return strangenessOf(text) >= 0.34 && entropyOf(text) >= Math.min(3.5, Math.log2(text.length) - 0.8);
+  return strangenessOf(text) >= strange && entropyOf(text) >= Math.min(3.5, Math.log2(text.length) - 0.8);
 }

@@ -5,13 +5,15 @@ const escapeBefore =
 /**
  * Tells whether a word begins at a place: no letter or mark is in front of it, or only as the end of an escape.
  *
- * @param isDistinct it cannot be a part of a random text, so a digit or `_` may be in front of it
+ * @param isDistinct it cannot be a part of a random text, so a digit, `-` or `_` may be in front of it
  */
 export function isWordStart(text: string, at: number, isDistinct: boolean): boolean {
   if (at === 0) return true;
   const code = text.charCodeAt(at - 1);
   if (code === 0x203a) return false;
   const isLetter = (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
-  if (!isLetter && (isDistinct || !((code >= 48 && code <= 57) || code === 95))) return true;
-  return code !== 95 && escapeBefore.test(text.slice(Math.max(0, at - 24), at));
+  // Digests in base64url have `-` and `_` in them.
+  const isJoint = code === 95 || code === 45;
+  if (!isLetter && (isDistinct || !(isJoint || (code >= 48 && code <= 57)))) return true;
+  return !isJoint && escapeBefore.test(text.slice(Math.max(0, at - 24), at));
 }

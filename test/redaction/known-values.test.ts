@@ -121,13 +121,14 @@ test('what is short, a word, a path or a number is not taken out', () => {
     '/usr/local/bin/node',
   ];
   const more = [
-    'correct horse battery',
+    'correct horse',
     'Content-Security-Policy',
     'C:\\Users\\me\\file',
     './node_modules/.bin',
     '            a',
+    'order'.repeat(20_000),
   ];
-  for (const value of [...none, ...more]) expect(isRedactable(value), value).toBe(false);
+  for (const value of [...none, ...more]) expect(isRedactable(value), value.slice(0, 40)).toBe(false);
   for (const value of ['c0rrect-h0rse', 'aB3dE6gH9jK2', 'pass w0rd and more', 'QzWxEcRvTbYnUm', '/x9Zq+81/AbcD==']) {
     expect(isRedactable(value), value).toBe(true);
   }

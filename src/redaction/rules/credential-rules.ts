@@ -2,7 +2,9 @@ import { isPlaceholder, looksRandom } from '../looks-random.ts';
 import { base64, padding, separator, wordEnd } from './rule.ts';
 import type { Rule } from './rule.ts';
 
-/** A word between blanks and quotation marks. */
+/** A character of a password in a URL. */
+const inPassword = '[^\\s@/"\'`<>‹›\\\\]';
+/** A character between blanks and quotation marks. */
 const anyValue = '[^\\s"\'`\\\\<>‹›]';
 
 /** Forms that have a credential in them, whoever gave it: URLs, headers, connection strings, and files of programs. */
@@ -10,10 +12,18 @@ export const credentialRules: readonly Rule[] = [
   {
     name: 'url-password',
     isInWord: true,
-    anchors: ['://', ':\\/\\/', '%3a%2f%2f'],
-    isAnyCase: true,
+    anchors: ['://', ':\\/\\/'],
     pattern:
-      '(?::(?:\\\\?/){2}|%3A%2F%2F)[^\\s:@/"\'`<>‹›?#\\\\|,]{0,200}?(?::|%3A)(?!\\d{1,5}[?#/])(?<s>[^\\s@/"\'`<>‹›\\\\]{4,800}?)(?:@|%40)(?=[\\w\\[$%{-])',
+      ':(?:\\\\?/){2}(?<u>[^\\s:@/"\'`<>‹›?#\\\\|,]{0,200}):(?!\\d{1,5}[?#/])' +
+      `(?<s>${inPassword}{1,800}(?:@(?:(?![?#])${inPassword}){0,200}){0,3})@(?=[\\w\\[$%{-])`,
+    check: isUrlPassword,
+  },
+  {
+    name: 'url-password',
+    isInWord: true,
+    anchors: ['%3a%2f%2f'],
+    isAnyCase: true,
+    pattern: '%3A%2F%2F(?<u>[\\w.~+-]{0,200})%3A(?<s>(?:[\\w.~+!*-]|%(?!40|2F)[0-9A-F]{2}){4,800})%40(?=\\w)',
     check: isUrlPassword,
   },
   {
@@ -43,7 +53,7 @@ export const credentialRules: readonly Rule[] = [
     isInWord: true,
     anchors: ['password', 'pwd'],
     isAnyCase: true,
-    pattern: `(?:password|pwd)\\s{0,3}=\\s{0,3}["'{]?(?<s>[^\\s;"'\`<>‹›\\\\]{3,200})`,
+    pattern: `(?:password|pwd)\\s{0,3}=\\s{0,3}["'{]?(?<s>[^\\s;,"'\`<>‹›\\\\]{3,200})`,
     check: (secret, match, before) => {
       const behind = match.input.slice(match.index, match.index + match[0].length + 200).split(/\s/, 1)[0] ?? '';
       const isConnection =
@@ -70,7 +80,7 @@ export const credentialRules: readonly Rule[] = [
   {
     name: 'netrc-password',
     anchors: ['password'],
-    pattern: 'password\\s{1,8}(?<s>[^\\s‹›]{3,200})',
+    pattern: 'password\\s{1,8}(?<s>[^\\s"\'`‹›]{3,200})',
     check: (secret, _, before) =>
       /(?:machine\s+\S+|default)\s+(?:login|user)\s+\S+\s+$/.test(before) && !isPlaceholder(secret),
   },
@@ -109,9 +119,14 @@ for (const rule of credentialRules) rule.layer = 2;
 
 function isUrlPassword(secret: string, match: RegExpExecArray, before: string): boolean {
   if (!/[A-Za-z][A-Za-z0-9+.-]{1,30}$/.test(before)) return false;
-  const user = /^(?::(?:\\?\/){2}|%3A%2F%2F)(.*?)(?::|%3A)/i.exec(match[0])?.[1] ?? '';
+  const user = match.groups?.['u'] ?? '';
+  if (secret.length < 4) return false;
   if (isPlaceholder(secret) || /^(?:\$|%[({A-Z]|\{|\[|:)/.test(secret) || /^(.)\1*$/.test(secret)) return false;
   if (/^\d{1,5}$/.test(secret) && user.includes('.')) return false;
+  if (user === '' && secret.includes(':')) return false;
+  // A word alone is a password where the host is one of the world's.
+  const host = match.input.slice(match.index + match[0].length).match(/^[\w.-]{1,100}/)?.[0] ?? '';
+  if (/^[A-Za-z]{1,8}$/.test(secret) && !/\w\.[A-Za-z]{2,}/.test(host)) return false;
   return !(
     secret === user ||
     /^x-oauth-basic$/i.test(secret) ||
