@@ -20,7 +20,7 @@ const task = 'test: node test.js\ngood: v1.0\nbad: HEAD';
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
 
 /** Nobody in particular, and nothing of the machine's configuration, so that the demo is the same everywhere. */
-function demoEnvironment() {
+function demoEnvironment(folder) {
   const kept = Object.entries(process.env).filter(([name]) => !/^(GIT_|UWF_)/.test(name));
   return {
     ...Object.fromEntries(kept),
@@ -32,6 +32,8 @@ function demoEnvironment() {
     GIT_COMMITTER_NAME: 'Ada',
     GIT_COMMITTER_EMAIL: 'ada@example.org',
     GIT_PAGER: 'cat',
+    XDG_CONFIG_HOME: path.join(folder, '.git/home/config'),
+    XDG_STATE_HOME: path.join(folder, '.git/home/state'),
   };
 }
 
@@ -48,7 +50,7 @@ function show(place, program, argv) {
 }
 
 function demonstrate(folder) {
-  const env = demoEnvironment();
+  const env = demoEnvironment(folder);
   const place = { cwd: folder, env };
   const git = gitIn(folder, env);
 

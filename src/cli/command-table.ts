@@ -197,6 +197,7 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'try an agent out with one turn',
         load: () => import('./commands/agent/test.ts'),
       },
+      { verb: 'trust', summary: 'agree to what this repository would run', load: () => import('./commands/trust.ts') },
       {
         verb: 'mcp',
         summary: 'serve threads and nodes to agents over MCP',

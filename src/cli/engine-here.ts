@@ -1,3 +1,4 @@
+import type { Admit } from '../engine/agent-use.ts';
 import type { Config } from '../engine/config.ts';
 import { createContext, type EngineContext, type EngineOptions } from '../engine/context.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -40,6 +41,7 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
       if (view) view.tell(event);
       else if (event.event === 'secrets.redacted') cli.stderr.write(`uwf: ${redactedLine(event.rules)}\n`);
     },
+    admit: lazyGate(cli, repository, config, view),
     ...(canAsk(cli) && {
       askPerson: async (question, { keys, signal } = {}) => {
         const asking = async (): Promise<string> => {
@@ -51,4 +53,18 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
     }),
   };
   return createEngine(options);
+}
+
+/**
+ * Lets agents run that this person trusts. What decides over it is loaded when an agent is to run.
+ * @param view is held while the person is asked
+ */
+export function lazyGate(cli: CliContext, repository: Repository, config: Config, view?: RunView): Admit {
+  let gate: Promise<Admit> | undefined;
+  return async (uses) => {
+    gate ??= import('./trust/gate.ts').then(({ trustGate }) => trustGate(cli, repository, config, view));
+    await (
+      await gate
+    )(uses);
+  };
 }

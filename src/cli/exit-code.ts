@@ -11,7 +11,7 @@ export const EXIT = {
   suspended: 4,
   /** Somebody else was faster, or works on the thread. */
   conflict: 5,
-  /** An agent is missing, or not authorised. */
+  /** An agent is missing, not authorised, or not trusted. */
   agent: 6,
   /** A mistake in uwf itself (`EX_SOFTWARE` of sysexits.h). */
   bug: 70,

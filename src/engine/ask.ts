@@ -53,7 +53,7 @@ export async function askThread(
   const name = wanted ?? bindingFor(config, workflow, role)?.name;
   const isWorkflow = name !== undefined && config.agents[name]?.package === 'builtin:workflow';
   if (isWorkflow) throw new CannotBeAsked(state.id, role);
-  const { agent, record } = await prepareAgent(context, workflow, role, state, wanted);
+  const { agent, record } = await prepareAgent(context, workflow, { role, cwd: context.cwd }, state, wanted);
   const remembered = isNewestOf(role, state, entry)
     ? readSession(repository, { threadId: state.id, role, agent: record.name })
     : undefined;

@@ -7,12 +7,13 @@ import { CorruptThread } from '../thread/thread-errors.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
+import { admitThreads, admitWorkflow } from './admission.ts';
 import type { ChildRequest, ChildResult, EngineContext } from './context.ts';
 import { definitionOf, pinnedDefinition } from './definition-of.ts';
 import { DepthExceeded, KeyTaken } from './engine-errors.ts';
 import { LeaseHeld, takeLease, type Lease } from './lease.ts';
 import { combineLimits, DEFAULT_LIMITS } from './limits.ts';
-import { pinnedSubWorkflow } from './prepare-agent.ts';
+import { pinnedSubWorkflow } from './sub-workflow.ts';
 import { runOn } from './run.ts';
 import { start } from './start.ts';
 import { readCurrent, underLease } from './with-thread.ts';
@@ -42,7 +43,10 @@ export async function runChild(
   }
   return underLease(inner, id, lease, async () => {
     const found = (await findThread(inner.repository, id)) && (await readCurrent(inner.repository, id));
-    if (found) await assertSameCall(inner, parent, found, request);
+    if (found) {
+      await assertSameCall(inner, parent, found, request);
+      await admitThreads(inner, [found]);
+    }
     const child = found ?? (await startChild(inner, parent, request));
     // What it waits for is answered by resuming it, or the parent, which comes to the same.
     if (child.head.kind === 'suspend') return waiting(id, child, child.head.node.reason);
@@ -119,6 +123,7 @@ async function startChild(
   const maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
   if (node.depth >= maxDepth) throw new DepthExceeded(workflow, maxDepth);
   const definition = await definitionFor(context, parent, call.role, workflow);
+  await admitWorkflow(context, definition);
   return start(
     context,
     { definition, prompt, limits: { maxDepth } },

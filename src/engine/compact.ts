@@ -98,7 +98,7 @@ async function compactByAgent(
   if (reference === 'builtin:workflow') throw new CannotBeAsked(state.id, role);
   const history = await historyOf(repository, state);
   const summary = await sumUp(context, lease, state, history, async () => {
-    const { agent, record } = await prepareAgent(context, workflow, role, state, chosen);
+    const { agent, record } = await prepareAgent(context, workflow, { role, cwd: context.cwd }, state, chosen);
     return { agent, name: record.name };
   });
   return pin(context, state, summary.text, summary.agent);

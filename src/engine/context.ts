@@ -9,6 +9,7 @@ import type { CallPlace } from '../thread/new-thread-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
+import type { Admit } from './agent-use.ts';
 import type { Config } from './config.ts';
 import type { EngineEvent } from './events.ts';
 import { Journal } from './journal.ts';
@@ -34,6 +35,8 @@ export type EngineOptions = {
   redactor?: Redactor | null;
   /** The key, of 32 bytes, with which is kept what could not be redacted; default: one of this engine's own. */
   sealKey?: () => Uint8Array;
+  /** Lets agents run or refuses them; absent: all of the configuration may. */
+  admit?: Admit;
   /** Asks the person at the terminal; absent where there is none. */
   askPerson?: AskPerson;
   /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
@@ -66,6 +69,7 @@ export type EngineContext = {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
+  readonly admit: Admit;
   readonly askPerson: AskPerson | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
@@ -124,6 +128,7 @@ export function createContext(options: EngineOptions, runChild: RunChild): Engin
       return (signal ??= new AbortController().signal);
     },
     sealKey: options.sealKey ?? (() => (ownKey ??= randomBytes(32))),
+    admit: options.admit ?? (() => Promise.resolve()),
     askPerson: options.askPerson,
     resolveWorkflow:
       options.resolveWorkflow ??

@@ -13,8 +13,8 @@ import { joinThread } from './join.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { pokeThread, type PokeOptions } from './poke.ts';
 import { previewContext, type ContextPreview } from './preview-context.ts';
-import { resumeAndRun, type ResumeOptions } from './resume.ts';
-import { runThread, type RunOptions } from './run.ts';
+import { checkResumption, resumeAndRun, type ResumeOptions } from './resume.ts';
+import { checkRun, runThread, type RunOptions } from './run.ts';
 import { startNew, type StartOptions } from './start.ts';
 import { stepThread, type StepOptions, type StepOutcome } from './step-thread.ts';
 import { stopThread, type StopOutcome } from './stop.ts';
@@ -47,6 +47,10 @@ export interface Engine {
    * @throws {WaitsAtLimit} if it waits at a limit and `more` does not raise that far enough
    */
   resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
+  /** Refuses what `run` would refuse at once, and has its agents admitted, for one that runs in a process of its own. */
+  checkRun(thread: string, options?: Pick<RunOptions, 'agent'>): Promise<void>;
+  /** The same for `resume`. */
+  checkResume(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more' | 'agent'>): Promise<void>;
   /**
    * Has the newest step of a thread done again by its role, told what a person has to say about it. The new step takes
    * the old one's place; the old one stays a parent of its commit. Should the role wait for something instead, the thread
@@ -91,6 +95,8 @@ export function createEngine(options: EngineOptions): Engine {
     step: (thread, stepOptions) => guarded(stepThread(context, thread, stepOptions)),
     run: (thread, runOptions) => guarded(runThread(context, thread, runOptions)),
     resume: (thread, resumeOptions) => guarded(resumeAndRun(context, thread, resumeOptions)),
+    checkRun: (thread, runOptions) => guarded(checkRun(context, thread, runOptions)),
+    checkResume: (thread, resumeOptions = {}) => guarded(checkResumption(context, thread, resumeOptions)),
     poke: (thread, word, pokeOptions) => guarded(pokeThread(context, thread, word, pokeOptions)),
     compact: (thread, compactOptions) => guarded(compactThread(context, thread, compactOptions)),
     ask: (thread, question, askOptions) => guarded(askThread(context, thread, question, askOptions)),

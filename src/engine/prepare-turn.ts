@@ -59,7 +59,7 @@ export async function prepareTurn(
   const roleDefinition = definition.roles[role];
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
   const cwd = workingFolder(context, role, { cwd: roleDefinition.cwd, location: choice.location });
-  const { agent, record } = await prepareAgent(context, definition.name, role, state, choice.agent);
+  const { agent, record } = await prepareAgent(context, definition.name, { role, cwd }, state, choice.agent);
   const allowance = await allowanceOf(context, state, definition, role, { replaced: choice.again?.step.commit });
   const remembered = readSession(context.repository, { threadId: state.id, role, agent: record.name });
   const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };

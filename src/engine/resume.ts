@@ -9,6 +9,7 @@ import { parseThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { readThread, stateHash, type ThreadState } from '../thread/thread-state.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
 import { RESUME } from '../workflow/definition.ts';
+import { admitThreads } from './admission.ts';
 import type { EngineContext } from './context.ts';
 import { definitionOf } from './definition-of.ts';
 import type { ThreadOver } from './events.ts';
@@ -40,6 +41,7 @@ export async function resumeAndRun(
 ): Promise<ThreadOver> {
   const current = await readCurrent(context.repository, thread);
   const wish = wishOf(options);
+  await admitResumption(context, current, options.agent);
   if (current.end) return reopen(context, current, options, wish);
   const over = await goOn(context, current.id, options);
   if (over.event !== 'thread.suspended') await resumeParent(context, current);
@@ -65,6 +67,27 @@ async function goOn(context: EngineContext, thread: ThreadId, options: ResumeOpt
     context.tell(over);
     return over;
   });
+}
+
+/** Has all agents admitted that a resumption can need: of the thread, of those that it waits for, and of those that wait. */
+async function admitResumption(context: EngineContext, current: ThreadState, wanted?: string): Promise<void> {
+  // A thread can be made to name itself as its caller.
+  const states = new Map([[current.id, current]]);
+  let below = await findWaitingChild(context, current);
+  while (below !== undefined && !states.has(below)) {
+    const child = await readCurrent(context.repository, below);
+    states.set(child.id, child);
+    below = await findWaitingChild(context, child);
+  }
+  const isNew = ({ id, head }: ThreadState): boolean =>
+    !states.has(id) && head.kind === 'suspend' && head.node.cause === 'child';
+  let above = [current];
+  while (above.length > 0) {
+    const callers = await Promise.all(above.map((child) => findCallers(context.repository, child)));
+    above = callers.flat().filter(isNew);
+    for (const caller of above) states.set(caller.id, caller);
+  }
+  await admitThreads(context, [...states.values()], wanted);
 }
 
 /** What a suspended thread, or the one below that it waits for, has asked. */
@@ -108,18 +131,27 @@ async function findWaitingChild({ repository }: EngineContext, state: ThreadStat
 }
 
 /**
- * Refuses what {@link resumeAndRun} would refuse, for one that runs in a process of its own.
+ * Refuses what {@link resumeAndRun} would refuse, for one that runs in a process of its own; see `Engine.checkResume`.
  * @throws {WrongThreadState} {WaitsAtLimit}
  */
 export async function checkResumption(
   context: EngineContext,
   thread: string,
-  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
+  options: Pick<ResumeOptions, 'answer' | 'more' | 'agent'>,
 ): Promise<void> {
   const state = await readCurrent(context.repository, thread);
+  await checkState(context, state, { answer: options.answer, more: options.more });
+  await admitResumption(context, state, options.agent);
+}
+
+async function checkState(
+  context: EngineContext,
+  state: ThreadState,
+  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
+): Promise<void> {
   if (state.end) return assertCanReopen(context, state);
   const child = await findWaitingChild(context, state);
-  if (child !== undefined) return checkResumption(context, child, { answer, more });
+  if (child !== undefined) return checkState(context, await readCurrent(context.repository, child), { answer, more });
   assertHears(state, answer);
   await assertWithinLimits(context, state, more);
 }

@@ -5,11 +5,13 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import type { Limits, WorkflowDefinition } from '../workflow/definition.ts';
 import { writeWorkflowTree } from '../workflow/write-workflow-tree.ts';
+import { admitWorkflow } from './admission.ts';
 import { cleanDefinition } from './clean-definition.ts';
 import { bindingFor, getBinding } from './config.ts';
 import type { EngineContext } from './context.ts';
 import { describeThread, type ThreadView } from './describe.ts';
-import { prepareRecord, subWorkflowOf } from './prepare-agent.ts';
+import { prepareRecord } from './prepare-agent.ts';
+import { subWorkflowOf } from './sub-workflow.ts';
 import { tellTaken } from './tell-taken.ts';
 
 /** What a new thread is to be. */
@@ -21,8 +23,13 @@ export type StartOptions = {
   requireAgents?: boolean;
 };
 
-/** Starts a thread of its own; see `Engine.start`. */
+/** Starts a thread of its own, with `requireAgents` once they were admitted; see `Engine.start`. */
 export async function startNew(context: EngineContext, options: StartOptions): Promise<ThreadView> {
+  const { definition, requireAgents } = options;
+  if (requireAgents) {
+    for (const role of Object.keys(definition.roles)) getBinding(context.config, definition.name, role);
+    await admitWorkflow(context, definition);
+  }
   const state = await start(context, options);
   return describeThread(context, state.id);
 }

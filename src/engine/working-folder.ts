@@ -49,7 +49,10 @@ export function workingFolder(
 
 function workTrees(cwd: string, location: RepositoryLocation | undefined): string[] {
   const own = [cwd, ...(location?.workTree === undefined ? [] : [location.workTree])];
-  return [...own.flatMap((top) => followLinks(top) ?? []), ...(location ? linkedWorkTrees(location) : [])];
+  return [
+    ...own.flatMap((top) => followLinks(top) ?? []),
+    ...(location ? linkedWorkTrees(location).map(({ top }) => top) : []),
+  ];
 }
 
 /** Hooks and configuration are programs, wherever below a work tree a `.git` is. */
@@ -88,7 +91,8 @@ function isLink(path: string): boolean {
   }
 }
 
-function holds(top: string, path: string): boolean {
+/** Tells whether a path is a folder or lies in it, by name. */
+export function holds(top: string, path: string): boolean {
   const way = relative(top, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

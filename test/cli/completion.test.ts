@@ -33,6 +33,7 @@ test.each([
       'fetch',
       'sync',
       'agent',
+      'trust',
       'mcp',
       'fsck',
       'reindex',

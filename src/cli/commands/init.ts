@@ -1,14 +1,19 @@
+import { join } from 'node:path';
+import type { Repository } from '../../git/repository.ts';
 import { defineCommand, type Command } from '../command.ts';
-import { WORKFLOWS, formatPrepared, prepareFiles } from '../init/prepare-files.ts';
+import { configHere } from '../config-here.ts';
+import type { CliContext } from '../context.ts';
+import { CONFIG, WORKFLOWS, formatPrepared, prepareFiles, type PreparedFiles } from '../init/prepare-files.ts';
 import { shippedNames } from '../init/shipped-workflows.ts';
 import { openToRead } from '../open-repository.ts';
+import { trustsAll } from '../trust/trusts-all.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const command: Command = defineCommand({
   summary: 'prepare this repository for workflows',
   description: `Makes .uwf/config.yaml, where agents are bound to roles, and .uwf/workflows/, where workflows lie. With --with a workflow
-that comes with uwf is copied there, with its programs and with the configuration lines that bind its roles. Nothing that
-exists is changed but for lines added to the configuration, and nothing is committed.
+that comes with uwf is copied there, with its programs and with the configuration lines that bind its roles; you need not
+agree to these once more. Nothing that exists is changed but for lines added to the configuration, and nothing is committed.
 
 With --remote git's own 'git fetch' of that remote brings its threads and workflows too, into refs/uwf/remotes/: lines are
 added to git's configuration of what is fetched, and none of what 'git push' pushes. 'uwf fetch' works without them.
@@ -39,7 +44,8 @@ Everything works without this command too.`,
     { command: 'uwf init --remote origin', comment: "git's own fetch brings threads too" },
   ],
   async run({ options, cli, out }) {
-    const { location } = await openToRead(cli);
+    const repository = await openToRead(cli);
+    const { location } = repository;
     const { remote } = options;
     const top = location?.workTree;
     if (top === undefined && (remote === undefined || options.with !== undefined)) {
@@ -59,6 +65,7 @@ Everything works without this command too.`,
       refspecs = await addFetchRefspecs(location, cli.env, remote, fetchRefspecs(remote));
     }
     files?.write();
+    if (files !== undefined && top !== undefined && !trustsAll(cli)) await trustWritten(cli, repository, files);
 
     const value = {
       created: files?.created ?? [],
@@ -78,6 +85,21 @@ Everything works without this command too.`,
     return undefined;
   },
 });
+
+/** Agrees to the agents that were just written; to none that was there, or is another one's of the same name. */
+async function trustWritten(cli: CliContext, repository: Repository, { configured }: PreparedFiles): Promise<void> {
+  if (!configured.some((name) => name.startsWith('agents.'))) return;
+  const [{ claimsHere }, { TrustStore }] = await Promise.all([
+    import('../trust/claims-here.ts'),
+    import('../trust/trust-file.ts'),
+  ]);
+  const config = await configHere(cli, repository);
+  const file = join(repository.location?.workTree ?? '', CONFIG);
+  const claims = claimsHere(cli, repository, config).filter(
+    ({ name, declaredAt }) => configured.includes(name) && declaredAt?.startsWith(`${file}:`),
+  );
+  if (claims.length > 0) new TrustStore(cli, repository).add(claims, cli.now());
+}
 
 function hintFor(workflow: string | undefined, remote: string | undefined): string {
   if (workflow !== undefined) {

@@ -4,7 +4,8 @@ import { UsageError } from '../usage-error.ts';
 import { NEW_CONFIG, mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
 
-const CONFIG = '.uwf/config.yaml';
+/** The configuration, from the top of a work tree. */
+export const CONFIG = '.uwf/config.yaml';
 
 /** Where workflows lie, from the top of a work tree. */
 export const WORKFLOWS = '.uwf/workflows';

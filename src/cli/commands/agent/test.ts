@@ -1,11 +1,13 @@
 import { testAgent } from '../../../agent/test-agent.ts';
 import type { AgentCheck } from '../../../agent/test-agent.ts';
+import { usesIn } from '../../../engine/admission.ts';
 import { configRoot } from '../../../engine/config.ts';
 import { nearestName } from '../../../nearest-name.ts';
 import { packageRoot } from '../../../package-root.ts';
 import { delimiter, join } from 'node:path';
 import { defineCommand, type Command } from '../../command.ts';
 import { configHere } from '../../config-here.ts';
+import { lazyGate, readingContext } from '../../engine-here.ts';
 import { EXIT } from '../../exit-code.ts';
 import { parseDuration } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
@@ -32,10 +34,11 @@ second one, which needs to remember the first. A program (builtin:command) is ru
     },
   },
   examples: [{ command: 'uwf agent test claude', comment: 'whether it is there, logged in, and replies as it has to' }],
-  exitCodes: { [EXIT.agent]: 'something does not work' },
+  exitCodes: { [EXIT.agent]: 'something does not work, or is not trusted' },
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
-    const { agents } = await configHere(cli, repository);
+    const config = await configHere(cli, repository);
+    const { agents } = config;
     const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
     if (binding === undefined) throw unknownAgent(args.agent, Object.keys(agents));
     const cwd = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
@@ -43,6 +46,8 @@ second one, which needs to remember the first. A program (builtin:command) is ru
     const env = Object.entries({ ...cli.env, PATH: path }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as const],
     );
+    const context = readingContext(repository, config);
+    await lazyGate(cli, repository, config)(usesIn(context, [binding], cwd));
     const checks = await testAgent(binding, {
       cwd,
       resolveFrom: configRoot(repository) ?? cwd,

@@ -1,8 +1,7 @@
 import { runInBackground } from '../../background.ts';
 import { agentOption, wantedAgent } from '../../agent-option.ts';
 import { defineCommand, type Command } from '../../command.ts';
-import { configHere } from '../../config-here.ts';
-import { ADOPT_LEASE, readingContext } from '../../engine-here.ts';
+import { ADOPT_LEASE, openEngine } from '../../engine-here.ts';
 import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
 import { parseCount, parseDollars } from '../../input/parse-value.ts';
 import { promptOptions, readText } from '../../input/read-text.ts';
@@ -47,20 +46,19 @@ A turn whose files hold secrets is not taken again: without an answer its files 
     const answer = await readText(cli, { text: options.prompt, file: options.file });
     const more = moreOf(options);
     const repository = await openToWrite(cli);
+    const adoptLease = cli.env[ADOPT_LEASE];
+    const resumption = {
+      ...(answer !== undefined && { answer }),
+      ...(more && { more }),
+      ...(adoptLease && { adoptLease }),
+      ...wantedAgent(options.agent),
+      ...(options['allow-secrets'] && { allowSecrets: true }),
+    };
     if (!options.background) {
-      const adoptLease = cli.env[ADOPT_LEASE];
-      const resumption = {
-        ...(answer !== undefined && { answer }),
-        ...(more && { more }),
-        ...(adoptLease && { adoptLease }),
-        ...wantedAgent(options.agent),
-        ...(options['allow-secrets'] && { allowSecrets: true }),
-      };
       return followRun({ cli, out }, repository, (engine) => engine.resume(args.thread, resumption));
     }
-    const { checkResumption } = await import('../../../engine/resume.ts');
     const { id: thread, head } = await getThread(repository, args.thread);
-    await checkResumption(readingContext(repository, await configHere(cli, repository)), thread, { answer, more });
+    await (await openEngine(cli, repository)).checkResume(thread, resumption);
     const argv = [
       'thread',
       'resume',

@@ -1,7 +1,7 @@
 import { runInBackground } from '../../background.ts';
 import { agentOption, wantedAgent } from '../../agent-option.ts';
 import { defineCommand, type Command } from '../../command.ts';
-import { ADOPT_LEASE } from '../../engine-here.ts';
+import { ADOPT_LEASE, openEngine } from '../../engine-here.ts';
 import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
 import { openToWrite } from '../../open-repository.ts';
 import { getThread } from '../../../thread/find-thread.ts';
@@ -29,6 +29,7 @@ to be repaired: steps that were stored are never done again.`,
       return followRun({ cli, out }, repository, (engine) => engine.run(args.thread, wish));
     }
     const { id: thread, head } = await getThread(repository, args.thread);
+    await (await openEngine(cli, repository)).checkRun(thread, wantedAgent(options.agent));
     const log = await runInBackground(cli, repository, thread, [
       'thread',
       'run',

@@ -1,0 +1,148 @@
+import { nearestName } from '../../nearest-name.ts';
+import { defineCommand, type Command } from '../command.ts';
+import { configHere } from '../config-here.ts';
+import type { CliContext } from '../context.ts';
+import { openToRead } from '../open-repository.ts';
+import type { Output } from '../output/output.ts';
+import { formatTable } from '../output/table.ts';
+import type { Claim } from '../trust/claim.ts';
+import { claimsHere } from '../trust/claims-here.ts';
+import { formatClaims, visible } from '../trust/format-claims.ts';
+import { askForAll, canAskForTrust, NotTrusted, openClaims } from '../trust/gate.ts';
+import { findNew, TrustStore, type Trusted } from '../trust/trust-file.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const command: Command = defineCommand({
+  summary: 'agree to what this repository would run',
+  description: `Agents that a repository configures run as programs of yours, with all that you may do. They run once you have agreed
+to what .uwf/config.yaml, or uwf/config.yaml of the git folder, says of them, and to the files of the repository that they
+name. A change asks again. What is in your own configuration needs no word, nor do limits and the binding of roles.
+
+Alone it shows what you have not agreed to, with what changed, and asks at a terminal for one key. Naming agents, or --all,
+agrees without asking. What is agreed to is kept for each repository in your own state folder. Of an agent that works in
+another folder than the top, 'uwf -C <folder> trust' sees the files that it names there.`,
+  arguments: [
+    {
+      name: 'agent',
+      summary: "what to agree to: an agent, or another key such as 'snapshot'",
+      isOptional: true,
+      isRepeatable: true,
+      candidates: 'agent',
+    },
+  ],
+  options: {
+    all: { summary: 'agree to everything that is configured' },
+    list: { summary: 'list what needs your word, and what has it' },
+    revoke: { summary: 'take your word back: for what is named, else for all of this repository' },
+  },
+  json: {
+    shape: 'list',
+    fields: {
+      name: 'what it is in the configuration: agents.tests, snapshot',
+      state: 'trusted, changed, new, or revoked; gone: trusted, and configured no more',
+      declaredAt: 'file:line:column, or null',
+      says: 'what is declared, a line for each value',
+      files: 'the files of the repository that it names: word, bytes, sha256',
+    },
+  },
+  examples: [
+    { command: 'uwf trust', comment: 'what would run here, and whether it may' },
+    { command: 'uwf trust tests coder', comment: 'agree to two agents' },
+    { command: 'uwf trust --list', comment: 'what has your word' },
+    { command: 'uwf trust --revoke', comment: 'be asked again for everything' },
+  ],
+  exitCodes: { 6: 'you were not asked, or have not agreed' },
+  async run({ args, options, cli, out }) {
+    if (Number(options.all) + Number(options.list) + Number(options.revoke) > 1) {
+      throw new UsageError('--all, --list and --revoke do not go together');
+    }
+    const repository = await openToRead(cli);
+    const store = new TrustStore(cli, repository);
+    const names = args.agent;
+    if (options.revoke) {
+      const revoked = store.remove((one) => names.length === 0 || names.some((name) => isNamed(one, name)));
+      const rows = revoked.map((one) => rowOfTrusted(one, 'revoked'));
+      return out.result(
+        rows,
+        () => rows.map(({ name }) => `revoked ${visible(name)}`).join('\n') || 'nothing was trusted',
+      );
+    }
+    const config = await configHere(cli, repository);
+    const claims = claimsHere(cli, repository, config);
+    if (options.list) return list(out, cli, claims, store.read());
+    const unknown = names.find((name) => !claims.some((claim) => isNamed(claim, name)));
+    // Of an agent that is harmless nothing is asked, and nothing is wrong with naming it.
+    if (unknown !== undefined && !Object.hasOwn(config.agents, unknown)) throw nothingCalled(unknown, claims);
+    const meant = names.length === 0 ? claims : claims.filter((claim) => names.some((name) => isNamed(claim, name)));
+    const open = openClaims(meant, store);
+    const before = store.read();
+    if (open.length > 0) {
+      if (cli.env['UWF_THREAD'] !== undefined) {
+        throw new NotTrusted(open, "an agent at work cannot agree; run 'uwf trust' yourself");
+      }
+      const isSaid = options.all || names.length > 0;
+      if (!isSaid) {
+        if (!canAskForTrust(cli)) cli.stdout.write(out.isJson ? '' : `${formatClaims(open, before, out.paint)}\n`);
+        await askForAll(cli, repository, open, store);
+      }
+      store.add(open, cli.now());
+      if (isSaid && !out.isJson) cli.stdout.write(`${formatClaims(open, before, out.paint)}\n`);
+    }
+    const rows = open.map((claim) => rowOf(claim, 'trusted'));
+    await out.result(rows, () => (rows.length === 0 ? 'there is nothing that you have not agreed to' : ''));
+    return undefined;
+  },
+});
+
+type State = 'trusted' | 'changed' | 'new' | 'gone' | 'revoked';
+type Row = { name: string; state: State; declaredAt: string | null; says: string[]; files: Claim['files'] };
+
+async function list(
+  out: Output,
+  cli: CliContext,
+  claims: readonly Claim[],
+  trusted: readonly Trusted[],
+): Promise<void> {
+  const rows = claims.map((claim) => rowOf(claim, stateOf(claim, trusted)));
+  const names = new Set(rows.map(({ name }) => name));
+  rows.push(...trusted.filter(({ name }) => !names.has(name)).map((one) => rowOfTrusted(one, 'gone')));
+  await out.result(rows, () =>
+    formatTable<Row>(
+      rows,
+      [
+        { title: 'WHAT', cell: ({ name }) => visible(name), paint: out.paint.name },
+        { title: 'STATE', cell: ({ state }) => state },
+        { title: 'SAYS', cell: ({ says }) => visible(says.join('; ')) },
+        { title: 'FILES', cell: ({ files }) => visible(files.map(({ word }) => word).join(' ')) },
+      ],
+      out.paint,
+      cli.stdout,
+    ),
+  );
+}
+
+function stateOf(claim: Claim, trusted: readonly Trusted[]): State {
+  const { isNew, files } = findNew(claim, trusted);
+  if (!isNew && files.length === 0) return 'trusted';
+  return trusted.some(({ name }) => name === claim.name) ? 'changed' : 'new';
+}
+
+function rowOf({ name, declaredAt, lines, files }: Claim, state: State): Row {
+  return { name, state, declaredAt: declaredAt ?? null, says: lines, files };
+}
+
+function rowOfTrusted({ name, lines }: Trusted, state: State): Row {
+  return { name, state, declaredAt: null, says: lines, files: [] };
+}
+
+/** An agent may be called as in `agents`, or as uwf names what it asks for. */
+function isNamed({ name }: { name: string }, wanted: string): boolean {
+  return name === wanted || name === `agents.${wanted}`;
+}
+
+function nothingCalled(name: string, claims: readonly Claim[]): UsageError {
+  const known = claims.map((claim) => claim.name.replace(/^agents\./, ''));
+  const near = nearestName(name, known);
+  const hint = near === undefined ? `there is ${known.join(', ') || 'nothing'}` : `did you mean '${near}'?`;
+  return new UsageError(`nothing called '${name}' needs your word here`, visible(hint));
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { isAbsolute, relative, resolve } from 'node:path';
+import { findPackage } from '../../agent/find-package.ts';
+import { mapTexts } from '../../agent/program-words.ts';
+import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
+import type { AgentUse } from '../../engine/agent-use.ts';
+import type { ConfigSetting } from '../../engine/parse-config.ts';
+import { holds } from '../../engine/working-folder.ts';
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { TooMuchToTrust, type FileHasher, type HashedFile } from './hash-files.ts';
+
+/** Something that a repository wants to run or to let out, and that a person has to agree to. */
+export type Claim = {
+  /** As the configuration has it: `agents.tests`, `snapshot`. */
+  name: string;
+  /** Where it is declared: `file:line:column`. */
+  declaredAt: string | undefined;
+  /** The SHA-256 of what is declared. */
+  definition: string;
+  /** What is declared, a line for each value. */
+  lines: string[];
+  /** The files that it names, by the words that name them. */
+  files: ({ word: string } & HashedFile)[];
+  /** Where it would work; `undefined` for what is no agent. */
+  cwd: string | undefined;
+};
+
+/** Nobody reads a command line that is longer. */
+const MOST_WORDS = 10_000;
+
+/** What an agent claims to run; `undefined` where nobody has to agree. */
+export function claimOfAgent(use: AgentUse, hasher: FileHasher): Claim | undefined {
+  if (isHarmless(use)) return undefined;
+  const { name, package: reference, version, config, declaredAt, isUsersOwn } = use.binding;
+  const files = [...packageFiles(use, hasher), ...namedFiles(use, hasher)];
+  // The user's own declaration is trusted by being there; what lies in the repository is not the user's.
+  if (isUsersOwn && files.length === 0) return undefined;
+  const declared: JsonObject = { package: reference, ...(version !== undefined && { version }), config };
+  return { name: `agents.${name}`, declaredAt, ...describe(declared, ''), files, cwd: use.cwd };
+}
+
+/** What a setting of the repository's configuration claims. */
+export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): Claim {
+  return { name, declaredAt, ...describe({ [name]: value }, ''), files: [], cwd: undefined };
+}
+
+/**
+ * Tells whether an agent names no program and lets no data out: a person with an editor of their own, a workflow, whose
+ * agents are asked for themselves, and a script of replies in the repository's files.
+ */
+function isHarmless({ binding: { package: reference, config }, root }: AgentUse): boolean {
+  if (reference === 'builtin:workflow') return true;
+  if (reference === 'builtin:human') return config['editor'] === undefined;
+  const { file } = config;
+  return reference === 'builtin:scripted' && (typeof file !== 'string' || isInWorkTree(root, file));
+}
+
+function isInWorkTree(root: string, file: string): boolean {
+  try {
+    const path = relative(realpathSync(root), realpathSync(resolve(root, file)));
+    return !isAbsolute(path) && !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
+  } catch {
+    // It is not there, and so nothing that could be let out.
+    return true;
+  }
+}
+
+function describe(declared: JsonObject, path: string): { definition: string; lines: string[] } {
+  assertJsonValue(declared);
+  const definition = createHash('sha256').update(canonicalJson(declared)).digest('hex');
+  return { definition, lines: [...linesOf(declared, path)] };
+}
+
+function* linesOf(value: JsonValue, path: string): Generator<string> {
+  if (!isJsonObject(value)) yield `${path}: ${JSON.stringify(value)}`;
+  else for (const [key, member] of Object.entries(value)) yield* linesOf(member ?? null, path ? `${path}.${key}` : key);
+}
+
+/** A package that is found in the repository is as the repository has it, and not as a registry does. */
+function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): Claim['files'] {
+  if (binding.package.startsWith('builtin:')) return [];
+  const found = findPackage(binding.package, root);
+  if (found === undefined || !isInside(root, found.folder)) return [];
+  return [{ word: `the package ${binding.package}`, ...hasher.hashFolder(found.folder) }];
+}
+
+/** By name or links followed. */
+function isInside(root: string, folder: string): boolean {
+  return holds(root, folder) || holds(realpathSync(root), realpathSync(folder));
+}
+
+/**
+ * The files that the texts of a configuration name, as a whole or by a word in them. Those that begin at the folder of the
+ * work count and, as some agents look for them there, those that begin at the top.
+ */
+function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher): Claim['files'] {
+  const found = new Map<string, Claim['files'][number]>();
+  const look = (word: string, folder: string): boolean => {
+    const path = resolve(folder, word);
+    const isOthers = isAbsolute(word) && !holds(root, path) && !holds(cwd, path);
+    const file = word === '' || isOthers ? undefined : hasher.hashFile(path);
+    if (file !== undefined) found.set(`${file.sha256} ${word}`, { word, ...file });
+    return file !== undefined;
+  };
+  const looked = new Set<string>();
+  mapTexts(binding.config, (text, isProgramWord) => {
+    for (const word of [text, ...wordsIn(text)]) {
+      const isWhole = isProgramWord && word === text;
+      const key = `${isWhole} ${word}`;
+      if (looked.has(key)) continue;
+      looked.add(key);
+      if (looked.size > MOST_WORDS) throw new TooMuchToTrust(word);
+      const isAtTop = look(word, root);
+      // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
+      const isReplaced = isLeft && isWhole && isAtTop;
+      if (cwd !== root && !isReplaced) look(word, cwd);
+    }
+    return text;
+  });
+  return [...found.values()];
+}
+
+/** The words of a shell's command line, and what follows the letter of an option: `-r./hook.js`. */
+function wordsIn(text: string): string[] {
+  const words = text.split(/[\s"'`=;:|&<>(){}$,@]+/u);
+  return [...words, ...words.filter((word) => /^-[A-Za-z]./u.test(word)).map((word) => word.slice(2))];
+}

@@ -1,0 +1,41 @@
+import type { Palette } from '../output/palette.ts';
+import type { Claim } from './claim.ts';
+import { findNew, type Trusted } from './trust-file.ts';
+
+/**
+ * Writes what claims would run, each with how it differs from what was trusted under its name before. All of it comes from
+ * a repository, and nothing in it reaches the terminal but what can be seen.
+ */
+export function formatClaims(claims: readonly Claim[], trusted: readonly Trusted[], paint: Palette): string {
+  return claims.map((claim) => formatClaim(claim, trusted, paint)).join('\n\n');
+}
+
+function formatClaim(claim: Claim, trusted: readonly Trusted[], paint: Palette): string {
+  const earlier = trusted.filter(({ name }) => name === claim.name);
+  const before = earlier.at(-1);
+  const { isNew } = findNew(claim, trusted);
+  const at = claim.declaredAt === undefined ? '' : paint.quiet(`  ${visible(claim.declaredAt)}`);
+  const lines = [paint.name(visible(claim.name)) + at];
+  const colours = { '+': paint.good, '-': paint.error, ' ': (text: string) => text };
+  const add = (mark: keyof typeof colours, line: string): void =>
+    void lines.push(
+      colours[before === undefined ? ' ' : mark](`  ${before === undefined ? ' ' : mark} ${visible(line)}`),
+    );
+  if (isNew) for (const line of before?.lines ?? []) if (!claim.lines.includes(line)) add('-', line);
+  for (const line of claim.lines) add(!isNew || before?.lines.includes(line) ? ' ' : '+', line);
+  for (const { word, bytes, sha256 } of claim.files) {
+    const isKnown = earlier.some(({ files }) => Object.hasOwn(files, word) && files[word]?.includes(sha256));
+    const isOther = !isKnown && earlier.some(({ files }) => Object.hasOwn(files, word));
+    const line = `${word}: ${bytes} bytes, sha256 ${sha256.slice(0, 16)}${isOther ? ', changed' : ''}`;
+    add(isKnown ? ' ' : '+', line);
+  }
+  return lines.join('\n');
+}
+
+/** A text with all that cannot be seen, or changes how what is around it is seen, as an escape: `\u{202e}`. */
+export function visible(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}

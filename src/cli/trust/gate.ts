@@ -1,0 +1,134 @@
+import type { AgentUse, Admit } from '../../engine/agent-use.ts';
+import type { Config } from '../../engine/config.ts';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { CliContext } from '../context.ts';
+import { canAsk } from '../input/can-ask.ts';
+import type { RunView } from '../output/run-view.ts';
+import { claimOfAgent, claimOfSetting, type Claim } from './claim.ts';
+import { formatClaims, visible } from './format-claims.ts';
+import { FileHasher } from './hash-files.ts';
+import { findNew, TrustStore } from './trust-file.ts';
+import { trustsAll } from './trusts-all.ts';
+
+/** What a person was not asked, or did not agree to. Nothing was run or stored. */
+export class NotTrusted extends UwfError {
+  /** As the configuration has them: `agents.tests`, `snapshot`. */
+  readonly names: readonly string[];
+
+  constructor(claims: readonly Claim[], hint: string) {
+    const names = [...new Set(claims.map(({ name }) => name))];
+    const text = `you have not agreed to what this repository would run: ${visible(names.join(', '))}`;
+    super(text, { code: 'not-trusted', kind: 'agent', hint });
+    this.names = names;
+  }
+}
+
+/**
+ * Whether a person can be asked for their word. What runs in a turn is an agent's, though it may have a terminal.
+ */
+export function canAskForTrust(cli: CliContext): boolean {
+  return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
+}
+
+/**
+ * Lets agents run that a person has agreed to, in this repository and as they are now, with the files that they name and
+ * with what the configuration lets out; asks at a terminal for all of them at once.
+ *
+ * What was let through stays so while the command runs: what an agent changes is asked for by the next command.
+ * @throws {NotTrusted} by what it gives
+ */
+export function trustGate(
+  cli: CliContext,
+  repository: Repository,
+  config: Config,
+  view?: Pick<RunView, 'whileAsking'>,
+): Admit {
+  const admitted = new Set<string>();
+  const keyOf = ({ binding, cwd }: AgentUse): string => `${binding.name}\0${cwd}`;
+  const admit = async (uses: readonly AgentUse[]): Promise<void> => {
+    const open = uses.filter((use) => !admitted.has(keyOf(use)));
+    if (open.length === 0) return;
+    const store = new TrustStore(cli, repository);
+    // What was changed while the person read is asked for again.
+    for (;;) {
+      const asked = openClaims(claimsOf(open, config), store);
+      if (asked.length === 0) break;
+      const asking = (): Promise<void> => askForAll(cli, repository, asked, store);
+      await (view ? view.whileAsking(asking) : asking());
+      store.add(asked, cli.now());
+    }
+    for (const use of open) admitted.add(keyOf(use));
+  };
+  // Threads that run beside each other ask one after the other.
+  let last = Promise.resolve();
+  return (uses) => {
+    if (trustsAll(cli)) return Promise.resolve();
+    const turn = last.then(() => admit(uses));
+    last = turn.catch(() => {});
+    return turn;
+  };
+}
+
+/** All that agents, and the configuration that they run under, claim. */
+export function claimsOf(uses: readonly AgentUse[], config: Config): Claim[] {
+  const hasher = new FileHasher();
+  const ofAgents = uses.flatMap((use) => claimOfAgent(use, hasher) ?? []);
+  const claims = [...ofAgents, ...(config.settings ?? []).map(claimOfSetting)];
+  // In two folders an agent may claim the same.
+  const keyOf = ({ name, definition, files }: Claim): string => JSON.stringify([name, definition, files]);
+  return [...new Map(claims.map((claim) => [keyOf(claim), claim])).values()];
+}
+
+/** Those to which a person has not agreed, as they are now. */
+export function openClaims(claims: readonly Claim[], store: TrustStore): Claim[] {
+  const trusted = store.read();
+  return claims.filter((claim) => {
+    const { isNew, files } = findNew(claim, trusted);
+    return isNew || files.length > 0;
+  });
+}
+
+/** More than that, a person does not read before pressing a key. */
+const MOST_LINES = 300;
+const MOST_CHARACTERS = 40_000;
+
+/**
+ * Shows what would run and asks for one key.
+ * @throws {NotTrusted} where there is nobody to ask, or the answer is no
+ */
+export async function askForAll(
+  cli: CliContext,
+  repository: Repository,
+  claims: readonly Claim[],
+  store: TrustStore,
+): Promise<void> {
+  if (!canAskForTrust(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
+  const [{ createPalette }, { askKey }] = await Promise.all([
+    import('../output/palette.ts'),
+    import('../input/ask-key.ts'),
+  ]);
+  const paint = createPalette(cli.stderr, cli.env);
+  const text = formatClaims(claims, store.read(), paint);
+  if (text.length > MOST_CHARACTERS || text.split('\n').length > MOST_LINES) {
+    throw new NotTrusted(
+      claims,
+      `it is more than fits on a screen: read the configuration, then ${hintToTrust(repository, claims)}`,
+    );
+  }
+  const names = visible([...new Set(claims.map(({ name }) => name))].join(', '));
+  cli.stderr.write(`\n${paint.title('This repository would run, with all that you may do:')}\n\n${text}\n`);
+  const key = await askKey(cli, `Trust ${names}? [y/N]`, 'yn\r\n');
+  if (key !== 'y') throw new NotTrusted(claims, hintToTrust(repository, claims));
+}
+
+/** How to agree without being asked. A name that a shell could misread is not repeated for one. */
+function hintToTrust({ location }: Repository, claims: readonly Claim[]): string {
+  const plain = (text: string): boolean => /^[\w./@+-]+$/.test(text);
+  const names = [...new Set(claims.map(({ name }) => name.replace(/^agents\./, '')))];
+  const which = names.every((name) => plain(name) && !name.startsWith('-')) ? names.join(' ') : '--all';
+  const folders = [...new Set(claims.flatMap(({ cwd }) => cwd ?? []))];
+  const [folder] = folders.filter((cwd) => cwd !== location?.workTree && cwd !== location?.gitDir);
+  const where = folder === undefined || !plain(folder) ? '' : `-C ${folder} `;
+  return `'uwf ${where}trust' shows it, 'uwf ${where}trust ${which}' agrees; UWF_TRUST=all agrees to everything`;
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { UwfError } from '../../errors.ts';
+
+/** What the files that all agents of a command name may have together: more is no program that a person has looked at. */
+const MOST_BYTES = 256 * 1024 * 1024;
+const MOST_FILES = 20_000;
+
+/** What is to be trusted is more than can be hashed in reasonable time. */
+export class TooMuchToTrust extends UwfError {
+  constructor(path: string) {
+    super('what the agents of this repository name is more than can be looked at', {
+      code: 'too-much-to-trust',
+      kind: 'agent',
+      hint: `too much is ${JSON.stringify(path)}, after ${MOST_FILES} files or ${MOST_BYTES / 1024 / 1024} MiB; install it outside of the repository`,
+    });
+  }
+}
+
+/** The SHA-256 of something on the disk, in hex, and how many bytes that is. */
+export type HashedFile = { sha256: string; bytes: number };
+
+/** Hashes files, and no more of them than a command has time for. */
+export class FileHasher {
+  #bytes = 0;
+  #files = 0;
+  readonly #buffer = Buffer.allocUnsafe(1024 * 1024);
+
+  /**
+   * Hashes a regular file, links followed; `undefined` if there is none at the path, or it cannot be read.
+   * @throws {TooMuchToTrust}
+   */
+  hashFile(path: string): HashedFile | undefined {
+    let descriptor: number;
+    try {
+      // A pipe would be waited for.
+      descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    } catch {
+      return undefined;
+    }
+    try {
+      return fstatSync(descriptor).isFile() ? this.#hash(descriptor, path) : undefined;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  #hash(descriptor: number, path: string): HashedFile {
+    this.#count(path);
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (;;) {
+      const read = readSync(descriptor, this.#buffer);
+      bytes += read;
+      this.#bytes += read;
+      if (this.#bytes > MOST_BYTES) throw new TooMuchToTrust(path);
+      if (read === 0) return { sha256: hash.digest('hex'), bytes };
+      hash.update(this.#buffer.subarray(0, read));
+    }
+  }
+
+  #count(path: string): void {
+    this.#files += 1;
+    if (this.#files > MOST_FILES) throw new TooMuchToTrust(path);
+  }
+
+  /**
+   * Hashes all files below a folder with their paths, links followed, each folder once.
+   * @throws {TooMuchToTrust}
+   */
+  hashFolder(folder: string): HashedFile {
+    const hash = createHash('sha256');
+    const seen = new Set<string>();
+    let bytes = 0;
+    const visit = (way: string): void => {
+      const names = namesIn(join(folder, way), seen);
+      if (names === undefined) {
+        const file = this.hashFile(join(folder, way));
+        bytes += file?.bytes ?? 0;
+        hash.update(`${file?.sha256 ?? 'none'} ${way}\0`);
+        return;
+      }
+      this.#count(way);
+      for (const name of names) visit(join(way, name));
+    };
+    visit('');
+    return { sha256: hash.digest('hex'), bytes };
+  }
+}
+
+/** The names in a folder, once for each folder; `undefined` for what is none, or cannot be read. */
+function namesIn(path: string, seen: Set<string>): string[] | undefined {
+  try {
+    const names = readdirSync(path).toSorted();
+    const real = realpathSync.native(path);
+    if (seen.has(real)) return [];
+    seen.add(real);
+    return names;
+  } catch {
+    return undefined;
+  }
+}

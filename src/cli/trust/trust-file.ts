@@ -1,0 +1,156 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import { realPath } from '../../git/git-directory.ts';
+import type { Repository } from '../../git/repository.ts';
+import { arrayOf, isNumber, isString, objectOf, oneOf, recordOf, type Shape } from '../../shape.ts';
+import type { CliContext } from '../context.ts';
+import { stateFolder } from '../user-folders.ts';
+import type { Claim } from './claim.ts';
+
+/** A definition that a person has agreed to. */
+export type Trusted = {
+  /** What it was called: `agents.tests`. */
+  name: string;
+  definition: string;
+  /** What it said, for who is shown what changed. */
+  lines: string[];
+  /** The SHA-256 of all contents that were agreed to, by the words that name the files; the newest last. */
+  files: Record<string, string[]>;
+  agreedAtMs: number;
+};
+
+type TrustFile = { form: 'uwf trust 1'; repository: string; trusted: Trusted[] };
+
+const isTrustFile: Shape<TrustFile> = objectOf<TrustFile>({
+  form: oneOf(['uwf trust 1']),
+  repository: isString,
+  trusted: arrayOf(
+    objectOf<Trusted>({
+      name: isString,
+      definition: isString,
+      lines: arrayOf(isString),
+      files: recordOf(arrayOf(isString)),
+      agreedAtMs: isNumber,
+    }),
+  ),
+});
+
+/** Far more than a person agrees to. */
+const MOST_BYTES = 16 * 1024 * 1024;
+/** Of one name, and of one file: what was agreed to before is asked for again. */
+const MOST_KEPT = 50;
+
+/** It cannot be kept what a person agrees to. */
+export class TrustNotKept extends UwfError {
+  constructor(path: string, cause: unknown) {
+    super(`what you trust cannot be kept in ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      code: 'trust-not-kept',
+      kind: 'environment',
+      hint: 'make that folder writable, or name another one in XDG_STATE_HOME',
+      cause,
+    });
+  }
+}
+
+/** What this user has agreed to for one repository, wherever in it, and in whichever of its work trees. */
+export class TrustStore {
+  readonly #repository: string;
+  readonly #path: string;
+
+  constructor({ env }: Pick<CliContext, 'env'>, { location }: Pick<Repository, 'location'>) {
+    this.#repository = location === undefined ? '' : realPath(location.commonDir);
+    const name = createHash('sha256').update(this.#repository).digest('hex');
+    this.#path = join(stateFolder(env), 'trust', name);
+  }
+
+  /** What was agreed to, the newest last. What another user can have written counts as nothing. */
+  read(): Trusted[] {
+    if (!isOwn(statSync(dirname(this.#path), { throwIfNoEntry: false }))) return [];
+    try {
+      const descriptor = openSync(this.#path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      try {
+        const stat = fstatSync(descriptor);
+        if (!stat.isFile() || !isOwn(stat) || stat.size > MOST_BYTES) return [];
+        const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
+        return isTrustFile(value) && value.repository === this.#repository ? value.trusted : [];
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {
+      // There is none, or it is damaged: the person is asked again.
+      return [];
+    }
+  }
+
+  /** @throws {TrustNotKept} */
+  add(claims: readonly Claim[], nowMs: number): void {
+    const trusted = this.read();
+    for (const { name, definition, lines, files } of claims) {
+      const before = trusted.findIndex((one) => one.name === name && one.definition === definition);
+      const known = before === -1 ? {} : (trusted.splice(before, 1)[0]?.files ?? {});
+      const merged = new Map(Object.entries(known));
+      for (const { word, sha256 } of files) {
+        const others = (merged.get(word) ?? []).filter((hash) => hash !== sha256);
+        merged.set(word, [...others, sha256].slice(-MOST_KEPT));
+      }
+      trusted.push({ name, definition, lines, files: Object.fromEntries(merged), agreedAtMs: nowMs });
+      const ofName = trusted.filter((one) => one.name === name);
+      for (const oldest of ofName.slice(0, -MOST_KEPT)) trusted.splice(trusted.indexOf(oldest), 1);
+    }
+    this.#write(trusted);
+  }
+
+  /** Takes back what was agreed to under a name, or all; @returns what that was. @throws {TrustNotKept} */
+  remove(isMeant: (one: Trusted) => boolean): Trusted[] {
+    const trusted = this.read();
+    const removed = trusted.filter(isMeant);
+    if (removed.length > 0) this.#write(trusted.filter((one) => !isMeant(one)));
+    return removed;
+  }
+
+  #write(trusted: Trusted[]): void {
+    const folder = dirname(this.#path);
+    const temporary = `${this.#path}.${randomUUID()}.tmp`;
+    const content: TrustFile = { form: 'uwf trust 1', repository: this.#repository, trusted };
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (!isOwn(statSync(folder))) chmodSync(folder, 0o700);
+      writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true });
+      renameSync(temporary, this.#path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw new TrustNotKept(this.#path, error);
+    }
+  }
+}
+
+/** Tells whether something is this user's, and no other can write to it. */
+function isOwn(stat: { uid: number; mode: number } | undefined): boolean {
+  const me = process.geteuid?.();
+  return stat !== undefined && (me === undefined || stat.uid === me) && (stat.mode & 0o022) === 0;
+}
+
+/** Tells what of a claim was not agreed to: the definition, and which files. */
+export function findNew(
+  { name, definition, files }: Claim,
+  trusted: readonly Trusted[],
+): { isNew: boolean; files: Claim['files'] } {
+  const same = trusted.findLast((one) => one.name === name && one.definition === definition);
+  if (same === undefined) return { isNew: true, files };
+  const known = new Map(Object.entries(same.files));
+  return { isNew: false, files: files.filter(({ word, sha256 }) => !known.get(word)?.includes(sha256)) };
+}

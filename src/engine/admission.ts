@@ -1,0 +1,145 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { AgentBinding } from '../agent/agent-binding.ts';
+import { mapTexts } from '../agent/program-words.ts';
+import { UwfError } from '../errors.ts';
+import { linkedWorkTrees } from '../git/linked-work-trees.ts';
+import { isMadeForThread } from '../git/thread-work-tree.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+import type { AgentUse } from './agent-use.ts';
+import { bindingFor, configRoot, getAgent } from './config.ts';
+import type { EngineContext } from './context.ts';
+import { definitionOf, pinnedDefinition } from './definition-of.ts';
+import { pinnedSubWorkflow, subWorkflowOf } from './sub-workflow.ts';
+import { holds, workingFolder } from './working-folder.ts';
+
+/** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
+export async function admitWorkflow(context: EngineContext, definition: WorkflowDefinition): Promise<void> {
+  const gathering = new Gathering(context);
+  await gathering.add(definition);
+  await context.admit(gathering.uses());
+}
+
+/**
+ * Has all agents admitted that threads can need when they run on.
+ * @param wanted the name of one that takes the next turn whatever is configured
+ */
+export async function admitThreads(
+  context: EngineContext,
+  states: readonly ThreadState[],
+  wanted?: string,
+): Promise<void> {
+  const gathering = new Gathering(context);
+  for (const state of states) await gathering.add(await definitionOf(context, state), state);
+  await context.admit(gathering.uses(wanted));
+}
+
+/** Has the agent of one turn or question admitted, and gives it as it is to run. */
+export async function admitAgent(
+  context: EngineContext,
+  binding: AgentBinding,
+  turn: { cwd: string; role: string; state: ThreadState },
+): Promise<AgentBinding> {
+  const gathering = new Gathering(context);
+  const use = gathering.addUse(binding, turn.cwd);
+  await gathering.addChild(binding, turn.role, turn.state);
+  await context.admit(gathering.uses());
+  return use.isLeft ? { ...binding, config: withFilesOf(use) } : binding;
+}
+
+/** Agents of the configuration as they would run in a folder, whatever roles they do. */
+export function usesIn(context: EngineContext, bindings: readonly AgentBinding[], cwd: string): AgentUse[] {
+  const gathering = new Gathering(context);
+  return bindings.map((binding) => gathering.addUse(binding, cwd));
+}
+
+/** The configuration of an agent with the files of its command line that are in `root` named there. */
+function withFilesOf({ binding, root }: AgentUse): AgentBinding['config'] {
+  return mapTexts(binding.config, (text, isProgramWord) => {
+    const path = resolve(root, text);
+    return isProgramWord && isFile(path) ? path : text;
+  });
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+class Gathering {
+  readonly #context: EngineContext;
+  readonly #uses = new Map<string, AgentUse>();
+  readonly #seen = new Set<string>();
+  readonly #root: string;
+  readonly #left: readonly string[];
+
+  constructor(context: EngineContext) {
+    const { location } = context.repository;
+    const { commonDir } = location ?? {};
+    this.#context = context;
+    this.#root = configRoot(context.repository) ?? context.cwd;
+    this.#left =
+      commonDir === undefined
+        ? []
+        : linkedWorkTrees({ commonDir })
+            .filter(({ gitDir }) => isMadeForThread({ gitDir, commonDir }))
+            .map(({ top }) => top);
+  }
+
+  /** Of roles that the configuration has no agent for nothing is said here: their turns do that. */
+  async add(definition: WorkflowDefinition, state?: ThreadState): Promise<void> {
+    const { config } = this.#context;
+    for (const [role, { cwd }] of Object.entries(definition.roles)) {
+      const binding = bindingFor(config, definition.name, role);
+      if (binding === undefined) continue;
+      this.addUse(binding, this.#folderOf(role, cwd));
+      await this.addChild(binding, role, state);
+    }
+  }
+
+  addUse(binding: AgentBinding, cwd: string): AgentUse {
+    const use = { binding, cwd, root: this.#root, isLeft: this.#left.some((top) => holds(top, cwd)) };
+    this.#uses.set(`${binding.name}\0${cwd}`, use);
+    return use;
+  }
+
+  /** Adds the agents of the workflow that an agent runs, if it does. */
+  async addChild(binding: AgentBinding, role: string, state: ThreadState | undefined): Promise<void> {
+    const name = subWorkflowOf(binding);
+    if (name === undefined) return;
+    const context = this.#context;
+    const pinned = state && (await pinnedSubWorkflow(context, state, role, name));
+    const key = pinned ?? `workflow ${name}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    try {
+      const isPinned = state !== undefined && pinned !== undefined;
+      await this.add(await (isPinned ? pinnedDefinition(context, state, pinned) : context.resolveWorkflow(name)));
+    } catch (error) {
+      // That it cannot be had is said where it is to run; its agents are admitted when it does.
+      if (!(error instanceof UwfError)) throw error;
+    }
+  }
+
+  uses(wanted?: string): AgentUse[] {
+    const { config, cwd } = this.#context;
+    if (wanted !== undefined) this.addUse(getAgent(config, wanted), cwd);
+    const { compactor, compactAtCharacters } = config.context ?? {};
+    const isCompacting = compactor !== undefined && compactAtCharacters !== undefined && this.#uses.size > 0;
+    if (isCompacting) this.addUse(getAgent(config, compactor), cwd);
+    return [...this.#uses.values()];
+  }
+
+  #folderOf(role: string, cwd: string | undefined): string {
+    try {
+      return workingFolder(this.#context, role, { cwd, location: undefined });
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      return this.#context.cwd;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { createCliRepository, type CliRepository, type CommandOptions } from './cli.ts';
+import { createTemporaryFolder } from './temporary-repository.ts';
+
+/** The folders of a user who has agreed to nothing yet, as environment variables. */
+export function strictUser(): Record<string, string | undefined> {
+  const home = createTemporaryFolder();
+  return {
+    HOME: home,
+    XDG_CONFIG_HOME: `${home}/config`,
+    XDG_STATE_HOME: `${home}/state`,
+    UWF_TRUST: undefined,
+  };
+}
+
+/** A repository as {@link createCliRepository} makes it, whose commands are a strict user's. */
+export function createStrictRepository(
+  files: Record<string, string>,
+): CliRepository & { user: Record<string, string | undefined> } {
+  const repository = createCliRepository(files);
+  const user = strictUser();
+  const asUser = (more: CommandOptions = {}): CommandOptions => ({ ...more, env: { ...user, ...more.env } });
+  return {
+    ...repository,
+    user,
+    uwf: (argv, more) => repository.uwf(argv, asUser(more)),
+    json: (argv, more) => repository.json(argv, asUser(more)),
+    lines: (argv, more) => repository.lines(argv, asUser(more)),
+  };
+}
+
+/** A workflow of two roles, one after the other. */
+export const pairWorkflow = `name: pair
+description: two turns
+roles:
+  first: { description: f, systemPrompt: f, schema: { type: object } }
+  second: { description: s, systemPrompt: s, schema: { type: object } }
+moderator:
+  - { from: __start__, to: first }
+  - { from: first, to: second }
+  - { from: second, to: __end__ }
+`;
+
+/** A program for a turn that says with a file that it ran. */
+export function script(name: string): string {
+  return `echo ran >> ran-${name}\nprintf '%s\\n' --- 'ok: true' --- done\n`;
+}
+
+/** A repository whose agents `one` and `two` are scripts of its own, and do the two roles. */
+export function createPair(more: Record<string, string> = {}): ReturnType<typeof createStrictRepository> {
+  return createStrictRepository({
+    '.uwf/workflows/pair.yaml': pairWorkflow,
+    '.uwf/config.yaml': pairConfig(),
+    'one.sh': script('one'),
+    'two.sh': script('two'),
+    ...more,
+  });
+}
+
+export function pairConfig(more: Record<string, unknown> = {}): string {
+  return JSON.stringify({
+    agents: {
+      one: { package: 'builtin:command', config: { argv: ['sh', 'one.sh'] } },
+      two: { package: 'builtin:command', config: { argv: ['sh', 'two.sh'] } },
+    },
+    roles: { 'pair.first': 'one', 'pair.second': 'two' },
+    ...more,
+  });
+}
