@@ -18,7 +18,7 @@ export function liquidEngine(): Promise<Liquid> {
 }
 
 async function createEngine(): Promise<Liquid> {
-  const { Liquid, toValue } = await import('liquidjs');
+  const { Drop, Liquid, toValue } = await import('liquidjs');
   const liquid = new Liquid({
     strictFilters: true,
     // A variable that is not there is a mistake to be found when the workflow is validated, not in the middle of a run.
@@ -34,7 +34,8 @@ async function createEngine(): Promise<Liquid> {
   for (const tag of FILE_TAGS) delete liquid.tags[tag];
   delete liquid.filters.sample;
   makeDatesReplayable(liquid);
-  countOutput(liquid, toValue);
+  const isOwn = (value: unknown, key: unknown): boolean => !(value instanceof Drop) || isMember(value, key, Drop);
+  watchRendering(liquid, toValue, isOwn);
   return liquid;
 }
 
@@ -61,11 +62,34 @@ function inUtc(text: string): string {
   return match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
 }
 
-/** What is written out, to the result or into a `capture`, counts against the memory limit while it is written. */
-function countOutput({ renderer }: Liquid, toValue: (value: unknown) => unknown): void {
+/**
+ * What is written out, to the result or into a `capture`, counts against the memory limit while it is written; and of a value
+ * of Liquid's own (`forloop`, `empty`) nothing is read but its members: Liquid holds those to be safe, prototype and all.
+ */
+function watchRendering(
+  { renderer }: Liquid,
+  toValue: (value: unknown) => unknown,
+  isOwn: (value: unknown, key: unknown) => boolean,
+): void {
   const render = renderer.renderTemplates.bind(renderer);
-  renderer.renderTemplates = (templates, context, emitter = new CountedOutput(context, toValue)) =>
-    render(templates, context, emitter);
+  const watched = new WeakSet<Context>();
+  renderer.renderTemplates = (templates, context, emitter = new CountedOutput(context, toValue)) => {
+    if (!watched.has(context)) {
+      watched.add(context);
+      const read = context.readProperty.bind(context);
+      context.readProperty = (value, key): unknown => (isOwn(value, toValue(key)) ? read(value, key) : undefined);
+    }
+    return render(templates, context, emitter);
+  };
+}
+
+/** Tells whether a class of Liquid's has a member of its own making, as far up as the one that all have in common. */
+function isMember(value: object, key: unknown, common: { prototype: object }): boolean {
+  if (typeof key !== 'string' || key === 'constructor' || key === 'next') return false;
+  for (let at: object | null = value; at !== null && at !== common.prototype; at = Reflect.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, key)) return true;
+  }
+  return false;
 }
 
 /** Writes as Liquid's own does: lists without anything between their items, nothing for null. */

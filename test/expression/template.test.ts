@@ -24,6 +24,8 @@ describe('rendering', () => {
     ['{{ missing | default: "none" }}', 'none'],
     ['{{ nested | json }}', '{"deep":["a","b"]}'],
     ['<b>{{ "<i>" }}</b>', '<b><i></b>'],
+    ['{% for i in list %}{{ forloop.index }}{{ forloop.first }}{{ forloop.length }}{% endfor %}', '1true22false2'],
+    ['{% for i in list %}{{ forloop | json }}{% break %}{% endfor %}', '{"i":0,"length":2,"name":"i-list"}'],
     ['{% raw %}{{ kept }}{% endraw %}', '{{ kept }}'],
     ['{{ date | date: "%d.%m.%Y" }}', '04.03.2026'],
     ['{{ 0 | date: "%Y-%m-%d %H:%M" }}', '1970-01-01 00:00'],
@@ -44,6 +46,11 @@ describe('rendering', () => {
     expect(variables).toEqual(before);
   });
 
+  test('and of a row its column', async () => {
+    const rows = '{% tablerow i in list cols: 2 %}{{ tablerowloop.col }}{{ tablerowloop.index }}{% endtablerow %}';
+    expect((await renderTemplate(rows, variables)).replaceAll(/<[^>]*>/gu, '').trim()).toBe('1122');
+  });
+
   test.each([
     '{{ constructor }}',
     '{{ nested.constructor.name }}',
@@ -52,6 +59,13 @@ describe('rendering', () => {
     '{{ reason.constructor }}',
     '{{ nested["__proto__"]["toString"] }}',
     '{{ nested.hasOwnProperty }}',
+    '{{ list | map: "constructor" }}',
+    '{{ empty.constructor }}{{ blank.constructor }}{{ nil.constructor }}{{ empty.__proto__ }}',
+    ...['constructor', '__proto__', 'toString', 'hasOwnProperty', 'liquidMethodMissing', 'next'].flatMap((name) => [
+      `{% for i in list %}{{ forloop.${name} }}{{ forloop["${name}"] }}{% endfor %}`,
+      `{% assign key = "${name}" %}{% for i in list %}{{ forloop[key] }}{{ forloop[key].constructor }}{% endfor %}`,
+    ]),
+    '{% for i in list %}{{ forloop.__proto__.__proto__.__proto__.constructor.name }}{% endfor %}',
   ])('%s reaches no prototype', async (source) => {
     expect(await renderTemplate(source, variables)).toBe('');
   });
