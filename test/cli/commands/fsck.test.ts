@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
@@ -15,7 +15,8 @@ type Checked = { refs: number; damaged: Damaged[] };
 async function createThreads(count: number): Promise<{ repository: CliRepository; threads: string[] }> {
   const repository = createLoopRepository();
   // git, which packs in the background on a busy machine, would give back what a test damages.
-  appendFileSync(join(repository.dir, '.uwf/config.yaml'), '\nfoldPacks: false\n');
+  const config = join(repository.dir, '.uwf/config.yaml');
+  writeFileSync(config, JSON.stringify({ ...JSON.parse(readFileSync(config, 'utf8')), foldPacks: false }));
   await repository.uwf(['workflow', 'add', '.uwf/workflows/loop.yaml']);
   await repository.uwf(['cas', 'put', 'a note']);
   const threads: string[] = [];
