@@ -1,11 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readFileInside } from '../../git/read-file-inside.ts';
 import { UsageError } from '../usage-error.ts';
 import { NEW_CONFIG, mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
 
 /** The configuration, from the top of a work tree. */
 export const CONFIG = '.uwf/config.yaml';
+/** More than any file that is made here. */
+const MAX_BYTES = 1024 * 1024;
 
 /** Where workflows lie, from the top of a work tree. */
 export const WORKFLOWS = '.uwf/workflows';
@@ -30,15 +33,19 @@ type FilePlan = { path: string; bytes: Uint8Array };
  * Finds out which files a work tree lacks to run workflows, a shipped one and those that it needs among them.
  *
  * @param workflow the name of one that comes with uwf
- * @throws {UsageError} if one of the files is something else already, or the configuration cannot be read
+ * @throws {UsageError} if one of the files is something else already, or leads elsewhere, or the configuration cannot be
+ * read
  */
 export async function prepareFiles(top: string, workflow: string | undefined): Promise<PreparedFiles> {
   const shipped = workflow === undefined ? [] : await readShipped(workflow);
   const files = shipped.flatMap((each) =>
     each.files.map(({ path, bytes }): FilePlan => ({ path: `${WORKFLOWS}/${path}`, bytes })),
   );
-  const isThere = ({ path, bytes }: FilePlan): boolean =>
-    existsSync(join(top, path)) && readFileSync(join(top, path)).equals(bytes);
+  const assertNoLinks = (): void =>
+    [CONFIG, ...files.map(({ path }) => path)].forEach((path) => assertNoLink(top, path));
+  assertNoLinks();
+  const read = (path: string): Buffer => readFileInside(top, join(top, path), MAX_BYTES);
+  const isThere = ({ path, bytes }: FilePlan): boolean => existsSync(join(top, path)) && read(path).equals(bytes);
   const unchanged = files.filter(isThere);
   const missing = files.filter((file) => !unchanged.includes(file));
   const other = missing.find(({ path }) => existsSync(join(top, path)));
@@ -50,7 +57,7 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
   }
 
   const isNew = !existsSync(join(top, CONFIG));
-  const before = isNew ? NEW_CONFIG : readFileSync(join(top, CONFIG), 'utf8');
+  const before = isNew ? NEW_CONFIG : read(CONFIG).toString('utf8');
   let text = before;
   const configured: string[] = [];
   const kept: string[] = [];
@@ -67,14 +74,40 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
     kept,
     isConfigChanged: !isNew && text !== before,
     write() {
+      // Again: until now a person may have been asked.
+      assertNoLinks();
       mkdirSync(join(top, WORKFLOWS), { recursive: true });
       for (const { path, bytes } of missing) {
         mkdirSync(dirname(join(top, path)), { recursive: true });
-        writeFileSync(join(top, path), bytes);
+        write(join(top, path), NEW_FILE, bytes);
       }
-      if (isNew || text !== before) writeFileSync(join(top, CONFIG), text);
+      if (isNew || text !== before) write(join(top, CONFIG), isNew ? NEW_FILE : SAME_FILE, text);
     },
   };
+}
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
+const NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+const SAME_FILE = O_WRONLY | O_TRUNC | O_NOFOLLOW;
+
+function write(path: string, flags: number, content: string | Uint8Array): void {
+  const descriptor = openSync(path, flags, 0o666);
+  try {
+    writeFileSync(descriptor, content);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Whoever made the repository could have had a link lead to any file of the person who prepares it. */
+function assertNoLink(top: string, path: string): void {
+  const parts = path.split('/');
+  for (const part of parts.map((_, depth) => parts.slice(0, depth + 1).join('/'))) {
+    const stats = lstatSync(join(top, part), { throwIfNoEntry: false });
+    if (stats === undefined) return;
+    if (!stats.isSymbolicLink()) continue;
+    throw new UsageError(`${part} is a link, and 'uwf init' writes through none`, 'replace it by what it leads to');
+  }
 }
 
 /** A line for each file, and for what was added to the configuration. */

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { shippedNames } from '../../../src/cli/init/shipped-workflows.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
-import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 test('init makes a configuration that configures nothing yet, and is harmless the second time', async () => {
   const { dir, json, uwf } = createCliRepository();
@@ -63,6 +63,32 @@ test('a file that is something else stops it before anything is written', async 
   });
   expect(existsSync(join(dir, '.uwf/config.yaml'))).toBe(false);
   expect(existsSync(join(dir, '.uwf/workflows/find-regression'))).toBe(false);
+});
+
+test.each([
+  ['.uwf', 'folder'],
+  ['.uwf', 'nowhere'],
+  ['.uwf/workflows', 'folder'],
+  ['.uwf/config.yaml', 'config.yaml'],
+  ['.uwf/config.yaml', 'nowhere'],
+  ['.uwf/workflows/find-regression', 'folder'],
+  ['.uwf/workflows/find-regression.yaml', 'nowhere'],
+])('%s that is a link is not written through: to %s', async (path, target) => {
+  const { dir, uwf } = createCliRepository();
+  const outside = createTemporaryFolder();
+  mkdirSync(join(outside, 'folder'));
+  writeFileSync(join(outside, 'config.yaml'), '# mine\n');
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  symlinkSync(join(outside, target), join(dir, path));
+  expect(await uwf(['init', '--with', 'find-regression'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${path} is a link`),
+  });
+  expect([...readdirSync(outside), ...readdirSync(join(outside, 'folder'))].toSorted()).toEqual([
+    'config.yaml',
+    'folder',
+  ]);
+  expect(readFileSync(join(outside, 'config.yaml'), 'utf8')).toBe('# mine\n');
 });
 
 test('what cannot be prepared is said', async () => {
