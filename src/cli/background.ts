@@ -11,6 +11,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import type { CliContext } from './context.ts';
 import { ADOPT_LEASE } from './engine-here.ts';
 import { share } from '../git/sharing.ts';
+import { APPEND } from '../git/state-folder.ts';
 
 /**
  * Runs a command on a thread in a process of its own, which goes on when this one has ended.
@@ -37,7 +38,7 @@ export async function runInBackground(
   try {
     makeFolders(folder);
     const isNew = !existsSync(log);
-    const output = openSync(log, 'a');
+    const output = openSync(log, APPEND);
     if (isNew) share(log);
     const stdin = openInput(folder, thread, input);
     const child = spawn(process.execPath, [join(packageRoot(), 'bin', 'uwf.js'), ...argv], {
@@ -67,7 +68,7 @@ function openInput(folder: string, thread: ThreadId, input: string | undefined):
   if (input === undefined) return undefined;
   const path = join(folder, `${thread}.${process.pid}.input`);
   try {
-    writeFileSync(path, input);
+    writeFileSync(path, input, { flag: 'wx' });
     share(path);
     return openSync(path, 'r');
   } finally {

@@ -1,4 +1,4 @@
-import { appendFileSync, renameSync, statSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -8,6 +8,7 @@ import { journalFolder, journalPaths, MAX_JOURNAL_BYTES, pruneJournals } from '.
 import { writeSummed } from './summed-line.ts';
 import { makeFolders } from '../git/make-folders.ts';
 import { share } from '../git/sharing.ts';
+import { APPEND, writeOwnFile } from '../git/state-folder.ts';
 
 /** What the engine does and does not tell: decisions, leases, tries, timings; `facts` say more. */
 export type DebugLine = { event: 'debug'; thread: ThreadId; about: string; facts: JsonObject };
@@ -111,7 +112,7 @@ class ThreadJournal {
     this.#writtenMs = performance.now();
     if (text === '') return;
     try {
-      appendFileSync(this.#paths.current, text, { mode: 0o600 });
+      writeOwnFile(this.#paths.current, APPEND, text, 0o600);
       if (this.#bytes === 0) share(this.#paths.current);
       this.#bytes += bytes;
       if (this.#bytes < MAX_JOURNAL_BYTES) return;

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, renameSync } from 'node:fs';
+import { constants, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UwfError } from '../errors.ts';
 import { createDurableFile, removeFile, syncFolder } from '../git/disk/durable-file.ts';
 import { makeFolders } from '../git/make-folders.ts';
 import { asStorageError, errnoOf } from '../git/object-errors.ts';
+import { READ, readRegularFile } from '../git/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -18,6 +19,8 @@ import { seal, unseal, type Sealed } from './seal.ts';
 
 /** The version of the files of kept turns. */
 const VERSION = 1;
+/** A reply, and what it left of its files in base64. */
+const MAX_BYTES = 256 * 1024 * 1024;
 /** How long storing a turn may take until it is kept meanwhile, in ms. */
 const KEEP_AFTER_MS = 250;
 
@@ -186,7 +189,7 @@ function digestOf(json: string): string {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8');
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined;
     throw error instanceof UwfError ? error : asStorageError(error, path);

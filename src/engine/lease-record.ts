@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { asStorageError, isShortOfFiles } from '../git/object-errors.ts';
 import { isAlive, type ProcessIdentity } from '../git/process-identity.ts';
+import { READ, readRegularFile } from '../git/read-regular-file.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { readSummed } from './summed-line.ts';
 
@@ -20,6 +21,9 @@ export type LeaseRecord = {
   thread?: string;
 };
 
+/** Of a process there are a few words. */
+const MAX_BYTES = 1024 * 1024;
+
 /** A file that is there and is no lease: it is damaged, a power cut tore it, or another program wrote it. */
 export type UnreadableRecord = 'unreadable';
 
@@ -27,7 +31,7 @@ export type UnreadableRecord = 'unreadable';
 export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | undefined {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8');
   } catch (error) {
     // It may be sound, and its holder at work.
     if (isShortOfFiles(error)) throw asStorageError(error, path);

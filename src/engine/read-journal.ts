@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { READ } from '../git/read-regular-file.ts';
 import { isJsonObject } from '../json.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -94,8 +95,11 @@ class FileTail {
 
   static open(path: string): FileTail | undefined {
     try {
+      const descriptor = openSync(path, READ | constants.O_NOFOLLOW);
       // A folder can be opened, but not read.
-      return statSync(path).isFile() ? new FileTail(openSync(path, 'r')) : undefined;
+      if (fstatSync(descriptor).isFile()) return new FileTail(descriptor);
+      closeSync(descriptor);
+      return undefined;
     } catch {
       // Not written yet, or put aside in this very moment.
       return undefined;

@@ -1,9 +1,14 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, lstatSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Shape } from '../shape.ts';
 import { errnoOf } from './object-errors.ts';
 import { makeFolders } from './make-folders.ts';
+import { READ, readRegularFile } from './read-regular-file.ts';
 import { share } from './sharing.ts';
+import { LinkedStateFolder, REWRITE, writeOwnFile } from './state-folder.ts';
+
+/** What is larger is worked out again. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * What a file holds that only this machine reads and that can be done without; `undefined` where there is none, or where
@@ -18,7 +23,7 @@ import { share } from './sharing.ts';
  */
 export function readDerivedFile(path: string, form: string): string | undefined {
   try {
-    const bytes = readFileSync(path);
+    const bytes = readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW);
     const half = bytes.subarray(0, bytes.length / 2);
     if (!half.equals(bytes.subarray(half.length))) return undefined;
     const text = half.toString('utf8');
@@ -52,12 +57,25 @@ export function writeDerivedFile(path: string, form: string, content: string): v
   const temporary = `${path}.tmp`;
   try {
     makeFolders(dirname(path));
-    writeFileSync(temporary, derivedContent(path, form, content));
+    const folder = dirname(path);
+    if (lstatSync(folder).isSymbolicLink()) throw new LinkedStateFolder(folder);
+    write(temporary, derivedContent(path, form, content));
     share(temporary);
     replaceFile(temporary, path);
   } catch (error) {
     tryToRemove(temporary);
     throw error;
+  }
+}
+
+function write(temporary: string, content: string): void {
+  try {
+    writeOwnFile(temporary, REWRITE, content);
+  } catch (error) {
+    // A link, or a pipe that has no reader: nothing of uwf's makes one there.
+    if (errnoOf(error) !== 'ELOOP' && errnoOf(error) !== 'ENXIO') throw error;
+    rmSync(temporary);
+    writeOwnFile(temporary, REWRITE, content);
   }
 }
 

@@ -1,8 +1,11 @@
-import { accessSync, constants, lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { errnoOf } from './object-errors.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import { isObjectId } from './object-id.ts';
 import { RepositoryNotFound } from './repository-not-found.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Environment variables by name, as `process.env` has them. */
 export type GitEnvironment = Readonly<Record<string, string | undefined>>;
@@ -54,7 +57,7 @@ export function commonDirOf(gitDir: string, env: GitEnvironment): string {
  * Source: gitrepository-layout(5), "gitfile"; `read_gitfile_gently` in git's setup.c.
  */
 export function readGitFile(path: string, env: GitEnvironment): string {
-  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(readFileSync(path, 'utf8'))?.[1];
+  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(readRegularFile(path, MAX_BYTES).toString('utf8'))?.[1];
   if (target === undefined) throw new RepositoryNotFound(path, "the file does not start with 'gitdir: '");
   const gitDir = resolve(dirname(path), target);
   if (!isGitDirectory(gitDir, env)) {
@@ -79,10 +82,14 @@ export function realPath(path: string): string {
   }
 }
 
-/** A file's text, or `undefined` if there is none. */
+/**
+ * A file's text, or `undefined` if there is none.
+ *
+ * @throws {FileRefused} if it is no regular file, or larger than any of git's that is written by hand or has but a line
+ */
 export function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path, MAX_BYTES).toString('utf8');
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -9,6 +9,7 @@ import { isOwn } from './ownership.ts';
 import { readRepositoryConfig } from './repository-config.ts';
 import { readRepositoryFormat } from './repository-format.ts';
 import { rememberSharing } from './sharing.ts';
+import { assertNoLinks } from './state-folder.ts';
 import { isMadeForThread, mainWorkTree } from './thread-work-tree.ts';
 import type { Identity, Repository, RepositoryLocation } from './repository.ts';
 
@@ -31,6 +32,7 @@ export type OpenOptions = DiscoverOptions & {
  * hand, and so does what a partial clone has not fetched yet.
  * @throws {RepositoryNotFound} if there is none
  * @throws {DubiousOwnership} {BareRepositoryRefused} if git would not work on it, or its configuration is of another user
+ * @throws {LinkedStateFolder} if uwf's folder in the git folder leads elsewhere
  * @throws {UnsupportedRepository} if its format is spoken neither by uwf nor by the git at hand
  * @throws {InvalidGitConfig} if its configuration cannot be read
  */
@@ -39,6 +41,8 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   const now = options.now ?? Date.now;
   const location = await discoverRepository(dir, env, options);
   await assertOwnConfiguration(dir, location, options);
+  const stateDir = `${location.commonDir}/uwf`;
+  assertNoLinks(stateDir);
   const config = readRepositoryConfig(location.gitDir, location.commonDir);
   rememberSharing([location.commonDir, location.gitDir], config.all, config.path);
   const format = readRepositoryFormat(config.shared, location.commonDir);
@@ -54,7 +58,7 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
     objects: stores.objects,
     refs: stores.refs,
     location,
-    stateDir: `${location.commonDir}/uwf`,
+    stateDir,
     committer: options.committer ?? FALLBACK_COMMITTER,
     now,
     close: () => stores.close(),

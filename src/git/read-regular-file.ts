@@ -37,10 +37,11 @@ export function readRegularFile(path: string, maxBytes: number, flags: number = 
 /** The same of a file that is open. */
 export function readOpened(descriptor: number, path: string, maxBytes: number): Buffer {
   const stats = fstatSync(descriptor);
-  if (stats.isDirectory()) throw new FileRefused(path, 'is a folder', 'put a file there');
-  if (!stats.isFile()) throw new FileRefused(path, 'is not a regular file', 'put an ordinary file there');
+  if (!stats.isFile() && !stats.isDirectory())
+    throw new FileRefused(path, 'is not a regular file', 'put an ordinary file there');
   const chunks: Buffer[] = [];
-  let length = stats.size;
+  // To read a folder is an error that everybody knows.
+  let length = stats.isDirectory() ? 0 : stats.size;
   // What is made while it is read, such as the files of /proc, has no size of its own.
   for (let bytes = 0; length <= maxBytes; length = Math.max(length, bytes)) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, maxBytes + 1 - bytes));

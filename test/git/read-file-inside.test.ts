@@ -43,7 +43,6 @@ test.each([
   ['a device', 'lies outside', () => link('way', '/dev/zero')],
   ['a process', 'lies outside', () => link('way', '/proc/self/environ')],
   ['a pipe', 'is not a regular file', () => execFileSync('mkfifo', [join(top, 'way')])],
-  ['a folder', 'is a folder', () => mkdirSync(join(top, 'way'))],
   ['a link to nothing', 'is a link', () => link('way', 'nothing')],
   ['a file of a byte too many', 'has more than 1000 bytes', () => write('way', 'x'.repeat(maxBytes + 1))],
   ['a file with a hole of a TiB', 'has more than', () => (write('way'), truncateSync(join(top, 'way'), 2 ** 40))],
@@ -89,7 +88,8 @@ describe('nothing of a git folder is read', () => {
   });
 });
 
-test('a file that is missing is missing', () => {
+test('a file that is missing is missing, and a folder is a folder', () => {
+  expect(() => read('.')).toThrow('EISDIR');
   expect(() => read('none/none')).toThrow('ENOENT');
 });
 

@@ -84,7 +84,9 @@ export class DiskSegments implements SegmentStore {
   #openFile(name: string): Segment | undefined {
     const path = join(this.#folder, name);
     try {
-      const size = fs.statSync(path).size;
+      const stats = fs.lstatSync(path);
+      if (!stats.isFile()) throw new DamagedSegment();
+      const { size } = stats;
       return Segment.open(size <= maxKeptBytes ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, this.#cache));
     } catch (error) {
       // Merged into another one by another process since the folder was listed.

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, readFileSync, readdirSync, renameSync } from 'node:fs';
+import { constants, lstatSync, readdirSync, renameSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { makeFolders } from '../make-folders.ts';
 import { errnoOf } from '../object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
+import { READ, readRegularFile } from '../read-regular-file.ts';
 import { createDurableFile, createFile, putBack, removeFile } from './durable-file.ts';
 
 /**
@@ -231,7 +232,7 @@ function isLockOf(record: LockFile, lock: LockFile): boolean {
 function contentOf(path: string, { size }: BigIntStats): string {
   if (size === 0n || size > longestRecord) return '';
   try {
-    return readFileSync(path, 'latin1');
+    return readRegularFile(path, longestRecord, READ | constants.O_NOFOLLOW).toString('latin1');
   } catch {
     return '';
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CorruptObject, ObjectTooLarge, errnoOf } from '../object-errors.ts';
 import type { GitObject, ObjectId, ObjectType } from '../object-id.ts';
 import { inflate, inflateStart, isPlausibleSize } from './inflate.ts';
+import { READ } from '../read-regular-file.ts';
 import { readAt } from './open-files.ts';
 
 /** Compressed bytes that surely hold the header, whatever the compressor put before it. */
@@ -49,7 +50,7 @@ function looseObjectPath(folder: string, id: ObjectId): string {
 function readWhole(path: string): Buffer | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
+    descriptor = openSync(path, READ);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
     throw error;

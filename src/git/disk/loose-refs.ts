@@ -1,9 +1,10 @@
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../object-errors.ts';
 import { isObjectId } from '../object-id.ts';
 import type { ObjectId } from '../object-id.ts';
+import { FileRefused, readRegularFile } from '../read-regular-file.ts';
 import { BrokenRef } from '../ref-errors.ts';
 import { isRefName } from '../ref-name.ts';
 import type { RefName } from '../ref-store.ts';
@@ -18,6 +19,8 @@ const content = /^(?:ref:\s*(\S+)|([0-9a-f]+))(?:\s|$)/;
 const absences = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 /** The file is there, and cannot be read. */
 const unreadable = new Set(['EACCES', 'EPERM', 'EIO', 'ELOOP']);
+/** More than the name of any ref, and what git or a person may have written below it. */
+const MAX_BYTES = 64 * 1024;
 const nullId = /^0+$/;
 /** What git takes for no ref either, and says nothing of. */
 const isPassedOver = /\.lock$|\/\./;
@@ -31,8 +34,9 @@ const isPassedOver = /\.lock$|\/\./;
 export function readLooseRef(location: RepositoryLocation, name: RefName): LooseRef | undefined {
   let text: string;
   try {
-    text = readFileSync(refPath(location, name), 'utf8');
+    text = readRegularFile(refPath(location, name), MAX_BYTES).toString('utf8');
   } catch (error) {
+    if (error instanceof FileRefused) throw new BrokenRef(name, `its file ${error.reason}`);
     const code = errnoOf(error) ?? '';
     if (absences.has(code)) return undefined;
     if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);

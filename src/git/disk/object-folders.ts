@@ -1,6 +1,6 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { errnoOf } from '../object-errors.ts';
+import { readIfThere } from '../git-directory.ts';
 
 /** Variables that move a repository's objects elsewhere. Source: git(1), "The Git Repository". */
 export type ObjectEnvironment = Readonly<Record<string, string | undefined>>;
@@ -28,13 +28,7 @@ export function findObjectFolders(commonDir: string, env: ObjectEnvironment): st
 
 function addAlternatesOf(folder: string, depth: number, found: Set<string>): void {
   if (depth > deepestAlternate) return;
-  let text: string;
-  try {
-    text = readFileSync(join(folder, 'info', 'alternates'), 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return;
-    throw error;
-  }
+  const text = readIfThere(join(folder, 'info', 'alternates')) ?? '';
   for (const path of splitPaths(text, '\n')) {
     addAlternate(resolve(folder, path), depth, found);
   }

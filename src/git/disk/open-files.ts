@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { READ } from '../read-regular-file.ts';
 
 /**
  * A bounded number of open files, the least recently used one closed first.
@@ -22,7 +23,7 @@ export class OpenFiles {
       this.#descriptors.set(path, known);
       return known;
     }
-    const descriptor = openSync(path, 'r');
+    const descriptor = openSync(path, READ);
     this.#descriptors.set(path, descriptor);
     if (this.#descriptors.size > this.#limit) this.#closeOldest();
     return descriptor;

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync, readFileSync, renameSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { namesIn } from '../names-in.ts';
 import { errnoOf } from '../object-errors.ts';
 import { isOlderThan } from '../older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '../process-identity.ts';
+import { FileRefused, readRegularFile } from '../read-regular-file.ts';
 import { createFile, removeFile } from './durable-file.ts';
 
+/** A keep has a line. */
+const MAX_BYTES = 64 * 1024;
 const keepName = /^(pack-.+)\.keep$/;
 const keepContent = /^uwf (\S+)\n$/;
 
@@ -106,12 +109,12 @@ function isStale(path: string): boolean {
   return alive === 'other-host' ? isOlderThan(path, KEEP_MS) : !alive;
 }
 
-/** What a keep says; empty for one that is gone or may not be read. */
+/** What a keep says; empty for one that is gone, is no file, or may not be read. */
 export function contentOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path, MAX_BYTES).toString('utf8');
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'EACCES') return '';
+    if (error instanceof FileRefused || errnoOf(error) === 'ENOENT' || errnoOf(error) === 'EACCES') return '';
     throw error;
   }
 }

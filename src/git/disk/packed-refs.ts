@@ -3,6 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { errnoOf } from '../object-errors.ts';
 import type { ObjectId } from '../object-id.ts';
 import { BrokenRef, type BrokenPackedRefs } from '../ref-errors.ts';
+import { READ } from '../read-regular-file.ts';
 import { isRefName } from '../ref-name.ts';
 import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
 import { readAt } from './open-files.ts';
@@ -133,7 +134,7 @@ export class PackedRefs {
     if (stats === undefined) return undefined;
     let descriptor: number;
     try {
-      descriptor = openSync(this.path, 'r');
+      descriptor = openSync(this.path, READ);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return undefined;
       throw error;

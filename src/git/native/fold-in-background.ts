@@ -1,9 +1,9 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isNumber, isString, objectOf } from '../../shape.ts';
 import { derivedContent, readDerivedJson } from '../derived-file.ts';
-import type { GitEnvironment } from '../git-directory.ts';
+import { readIfThere, type GitEnvironment } from '../git-directory.ts';
 import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { foldSmallPacks } from './consolidate-packs.ts';
@@ -74,7 +74,7 @@ function isCollecting({ commonDir }: RepositoryLocation): boolean {
   const file = join(commonDir, 'gc.pid');
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined || Date.now() - stats.mtimeMs > longestGcMs) return false;
-  const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
+  const pid = Number.parseInt(readIfThere(file) ?? '', 10);
   // Without a start time an identity says of its pid alone whether it runs; one of another machine counts as running.
   return Number.isNaN(pid) || isAlive(identityOf(pid)) !== false;
 }

@@ -1,4 +1,5 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { delimiter, isAbsolute } from 'node:path';
 import { InvalidGitConfig, parseConfig, type ConfigEntry } from '../config.ts';
 import { kindOfPath, readIfThere, type GitEnvironment } from '../git-directory.ts';
@@ -34,7 +35,8 @@ export function readUserVariables(env: GitEnvironment): GitVariable[] | undefine
 }
 
 function readVariables({ scope, path }: { scope: string; path: string }): GitVariable[] {
-  return asVariables(scope, parseConfig(readIfThere(path) ?? '', path));
+  // Who wants no configuration names this one.
+  return path === devNull ? [] : asVariables(scope, parseConfig(readIfThere(path) ?? '', path));
 }
 
 function unlessForGit(read: () => GitVariable[]): GitVariable[] | undefined {

@@ -34,6 +34,7 @@ function describe(error: unknown): string {
   // Errors of Node's file system carry a code; a decoder's failure is a TypeError with one of its own.
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EISDIR') return 'is a folder';
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8 text';
   return `cannot be read (${String(code ?? error)})`;
 }
