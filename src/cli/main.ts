@@ -4,6 +4,7 @@ import { contextIn, createContext, type CliContext } from './context.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { findCommand } from './find-command.ts';
 import { createOutput } from './output/output.ts';
+import { harmless } from './output/width.ts';
 import { parseArguments } from './arguments/parse-arguments.ts';
 import { readWordsFast } from './arguments/read-words-fast.ts';
 
@@ -28,7 +29,7 @@ export async function main(argv: readonly string[], given?: Partial<CliContext>)
       await reportError(cli, error, { isJson: asksForJson(argv) });
     } catch {
       // Not even that file can be opened.
-      cli.stderr.write(`uwf: ${error instanceof Error ? error.message : String(error)}\n`);
+      cli.stderr.write(`uwf: ${harmless(error instanceof Error ? error.message : String(error))}\n`);
     }
     return exitCodeOf(error);
   }
@@ -54,7 +55,8 @@ async function runCommand(argv: readonly string[], cli: CliContext): Promise<num
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./completion/complete.ts');
     const found = await complete(cli, argv.slice(1)).catch(() => []);
-    cli.stdout.write(found.map(({ word, about }) => `${word}\t${about}\n`).join(''));
+    const { candidateLines } = await import('./completion/candidate-lines.ts');
+    cli.stdout.write(candidateLines(found));
     return EXIT.done;
   }
   const target = findCommand(argv);

@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { CliContext } from './context.ts';
 import { createPalette, type Palette } from './output/palette.ts';
-import { harmless } from './output/width.ts';
+import { allHarmless, harmless, harmlessJson } from './output/width.ts';
 
 /**
  * Says on stderr what went wrong: what happened, to which thing, and what to try.
@@ -12,7 +12,7 @@ import { harmless } from './output/width.ts';
 export async function reportError(cli: CliContext, error: unknown, { isJson }: { isJson: boolean }): Promise<void> {
   const stack = cli.env['UWF_DEBUG'] && error instanceof Error ? error.stack : undefined;
   if (isJson) {
-    cli.stderr.write(`${JSON.stringify({ error: { ...describe(error), stack } })}\n`);
+    cli.stderr.write(`${harmlessJson(JSON.stringify({ error: { ...describe(error), stack } }))}\n`);
     return;
   }
   const paint = createPalette(cli.stderr, cli.env);
@@ -20,10 +20,10 @@ export async function reportError(cli: CliContext, error: unknown, { isJson }: {
   const lines = [
     ...(await diagnosticsOf(error, paint)),
     `${paint.error('uwf:')} ${harmless(message)}`,
-    ...(stack === undefined ? [] : [stack]),
+    ...(stack === undefined ? [] : [harmless(stack)]),
     ...(hint === null ? [] : [`${paint.hint('hint:')} ${harmless(hint)}`]),
   ];
-  cli.stderr.write(`${lines.join('\n')}\n`);
+  cli.stderr.write(`${allHarmless(lines.join('\n'), paint)}\n`);
 }
 
 type Description = { code: string; kind: string; message: string; hint: string | null };

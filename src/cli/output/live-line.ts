@@ -72,7 +72,7 @@ export class LiveLine {
     if (!work || this.#isHeld) return;
     const paint = createPalette(this.#cli.stderr, this.#cli.env);
     this.#frame = (this.#frame + 1) % FRAMES.length;
-    const who = `${work.role} (${work.agent})`;
+    const who = oneLine(`${work.role} (${work.agent})`);
     const elapsed = formatDuration(performance.now() - work.startedMs);
     const last = oneLine(work.said.split('\n').findLast((line) => line.trim() !== '') ?? '');
     const room = (this.#cli.stderr.columns ?? 80) - who.length - elapsed.length - 8;

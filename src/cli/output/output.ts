@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../json.ts';
 import type { CliContext } from '../context.ts';
 import { createPalette, type Palette } from './palette.ts';
+import { allHarmless, harmlessJson } from './width.ts';
 
 /** A value that is printed under `--json`. `undefined` members are left out, as JSON does. */
 export type Printable = object | readonly object[];
@@ -33,30 +34,33 @@ export function createOutput(cli: CliContext, { json, query }: OutputOptions): O
     const picked = json === true || json === undefined ? value : pick(value, json);
     const result = query === undefined ? picked : await evaluateQuery(query, picked);
     // A query that finds nothing prints nothing.
-    if (result !== undefined) cli.stdout.write(`${JSON.stringify(result, null, indent)}\n`);
+    if (result !== undefined) cli.stdout.write(`${harmlessJson(JSON.stringify(result, null, indent))}\n`);
+  };
+
+  const paint = createPalette(cli.stdout, cli.env);
+  const say = (text: string): void => {
+    cli.stderr.write(`${allHarmless(text, createPalette(cli.stderr, cli.env))}\n`);
   };
 
   return {
     isJson,
-    paint: createPalette(cli.stdout, cli.env),
+    paint,
     async result(value, text) {
       // One line in a pipe, where programs read; spread out where a person does.
       if (isJson) return printJson(value, isTerminal ? 2 : 0);
       const written = await text();
       if (written === '') return;
-      const whole = written.endsWith('\n') ? written : `${written}\n`;
+      const whole = allHarmless(written.endsWith('\n') ? written : `${written}\n`, paint);
       if (!isTerminal) cli.stdout.write(whole);
       else await (await import('./pager.ts')).page(cli, whole);
     },
     async line(value, text) {
       if (isJson) return printJson(value, 0);
-      if (text !== undefined) cli.stdout.write(`${text}\n`);
+      if (text !== undefined) cli.stdout.write(`${allHarmless(text, paint)}\n`);
     },
-    note(text) {
-      cli.stderr.write(`${text}\n`);
-    },
+    note: say,
     hint(text) {
-      if (!isJson) cli.stderr.write(`${createPalette(cli.stderr, cli.env).hint('hint:')} ${text}\n`);
+      if (!isJson) say(`${createPalette(cli.stderr, cli.env).hint('hint:')} ${text}`);
     },
   };
 }

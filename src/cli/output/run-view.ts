@@ -4,6 +4,7 @@ import { LiveLine } from './live-line.ts';
 import type { Output } from './output.ts';
 import { createPalette } from './palette.ts';
 import { RunStory } from './run-story.ts';
+import { allHarmless } from './width.ts';
 
 /** Shows a run while it goes on. */
 export interface RunView {
@@ -47,7 +48,8 @@ function inPromisedOrder(event: EngineEvent): object {
 
 function textView(cli: CliContext): RunView {
   const columns = cli.stderr.isTTY === true ? cli.stderr.columns : undefined;
-  const story = new RunStory(createPalette(cli.stderr, cli.env), columns);
+  const paint = createPalette(cli.stderr, cli.env);
+  const story = new RunStory(paint, columns);
   const live = cli.stderr.isTTY === true && cli.env['TERM'] !== 'dumb' ? new LiveLine(cli) : undefined;
   let silent: ReadonlySet<string> = new Set();
   /** Lines that wait while a person is asked; several questions may be open. */
@@ -55,7 +57,7 @@ function textView(cli: CliContext): RunView {
   let questions = 0;
   const write = (line: string): void => {
     live?.erase();
-    cli.stderr.write(`${line}\n`);
+    cli.stderr.write(`${allHarmless(line, paint)}\n`);
   };
   return {
     tell(event) {

@@ -21,13 +21,44 @@ export function fitTo(text: string, columns: number): string {
   return columns < 1 ? '' : `${fitted.trimEnd()}…`;
 }
 
+// `\p{Cc}` and its kin take V8 ten times as long to compile.
+const controls = String.raw`[\0-\x08\x0B-\x1F\x7F-\x9F]`;
+/**
+ * What a terminal does not show, and shows otherwise what is around it: marks, embeddings and isolates of bidirectional text,
+ * line and paragraph separators, invisible operators and format characters, and tags (U+E0000 to U+E007F). Joiners stay,
+ * which emoji and some scripts are written with. Source: Unicode TR 9, 2; TR 36, 2; CVE-2021-42574.
+ */
+const invisible = String.raw`[\u061C\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|\uDB40[\uDC00-\uDC7F]`;
+const misleading = new RegExp(`${controls}|${invisible}`, 'g');
+/** The colours of the palette stay where there are any. */
+const misleadingInColour = new RegExp(String.raw`(\x1B\[(?:[012]|3[2-6]|1;31)m)|${controls}|${invisible}`, 'g');
+const misleadingInJson = new RegExp(String.raw`[\x7F-\x9F]|${invisible}`, 'g');
+
 /**
  * Makes a text from outside harmless on a terminal: control characters but tab and newline (escape sequences begin with
- * one) become `�`.
+ * one), and what is invisible and misleads, become `�`.
  */
 export function harmless(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for; `\p{Cc}` says the same and takes V8 ten times as long to compile
-  return text.replaceAll('\r\n', '\n').replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD');
+  return text.replaceAll('\r\n', '\n').replaceAll(misleading, '\uFFFD');
+}
+
+/**
+ * Makes a text harmless that was put together for a terminal, whatever was forgotten in its parts: all but the palette's own
+ * colours becomes `�`.
+ */
+export function allHarmless(text: string, paint: { isColoured: boolean }): string {
+  if (!paint.isColoured) return harmless(text);
+  return text.replaceAll('\r\n', '\n').replaceAll(misleadingInColour, (_, colour?: string) => colour ?? '\uFFFD');
+}
+
+/** Writes the same JSON so that it is harmless on a terminal. */
+export function harmlessJson(json: string): string {
+  return json.replaceAll(misleadingInJson, (characters) =>
+    characters
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
 }
 
 /** The same on one line. */

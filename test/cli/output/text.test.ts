@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createPalette } from '../../../src/cli/output/palette.ts';
 import { formatFacts, formatTable } from '../../../src/cli/output/table.ts';
 import { formatAgo, formatCount, formatDuration, formatTime } from '../../../src/cli/output/time.ts';
-import { fitTo, harmless, oneLine, widthOf } from '../../../src/cli/output/width.ts';
+import { allHarmless, fitTo, harmless, harmlessJson, oneLine, widthOf } from '../../../src/cli/output/width.ts';
 import { wrap, wrapRows } from '../../../src/cli/output/wrap.ts';
 
 const plain = createPalette({}, {});
@@ -53,6 +53,43 @@ test('a text from outside cannot steer the terminal', () => {
       expect(oneLine(text)).not.toMatch(/\p{Cc}/u);
     }),
   );
+});
+
+test('what is invisible and misleads is shown', () => {
+  const marks = ['\u061C', '\u200E', '\u200F', '\u202A', '\u202E', '\u2066', '\u2069', '\u2028', '\u2029', '\uFEFF'];
+  for (const mark of [...marks, '\u2060', '\u206F', '\uFFF9', '\u{E0001}', '\u{E0041}', '\u{E007F}']) {
+    expect(harmless(`a${mark}b`)).toBe('a\uFFFDb');
+  }
+  // Written with joiners, selectors and marks.
+  for (const text of ['👩‍💻', 'می‌خواهم', '❤️', 'e\u0301', '葛\u{E0100}', 'שלום']) expect(harmless(text)).toBe(text);
+});
+
+test('JSON is the same and has nothing that steers or misleads', () => {
+  fc.assert(
+    fc.property(
+      fc.string({
+        unit: fc.oneof(
+          fc.constantFrom('\u009B', '\u202E', '\u{E0041}', '\u2028'),
+          fc.string({ unit: 'binary', maxLength: 1 }),
+        ),
+      }),
+      (text) => {
+        const json = harmlessJson(JSON.stringify({ [text]: text }));
+        expect(JSON.parse(json)).toEqual({ [text]: text });
+        expect(json).toBe(harmless(json));
+      },
+    ),
+  );
+});
+
+test('of a text in colours the colours stay', () => {
+  const paint = createPalette({ isTTY: true }, {});
+  const text = paint.error('a') + paint.id('b') + paint.quiet('c\n');
+  expect(allHarmless(text, paint)).toBe(text);
+  expect(allHarmless(`${text}\u001B[8m\u001B[2J\u202E\u001B]0;x\u0007`, paint)).toBe(
+    `${text}\uFFFD[8m\uFFFD[2J\uFFFD\uFFFD]0;x\uFFFD`,
+  );
+  expect(allHarmless(text, plain)).not.toContain('\u001B');
 });
 
 describe('a table', () => {

@@ -8,7 +8,7 @@ import { configHere } from '../../config-here.ts';
 import { openToRead } from '../../open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { formatFacts } from '../../output/table.ts';
-import { oneLine } from '../../output/width.ts';
+import { harmless, oneLine } from '../../output/width.ts';
 import { UsageError } from '../../usage-error.ts';
 
 export const command: Command = defineCommand({
@@ -47,11 +47,11 @@ a package is run: an npm package says it in its package.json, under 'uwf'.`,
     await out.result({ name, package: reference, version, capabilities, config, configSchema }, () =>
       [
         formatFacts([
-          ['agent', name && out.paint.name(name)],
+          ['agent', name && out.paint.name(oneLine(name))],
           ['package', `${reference} ${out.paint.quiet(version)}`],
           ['can', capabilities && oneLine(capabilities.join(', '))],
-          ['declared', binding?.declaredAt],
-          ['config', config && JSON.stringify(config)],
+          ['declared', binding?.declaredAt && oneLine(binding.declaredAt)],
+          ['config', config && harmless(JSON.stringify(config))],
         ]),
         configSchema === null
           ? "what its config may say is known when it runs: its package.json does not say it under 'uwf'"

@@ -2,6 +2,7 @@ import { encodeNode } from '../../../cas/node.ts';
 import { getNode } from '../../../cas/node-source.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
+import { harmless } from '../../output/width.ts';
 import { scopeOf, threadOption } from '../../thread-scope.ts';
 
 export const command: Command = defineCommand({
@@ -15,6 +16,8 @@ node.`,
     const { nodes, find } = scopeOf(cli, await openToRead(cli), options.thread);
     const { type, payload } = await getNode(nodes, await find(args.hash));
     // A node is stored in one form only, and reading has verified that this one is: encoding it gives its bytes.
-    cli.stdout.write(encodeNode(type, payload).blob);
+    const { blob } = encodeNode(type, payload);
+    // A terminal obeys what is in a text; a pipe takes the bytes.
+    cli.stdout.write(cli.stdout.isTTY === true ? harmless(Buffer.from(blob).toString('utf8')) : blob);
   },
 });

@@ -184,7 +184,7 @@ function aboutTurn({ thread, role, agent, rule }: Turn, paint: Palette): Facts {
   return [
     ['thread', paint.id(thread)],
     ['role', paint.name(role)],
-    ['agent', agent],
+    ['agent', oneLine(agent)],
     ['chosen by', rule === null ? 'a person' : `rule ${rule + 1}`],
   ];
 }

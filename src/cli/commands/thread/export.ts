@@ -2,6 +2,7 @@ import { exportThread } from '../../../thread/export/export-thread.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
+import { harmlessJson } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
   summary: 'write a thread as JSON lines',
@@ -20,6 +21,6 @@ role, content, meta and timestamp; every reference in them is { "$cas": "<hash>"
     await prepareHashing();
     const pointer = await getThread(repository, args.thread);
     const lines = exportThread(repository, pointer, { withNodes: options['with-nodes'] });
-    for await (const line of lines) cli.stdout.write(`${line}\n`);
+    for await (const line of lines) cli.stdout.write(`${harmlessJson(line)}\n`);
   },
 });

@@ -2,6 +2,7 @@ import { renderGraph } from '../../../workflow/render-graph.ts';
 import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { openToRead } from '../../open-repository.ts';
+import { harmless } from '../../output/width.ts';
 
 const formats = ['text', 'mermaid', 'dot'] as const;
 
@@ -25,6 +26,6 @@ export const command: Command = defineCommand({
     const repository = await openToRead(cli);
     const { definition } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
     const format = formats.find((name) => name === options.format) ?? 'text';
-    await out.result({}, () => renderGraph(definition, format));
+    await out.result({}, () => harmless(renderGraph(definition, format)));
   },
 });
