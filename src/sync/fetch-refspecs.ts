@@ -7,5 +7,5 @@
 export function fetchRefspecs(remote: string): string[] {
   return ['threads', 'history', 'workflows']
     .map((kind) => `+refs/${kind}/*:refs/uwf/remotes/${remote}/${kind}/*`)
-    .concat(`+refs/uwf/removed/*:refs/uwf/remotes/${remote}/removed/*`);
+    .concat(['removed', 'redacted'].map((kind) => `+refs/uwf/${kind}/*:refs/uwf/remotes/${remote}/${kind}/*`));
 }

@@ -125,7 +125,7 @@ async function take(
   };
   const here = await readStanding(repository, { damaged });
   const expectations = { here, removed, named: selection.named, damaged: damagedThreads };
-  const { refs: accepted, refused } = await receiveRefs(context, incoming, expectations, options);
+  const { refs: accepted, refused, redactions } = await receiveRefs(context, incoming, expectations, options);
   report.refused = refused;
   options.signal?.throwIfAborted();
   const known = new Set((await repository.refs.list('refs/')).map(({ id }) => id));
@@ -133,7 +133,7 @@ async function take(
   const guard = await incoming.accept([...news]);
   try {
     const namesThere = new Set(incoming.refs.map(({ name }) => name));
-    await apply(repository, { remote, accepted, namesThere, selection, removed }, report);
+    await apply(repository, { remote, accepted, namesThere, selection, removed, redactions }, report);
   } finally {
     await guard.release();
   }

@@ -1,8 +1,10 @@
 import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { SecretScan } from '../thread/secrets/secret-scan.ts';
 import type { Offer } from './offer-thread.ts';
-import { Outgoing, type OutgoingVerdict } from './outgoing.ts';
+import { GONE, Outgoing, type OutgoingVerdict } from './outgoing.ts';
+import type { Redactions } from './redactions.ts';
 import type { RemoteRefs } from './remote-refs.ts';
 import type { Refusal, WorkflowChange } from './report.ts';
 import type { SyncOptions } from './sync-options.ts';
@@ -21,11 +23,11 @@ export class HoldBack {
   readonly #outgoing: Outgoing;
   readonly #code: UnpublishedCode;
 
-  constructor(repository: Repository, there: RemoteRefs, options: SyncOptions) {
+  constructor(repository: Repository, there: RemoteRefs, redactions: Redactions, options: SyncOptions) {
     this.#repository = repository;
     this.#options = options;
     this.#scan = options.redactor && new SecretScan(repository, options.redactor);
-    this.#outgoing = new Outgoing(repository, there, this.#scan);
+    this.#outgoing = new Outgoing(repository, there, (id) => redactions.isGone(id), this.#scan);
     this.#code = new UnpublishedCode(repository, there, options);
   }
 
@@ -36,10 +38,10 @@ export class HoldBack {
       await this.#judge(offer);
     }
     const open = offers.filter(({ held }) => held === undefined);
-    const changes = open.flatMap(({ change }) => change ?? []);
-    const missing = await this.#code.of(changes);
-    for (const offer of open) {
-      const commits = offer.change && missing.get(offer.change);
+    const changes = new Map(open.map((offer) => [offer, { head: offer.change?.head ?? null, before: basisOf(offer) }]));
+    const missing = await this.#code.of([...changes.values()]);
+    for (const [offer, change] of changes) {
+      const commits = missing.get(change);
       if (commits !== undefined) {
         offer.commits = commits.slice(0, MAX_NAMED);
         if (this.#options.withCommits !== true) offer.held = UNPUBLISHED;
@@ -69,20 +71,23 @@ export class HoldBack {
     const { thread, edits, change } = offer;
     const name = edits.find(({ value }) => value !== null)?.name;
     if (change === undefined || change.head === null || name === undefined) return;
-    const { head, before } = change;
-    const { fault, secrets } = await orFault(
-      this.#outgoing.judge({ name, thread, head, before }, this.#options.signal),
-    );
+    const ref = { name, thread, head: change.head, before: basisOf(offer) };
+    const { fault, secrets } = await orFault(this.#outgoing.judge(ref, this.#options.signal));
     offer.secrets = secrets;
     if (fault === undefined) return;
-    offer.held = `it is no sound thread: ${fault}`;
-    offer.isUnsound = true;
+    offer.held = fault === GONE ? `${GONE}: take them out here, too` : `it is no sound thread: ${fault}`;
+    if (fault !== GONE) offer.isUnsound = true;
   }
 
   #reasonOf(secrets: readonly object[] = []): string | undefined {
     if (secrets.length === 0 || this.#options.allowSecrets === true) return undefined;
     return `it has ${secrets.length === 1 ? 'a secret' : `${secrets.length} secrets`}`;
   }
+}
+
+/** What of the remote's a thread goes on from: nothing of one that was written anew. */
+function basisOf({ change }: Offer): ObjectId | null {
+  return change === undefined || change.change === 'redacted' ? null : change.before;
 }
 
 /** What cannot be read, because of what it is made of, keeps nothing else from being pushed. */

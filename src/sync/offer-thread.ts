@@ -42,7 +42,7 @@ export type Offer = {
   isUnsound?: true;
 };
 
-const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';
+export const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';
 
 /**
  * Says what of a remote's refs has to change for it to have a thread as it is here. Nothing is forced: where the remote

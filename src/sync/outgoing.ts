@@ -28,6 +28,9 @@ export type OutgoingVerdict = {
   secrets: SecretPlace[];
 };
 
+/** The fault of a thread that is sound and must not leave. */
+export const GONE = 'it stands on what secrets were taken out of';
+
 /** A commit that was looked at; `fault` and `secrets` are its own, whatever stands behind it. */
 type Seen = { fault: string | undefined; secrets: SecretPlace[]; threads: readonly ObjectId[] };
 
@@ -41,15 +44,20 @@ type Seen = { fault: string | undefined; secrets: SecretPlace[]; threads: readon
 export class Outgoing {
   readonly #repository: Repository;
   readonly #there: RemoteRefs;
+  readonly #isGone: (id: ObjectId) => boolean;
   readonly #scan: SecretScan | undefined;
   readonly #cache: NodeCache;
   readonly #seen = new Map<ObjectId, Seen>();
   #behindThere: Promise<VerifiedCommits> | undefined;
 
-  /** @param scan looks for secrets; default: they are not looked for */
-  constructor(repository: Repository, there: RemoteRefs, scan?: SecretScan) {
+  /**
+   * @param isGone tells of a commit that secrets were taken out of
+   * @param scan looks for secrets; default: they are not looked for
+   */
+  constructor(repository: Repository, there: RemoteRefs, isGone: (id: ObjectId) => boolean, scan?: SecretScan) {
     this.#repository = repository;
     this.#there = there;
+    this.#isGone = isGone;
     this.#scan = scan;
     this.#cache = new NodeCache(repository);
   }
@@ -92,6 +100,7 @@ export class Outgoing {
   }
 
   async #look(id: ObjectId): Promise<Seen> {
+    if (this.#isGone(id)) return { fault: GONE, secrets: [], threads: [] };
     const { report, reason } = firstFinding(id);
     const form = await checkForm(this.#repository, this.#cache, id, report);
     const fault = reason();

@@ -11,7 +11,9 @@ import { scratchRef } from '../thread/thread-refs.ts';
 import { workflowRef } from '../workflow/workflow-refs.ts';
 import { joinRegistrations } from './join-registrations.ts';
 import { createLineage } from './lineage.ts';
-import { reconcileThread, type Claim, type Reconciled } from './reconcile-thread.ts';
+import { reconcileRecord, reconcileRedacted } from './reconcile-redacted.ts';
+import type { Redactions } from './redactions.ts';
+import { reconcileThread, type Claim, type Lineage, type Reconciled } from './reconcile-thread.ts';
 import type { Held, ThreadChange, WorkflowChange } from './report.ts';
 import type { Selection } from './select-refs.ts';
 import type { Tip } from './shared-ref.ts';
@@ -46,6 +48,8 @@ export type FetchFacts = {
   namesThere: ReadonlySet<string>;
   selection: Selection;
   removed: RemovedThreads;
+  /** What was said here and there of threads that secrets were taken out of. */
+  redactions: Redactions;
 };
 
 /** Compares what was brought with what is here at this moment. Writes nothing. */
@@ -62,6 +66,10 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
     if (scratch !== undefined) edits.push({ name: scratchRef(thread), expected: scratch, value: null });
     (change?.change === 'forked' ? plan.forks : plan.parts).push({ edits, ...(change && { thread: change }) });
   }
+  for (const [thread, id] of there.redacted) {
+    const part = await reconcileRecord(repository, thread, here.redacted.get(thread), id);
+    if (part) plan.parts.push(part);
+  }
   for (const [workflow, id] of there.workflows) {
     const part = await reconcileWorkflow(repository, workflow, here.workflows.get(workflow), id);
     if (part) plan.parts.push(part);
@@ -71,17 +79,25 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
 
 async function reconcileAll(
   repository: Repository,
-  { selection, removed }: FetchFacts,
+  { selection, removed, redactions }: FetchFacts,
   here: Standing,
   there: Standing,
   seen: Standing,
   held: Held[],
 ): Promise<Map<ThreadId, Reconciled>> {
-  const lineage = createLineage(repository.objects);
+  const { relate, forkId } = createLineage(repository.objects);
+  const lineage: Lineage = { relate: redactions.relating(relate), forkId };
   const running = new Set(findRunning(repository));
   const done = new Map<ThreadId, Reconciled>();
   const claims = new Map<ThreadId, Claim[]>();
-  const waiting = [...new Set([...there.threads.keys(), ...there.removed.keys(), ...cutInTwo(here, selection)])];
+  const waiting = [
+    ...new Set([
+      ...there.threads.keys(),
+      ...there.removed.keys(),
+      ...there.redacted.keys(),
+      ...cutInTwo(here, selection),
+    ]),
+  ];
   for (let thread = waiting.pop(); thread !== undefined; thread = waiting.pop()) {
     const sides = {
       thread,
@@ -94,8 +110,12 @@ async function reconcileAll(
       isNamed: selection.named.has(thread),
       isRunning: running.has(thread),
     };
-    if (isSettled(sides.here, sides.there) && sides.claims.length === 0 && !sides.isRemovedThere) continue;
-    const result = await reconcileThread(sides, lineage).catch((error: unknown) => asHeld(error));
+    const isGone = sides.here.some(({ id }) => redactions.isGone(id));
+    const isOpen = sides.claims.length > 0 || sides.isRemovedThere || isGone;
+    if (isSettled(sides.here, sides.there) && !isOpen) continue;
+    const result = await reconcileRedacted(repository, sides, redactions, () => reconcileThread(sides, lineage)).catch(
+      (error: unknown) => asHeld(error),
+    );
     done.set(thread, result);
     for (const claim of result.claims) {
       const known = claims.get(claim.fork) ?? [];

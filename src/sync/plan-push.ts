@@ -13,6 +13,8 @@ import { leadsTo } from './join-registrations.ts';
 import type { HoldBack } from './hold-back.ts';
 import { createLineage } from './lineage.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
+import { offerRecords } from './offer-records.ts';
+import type { Redactions } from './redactions.ts';
 import { Refusals } from './refusals.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from './report.ts';
 import { readStanding, standingOf, type Standing } from './standing.ts';
@@ -59,14 +61,22 @@ export async function scopeOf(repository: Repository, threads: readonly string[]
 export async function planPush(
   repository: Repository,
   there: readonly RemoteRef[],
-  scope: PushScope,
-  passedOver: ReadonlySet<string>,
+  { scope, passedOver }: { scope: PushScope; passedOver: ReadonlySet<string> },
+  redactions: Redactions,
   holdBack: Pick<HoldBack, 'threads' | 'workflow'>,
 ): Promise<PushPlan> {
   const here = await readStanding(repository);
   const remote = standingOf(there);
   const plan: PushPlan = { parts: [], held: [], rejected: [] };
-  const offers = await offerAll(repository, here, remote, scope);
+  const offers = await offerAll(repository, here, remote, redactions, scope);
+  for (const offer of await offerRecords(repository, here, remote, redactions, scope)) {
+    const known = offers.get(offer.thread);
+    if (known === undefined) offers.set(offer.thread, offer);
+    else if (known.held === undefined) {
+      if (offer.held !== undefined) known.held = offer.held;
+      known.edits.push(...offer.edits);
+    }
+  }
   const isTried = ({ edits }: Offer): boolean => !edits.some(({ name }) => passedOver.has(name));
   await holdBack.threads([...offers.values()].filter((offer) => offer.held === undefined && isTried(offer)));
   for (const [thread, offer] of offers) {
@@ -107,11 +117,14 @@ async function offerAll(
   repository: Repository,
   here: Standing,
   there: Standing,
+  redactions: Redactions,
   scope: PushScope,
 ): Promise<Map<ThreadId, Offer>> {
   const { relate, forkId } = createLineage(repository.objects);
   const lineage: OfferLineage = {
-    relate: async (theirs, ours) => ((await repository.objects.has(theirs)) ? relate(theirs, ours) : undefined),
+    relate: redactions.relating(async (theirs, ours) =>
+      (await repository.objects.has(theirs)) ? relate(theirs, ours) : undefined,
+    ),
     forkId,
   };
   const offers = new Map<ThreadId, Offer>();
@@ -122,7 +135,9 @@ async function offerAll(
     if (tips.length === 1 && theirs?.id === tip.id && theirs.endedOn === tip.endedOn) continue;
     const isNamed = scope !== undefined;
     const sides = { thread, here: tip, there: tips, mark: there.removed.get(thread), isNamed };
-    offers.set(thread, await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error)));
+    const offer = await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error));
+    if (offer.change && redactions.isGone(offer.change.before)) offer.change.change = 'redacted';
+    offers.set(thread, offer);
   }
   return offers;
 }

@@ -5,9 +5,11 @@ import type { PushEdit, PushResult, Remote, RemoteRef } from '../git/remote.ts';
 import type { CommitLine } from '../git/native/list-commits.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
+import { REDACTED_PREFIX } from '../thread/redaction-record.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { HoldBack } from './hold-back.ts';
 import { editsOf, planPush, scopeOf, type PushPart, type PushScope } from './plan-push.ts';
+import { Redactions } from './redactions.ts';
 import { Refusals } from './refusals.ts';
 import { RemoteRefs } from './remote-refs.ts';
 import type { PushReport } from './report.ts';
@@ -80,8 +82,16 @@ export async function pushOnce(
 ): Promise<Pushed> {
   const { dryRun, signal, onProgress } = options;
   const report = emptyReport(remote);
-  const holdBack = new HoldBack(repository, new RemoteRefs(remote, signal), options);
-  const { parts, held, rejected } = await planPush(repository, there, scope, refused, holdBack);
+  const { redacted } = standingOf(await repository.refs.list(REDACTED_PREFIX));
+  const redactions = await Redactions.read(repository.objects, redacted);
+  const holdBack = new HoldBack(repository, new RemoteRefs(remote, signal), redactions, options);
+  const { parts, held, rejected } = await planPush(
+    repository,
+    there,
+    { scope, passedOver: refused },
+    redactions,
+    holdBack,
+  );
   report.held = held;
   report.rejected = rejected;
   const edits = editsOf(parts);

@@ -8,9 +8,9 @@ export type ThreadChange = {
   thread: ThreadId;
   /**
    * `new`: it was not there. `forward`: it has more commits. `ended`: it is over now. `removed`: it is gone.
-   * `forked`: this is the fork that keeps what `of` could not take in.
+   * `redacted`: it was written anew without secrets. `forked`: this is the fork that keeps what `of` could not take in.
    */
-  change: 'new' | 'forward' | 'ended' | 'removed' | 'forked';
+  change: 'new' | 'forward' | 'ended' | 'removed' | 'forked' | 'redacted';
   /** Where it is now; `null` if it was removed. */
   head: ObjectId | null;
   /** Where it was; `null` if it was not there. */

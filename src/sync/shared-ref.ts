@@ -1,6 +1,7 @@
 import type { ObjectId } from '../git/object-id.ts';
 import { parseRefName } from '../git/ref-name.ts';
 import type { RefName } from '../git/ref-store.ts';
+import { REDACTED_PREFIX } from '../thread/redaction-record.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../thread/thread-refs.ts';
 import { whyNoWorkflowName } from '../workflow/check/check-names.ts';
@@ -10,15 +11,20 @@ import { WORKFLOWS_PREFIX } from '../workflow/workflow-refs.ts';
 export const REMOVED_PREFIX = 'refs/uwf/removed/';
 
 /** What of a remote is looked at; everything else there is none of uwf's business. */
-export const SHARED_PATTERNS: readonly string[] = [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, REMOVED_PREFIX].map(
-  (prefix) => `${prefix}*`,
-);
+export const SHARED_PATTERNS: readonly string[] = [
+  ACTIVE_PREFIX,
+  HISTORY_PREFIX,
+  WORKFLOWS_PREFIX,
+  REMOVED_PREFIX,
+  REDACTED_PREFIX,
+].map((prefix) => `${prefix}*`);
 
 /** A ref that repositories share, taken apart; `date` is the UTC day in the name of an ended thread's ref. */
 export type SharedRef =
   | { kind: 'thread'; thread: ThreadId; date: string | undefined }
   | { kind: 'workflow'; workflow: string }
-  | { kind: 'removed'; thread: ThreadId };
+  | { kind: 'removed'; thread: ThreadId }
+  | { kind: 'redacted'; thread: ThreadId };
 
 /** A commit that a ref of a thread leads to; `endedOn` is the UTC day in the name of the ref, if that is a history ref. */
 export type Tip = { id: ObjectId; endedOn: string | undefined };
@@ -42,6 +48,10 @@ export function parseSharedRef(name: string): SharedRef | string {
   if (name.startsWith(REMOVED_PREFIX)) {
     const thread = name.slice(REMOVED_PREFIX.length);
     return isThreadId(thread) ? { kind: 'removed', thread } : 'its name is no thread id';
+  }
+  if (name.startsWith(REDACTED_PREFIX)) {
+    const thread = name.slice(REDACTED_PREFIX.length);
+    return isThreadId(thread) ? { kind: 'redacted', thread } : 'its name is no thread id';
   }
   if (!name.startsWith(WORKFLOWS_PREFIX)) return 'it is no ref of a thread or a workflow';
   const workflow = name.slice(WORKFLOWS_PREFIX.length);

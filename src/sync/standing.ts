@@ -2,6 +2,7 @@ import type { OnDamage } from '../thread/find-thread.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import { REDACTED_PREFIX } from '../thread/redaction-record.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../thread/thread-refs.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/workflow-refs.ts';
 import { parseSharedRef, type Tip } from './shared-ref.ts';
@@ -13,18 +14,27 @@ export type Standing = {
   workflows: Map<string, ObjectId>;
   /** The marks of threads that were removed. */
   removed: Map<ThreadId, ObjectId>;
+  /** The records of threads that secrets were taken out of, by the ids that they had. */
+  redacted: Map<ThreadId, ObjectId>;
   /** What lies among them and is no shared ref, and why it is none. */
   strays: Map<string, string>;
 };
 
 /** Sorts refs by what they are of. */
 export function standingOf(refs: Iterable<{ name: string; id: ObjectId }>): Standing {
-  const standing: Standing = { threads: new Map(), workflows: new Map(), removed: new Map(), strays: new Map() };
+  const standing: Standing = {
+    threads: new Map(),
+    workflows: new Map(),
+    removed: new Map(),
+    redacted: new Map(),
+    strays: new Map(),
+  };
   for (const { name, id } of refs) {
     const ref = parseSharedRef(name);
     if (typeof ref === 'string') standing.strays.set(name, ref);
     else if (ref.kind === 'workflow') standing.workflows.set(ref.workflow, id);
     else if (ref.kind === 'removed') standing.removed.set(ref.thread, id);
+    else if (ref.kind === 'redacted') standing.redacted.set(ref.thread, id);
     else {
       const tips = standing.threads.get(ref.thread) ?? [];
       standing.threads.set(ref.thread, [...tips, { id, endedOn: ref.date }].toSorted(inOrder));
@@ -33,10 +43,10 @@ export function standingOf(refs: Iterable<{ name: string; id: ObjectId }>): Stan
   return standing;
 }
 
-/** Reads how threads and workflows stand here: three listings of names. */
+/** Reads how threads and workflows stand here: four listings of names. */
 export async function readStanding(repository: Pick<Repository, 'refs'>, onDamage: OnDamage = {}): Promise<Standing> {
   const refs = [];
-  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX])
+  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, REDACTED_PREFIX])
     refs.push(...(await repository.refs.list(prefix, onDamage)));
   return standingOf(refs);
 }

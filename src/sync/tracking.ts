@@ -27,7 +27,7 @@ export async function readTracked({ refs }: Repository, remote: Remote): Promise
 }
 
 function nameThere(rest: string): string {
-  return rest.startsWith('removed/') ? `refs/uwf/${rest}` : `refs/${rest}`;
+  return /^(?:removed|redacted)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
 }
 
 /** The edits after which it is remembered that the remote has, or no longer has, these refs. */

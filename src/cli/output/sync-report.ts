@@ -138,6 +138,7 @@ function threadLine({ thread, change, head, before, commits, of }: ThreadChange,
   const remark = [
     ...(commits === undefined || before === null ? [] : [plural(commits, 'commit')]),
     ...(change === 'ended' ? ['ended'] : []),
+    ...(change === 'redacted' ? ['secrets were taken out'] : []),
   ].join(', ');
   if (before === null) return line(paint.good(' * '), '[new thread]', id, remark);
   return line('   ', `${short(before)}..${short(head)}`, id, remark);

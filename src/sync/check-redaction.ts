@@ -1,0 +1,141 @@
+import { readCommitNodesOnce, readNodeAt } from '../cas/commit-nodes.ts';
+import { isNodeHash } from '../cas/hash.ts';
+import type { StoredNode } from '../cas/node-source.ts';
+import { isObjectId, type ObjectId } from '../git/object-id.ts';
+import { readAnyTree, readBlob, readCommit, type ObjectReader } from '../git/read.ts';
+import { kindOfMode } from '../git/tree-lines.ts';
+import { isJsonObject, type JsonValue } from '../json.ts';
+import type { RedactionRecord } from '../thread/redaction-record.ts';
+import { isThreadId } from '../thread/thread-id.ts';
+
+/** More of a chain than that is nobody's. */
+const MAX_COMMITS = 30_000;
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Tells whether a record says true of the commits of a thread as it is here: that each is what took its place, but for marks
+ * where there is a text. Else a remote could put another thread in the place of somebody's.
+ *
+ * @param objects what was brought, and what is here
+ * @param tip where the thread is here
+ */
+export async function isTrueRedaction(
+  objects: ObjectReader,
+  { commits }: RedactionRecord,
+  tip: ObjectId,
+): Promise<boolean> {
+  let at: ObjectId | undefined = tip;
+  for (let passed = 0; at !== undefined && passed < MAX_COMMITS; passed += 1) {
+    const after = commits.get(at);
+    if (after === undefined) return true;
+    if (!(await isSameCommit(objects, at, after))) return false;
+    const [before]: ObjectId[] = (await readCommit(objects, at)).parents;
+    const [now] = (await readCommit(objects, after)).parents;
+    if (before !== now && (before === undefined || commits.get(before) !== now)) return false;
+    at = before;
+  }
+  return true;
+}
+
+async function isSameCommit(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
+  const [was, is] = [await readCommit(objects, before), await readCommit(objects, after)];
+  if (was.parents.length !== is.parents.length || was.committer.atMs !== is.committer.atMs) return false;
+  const left = [...(await nodesOf(objects, after))];
+  for (const [path, node] of await nodesOf(objects, before)) {
+    const at = left.findIndex(([name, other]) => name === path && isSameNode(node, other));
+    if (at === -1) return false;
+    left.splice(at, 1);
+  }
+  // The schema of a successor lies where that is used first.
+  if (left.some(([path]) => !path.startsWith('types/'))) return false;
+  const [files, others] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
+  if (files === undefined || others === undefined) return files === others;
+  return isSameTree(objects, files, others);
+}
+
+/** The nodes of a commit by their paths, in which hashes are all alike. */
+async function nodesOf(objects: ObjectReader, id: ObjectId): Promise<[string, StoredNode][]> {
+  const { entries = [] } = await readCommitNodesOnce({ objects }, id);
+  const nodes: [string, StoredNode][] = [];
+  for (const entry of entries) {
+    const path = entry.path.replaceAll(/[0-9A-HJKMNP-TV-Z]{13}/g, (name) => (isNodeHash(name) ? '*' : name));
+    nodes.push([path, await readNodeAt({ objects }, entry)]);
+  }
+  return nodes;
+}
+
+function isSameNode(before: StoredNode, after: StoredNode): boolean {
+  return before.hash === after.hash || isSame(before.payload, after.payload);
+}
+
+function isSame(before: JsonValue, after: JsonValue): boolean {
+  if (typeof before === 'string' && typeof after === 'string') return isSameText(before, after);
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return before.length === after.length && before.every((item, at) => isSame(item, after[at] ?? null));
+  }
+  if (!isJsonObject(before) || !isJsonObject(after)) return before === after;
+  const left = new Map(Object.entries(after));
+  for (const [key, value] of Object.entries(before)) {
+    const same = left.has(key) ? key : [...left.keys()].find((name) => isMarked(key, name));
+    if (same === undefined || (key !== 'redacted' && !isSame(value, left.get(same) ?? null))) return false;
+    left.delete(same);
+  }
+  return [...left.keys()].every((key) => key === 'redacted');
+}
+
+/** Links lead to what nodes, commits and threads have become. */
+function isSameText(before: string, after: string): boolean {
+  const isLink = [isNodeHash, isObjectId, isThreadId].some((is) => is(before) && is(after));
+  return isLink || isMarked(before, after);
+}
+
+/** Tells whether a text is another one but for marks. */
+function isMarked(before: string, after: string): boolean {
+  const parts = after.split(/‹redacted:[^:›]+:[0-9a-f]{8}›/);
+  const [first = '', ...rest] = parts;
+  const last = rest.pop();
+  if (last === undefined) return before === after;
+  let at = first.length;
+  if (!before.startsWith(first)) return false;
+  for (const part of rest) {
+    const next = before.indexOf(part, at);
+    if (next === -1) return false;
+    at = next + part.length;
+  }
+  return before.length >= at + last.length && before.endsWith(last);
+}
+
+async function workspaceOf(objects: ObjectReader, tree: ObjectId): Promise<ObjectId | undefined> {
+  return (await readAnyTree(objects, tree)).find(({ name }) => name === 'workspace')?.id;
+}
+
+async function isSameTree(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
+  if (before === after) return true;
+  const left = await readAnyTree(objects, after);
+  for (const line of await readAnyTree(objects, before)) {
+    const at = left.findIndex(({ name, mode }) => mode === line.mode && isMarkedBytes(line.name, name));
+    const [other] = at === -1 ? [] : left.splice(at, 1);
+    if (other === undefined) return false;
+    if (other.id === line.id) continue;
+    const isFolder = kindOfMode(line.mode) === 'folder';
+    if (!(await (isFolder ? isSameTree : isSameFile)(objects, line.id, other.id))) return false;
+  }
+  return left.length === 0;
+}
+
+async function isSameFile(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
+  const read = async (id: ObjectId): Promise<string> =>
+    Buffer.from(await readBlob(objects, id, { maxBytes: MAX_FILE_BYTES })).toString('latin1');
+  const [was, is] = [await read(before), await read(after)];
+  return isMarkedBytes(was, is) || isMarked(inUtf16(was), inUtf16(is));
+}
+
+/** @param before in Latin-1: each byte is a character, the quotes of a mark being three */
+function isMarkedBytes(before: string, after: string): boolean {
+  const quotes = (text: string): string => text.replaceAll('\xe2\x80\xb9', '‹').replaceAll('\xe2\x80\xba', '›');
+  return isMarked(quotes(before), quotes(after));
+}
+
+function inUtf16(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf16le');
+}
