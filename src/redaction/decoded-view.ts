@@ -34,7 +34,7 @@ export class DecodedView {
 
 const jsonEscapes = /\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|["'\\/bfnrt])/g;
 const percents = /%[0-9A-Fa-f]{2}/g;
-const wraps = /(?:\r?\n|(?:\\+r)?\\+n)[ \t]*(?=[\w+/=-])/g;
+const wraps = /(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}(?=[\w+/=-])/g;
 /** The end of a line of base64. */
 const lineOfBase64 = /[\w+/-]{8}$/;
 const controls: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };

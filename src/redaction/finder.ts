@@ -123,18 +123,17 @@ function assertInTime(before: NodeJS.CpuUsage, limitMs: number): void {
 function withoutMarks(text: string, findings: Finding[]): Finding[] {
   if (findings.length === 0 || !text.includes('‹redacted:')) return findings;
   const places = [...text.matchAll(marks)].map((mark) => ({ start: mark.index, end: mark.index + mark[0].length }));
-  return findings.flatMap((finding) => {
-    let rest = [finding];
-    for (const { start, end } of places) {
-      rest = rest.flatMap((part) => {
-        if (end <= part.start || start >= part.end) return [part];
-        if (part.rule === 'known') return [];
-        return [
-          { ...part, end: start },
-          { ...part, start: end },
-        ].filter((piece) => piece.start < piece.end);
-      });
+  const parts: Finding[] = [];
+  let next = 0;
+  for (const finding of findings.toSorted((a, b) => a.start - b.start)) {
+    while ((places[next]?.end ?? Infinity) <= finding.start) next++;
+    let { start } = finding;
+    for (let at = next; (places[at]?.start ?? Infinity) < finding.end; at++) {
+      const place = places[at] ?? { start: finding.end, end: finding.end };
+      if (start < place.start) parts.push({ ...finding, start, end: place.start });
+      start = Math.max(start, place.end);
     }
-    return rest;
-  });
+    if (start < finding.end) parts.push({ ...finding, start });
+  }
+  return parts;
 }

@@ -110,7 +110,7 @@ export class KnownValues {
 
   /** The longest end of the text that a value begins with. */
   #openIn(text: string): number | undefined {
-    const isWrapped = /[\w+/-]{4}(?:\r?\n|(?:\\+r)?\\+n)[ \t]*$/u.test(text.slice(-64));
+    const isWrapped = /[\w+/-]{4}(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}$/u.test(text.slice(-64));
     let open: number | undefined;
     for (const { text: pattern, isBase64, hasBlank } of this.#all) {
       if (isBase64 ? !isWrapped : !hasBlank) continue;

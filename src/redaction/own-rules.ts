@@ -75,7 +75,8 @@ function runInTime(timeoutMs: number, work: () => void): void {
   try {
     box.script.runInContext(box.context, { timeout: Math.ceil(timeoutMs) });
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')) throw error;
+    // It may come from another realm, where `Error` is another.
+    if ((error as { code?: unknown } | null)?.code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new RedactionFailed(
       `a text could not be searched by the rules of the configuration within ${Math.ceil(timeoutMs)} ms`,
       'look for a rule that repeats a repetition, such as (a+)+',

@@ -2,8 +2,8 @@ const label = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/y;
 const openLabel = /^-----BEGIN [A-Z0-9 ]{0,100}-{0,4}$/u;
 const header = /[A-Z][A-Za-z-]{2,30}: ?[^\r\n\\]{0,300}/y;
 /** Ends of lines, also escaped, and what code, quotations and differences put around lines. */
-const gap = /(?:[\s"'`,>|#*]|\\+[nrt]|\\+(?=["'\s])|[+-](?=[\s"'`])|(?<=\n)-(?=[A-Za-z0-9+/]))*/y;
-const word = /(?:[A-Za-z0-9+/=]|\\+\/)+/y;
+const gap = /(?:[\s"'`,>|#*]|\\{1,8}[nrt]|\\{1,8}(?=["'\s])|[+-](?=[\s"'`])|(?<=\n)-(?=[A-Za-z0-9+/]))*/y;
+const word = /(?:[A-Za-z0-9+/=]|\\{1,8}\/)+/y;
 const ending = /-{5,6}END [A-Z0-9 ]{0,60}-----/y;
 const openEnding = /^-{1,6}$|^-{5,6}E[A-Z0-9 ]{0,70}-{0,4}$/u;
 
@@ -55,7 +55,7 @@ export function readBody(text: string, from: number, words: number, isEnd: boole
       continue;
     }
     const length = lengthAt(word, text, at);
-    if (length === 0) return stop(!isEnd && /^\\+$/u.test(text.slice(at)));
+    if (length === 0) return stop(!isEnd && /^\\{1,8}$/u.test(text.slice(at)));
     if (at + length >= text.length && !isEnd) return stop(true);
     at += length;
     if (length >= shortest) {
