@@ -1,10 +1,20 @@
 import type { Config } from '../engine/config.ts';
 import type { Repository } from '../git/repository.ts';
 import type { CliContext } from './context.ts';
+import { trustsAll } from './trust/trusts-all.ts';
 import { configFolder } from './user-folders.ts';
 
 /** The configuration of a command: this user's own, the repository's, and this machine's. */
 export async function configHere(cli: CliContext, repository: Repository): Promise<Config> {
   const { loadConfig } = await import('../engine/config.ts');
-  return loadConfig(repository, { userFolder: configFolder(cli.env) });
+  const from = { userFolder: configFolder(cli.env) };
+  const config = await loadConfig(repository, from);
+  const letsSecretsOut = config.settings?.some(({ name }) => name === 'redact') === true;
+  if (!letsSecretsOut || trustsAll(cli)) return config;
+  const [{ claimOfSetting }, { findNew, TrustStore }] = await Promise.all([
+    import('./trust/claim.ts'),
+    import('./trust/trust-file.ts'),
+  ]);
+  const trusted = new TrustStore(cli, repository).read();
+  return loadConfig(repository, { ...from, isAgreed: (setting) => !findNew(claimOfSetting(setting), trusted).isNew });
 }

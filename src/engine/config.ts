@@ -33,6 +33,14 @@ export type Config = {
   settings?: ConfigSetting[];
 };
 
+/** What the library does not find out by itself. */
+export type ConfigOptions = {
+  /** The folder of the user's own configuration, absolute. */
+  userFolder?: string;
+  /** Whether a person has agreed to what a file of the repository sets; what lets secrets out counts only then. Default: yes. */
+  isAgreed?: (setting: ConfigSetting) => boolean;
+};
+
 /** A configuration is written by hand, and hostile YAML takes the parser a thousand times as much memory. */
 const MAX_BYTES = 64 * 1024;
 
@@ -52,11 +60,10 @@ export function configRoot({ location }: Pick<Repository, 'location'>): string |
  * Each wins by agent, role and limit over those below. A bare repository has no work tree's file: nothing out of a ref, a
  * node or a fetched object ever says what is executed. A file that is not there configures nothing. Whether what the
  * repository's files name may run is not decided here; `isUsersOwn` and `settings` tell what did not come from the user.
- * @param from.userFolder the user's own folder, absolute
  * @throws {ConfigInvalid} with every mistake of all files and its place
  * @throws {ConfigUnreadable} when a file is there and cannot be read
  */
-export async function loadConfig(repository: Repository, from: { userFolder?: string } = {}): Promise<Config> {
+export async function loadConfig(repository: Repository, from: ConfigOptions = {}): Promise<Config> {
   const user = await readConfig(from.userFolder, 'config.yaml', (file) => readRegularFile(file, MAX_BYTES));
   for (const agent of Object.values(user?.agents ?? {})) agent.isUsersOwn = true;
   const shared = await readConfig(configRoot(repository), '.uwf/config.yaml', (file, top) =>
@@ -76,7 +83,14 @@ export async function loadConfig(repository: Repository, from: { userFolder?: st
   ];
   const snapshots = files.flatMap((file) => file.snapshot ?? []);
   const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
-  const redacts = files.flatMap((file) => file.redact ?? []);
+  // What lets no more out needs no word.
+  const redactOf = (file: ParsedConfig | undefined): ConfigRedact | undefined =>
+    file?.redact &&
+    file !== user &&
+    file.settings.some((one) => one.name === 'redact' && from.isAgreed?.(one) === false)
+      ? { isOff: false, rules: file.redact.rules, allow: [] }
+      : file?.redact;
+  const redacts = files.flatMap((file) => redactOf(file) ?? []);
   const mistakes = files.flatMap((file) => file.mistakes);
   if (shared?.redact?.isOff === true) {
     const message = "redact: off stands in a user's or a machine's own configuration only";
@@ -97,7 +111,7 @@ export async function loadConfig(repository: Repository, from: { userFolder?: st
     ...(redacts.length > 0 && {
       redact: joinRedacts(
         redacts,
-        [user, machine].flatMap((file) => file?.redact ?? []),
+        [user, machine].flatMap((file) => redactOf(file) ?? []),
       ),
     }),
     ...(settings.length > 0 && { settings }),

@@ -231,6 +231,27 @@ describe('what was agreed to is asked for again', () => {
   });
 });
 
+test('what a repository allows to stay counts once it was agreed to, and what it takes out at once', async () => {
+  const redact = { rules: [{ name: 'acme', pattern: 'acme-[0-9]+' }], allow: [{ rule: 'acme', path: '**' }] };
+  const replies = { first: ['---\nok: true\n---\n'], second: ['---\nok: true\n---\n'] };
+  const config = {
+    agents: { me: { package: 'builtin:scripted', config: { replies, repeat: true } } },
+    defaultAgent: 'me',
+  };
+  const repository = createPair({
+    '.uwf/config.yaml': JSON.stringify({ ...config, redact }),
+    '.git/uwf/config.yaml': 'redact: off',
+  });
+  const start = async (): Promise<string> => {
+    const thread = (await repository.uwf(['thread', 'start', 'pair', '-p', 'the key is acme-123'])).stdout.trim();
+    return repository.git('log', '-1', '--format=%B', `refs/threads/${thread}`);
+  };
+  expect(await start()).not.toContain('acme-123');
+  expect(await outcome(repository)).toBe('6 redact');
+  await repository.uwf(['trust', 'redact']);
+  expect(await start()).toContain('acme-123');
+});
+
 describe('packages', () => {
   function withPackage(more: Record<string, string> = {}): Pair {
     const config = { agents: { lister: { package: 'uwf-agent-sample' } }, defaultAgent: 'lister' };
