@@ -113,7 +113,7 @@ export async function askForAll(
   if (text.length > MOST_CHARACTERS || text.split('\n').length > MOST_LINES) {
     throw new NotTrusted(
       claims,
-      `it is more than fits on a screen: read the configuration, then ${hintToTrust(repository, claims)}`,
+      `it does not fit on a screen, so read the configuration first; ${hintToTrust(repository, claims)}`,
     );
   }
   const names = visible([...new Set(claims.map(({ name }) => name))].join(', '));

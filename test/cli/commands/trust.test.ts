@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -411,6 +412,10 @@ describe('what is kept', () => {
   test.each<[string, (file: string) => void]>([
     ['others can write to it', (file) => chmodSync(file, 0o666)],
     ['others can write to its folder', (file) => chmodSync(join(file, '..'), 0o777)],
+    [
+      "it is another user's",
+      (file) => (process.getuid?.() === 0 ? chownSync(file, 65_534, 65_534) : chmodSync(file, 0o666)),
+    ],
     [
       'it is a link',
       (file) => {
