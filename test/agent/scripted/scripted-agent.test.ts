@@ -108,7 +108,9 @@ describe('a script in a file', () => {
 
   test.each([
     ['is not there', undefined, /cannot be read/u],
-    ['is not YAML', 'worker: [', /is not YAML/u],
+    ['is not YAML', 'worker: [', /is not YAML: [^\n]* at line 1, column 10$/u],
+    ['is not YAML either', 'root: x: secret\nroot', /is not YAML: [^\n]*$/u],
+    ['is too large', '#'.repeat(1024 * 1024 + 1), /cannot be read/u],
     ['is no map', '- one', /does not list replies by role/u],
     ['is no script', 'worker:\n  - { replay: x }\n', /script\.worker\[0\]/u],
   ])('that %s is named, with what is wrong', async (_, source, message) => {
