@@ -101,6 +101,8 @@ beforeAll(async () => {
     `agent show nobody${evil}`,
     `agent test failing${evil}`,
     'schema list',
+    'trust --list',
+    'trust --all',
     'schema show content',
     `step read 1 --thread ${id} --json`,
     'doctor',
