@@ -91,7 +91,7 @@ async function createScene(form: string): Promise<{ repository: CliRepository; e
   return { repository, env: { DEPLOY_TOKEN, PASSED, MODEL_KEY, XDG_STATE_HOME: state } };
 }
 
-test.each(['plain'] as const)('no command leaves a known value anywhere, %s', async (form) => {
+test.each(['plain', 'base64'] as const)('no command leaves a known value anywhere, %s', async (form) => {
   const { repository, env } = await createScene(form);
   const said = values.map((value) => formsOf(value)[form]).join(' ');
   const results: CommandResult[] = [];

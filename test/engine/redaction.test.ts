@@ -49,8 +49,7 @@ const replyWith = (said: string): ReportedAct => ({
   },
 });
 
-test.each(['plain', 'JSON'] as const)('nothing of a run has a known value as %s', async (form) => {
-  const { [form]: said = secret } = formsOf(secret);
+test.each(Object.entries(formsOf(secret)))('nothing of a run has a known value as %s', async (_form, said) => {
   const refused: ReportedAct = { reply: { kind: 'failed-attempt', reason: `broke: ${said}`, text: `half ${said}` } };
   const wrong: ReportedAct = { reply: { kind: 'reply', text: `---\n$status: ${said}\n---\n${said}` } };
   const asks: ReportedAct = { reply: { kind: 'suspend', cause: 'agent', reason: `what of ${said}?`, text: said } };

@@ -27,7 +27,10 @@ export function formsOf(value: string): Record<string, string> {
     base64: Buffer.from(value).toString('base64'),
     base64url: Buffer.from(value).toString('base64url'),
     url: encodeURIComponent(value),
-    'JSON escapes': [...value].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`).join(''),
+    'JSON escapes': value
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
     JSON: JSON.stringify(value).slice(1, -1),
   };
 }
