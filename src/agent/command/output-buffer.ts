@@ -34,6 +34,7 @@ export class OutputBuffer {
 export class OutputTail {
   readonly #maxBytes: number;
   #tail: Buffer = Buffer.alloc(0);
+  #isCut = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -41,14 +42,17 @@ export class OutputTail {
 
   add(chunk: Buffer): void {
     // A copy, so that a short tail does not keep a whole chunk in memory.
-    this.#tail = Buffer.concat([this.#tail, chunk.subarray(-this.#maxBytes)]).subarray(-this.#maxBytes);
+    const all = Buffer.concat([this.#tail, chunk.subarray(-this.#maxBytes)]);
+    this.#isCut ||= all.length > this.#maxBytes || chunk.length > this.#maxBytes;
+    this.#tail = all.subarray(-this.#maxBytes);
   }
 
-  /** What was kept, without white space at its ends; a character torn by the bound is left out. */
+  /**
+   * What was kept, without white space at its ends. A word torn by the bound is left out: of a secret the rest is none that
+   * can be known.
+   */
   text(): string {
-    return new TextDecoder('utf-8')
-      .decode(this.#tail)
-      .replace(/^\uFFFD+/u, '')
-      .trim();
+    const text = new TextDecoder('utf-8').decode(this.#tail);
+    return (this.#isCut ? text.replace(/^\S{1,1024}/u, '') : text).trim();
   }
 }

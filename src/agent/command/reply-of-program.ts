@@ -4,6 +4,8 @@ import type { ProgramExit, ProgramResult } from './run-program.ts';
 
 /** How much of a reply that was too long is kept with the failed attempt, in characters. */
 const KEPT_CHARACTERS = 65_536;
+/** More of a word is no secret. */
+const LONGEST_WORD = 1024;
 
 /**
  * Makes a reply of what a program did.
@@ -18,7 +20,7 @@ export function replyOfProgram(result: ProgramResult, config: Pick<CommandConfig
     return {
       kind: 'failed-attempt',
       reason: `'${program}' wrote more than 'maxOutputBytes' allows and was ended`,
-      text: result.output.slice(0, KEPT_CHARACTERS).replace(/[\uD800-\uDBFF]$/, ''),
+      text: beginningOf(result.output),
     };
   }
   const status = statusOf(result.exit, config.statuses ?? {});
@@ -36,4 +38,10 @@ function statusOf(exit: ProgramExit, statuses: Readonly<Record<string, string>>)
 function reasonOf(program: string, { exit, errorTail }: ProgramResult): string {
   const how = exit.kind === 'code' ? `ended with exit code ${exit.code}` : `was ended by ${exit.signal}`;
   return errorTail === '' ? `'${program}' ${how}` : `'${program}' ${how}: ${errorTail}`;
+}
+
+/** The beginning of a text. A word torn by the bound is left out: of a secret the rest is none that can be known. */
+function beginningOf(text: string): string {
+  const end = KEPT_CHARACTERS - LONGEST_WORD;
+  return text.slice(0, end) + text.slice(end, KEPT_CHARACTERS).replace(/\S+$/u, '');
 }
