@@ -8,9 +8,13 @@ import { redactorHere } from './redactor-here.ts';
 
 /** Takes secrets out of what a command itself is about to write. */
 export async function redactionHere(cli: CliContext, repository: Repository): Promise<Redaction> {
-  // What is wrong with the configuration is no matter of a command that runs no agent.
-  const config = await configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
+  const config = await configOrNone(cli, repository);
   return new Redaction(config.redact?.isOff === true ? null : await redactorHere(cli, repository, config));
+}
+
+/** The configuration; where something is wrong with it none, for a command that runs no agent. */
+export function configOrNone(cli: CliContext, repository: Repository): Promise<Config> {
+  return configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
 }
 
 /** Says on stderr what was taken out: the rules, never the values. */

@@ -47,17 +47,23 @@ function valueOf(name: string, env: SecretSources['env']): KnownSecret[] {
 function secretsOfGit(name: string, value: string): KnownSecret[] {
   const key = name.slice(name.lastIndexOf('.') + 1);
   const start = name.indexOf('.') + 1;
-  const ofSubsection = credentialsIn(name, name.slice(start, Math.max(start, name.length - key.length - 1)));
-  if (key !== 'extraheader') return [...ofSubsection, ...secretsOf(key.replace(/pass$/u, '_pass'), value)];
+  const subsection = name.slice(start, Math.max(start, name.length - key.length - 1));
+  // A secret may stand in the name itself.
+  const shown = subsection.includes('@') ? `${name.slice(0, start)}….${key}` : name;
+  const ofSubsection = credentialsIn(shown, subsection);
+  if (key !== 'extraheader') return [...ofSubsection, ...secretsOf(key.replace(/pass$/u, '_pass'), value, shown)];
   const [, header = '', sent = ''] = /^\s*([^:]*):(.*)$/su.exec(value) ?? [];
-  return [...ofSubsection, ...ofHeader(header, sent)];
+  return [...ofSubsection, ...(secretName.test(header) ? ofHeader(shown, sent) : named(shown, sent))];
 }
 
-/** A value that its name says is secret, and what is secret of an address under any name. */
-function secretsOf(name: string, value: string): KnownSecret[] {
-  const inAddress = credentialsIn(name, value);
+/**
+ * A value that its name says is secret, and what is secret of an address under any name.
+ * @param shown what the person is told the name is
+ */
+function secretsOf(name: string, value: string, shown: string = name): KnownSecret[] {
+  const inAddress = credentialsIn(shown, value);
   if (/^[a-z][\w+.-]*:\/\//iu.test(value) || !secretName.test(name)) return inAddress;
-  return ofHeader(name, value);
+  return ofHeader(shown, value);
 }
 
 /** The value without the scheme of an authorization; of `Basic` the password too. */

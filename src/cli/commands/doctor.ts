@@ -1,16 +1,19 @@
 import { diagnose } from '../../engine/diagnose.ts';
+import { diagnoseSecrets } from '../../engine/diagnose-secrets.ts';
 import { defineCommand, type Command } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { openToRead } from '../open-repository.ts';
 import { harmless } from '../output/width.ts';
+import { configOrNone } from '../redaction-here.ts';
+import { secretsHere } from '../redactor-here.ts';
 import { configFolder } from '../user-folders.ts';
 
 export const command: Command = defineCommand({
   summary: 'say what about this repository or machine will hurt',
   description: `Looks for what keeps uwf from working well here: a git that is missing or too old, a shallow clone, garbage collection
 that is off or prunes at once, too many packs, refs that are broken or locked, runs that were interrupted, a clock that is
-off, threads that were not pushed for long, a configuration that another user can write to, and agents whose package or
-program is not there. Nothing is changed, no agent is run.`,
+off, threads that were not pushed for long, a configuration that another user can write to, secrets that are too short to
+be taken out of what agents say, and agents whose package or program is not there. Nothing is changed, no agent is run.`,
   arguments: [],
   options: {},
   json: {
@@ -25,7 +28,11 @@ program is not there. Nothing is changed, no agent is run.`,
   examples: [{ command: 'uwf doctor', comment: 'on a new machine, or when something is odd' }],
   exitCodes: { 1: 'there is a problem' },
   async run({ cli, out }) {
-    const found = await diagnose(await openToRead(cli), cli.env, { userFolder: configFolder(cli.env) });
+    const repository = await openToRead(cli);
+    const found = [
+      ...(await diagnose(repository, cli.env, { userFolder: configFolder(cli.env) })),
+      ...diagnoseSecrets(await secretsHere(cli, repository, await configOrNone(cli, repository))),
+    ];
     await out.result(found, () =>
       found
         .map(({ level, message, hint }) => {

@@ -123,3 +123,12 @@ test('a thread whose ref is at no commit is named, and what is said of removing 
   expect(stderr).not.toContain('cancel');
   expect(await repository.uwf(['thread', 'rm', thread, '--force'])).toMatchObject({ code: 0 });
 });
+
+test('names the variables of secrets that are too short to be taken out, and no value', async () => {
+  const repository = createLoopRepository();
+  const env = { DB_PASSWORD: 'hunter2-x', API_TOKEN: 'long-enough-9fK2-vvQ', DEBUG_AUTH: 'false' };
+  const { stdout } = await repository.uwf(['doctor', '--json'], { env });
+  const found = (JSON.parse(stdout) as Diagnosis[]).find(({ code }) => code === 'secret-too-short');
+  expect(found).toMatchObject({ level: 'warning', message: expect.stringMatching(/: DB_PASSWORD$/u) });
+  expect(stdout).not.toContain('hunter2');
+});
