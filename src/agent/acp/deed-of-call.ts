@@ -46,6 +46,10 @@ export function deedOfCall(fields: JsonObject): Deed {
     changes,
     more: isJsonObject(rawInput) || rawInput === null ? more : { input: rawInput },
     title: textOf(fields['title']) || undefined,
+    words: objectsOf(fields['content'])
+      .map(({ content }) => (isJsonObject(content) ? textOf(content['text']) : ''))
+      .filter((text) => text !== '')
+      .join('\n'),
   };
 }
 

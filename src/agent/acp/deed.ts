@@ -26,12 +26,13 @@ export type Deed = {
   changes: readonly Change[];
   /** All other arguments. */
   more: JsonObject;
-  /** What the agent says of it. Its own words: they are shown, and decide nothing. */
+  /** What the agent calls it, and says of it. Its own words: they are shown, and decide nothing. */
   title: string | undefined;
+  words: string;
 };
 
 /** The parts of a deed that are not always there. */
-const NOTHING = { command: undefined, changes: [], more: {}, title: undefined } as const;
+const NOTHING = { command: undefined, changes: [], more: {}, title: undefined, words: '' } as const;
 
 export function deedOfReading(path: string): Deed {
   return { ...NOTHING, kinds: ['read'], paths: [path] };

@@ -27,18 +27,18 @@ export function nameDeed(deed: Deed, cwd: string): string {
           ? `${kinds[0]} ${names.join(', ')}`
           : Object.keys(more).length > 0
             ? `use a tool with ${JSON.stringify(more)}`
-            : `do something that it does not tell, and calls ${JSON.stringify(title ?? '')}`;
+            : `do what it only calls ${JSON.stringify(title ?? '')}`;
   const unsaid = names.filter((name) => !what.includes(name));
   return `${onOneLine(what)} (${onOneLine([...kinds, ...unsaid].join(', '))})`;
 }
 
 /** Says all of what would be done: {@link nameDeed}, and below it, indented, its arguments and the agent's own words. */
 export function showDeed(deed: Deed, cwd: string): string {
-  const { command, changes, more, title } = deed;
+  const { command, changes, more, title, words } = deed;
   const name = nameDeed(deed, cwd);
   const line = command === undefined ? '' : shellLineOf(command);
   const parts = [
-    ...(line.includes('\n') ? [onLines(line)] : []),
+    ...(line.split('\n').length > 2 ? [onLines(line)] : []),
     ...(command?.cwd === undefined || command.cwd === cwd ? [] : [`in ${onOneLine(shownPath(command.cwd, cwd))}`]),
     ...Object.entries(command?.env ?? {}).map(([variable, value]) => `with ${onOneLine(`${variable}=${value}`)}`),
     ...changes.flatMap(({ path, oldText, newText }) => [
@@ -46,12 +46,14 @@ export function showDeed(deed: Deed, cwd: string): string {
       ...(oldText === undefined || oldText === '' ? [] : [onLines(oldText, '- ')]),
       onLines(newText, '+ '),
     ]),
-    ...Object.entries(more).map(([key, value]) => {
-      return onOneLine(`${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
-    }),
-    ...(title === undefined || title === line ? [] : [`it calls this ${JSON.stringify(onOneLine(title, 300))}`]),
+    ...Object.entries(more).map(([key, value]) => onOneLine(`${key}: ${JSON.stringify(value)}`)),
+    ...(title === undefined || title === line || name.includes(title)
+      ? []
+      : [`it calls this ${JSON.stringify(onOneLine(title, 300))}`]),
+    ...(words === '' || words === line ? [] : [`it says ${JSON.stringify(onOneLine(words, 1000))}`]),
   ];
-  return [name, ...parts.map((part) => part.replaceAll(/^/gmu, '  '))].join('\n');
+  const lines = keepEnds(parts.flatMap((part) => part.split('\n')));
+  return [name, ...lines.map((text) => `  ${text}`)].join('\n');
 }
 
 function shownPath(path: string, cwd: string): string {
@@ -73,9 +75,12 @@ function onOneLine(text: string, maxCharacters = MAX_LINE): string {
 }
 
 function onLines(text: string, mark = ''): string {
-  const all = text.replace(/\n$/u, '').split(/\r?\n/u);
+  const lines = text.replace(/\n$/u, '').split(/\r?\n/u);
+  return keepEnds(lines.map((line) => mark + onOneLine(line, 500))).join('\n');
+}
+
+function keepEnds(lines: readonly string[]): readonly string[] {
   const { head, tail } = MAX_LINES;
-  const left = all.length - head - tail;
-  const kept = left <= 0 ? all : [...all.slice(0, head), undefined, ...all.slice(-tail)];
-  return kept.map((line) => (line === undefined ? `… (${left} more lines)` : mark + onOneLine(line, 500))).join('\n');
+  const left = lines.length - head - tail;
+  return left <= 0 ? lines : [...lines.slice(0, head), `… (${left} more lines)`, ...lines.slice(-tail)];
 }

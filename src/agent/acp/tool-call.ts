@@ -47,9 +47,10 @@ export class ToolCall {
 
   /** The tool's own name where the agent tells it, else what comes nearest: a title of one word, or the kind. */
   get name(): string {
-    const { _meta: meta } = this.#fields;
-    const claude = isJsonObject(meta) && isJsonObject(meta['claudeCode']) ? meta['claudeCode']['toolName'] : undefined;
-    const names = [this.#text('name'), typeof claude === 'string' ? claude : '', this.#text('title')];
+    // Qwen Code has it in `_meta` itself, Claude's bridge one deeper.
+    const meta = isJsonObject(this.#fields['_meta']) ? this.#fields['_meta'] : {};
+    const said = isJsonObject(meta['claudeCode']) ? meta['claudeCode']['toolName'] : meta['toolName'];
+    const names = [this.#text('name'), typeof said === 'string' ? said : '', this.#text('title')];
     const name = names.find((text) => /^[\w.:/-]+$/u.test(text) && text.length <= MAX_NAME_CHARACTERS);
     return name ?? this.kind;
   }
@@ -73,7 +74,10 @@ export class ToolCall {
 
   /** What it would do, as far as is known now. */
   get deed(): Deed {
-    return deedOfCall(this.#fields);
+    const { name, title, kind } = this;
+    return deedOfCall(
+      name === kind || title.includes(name) ? this.#fields : { ...this.#fields, title: `${name}: ${title}` },
+    );
   }
 
   /** @param terminalOutput gives what a terminal has written */

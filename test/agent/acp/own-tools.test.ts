@@ -32,11 +32,10 @@ const mcp = { mcp: [['thread_show', {}]] };
 
 test('a tool of uwf’s server needs no permission, whatever an agent puts before its name', async () => {
   const titles = ['mcp__uwf__thread_show', 'uwf_thread_show', 'thread_show (uwf MCP Server)', 'uwf: thread_show'];
-  const { outcomes, refusals } = await run([
-    mcp,
-    ...titles.map((title, index) => ({ ask: own(`${index}`, { title }) })),
-  ]);
-  expect(outcomes.slice(1)).toEqual(titles.map(() => ({ asked: 'yes' })));
+  const calls = titles.map((title, index) => own(`${index}`, { title }));
+  calls.push(own('9', { title: '{"limit":3}', _meta: { toolName: 'mcp__uwf__thread_show' } }));
+  const { outcomes, refusals } = await run([mcp, ...calls.map((ask) => ({ ask }))]);
+  expect(outcomes.slice(1)).toEqual(calls.map(() => ({ asked: 'yes' })));
   expect(refusals).toEqual([]);
 });
 
