@@ -135,7 +135,8 @@ export { syncThreads } from './sync/sync-threads.ts';
 
 // The engine, and the agents it runs
 export { createEngine, type Engine } from './engine/engine.ts';
-export { loadConfig, type Config } from './engine/config.ts';
+export { loadConfig, type Config, type ConfigOptions } from './engine/config.ts';
+export type { Admit, AgentUse } from './engine/agent-use.ts';
 export type { EngineOptions } from './engine/context.ts';
 export type { ListOptions, ThreadSummary, ThreadView } from './engine/describe.ts';
 export type { EngineEvent, ThreadOver } from './engine/events.ts';

@@ -32,9 +32,13 @@ function formatClaim(claim: Claim, trusted: readonly Trusted[], paint: Palette):
   return lines.join('\n');
 }
 
-/** A text with all that cannot be seen, or changes how what is around it is seen, as an escape: `\u{202e}`. */
+/**
+ * A text with all that cannot be seen, or changes how what is around it is seen, as an escape: `\u{202e}`. Spaces that would
+ * push what comes before them off the screen are counted.
+ */
 export function visible(text: string): string {
-  return text.replaceAll(
+  const short = text.replaceAll(/ {9,}/g, (spaces) => `\\u{20}*${spaces.length}`);
+  return short.replaceAll(
     /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );

@@ -89,9 +89,8 @@ export function openClaims(claims: readonly Claim[], store: TrustStore): Claim[]
   });
 }
 
-/** More than that, a person does not read before pressing a key. */
-const MOST_LINES = 300;
-const MOST_CHARACTERS = 40_000;
+/** What a person still reads before pressing a key, in rows of a terminal of 80 columns. */
+const MOST_ROWS = 200;
 
 /**
  * Shows what would run and asks for one key.
@@ -110,7 +109,8 @@ export async function askForAll(
   ]);
   const paint = createPalette(cli.stderr, cli.env);
   const text = formatClaims(claims, store.read(), paint);
-  if (text.length > MOST_CHARACTERS || text.split('\n').length > MOST_LINES) {
+  const rows = text.split('\n').reduce((sum, line) => sum + Math.ceil(line.length / 80), 0);
+  if (rows > MOST_ROWS) {
     throw new NotTrusted(
       claims,
       `it does not fit on a screen, so read the configuration first; ${hintToTrust(repository, claims)}`,

@@ -481,6 +481,13 @@ describe('uwf trust', () => {
     expect(await outcome(repository)).toBe('6 agents.one, agents.two');
   });
 
+  test('counts spaces that would push the rest off the screen', async () => {
+    const argv = ['sh', '-c', `hostile${' '.repeat(20_000)}`];
+    const padded = { agents: { one: { package: 'builtin:command', config: { argv } } }, defaultAgent: 'one' };
+    const repository = createPair({ '.uwf/config.yaml': JSON.stringify(padded) });
+    expect((await repository.uwf(['trust'])).stdout).toContain('hostile\\u{20}*20000"]');
+  });
+
   test('shows what hides on a terminal as what it is, and repeats no name for a shell', async () => {
     const name = 'one\u202Eeno\u001B[2K$(touch x)';
     const config = {
@@ -559,6 +566,15 @@ describe('at a terminal', () => {
     expect(await atTerminal(repository, run, keys)).toMatchObject({ code });
     expect([ran(repository), refs(repository)]).toEqual([[], '']);
     expect(existsSync(`${repository.user['XDG_STATE_HOME']}/uwf/trust`)).toBe(false);
+  });
+
+  test('no key is asked for about more than a person reads', async () => {
+    const one = { package: 'builtin:command', config: { argv: ['sh', '-c', 'x'.repeat(20_000)] } };
+    const repository = createPair({ '.uwf/config.yaml': JSON.stringify({ agents: { one }, defaultAgent: 'one' }) });
+    const result = await atTerminal(repository, run, 'y');
+    expect(result.code, result.all).toBe(6);
+    expect(result.all).toContain('it does not fit on a screen');
+    expect(result.all).not.toContain('[y/N]');
   });
 
   test('a run in the background asks before it goes there', async () => {
