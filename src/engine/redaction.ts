@@ -1,6 +1,7 @@
 import type { JsonValue } from '../json.ts';
 import { RedactionFailed } from '../redaction/redaction-failed.ts';
 import type { RedactingStream, Redactor } from '../redaction/redactor.ts';
+import { hitsInText } from '../thread/secrets/find-hits.ts';
 import type { Redacted } from '../schema/built-in/schema-parts.ts';
 
 /** What a redactor leaves in the place of a secret; see `markOf`. */
@@ -83,6 +84,12 @@ export class Redaction {
   value<T extends object>(value: T, keep?: ReadonlySet<string>): T {
     // It keeps its shape, but for texts.
     return this.json(value as unknown as JsonValue, keep) as unknown as T;
+  }
+
+  /** Says where a file has secrets, which stay there: `line 3 (aws-access-key-id)`. */
+  find(text: string, path: string): string[] {
+    const hits = this.#redactor === null ? [] : hitsInText(this.#redactor, text, path);
+    return hits.map(({ at, rule }) => `${at} (${rule})`);
   }
 
   /** Takes secrets out of a text that comes in pieces. */

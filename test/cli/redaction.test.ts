@@ -135,3 +135,19 @@ test.each(['plain', 'base64'] as const)('no command leaves a known value anywher
   const key = readFileSync(join(env['XDG_STATE_HOME'] ?? '', 'uwf', 'redaction.key'));
   expect(key).toHaveLength(32);
 });
+
+test('a file with a secret is pinned only by a word, and never edited', async () => {
+  const repository = createCliRepository({ 'notes.txt': `one\nkey ${secrets.DEPLOY_TOKEN}\n` });
+  const env = { DEPLOY_TOKEN: secrets.DEPLOY_TOKEN };
+  const refused = await repository.uwf(['cas', 'put', '--pin', 'notes.txt'], { env });
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('notes.txt holds what looks like secrets'),
+  });
+  expect(refused.stderr).toContain('line 2 (known)');
+  expect(repository.git('cat-file', '--batch-all-objects', '--batch-check')).toBe('');
+  const { oid } = (await repository.json(['cas', 'put', '--pin', 'notes.txt', '--allow-secrets'], { env })) as {
+    oid: string;
+  };
+  expect(repository.git('cat-file', 'blob', oid)).toContain(secrets.DEPLOY_TOKEN);
+});

@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { combineSources, getNode } from '../../../cas/node-source.ts';
+import type { Redaction } from '../../../engine/redaction.ts';
+import { UwfError } from '../../../errors.ts';
 import type { Repository } from '../../../git/repository.ts';
 import type { JsonValue } from '../../../json.ts';
 import { builtIn, type Artifact } from '../../../schema/built-in.ts';
@@ -37,6 +39,7 @@ also pinned as a file under that title.`,
     thread: threadOption,
     file: { short: 'F', value: '<file>', summary: "store what is in this file; '-' is stdin", candidates: 'file' },
     pin: { value: '<rev|file>', summary: 'keep this commit, folder (HEAD:src) or file', candidates: 'file' },
+    'allow-secrets': { summary: 'pin a file although there may be secrets in it' },
     title: { value: '<text>', summary: 'what it is, for people' },
     type: {
       value: '<schema>',
@@ -60,6 +63,7 @@ also pinned as a file under that title.`,
       const repository = await openToWrite(cli);
       const { artifact, blob } = await readArtifact(cli, repository, options.pin, options.title);
       const redaction = await redactionHere(cli, repository);
+      if (blob && !options['allow-secrets']) assertFileWithoutSecrets(redaction, options.pin, blob);
       const hash = await pin(cli, repository, options.thread, redaction.value(artifact), blob);
       sayTaken(cli, redaction);
       await out.result({ hash, oid: artifact.oid }, () => hash);
@@ -91,6 +95,17 @@ also pinned as a file under that title.`,
     }
   },
 });
+
+/** Files are kept as they are. */
+function assertFileWithoutSecrets(redaction: Redaction, path: string, blob: Uint8Array): void {
+  const hits = redaction.find(Buffer.from(blob).toString(), path);
+  if (hits.length === 0) return;
+  throw new UwfError(`${path} holds what looks like secrets: ${hits.join(', ')}`, {
+    code: 'secret-in-file',
+    kind: 'data',
+    hint: 'take it out, or keep the file as it is with --allow-secrets',
+  });
+}
 
 function pin(
   cli: CliContext,
