@@ -8,6 +8,7 @@ import { langgraph } from '../langgraph.js';
 import { lists } from '../lists.js';
 import { lookup } from '../lookup.js';
 import { push } from '../push.js';
+import { redact } from '../redact.js';
 import { startUp } from '../start-up.js';
 import { walk } from '../walk.js';
 
@@ -26,6 +27,7 @@ export const benches = [
   diskStore,
   lookup,
   push,
+  redact,
   langgraph,
   folding,
   follow,

@@ -24,6 +24,9 @@ export function isRedactable(value: string): boolean {
   return !isNumber && !isWord && !isPath;
 }
 
+/** A line of base64 ends here. */
+const wrapped = /[\w+/-]{4}(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}$/;
+
 type Pattern = { text: string; secret: string; isBase64: boolean; isCut: boolean; hasBlank: boolean };
 
 /** Finds exact values in a text, also where they are escaped or in base64. */
@@ -32,6 +35,7 @@ export class KnownValues {
   readonly #shifts = new Uint8Array(1 << 15).fill(shortest - 2);
   readonly #patterns = new Map<number, Pattern[]>();
   readonly #all: Pattern[] = [];
+  #hasBlanks = false;
 
   constructor(values: readonly string[]) {
     for (const value of new Set(values.filter(isRedactable).flatMap(partsOf))) {
@@ -42,6 +46,7 @@ export class KnownValues {
 
   #add(pattern: Pattern): void {
     this.#all.push(pattern);
+    this.#hasBlanks ||= pattern.hasBlank;
     for (let end = 3; end <= shortest; end++) {
       const hash = hashAt(pattern.text, end - 3);
       this.#shifts[hash] = Math.min(this.#shifts[hash] ?? 0, shortest - end);
@@ -60,7 +65,9 @@ export class KnownValues {
 
   /** Where a value begins that may go on behind the end of the text, which is white space. */
   openFrom(text: string): number {
-    if (this.#all.length === 0) return text.length;
+    const ending = text.slice(-64);
+    // Mostly nothing is open: no value has a blank in it, and no line of base64 ends here.
+    if (!this.#hasBlanks && !ending.includes('%') && !wrapped.test(ending)) return text.length;
     const from = Math.max(0, text.length - longestEncoded);
     const tail = text.slice(from);
     let open = tail.length;
@@ -110,7 +117,7 @@ export class KnownValues {
 
   /** The longest end of the text that a value begins with. */
   #openIn(text: string): number | undefined {
-    const isWrapped = /[\w+/-]{4}(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}$/u.test(text.slice(-64));
+    const isWrapped = wrapped.test(text.slice(-64));
     let open: number | undefined;
     for (const { text: pattern, isBase64, hasBlank } of this.#all) {
       if (isBase64 ? !isWrapped : !hasBlank) continue;
