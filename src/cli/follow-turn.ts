@@ -9,7 +9,7 @@ import type { CliContext } from './context.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { debugLine, JournalView } from './output/journal-view.ts';
 import type { Output } from './output/output.ts';
-import { harmless } from './output/width.ts';
+import { allHarmless, harmless } from './output/width.ts';
 
 type World = { cli: CliContext; out: Output };
 
@@ -92,7 +92,7 @@ async function show({ cli, out }: World, view: JournalView, entry: JournalEntry)
     return;
   }
   const text = view.write(entry);
-  if (text !== '') cli.stdout.write(text);
+  if (text !== '') cli.stdout.write(allHarmless(text, out.paint));
 }
 
 /** What came after the commit that was shown; where that is not in the journal, the turn that goes on. */

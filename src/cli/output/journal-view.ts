@@ -56,10 +56,12 @@ export class JournalView {
     const paint = this.#paint;
     switch (entry.event) {
       case 'thread.started':
-        return entry.parent === null ? '' : `child thread ${paint.id(entry.thread)}  ${paint.name(entry.workflow)}`;
+        return entry.parent === null
+          ? ''
+          : `child thread ${paint.id(entry.thread)}  ${paint.name(oneLine(entry.workflow))}`;
       case 'step.started':
         this.#turns = 0;
-        return `${paint.title(`# ${entry.number}. ${entry.role}`)}\n${paint.quiet(`${formatTime(entry.at)}  ${oneLine(entry.agent)}`)}`;
+        return `${paint.title(`# ${entry.number}. ${oneLine(entry.role)}`)}\n${paint.quiet(`${formatTime(entry.at)}  ${oneLine(entry.agent)}`)}`;
       case 'agent.turn': {
         this.#turns += 1;
         const told = harmless(entry.input).trim();
@@ -80,7 +82,7 @@ export class JournalView {
       case 'secrets.redacted':
         return paint.warning(`redacted: ${Object.keys(entry.rules).join(', ')}`);
       case 'reply.stored':
-        return paint.quiet(`(stored the reply of ${entry.role} that was kept)`);
+        return paint.quiet(`(stored the reply of ${oneLine(entry.role)} that was kept)`);
       case 'snapshot.shortened':
         return paint.warning(`not recorded of its files: ${oneLine(entry.reason)}`);
       case 'child.left':

@@ -100,6 +100,8 @@ beforeAll(async () => {
     `agent show me${evil}`,
     `agent show nobody${evil}`,
     `agent test failing${evil}`,
+    `thread read ${id} --follow`,
+    `step turns ${hash} --live`,
     'schema list',
     'trust --list',
     'trust --all',

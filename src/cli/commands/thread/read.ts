@@ -14,7 +14,7 @@ import type { Output } from '../../output/output.ts';
 import { resumptionFacts, resumptionFields } from '../../output/suspension-markdown.ts';
 import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
 import { formatTime } from '../../output/time.ts';
-import { harmless, oneLine } from '../../output/width.ts';
+import { allHarmless, harmless, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
   summary: 'read what was said in a thread',
@@ -74,7 +74,7 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     const text = (): string => said.map((entry) => format(entry, out)).join('\n\n');
     if (options.follow) {
       // No pager: it would wait for the end of what goes on.
-      cli.stdout.write(said.length === 0 ? '' : `${text()}\n\n`);
+      cli.stdout.write(said.length === 0 ? '' : allHarmless(`${text()}\n\n`, out.paint));
       return followStory({ cli, out }, repository, id, head);
     }
     await out.result(said, text);
@@ -102,9 +102,13 @@ function format(said: Said, { paint }: Output): string {
       case 'start':
         return [head('The task'), text];
       case 'step':
-        return [head(`${said.number}. ${said.role}`, said.step ?? ''), formatMeta(said.meta ?? {}), text];
+        return [
+          head(`${said.number}. ${oneLine(said.role ?? '')}`, said.step ?? ''),
+          formatMeta(said.meta ?? {}),
+          text,
+        ];
       case 'suspend': {
-        const title = `${said.role} suspended: ${oneLine(said.reason)}`;
+        const title = `${oneLine(said.role ?? '')} suspended: ${oneLine(said.reason)}`;
         return [head(title, said.suspension, suspensionFacts(said)), suspensionMarkdown(said, paint)];
       }
       case 'resume':
