@@ -69,7 +69,7 @@ test.each([
   [{ kind: 'reply' }, 'text must be a text'],
   [{ ...done, meta: { at: new Date(0) } }, 'meta must be JSON'],
   [{ ...done, usage: { inputTokens: 1.5, outputTokens: 0, turns: 1 } }, 'usage is not one: its inputTokens must be'],
-  [{ kind: 'suspend', reason: 'why', cause: 'mood' }, 'cause must be agent or human or child or limit'],
+  [{ kind: 'suspend', reason: 'why', cause: 'mood' }, 'cause must be agent or human or permission or child or limit'],
 ])('a reply %j is none', async (reply, words) => {
   const error = await careless(() => reply)
     .run(agentRequest())

@@ -4,6 +4,9 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { resumeThread } from '../../../src/thread/resume-thread.ts';
+import { readThread } from '../../../src/thread/thread-state.ts';
 import { isGroupAlive } from '../../../src/agent/process-group.ts';
 import { descendantsOf } from '../../../src/agent/process-table.ts';
 import type { JsonObject } from '../../../src/json.ts';
@@ -89,6 +92,17 @@ test('a permission that nobody can give suspends the thread, which goes on once 
   await expect(engine.resume(thread)).resolves.toMatchObject({ event: 'thread.ended' });
 });
 
+test('a permission is given by an answer here, and not by one that came with the thread', async () => {
+  const fixture = await createFixture(configOf({ worker: acp(['permission', 'reply']) }));
+  const { engine, repository } = fixture;
+  const { thread } = await engine.start({ definition: once, prompt: 'Work.' });
+  await expect(engine.run(thread)).resolves.toMatchObject({ event: 'thread.suspended' });
+  const { head } = await getThread(repository, thread);
+  await resumeThread(repository, await readThread(repository, thread, head), 'yes');
+  await expect(engine.run(thread)).resolves.toMatchObject({ event: 'thread.suspended', cause: 'permission' });
+  await expect(engine.resume(thread, { answer: 'yes' })).resolves.toMatchObject({ event: 'thread.ended' });
+});
+
 test('of a uwf that was killed, the agent and what it had run in terminals are ended by the next command', async () => {
   const { dir, git } = createTemporaryRepository();
   git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
@@ -98,7 +112,7 @@ test('of a uwf that was killed, the agent and what it had run in terminals are e
   writeFileSync(join(dir, '.uwf', 'config.yaml'), JSON.stringify(configFile(config.agents)));
   writeFileSync(join(dir, 'once.yaml'), JSON.stringify({ ...once, name: 'once' }));
   const program = resolve(import.meta.dirname, '../../../bin/uwf.js');
-  const env = { PATH: process.env['PATH'] ?? '', HOME: dir };
+  const env = { PATH: process.env['PATH'] ?? '', HOME: dir, UWF_TRUST: 'all' };
   const uwf = spawn(process.execPath, [program, 'run', 'once.yaml', '-p', 'Work.'], { cwd: dir, env, stdio: 'ignore' });
   const leases = join(dir, '.git', 'uwf', 'leases');
   const groups = await waitFor(() => groupsIn(leases).length === 2 && groupsIn(leases));
