@@ -8,6 +8,7 @@ import { Segment, writeSegment } from './segment.ts';
 import type { SegmentBytes, SegmentContent } from './segment.ts';
 import { memoryBytes } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
+import { READ } from '../../git/read-regular-file.ts';
 import { makeFolders } from '../../git/make-folders.ts';
 import { share } from '../../git/sharing.ts';
 
@@ -139,7 +140,7 @@ const openFiles = new FinalizationRegistry<number>((descriptor) => fs.closeSync(
 
 function fileBytes(path: string, cache: PageCache): SegmentBytes {
   // Open from now on: another process may unlink the file while it is in use here.
-  const descriptor = fs.openSync(path, 'r');
+  const descriptor = fs.openSync(path, READ);
   const { size } = fs.fstatSync(descriptor);
   const read = cache.open((buffer, position) => {
     const wanted = Math.max(0, Math.min(buffer.length, size - position));

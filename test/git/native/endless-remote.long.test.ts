@@ -1,15 +1,12 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { packageRoot } from '../../../src/package-root.ts';
 import { createLoopRepository } from '../../helpers/cli.ts';
-import { watchMemory } from '../../helpers/process-memory.ts';
-import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+import { measureUwf } from '../../helpers/measured-uwf.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const mostBytes = 300 * 1024 * 1024;
 const id = '0123456789'.repeat(4);
@@ -28,15 +25,6 @@ const scripts = {
   'of what it can do': `printf '%s\\n' '${encode('version 2')}'; exec yes '${encode(`${'x'.repeat(1000)}=1`)}'`,
   'of words': 'exec yes >&2',
 };
-
-/** Runs uwf in a process of its own; gives how it ended and the memory that it and all it started took together. */
-async function measured(dir: string, argv: readonly string[], env: Record<string, string>) {
-  const program = join(packageRoot(), 'bin/uwf.js');
-  const child = spawn(process.execPath, [program, ...argv], { cwd: dir, env: { ...isolatedGitEnvironment, ...env } });
-  const memory = watchMemory(child.pid ?? 0);
-  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-  return { stderr, code: code as number, bytes: memory.stop() };
-}
 
 async function makeThread(): Promise<string> {
   const repository = createLoopRepository();
@@ -58,7 +46,7 @@ describe('a remote that tells without end is stopped', () => {
       const program = join(createTemporaryFolder(), 'ssh');
       writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
       for (const argv of commandsFor('ssh://host/x')) {
-        const { stderr, code, bytes } = await measured(dir, argv, {
+        const { stderr, code, bytes } = await measureUwf(dir, argv, {
           GIT_SSH_COMMAND: program,
           GIT_SSH_VARIANT: 'simple',
         });
@@ -90,7 +78,7 @@ describe('a remote that tells without end is stopped', () => {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
       const env = by === 'by git' ? {} : { PATH: createTemporaryFolder() };
       for (const argv of commandsFor(url)) {
-        const { stderr, code, bytes } = await measured(dir, argv, env);
+        const { stderr, code, bytes } = await measureUwf(dir, argv, env);
         expect([code, stderr], argv.join(' ')).toEqual([1, expect.stringContaining('refs without end')]);
         expect(bytes).toBeLessThan(mostBytes);
       }
