@@ -1,5 +1,6 @@
 import { pointer } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
+import { RedactionFailed } from '../../redaction/redaction-failed.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 
 /** Where a secret is in a blob, a message or a list of names, and the rule that knows it. Never the secret. */
@@ -14,7 +15,7 @@ export type SecretHit = {
  * @param path where it is from, for what is allowed there
  */
 export function hitsInText(redactor: Redactor, text: string, path?: string): SecretHit[] {
-  const { hits } = redactor.redactText(text, path);
+  const hits = searched(() => redactor.redactText(text, path).hits, unsearched);
   let line = 1;
   let passed = 0;
   return hits.map(({ rule, start }) => {
@@ -28,10 +29,23 @@ export function hitsInText(redactor: Redactor, text: string, path?: string): Sec
 
 /** Finds the secrets of a value, in its strings and its keys. Places are named as they are once the secrets are taken out. */
 export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
-  const redacted = redactor.redactValue(value);
+  const redacted = searched(() => redactor.redactValue(value), undefined);
+  if (redacted === undefined) return unsearched.map(({ rule }) => ({ at: '', rule }));
   const found: SecretHit[] = [];
   if (redacted.hits > 0) compare(value, redacted.value, [], found);
   return found;
+}
+
+/** What cannot be looked through is told, as if something were there. */
+const unsearched = [{ rule: 'could-not-be-searched', start: 0, end: 0 }];
+
+function searched<T>(search: () => T, otherwise: T): T {
+  try {
+    return search();
+  } catch (error) {
+    if (error instanceof RedactionFailed) return otherwise;
+    throw error;
+  }
 }
 
 function compare(before: JsonValue, after: JsonValue, path: (string | number)[], found: SecretHit[]): void {

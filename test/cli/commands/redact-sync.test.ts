@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   cloneCliRepository,
@@ -6,6 +8,7 @@ import {
   scriptedConfig,
   type CliRepository,
 } from '../../helpers/cli.ts';
+import { startGitHttpServer } from '../../helpers/git-http-server.ts';
 import { createTemporaryRepository, runGit, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const KNOWN = 'correct-horse-battery-staple-7731';
@@ -80,6 +83,33 @@ describe('what secrets were taken out of', () => {
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(server.git('rev-parse', `refs/threads/${thread}`));
     expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${thread}`);
     expect(reachable(ben)).not.toContain(KNOWN);
+  });
+
+  test('is replaced over HTTP, too', async () => {
+    const { server, ada, thread } = await createScene();
+    server.git('config', 'http.receivepack', 'true');
+    const { urlOf } = await startGitHttpServer(dirname(server.dir));
+    ada.git('remote', 'set-url', 'origin', urlOf(basename(server.dir)));
+    await ada.uwf(['thread', 'redact', thread], knowing);
+    expect(await ada.uwf(['push'], knowing)).toMatchObject({ code: 0 });
+    expect(reachable(server)).not.toContain(KNOWN);
+    const ben = createCliRepository(files);
+    ben.git('remote', 'add', 'origin', urlOf(basename(server.dir)));
+    expect((await ben.uwf(['fetch'])).code).toBe(0);
+    expect((await ben.uwf(['fsck'])).code).toBe(0);
+  });
+
+  test('may be rejected by a remote, and stays replaced here', async () => {
+    const { server, ada, thread } = await createScene();
+    mkdirSync(join(server.dir, 'hooks'), { recursive: true });
+    writeFileSync(join(server.dir, 'hooks', 'update'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    await ada.uwf(['thread', 'redact', thread], knowing);
+    const after = ada.git('rev-parse', `refs/threads/${thread}`);
+    const { code, stdout } = await ada.uwf(['push'], knowing);
+    expect({ code, stdout }).toMatchObject({ code: 5, stdout: expect.stringContaining('[rejected]') });
+    expect((await ada.uwf(['fetch'])).code).toBe(0);
+    expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
+    expect(reachable(ada)).not.toContain(KNOWN);
   });
 
   test('is told to who has gone on from it, and nothing of that comes back', async () => {
