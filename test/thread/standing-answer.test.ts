@@ -26,14 +26,22 @@ const standing = ({ chain }: ThreadState, role = 'writer'): Promise<StandingAnsw
 const failed = { reason: 'writer failed: no net', text: '', attempts: [{ text: '', errors: ['no net'], usage: null }] };
 
 test('the answer to a question stands, also where a limit kept the turn from beginning', async () => {
-  expect(await standing(await after([question, 'Yes.']))).toEqual({ text: 'Yes.', isKnown: false });
+  expect(await standing(await after([question, 'Yes.']))).toEqual({
+    text: 'Yes.',
+    question: 'Approved?',
+    isKnown: false,
+  });
   const limited = await after([question, 'Yes.'], [{ cause: 'limit', reason: 'the limit' }, 'Go on.']);
-  expect(await standing(limited)).toEqual({ text: 'Yes.', isKnown: false });
+  expect(await standing(limited)).toEqual({ text: 'Yes.', question: 'Approved?', isKnown: false });
 });
 
 test('it stands after a turn that failed or ran out of time, which has had it', async () => {
   for (const turn of [failed, { cause: 'timeout' as const, text: 'Half' }]) {
-    expect(await standing(await after([question, 'Yes.'], [turn]))).toEqual({ text: 'Yes.', isKnown: true });
+    expect(await standing(await after([question, 'Yes.'], [turn]))).toEqual({
+      text: 'Yes.',
+      question: 'Approved?',
+      isKnown: true,
+    });
   }
 });
 
