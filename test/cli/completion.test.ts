@@ -36,6 +36,7 @@ test.each([
       'trust',
       'mcp',
       'fsck',
+      'scan',
       'reindex',
       'doctor',
       'gc',
