@@ -160,6 +160,10 @@ export const kinds: readonly Kind[] = [
   kind('brevo', (a) => `xkeysib-${a.hex(64)}-${a.alnum(16)}`),
   kind('duffel', (a) => `duffel_live_${a.url64(43)}`),
   kind('jwt', (a) => `${a.json({ alg: 'HS256', typ: 'JWT' })}.${a.json({ sub: a.alnum(12) })}.${a.url64(43)}`),
+  kind('braintree', (a) => `access_token$production$${a.lower(16)}$${a.hex(32)}`),
+  kind('asana', (a) => `1/${a.digits(16)}:${a.hex(32)}`, 'ASANA_ACCESS_TOKEN'),
+  kind('google refresh token', (a) => `1//0${a.url64(60)}`),
+  kind('password with signs', (a) => `${a.alnum(9)}@&${a.alnum(9)}`, 'DB_PASSWORD'),
   kind('random value', (a) => a.alnum(32), 'SERVICE_TOKEN'),
 ];
 

@@ -41,7 +41,7 @@ export const cloudRules: readonly Rule[] = [
   prefixed('google-api-key', 'AQ.Ab', '[\\w-]{40,80}'),
   prefixed('google-oauth-token', 'ya29.', '[\\w-]{20,1500}'),
   prefixed('google-oauth-secret', 'GOCSPX-', '[\\w-]{28}'),
-  prefixed('google-refresh-token', '1//0', '[\\w-]{40,120}'),
+  prefixed('google-refresh-token', '1//0 1%2F%2F0', '[\\w-]{40,120}'),
   prefixed('azure-client-secret', '0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~', '', {
     before: [3],
     pattern: '[\\w~.-]{3}\\dQ~[\\w~.-]{31,34}(?![\\w~‹])',

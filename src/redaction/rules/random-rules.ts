@@ -48,7 +48,7 @@ export const randomRules: readonly Rule[] = [
     isAnyCase: true,
     isInWord: true,
     layer: 3,
-    pattern: `(?<n>(?:${words})[\\w.-]{0,40}?)(?:${separator}|(?<=--[\\w-]{0,60})[ \\t]{1,4}["']?)(?<s>[\\w+/=.~!@#$%^*?:&-]{12,512})`,
+    pattern: `(?<n>(?:${words})[\\w.-]{0,40}?)(?:${separator}|(?<=--[\\w-]{0,60})[ \\t]{1,4}["']?)(?<s>(?<![?&][\\w.%-]{0,80}=)[\\w+/=.~!@#$%^*?:&-]{12,512}|[\\w+/=.~!@#$%^*?:-]{12,512})`,
     check: isSecretValue,
   },
 ];
@@ -65,6 +65,6 @@ function isSecretValue(secret: string, match: RegExpExecArray, before: string): 
   const isArgument = /,\s*["'`]$/.test(match[0].slice(0, -secret.length));
   if (isArgument && !/["'`(]\s*[\w-]*$/.test(before)) return false;
   if (secret.includes('://') || /^(?:data|file|urn|arn|projects|op|vault|ssm|env):/.test(secret)) return false;
-  const parts = secret.split(/[.:&?/=@]/);
+  const parts = secret.split(/[.:?/=]/);
   return looksRandom(secret) && parts.some((part) => part.length >= 10 && looksRandom(part));
 }

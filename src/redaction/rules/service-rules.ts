@@ -1,4 +1,4 @@
-import { named, prefixed, slash, uuid } from './rule.ts';
+import { named, prefixed, separator, slash, uuid } from './rule.ts';
 import type { Rule } from './rule.ts';
 
 /** The digits of a Discord account's number in base64 begin so. */
@@ -75,7 +75,11 @@ export const serviceRules: readonly Rule[] = [
   named('sparkpost-key', 'sparkpost', '[0-9a-f]{40}'),
   prefixed('square-token', 'EAAA', '[\\w-]{56,64}'),
   prefixed('square-token', 'sq0atp- sq0csp- sq0idp-', '[\\w-]{22,60}'),
-  prefixed('braintree-token', 'access_token$', '(?:production|sandbox)\\$[0-9a-z]{16}\\$[0-9a-f]{32}'),
+  prefixed(
+    'braintree-token',
+    'access_token$ access_token%24',
+    '(?:production|sandbox)(?:\\$|%24)[0-9a-z]{16}(?:\\$|%24)[0-9a-f]{32}',
+  ),
   named('paypal-secret', 'paypal braintree', '[\\w-]{80}|[0-9a-f]{32}', {
     check: (secret) => secret.length === 32 || hasDigitAndBothCases(secret),
   }),
@@ -101,8 +105,7 @@ export const serviceRules: readonly Rule[] = [
     anchors: ['asana'],
     isAnyCase: true,
     isInWord: true,
-    pattern:
-      'asana[\\w.-]{0,40}["\'`]{0,2}\\s{0,8}[=:]\\s{0,8}["\'`]{0,2}(?<s>[0-2]/\\d{10,20}(?:/\\d{10,20})?:[0-9a-f]{32}|[0-9a-f]{32})(?![\\w‹])',
+    pattern: `asana[\\w.-]{0,40}${separator}(?<s>[0-2](?:/|%2[Ff])\\d{10,20}(?:/\\d{10,20})?(?::|%3[Aa])[0-9a-f]{32}|[0-9a-f]{32})(?![\\w‹])`,
   },
   prefixed('typeform-token', 'tfp_', '[\\w.=-]{40,64}'),
   prefixed('contentful-token', 'CFPAT-', '[\\w-]{43}'),
