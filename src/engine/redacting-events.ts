@@ -14,7 +14,7 @@ const LEFT_OUT = '[uwf left out what it could not redact]\n';
  * Takes secrets out of what an agent reports, event by event.
  *
  * A secret may lie across the pieces of what is said: of those so much is held back as may be the beginning of one. It
- * comes with a later piece, or where the agent's turn or try ends.
+ * comes with a later piece, before anything else that the agent does, or where its turn or try ends.
  */
 export class RedactingEvents {
   readonly #redaction: Redaction;
@@ -42,12 +42,9 @@ export class RedactingEvents {
       case 'usage':
       case 'process-group':
         return [event];
-      case 'turn-start':
-      case 'turn-end':
-      case 'tool-result':
-        return [...this.#end(), this.#redaction.value(event)];
       default:
-        return [this.#redaction.value(event)];
+        // What was said before a call is told before it.
+        return [...this.#end(), this.#redaction.value(event)];
     }
   }
 

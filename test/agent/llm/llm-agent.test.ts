@@ -352,7 +352,17 @@ describe('limits', () => {
     const read: ScriptedAnswer = { calls: [{ name: 'read_file', arguments: { path: 'a' } }] };
     const { request } = await runTurn([write, read, { text: 'ok' }], { maxToolResultCharacters: 200 });
     const told = resultsIn(request)[1]!.result;
-    expect(told).toMatch(/^first\nx{94}\n\[… 4811 characters were left out here …\]\nx{95}\nlast$/);
+    expect(told).toMatch(/^first\nx{69}\n\[… 4861 characters were left out here …\]\nx{70}\nlast$/);
+  });
+
+  test('a word that the cut tears is left out whole', async () => {
+    const token = `key-${'k3y'.repeat(10)}`;
+    const content = `${'word '.repeat(18)}${token} ${'word '.repeat(100)}${token} ${'word '.repeat(18)}`;
+    const write: ScriptedAnswer = { calls: [{ name: 'write_file', arguments: { path: 'a', content } }] };
+    const read: ScriptedAnswer = { calls: [{ name: 'read_file', arguments: { path: 'a' } }] };
+    const { request } = await runTurn([write, read, { text: 'ok' }], { maxToolResultCharacters: 200 });
+    const told = resultsIn(request)[1]!.result;
+    expect(told).toMatch(/^(word )+\n\[… \d+ characters were left out here …\]\n( word)+ $/);
   });
 
   test('only the tools that the configuration names are offered, and the result', async () => {

@@ -27,7 +27,9 @@ test('a run prints its summary on stdout and its steps on stderr', async () => {
 
 test('under --json it prints a line for each event, the last of which says how it ended', async () => {
   const { lines, git } = createLoopRepository();
-  const events = await lines(['run', 'loop', '-p', 'Write something']);
+  const told = await lines(['run', 'loop', '-p', 'Write something']);
+  // A text may come in pieces: what could be the beginning of a secret is told with what follows.
+  const events = told.filter(({ event }, at) => event !== 'agent.text' || told[at - 1]?.['event'] !== event);
   expect(events.map((event) => event['event'])).toEqual([
     'thread.started',
     ...Array.from({ length: 4 }, () => ['step.started', 'agent.text', 'step.finished']).flat(),

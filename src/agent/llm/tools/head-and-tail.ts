@@ -1,3 +1,6 @@
+/** The longest word that is left out with what was cut, in UTF-16 code units: longer than any token. */
+const MAX_WORD = 4096;
+
 /**
  * Shortens a text to its beginning and its end, and says so in the middle.
  * @param maxCharacters what is kept of it
@@ -6,7 +9,7 @@ export function headAndTail(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   const half = Math.floor(maxCharacters / 2);
   const left = text.length - 2 * half;
-  return `${whole(text.slice(0, half))}\n[… ${left} characters were left out here …]\n${whole(text.slice(-half))}`;
+  return joined(text.slice(0, half), left, text.slice(-half));
 }
 
 /** Keeps the first and the last characters of what a program says, whatever it says between. */
@@ -31,8 +34,19 @@ export class HeadAndTail {
   text(): string {
     const left = this.#size - this.#head.length - this.#tail.length;
     if (left === 0) return this.#head + this.#tail;
-    return `${whole(this.#head)}\n[… ${left} characters were left out here …]\n${whole(this.#tail)}`;
+    return joined(this.#head, left, this.#tail);
   }
+}
+
+/**
+ * Leaves out the words that the cut has torn as well: half of a secret is not known as one, and would be kept.
+ * The words are at most a quarter of what is kept, so that a text without spaces still has a beginning and an end.
+ */
+function joined(head: string, left: number, tail: string): string {
+  const headEnd = head.length - Math.min(/\S*$/u.exec(head.slice(-MAX_WORD))?.[0].length ?? 0, head.length >> 2);
+  const tailStart = Math.min(/^\S*/u.exec(tail.slice(0, MAX_WORD))?.[0].length ?? 0, tail.length >> 2);
+  const all = left + head.length - headEnd + tailStart;
+  return `${whole(head.slice(0, headEnd))}\n[… ${all} characters were left out here …]\n${whole(tail.slice(tailStart))}`;
 }
 
 /** Without the half of a character that a cut leaves at either end. */
