@@ -73,7 +73,8 @@ async function lie(
   const agent = createAgent({ command, graceMs: 300, mcp: false, ...config });
   onTestFinished(() => agent.close?.());
   const reply = await agent.run(request);
-  const lines = (reply.text ?? '').split('\n').slice(3, -1);
+  // An agent that was cancelled may still end its text.
+  const lines = (reply.text ?? '').split('\n').filter((line) => line.startsWith('{'));
   const outcomes = lines.map((line) => JSON.parse(line) as JsonValue);
   return { reply, outcomes, refusals: refusalsOf(request.events), questions };
 }
