@@ -74,7 +74,10 @@ async function lie(
   onTestFinished(() => agent.close?.());
   const reply = await agent.run(request);
   // An agent that was cancelled may still end its text.
-  const lines = (reply.text ?? '').split('\n').filter((line) => line.startsWith('{'));
+  const lines = (reply.text ?? '')
+    .split('\n')
+    .slice(3)
+    .filter((line) => line !== '');
   const outcomes = lines.map((line) => JSON.parse(line) as JsonValue);
   return { reply, outcomes, refusals: refusalsOf(request.events), questions };
 }
