@@ -12,6 +12,7 @@ import { bindingFor, configRoot, getAgent } from './config.ts';
 import type { EngineContext } from './context.ts';
 import { definitionOf, pinnedDefinition } from './definition-of.ts';
 import { pinnedSubWorkflow, subWorkflowOf } from './sub-workflow.ts';
+import { isRecording } from './snapshot-config.ts';
 import { holds, workingFolder } from './working-folder.ts';
 
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
@@ -39,10 +40,10 @@ export async function admitThreads(
 export async function admitAgent(
   context: EngineContext,
   binding: AgentBinding,
-  turn: { cwd: string; role: string; state: ThreadState },
+  turn: { cwd: string; role: string; state: ThreadState; isRecorded: boolean },
 ): Promise<AgentBinding> {
   const gathering = new Gathering(context);
-  const use = gathering.addUse(binding, turn.cwd);
+  const use = gathering.addUse(binding, turn.cwd, turn.isRecorded);
   await gathering.addChild(binding, turn.role, turn.state);
   await context.admit(gathering.uses());
   return use.isLeft ? { ...binding, config: withFilesOf(use) } : binding;
@@ -93,17 +94,21 @@ class Gathering {
   /** Of roles that the configuration has no agent for nothing is said here: their turns do that. */
   async add(definition: WorkflowDefinition, state?: ThreadState): Promise<void> {
     const { config } = this.#context;
-    for (const [role, { cwd }] of Object.entries(definition.roles)) {
+    for (const [role, { cwd, snapshot = config.snapshot?.mode }] of Object.entries(definition.roles)) {
       const binding = bindingFor(config, definition.name, role);
       if (binding === undefined) continue;
-      this.addUse(binding, this.#folderOf(role, cwd));
+      this.addUse(binding, this.#folderOf(role, cwd), isRecording(snapshot));
       await this.addChild(binding, role, state);
     }
   }
 
-  addUse(binding: AgentBinding, cwd: string): AgentUse {
-    const use = { binding, cwd, root: this.#root, isLeft: this.#left.some((top) => holds(top, cwd)) };
-    this.#uses.set(`${binding.name}\0${cwd}`, use);
+  addUse(binding: AgentBinding, cwd: string, isRecorded = false): AgentUse {
+    const isLeft = this.#left.some((top) => holds(top, cwd));
+    const key = `${binding.name}\0${cwd}`;
+    // Of several roles that an agent does there, one may have its files recorded.
+    const isAlready = this.#uses.get(key)?.isRecorded === true;
+    const use = { binding, cwd, root: this.#root, isLeft, isRecorded: isRecorded || isAlready };
+    this.#uses.set(key, use);
     return use;
   }
 

@@ -9,6 +9,8 @@ export type AgentUse = {
   root: string;
   /** True where `cwd` holds what an agent left: the files that its command line names are then those of `root`. */
   isLeft: boolean;
+  /** True where git records the files that its turn leaves, with the filters that it is configured to. */
+  isRecorded: boolean;
 };
 
 /**

@@ -20,13 +20,13 @@ import { DEFINITION_KEY, pinnedSubWorkflow, subWorkflowOf } from './sub-workflow
 export async function prepareAgent(
   context: EngineContext,
   workflow: string,
-  { role, cwd }: { role: string; cwd: string },
+  { role, cwd, isRecorded = false }: { role: string; cwd: string; isRecorded?: boolean },
   state: ThreadState,
   wanted?: string,
 ): Promise<{ agent: Agent; record: AgentRecord }> {
   const { config } = context;
   const binding = wanted === undefined ? getBinding(config, workflow, role) : getAgent(config, wanted);
-  const admitted = await admitAgent(context, binding, { role, cwd, state });
+  const admitted = await admitAgent(context, binding, { role, cwd, state, isRecorded });
   const name = subWorkflowOf(binding);
   const pinned = name === undefined ? undefined : await pinnedSubWorkflow(context, state, role, name);
   const { agent, record } = await createConfiguredAgent(admitted, packageFolder(context));

@@ -23,6 +23,7 @@ import { combineLimits, findBudgetExceeded, findLimitReached } from './limits.ts
 import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
 import { allowanceOf } from './thread-limits.ts';
+import { isRecording } from './snapshot-config.ts';
 import { TurnClock } from './turn-clock.ts';
 import { TurnCalls } from './turn-calls.ts';
 import type { TurnRequest } from './turn.ts';
@@ -59,7 +60,9 @@ export async function prepareTurn(
   const roleDefinition = definition.roles[role];
   if (!roleDefinition) throw new UnknownRole(definition.name, role, Object.keys(definition.roles));
   const cwd = workingFolder(context, role, { cwd: roleDefinition.cwd, location: choice.location });
-  const { agent, record } = await prepareAgent(context, definition.name, { role, cwd }, state, choice.agent);
+  const isRecorded = isRecording(roleDefinition.snapshot ?? context.config.snapshot?.mode);
+  const use = { role, cwd, isRecorded };
+  const { agent, record } = await prepareAgent(context, definition.name, use, state, choice.agent);
   const allowance = await allowanceOf(context, state, definition, role, { replaced: choice.again?.step.commit });
   const remembered = readSession(context.repository, { threadId: state.id, role, agent: record.name });
   const told = { role, definition: roleDefinition, edgePrompt: choice.prompt, again: choice.again };

@@ -16,7 +16,8 @@ export const command: Command = defineCommand({
   summary: 'agree to what this repository would run',
   description: `Agents that a repository configures run as programs of yours, with all that you may do. They run once you have agreed
 to what .uwf/config.yaml, or uwf/config.yaml of the git folder, says of them, and to the files of the repository that they
-name. A change asks again. What is in your own configuration needs no word, nor do limits and the binding of roles.
+name; 'git' is the programs that the repository's own configuration of git has it run. A change asks again. What is in your
+own configuration needs no word, nor do limits and the binding of roles.
 
 Alone it shows what you have not agreed to, with what changed, and asks at a terminal for one key. Naming agents, or --all,
 agrees without asking. What is agreed to is kept for each repository in your own state folder. Of an agent that works in
@@ -24,7 +25,7 @@ another folder than the top, 'uwf -C <folder> trust' sees the files that it name
   arguments: [
     {
       name: 'agent',
-      summary: "what to agree to: an agent, or another key such as 'snapshot'",
+      summary: "what to agree to: an agent, 'git', or another key such as 'snapshot'",
       isOptional: true,
       isRepeatable: true,
       candidates: 'agent',

@@ -28,7 +28,7 @@ export type Claim = {
 };
 
 /** Nobody reads a command line that is longer. */
-const MOST_WORDS = 10_000;
+export const MOST_WORDS = 10_000;
 
 /** What an agent claims to run; `undefined` where nobody has to agree. */
 export function claimOfAgent(use: AgentUse, hasher: FileHasher): Claim | undefined {
@@ -123,7 +123,7 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
 }
 
 /** The words of a shell's command line, and what follows the letter of an option: `-r./hook.js`. */
-function wordsIn(text: string): string[] {
+export function wordsIn(text: string): string[] {
   const words = text.split(/[\s"'`=;:|&<>(){}$,@]+/u);
   return [...words, ...words.filter((word) => /^-[A-Za-z]./u.test(word)).map((word) => word.slice(2))];
 }

@@ -6,7 +6,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { CliContext } from '../context.ts';
 import { readingContext } from '../engine-here.ts';
 import type { Claim } from './claim.ts';
-import { claimsOf } from './gate.ts';
+import { claimsOf, claimsOfGit } from './gate.ts';
 
 /** What is claimed at the top of the work tree and in the folder of the command. */
 export function claimsHere(cli: CliContext, repository: Repository, config: Config): Claim[] {
@@ -16,8 +16,6 @@ export function claimsHere(cli: CliContext, repository: Repository, config: Conf
   const here = realPath(cli.cwd);
   const isInside = workTree !== undefined && holds(workTree, here);
   const folders = new Set([context.cwd, ...(isInside ? [here] : [])]);
-  return claimsOf(
-    [...folders].flatMap((folder) => usesIn(context, agents, folder)),
-    config,
-  );
+  const uses = [...folders].flatMap((folder) => usesIn(context, agents, folder));
+  return [...claimsOf(uses, config), ...claimsOfGit(cli, repository)];
 }

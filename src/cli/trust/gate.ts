@@ -5,6 +5,8 @@ import type { Repository } from '../../git/repository.ts';
 import type { CliContext } from '../context.ts';
 import { canAsk } from '../input/can-ask.ts';
 import type { RunView } from '../output/run-view.ts';
+import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/native/own-programs.ts';
+import { claimOfGit } from './claim-of-git.ts';
 import { claimOfAgent, claimOfSetting, type Claim } from './claim.ts';
 import { formatClaims, visible } from './format-claims.ts';
 import { FileHasher } from './hash-files.ts';
@@ -45,19 +47,16 @@ export function trustGate(
   view?: Pick<RunView, 'whileAsking'>,
 ): Admit {
   const admitted = new Set<string>();
-  const keyOf = ({ binding, cwd }: AgentUse): string => `${binding.name}\0${cwd}`;
+  const keyOf = ({ binding, cwd, isRecorded }: AgentUse): string => `${binding.name}\0${cwd}\0${isRecorded}`;
   const admit = async (uses: readonly AgentUse[]): Promise<void> => {
     const open = uses.filter((use) => !admitted.has(keyOf(use)));
     if (open.length === 0) return;
-    const store = new TrustStore(cli, repository);
-    // What was changed while the person read is asked for again.
-    for (;;) {
-      const asked = openClaims(claimsOf(open, config), store);
-      if (asked.length === 0) break;
-      const asking = (): Promise<void> => askForAll(cli, repository, asked, store);
-      await (view ? view.whileAsking(asking) : asking());
-      store.add(asked, cli.now());
-    }
+    const isRecorded = open.some((use) => use.isRecorded);
+    const claims = (): Claim[] => [
+      ...claimsOf(open, config),
+      ...(isRecorded ? claimsOfGit(cli, repository, 'files') : []),
+    ];
+    await agreeTo(cli, repository, claims, view);
     for (const use of open) admitted.add(keyOf(use));
   };
   // Threads that run beside each other ask one after the other.
@@ -68,6 +67,34 @@ export function trustGate(
     last = turn.catch(() => {});
     return turn;
   };
+}
+
+/**
+ * Has the person agree to claims, all at once.
+ * @throws {NotTrusted} where there is nobody to ask, or the answer is no
+ */
+export async function agreeTo(
+  cli: CliContext,
+  repository: Repository,
+  claims: () => readonly Claim[],
+  view?: Pick<RunView, 'whileAsking'>,
+): Promise<void> {
+  const store = new TrustStore(cli, repository);
+  // What was changed while the person read is asked for again.
+  for (;;) {
+    const asked = openClaims(claims(), store);
+    if (asked.length === 0) return;
+    const asking = (): Promise<void> => askForAll(cli, repository, asked, store);
+    await (view ? view.whileAsking(asking) : asking());
+    store.add(asked, cli.now());
+  }
+}
+
+/** What the repository's own configuration of git would run, if any of it runs for a use; default: for whichever. */
+export function claimsOfGit({ env }: CliContext, { location }: Repository, use?: GitUse): Claim[] {
+  if (location === undefined) return [];
+  const programs = use === undefined ? ownPrograms(location, env) : ownProgramsFor(use, location, env);
+  return [claimOfGit(programs, location, new FileHasher())].filter((claim) => claim !== undefined);
 }
 
 /** All that agents, and the configuration that they run under, claim. */

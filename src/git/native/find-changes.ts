@@ -24,8 +24,8 @@ export type Changes = {
 /** How git is to be run: on which work tree, with which index. */
 export type IndexRun = Omit<GitRun, 'args'>;
 
-/** What git must neither ask for nor write beside the index it is given. */
-export const plainIndex: readonly string[] = ['-c', 'core.fsmonitor=false', '-c', 'core.splitIndex=false'];
+/** What git must not write beside the index it is given. */
+export const plainIndex: readonly string[] = ['-c', 'core.splitIndex=false'];
 
 /**
  * Finds how a work tree differs from an index, and measures it. Names, times and sizes are read, and no content.

@@ -1,6 +1,7 @@
 import type { GitEnvironment } from '../git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
+import { switchedOff } from './spawn-git.ts';
 
 /** A variable of git's configuration. */
 export type GitVariable = {
@@ -29,8 +30,11 @@ export async function listGitVariables(location: RepositoryLocation, env: GitEnv
     variables.push({ scope: fields[at] ?? '', name, value });
   }
   // What every git is told that uwf starts is nobody's configuration.
-  const own = variables.findLastIndex(({ scope, name }) => scope === 'command' && name === 'core.hookspath');
-  if (own !== -1) variables.splice(own, 1);
+  for (const setting of switchedOff) {
+    const [key] = setting.toLowerCase().split('=');
+    const own = variables.findLastIndex(({ scope, name }) => scope === 'command' && name === key);
+    if (own !== -1) variables.splice(own, 1);
+  }
   return variables;
 }
 

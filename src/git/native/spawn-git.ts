@@ -31,10 +31,13 @@ export type GitStart = {
   isInBackground?: boolean;
 };
 
+/** No hook of a repository runs, nor what it names to watch its files: uwf gains nothing from them. */
+export const switchedOff: readonly string[] = ['core.hooksPath=/dev/null', 'core.fsmonitor=false'];
+
 /** Starts native git, without hooks. Its errors come as events of the child. */
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, variables, cwd, signal } = start;
-  const words = limited(['git', '-c', 'core.hooksPath=/dev/null', ...args], start.maxDataBytes);
+  const words = limited(['git', ...switchedOff.flatMap((set) => ['-c', set]), ...args], start.maxDataBytes);
   const child = spawn(words[0] ?? 'git', words.slice(1), {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {

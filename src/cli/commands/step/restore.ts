@@ -1,6 +1,7 @@
 import { defineCommand, type Command } from '../../command.ts';
 import { findStep, ofThreadOption } from '../../find-step.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { agreeToGit } from '../../trust/agree-to-git.ts';
 import { restoreHere, worktreeOption } from '../../restore-here.ts';
 import { readThread } from '../../../thread/thread-state.ts';
 import { UsageError } from '../../usage-error.ts';
@@ -36,6 +37,7 @@ Steps record their files where the role or the configuration says 'snapshot: on'
     const repository = await openToWrite(cli);
     const { thread, entry } = await findStep(cli, repository, args.step, options.thread);
     const state = await readThread(repository, thread.id, thread.head);
+    await agreeToGit(cli, repository, 'files');
     const restored = await restoreHere(cli, out, repository, state, entry, options.worktree);
     await out.result({ step: entry.commit.hash, ...restored }, () => restored.folder);
   },

@@ -1,6 +1,7 @@
 import { defineCommand, type Command } from '../../command.ts';
 import { atOption, findPlace } from '../../find-place.ts';
 import { openToWrite } from '../../open-repository.ts';
+import { agreeToGit } from '../../trust/agree-to-git.ts';
 import { restoreHere, worktreeOption } from '../../restore-here.ts';
 import { UsageError } from '../../usage-error.ts';
 import { hintToResume } from '../../../thread/hint-to-go-on.ts';
@@ -39,6 +40,7 @@ gets a linked work tree with exactly the files that the step left, for its agent
     const repository = await openToWrite(cli);
     const pointer = await getThread(repository, args.thread);
     const at = options.at === undefined ? undefined : await findPlace(repository, pointer, options.at);
+    if (options.worktree !== undefined) await agreeToGit(cli, repository, 'files');
     const fork = await forkThread(repository, pointer, at);
     if (options.worktree !== undefined) {
       try {
