@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 
 import { NODE_LIMITS, whyNoJson } from '../cas/node-limits.ts';
 import { readFileInside } from '../git/read-file-inside.ts';
@@ -12,7 +12,7 @@ export type InstalledPackage = {
   folder: string;
   /** As its manifest has it; `0.0.0` where that has none. */
   version: string;
-  /** The module that importing its name gives, absolute; `undefined` where its `exports` offer none. */
+  /** The module that importing its name gives, absolute; `undefined` where it offers none that lies in its folder. */
   entry: string | undefined;
   /** What its manifest says to uwf without being run: `"uwf": { "capabilities": [], "configSchema": {} }`. */
   said: { capabilities?: string[]; configSchema?: JsonObject };
@@ -39,7 +39,7 @@ export function findPackage(name: string, fromFolder: string): InstalledPackage 
       return {
         folder: packageFolder,
         version: typeof version === 'string' && VERSION.test(version) ? version : '0.0.0',
-        entry: entryOf(packageFolder, manifest),
+        entry: inside(packageFolder, entryOf(packageFolder, manifest)),
         said: saidOf(manifest),
       };
     }
@@ -76,6 +76,11 @@ function entryOf(folder: string, { exports, main }: JsonObject): string | undefi
   // Before there were `exports`, endings could be left out.
   const candidates = [main, `${main}.js`, join(main, 'index.js'), 'index.js'].map((path) => join(folder, path));
   return candidates.find(isFile) ?? join(folder, main);
+}
+
+/** A module of another folder is not among the files that a person agrees to, and Node takes none from `exports` either. */
+function inside(folder: string, path: string | undefined): string | undefined {
+  return path?.startsWith(join(folder, sep)) === true ? path : undefined;
 }
 
 function isFile(path: string): boolean {

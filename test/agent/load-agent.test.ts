@@ -135,6 +135,21 @@ describe('a package', () => {
   });
 
   test.each([
+    { exports: '../../code.js' },
+    { exports: './../code.js' },
+    { main: '../code' },
+    { main: '../mine2/code.js' },
+  ])('that offers a module of another folder offers nothing: %j', async (manifest) => {
+    const resolveFrom = repositoryWith({
+      'mine/package.json': JSON.stringify(manifest),
+      'code.js': source,
+      '../code.js': source,
+      'mine2/code.js': source,
+    });
+    await expect(loadAgentPackage('mine', { resolveFrom })).rejects.toThrow(/offers nothing to import/u);
+  });
+
+  test.each([
     ['throw new Error("no key")', 'could not make an agent: Error: no key'],
     ['return Promise.reject(new Error("no key"))', 'could not make an agent: Error: no key'],
     ['return {}', "what 'createAgent' of the agent package 'mine' makes cannot run"],
