@@ -9,7 +9,7 @@ import { isWithin } from './permission-policy.ts';
 const MAX_LINE = 2000;
 const MAX_LINES = { head: 40, tail: 15 };
 /** Characters that a terminal obeys, or that hide or turn around what is beside them; newline and tab are none. */
-const TRICKS = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
+const TRICKS = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /**
  * Says on one line what would be done, by its arguments: `run npm publish (execute)`. No control character of an agent's

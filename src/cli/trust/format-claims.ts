@@ -39,7 +39,8 @@ function formatClaim(claim: Claim, trusted: readonly Trusted[], paint: Palette):
 export function visible(text: string): string {
   const short = text.replaceAll(/ {9,}/g, (spaces) => `\\u{20}*${spaces.length}`);
   return short.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
+    // U+2800 is a sign of Braille without a dot.
+    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 }

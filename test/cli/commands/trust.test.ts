@@ -488,6 +488,17 @@ describe('uwf trust', () => {
     expect((await repository.uwf(['trust'])).stdout).toContain('hostile\\u{20}*20000"]');
   });
 
+  test.each(['\u3164', '\u115F', '\uFFA0', '\u2800', '\uFE0F', '\u034F', '\u{E0101}'])(
+    'shows the blank %j',
+    async (blank) => {
+      const argv = ['sh', '-c', `hostile${blank.repeat(3)}`];
+      const padded = { agents: { one: { package: 'builtin:command', config: { argv } } }, defaultAgent: 'one' };
+      const repository = createPair({ '.uwf/config.yaml': JSON.stringify(padded) });
+      const shown = `\\u{${blank.codePointAt(0)?.toString(16)}}`;
+      expect((await repository.uwf(['trust'])).stdout).toContain(`hostile${shown.repeat(3)}"]`);
+    },
+  );
+
   test('shows what hides on a terminal as what it is, and repeats no name for a shell', async () => {
     const name = 'one\u202Eeno\u001B[2K$(touch x)';
     const config = {
