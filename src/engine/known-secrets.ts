@@ -57,12 +57,13 @@ function secretsOfGit(name: string, value: string): KnownSecret[] {
 }
 
 /**
- * A value that its name says is secret, and what is secret of an address under any name.
+ * A value that its name says is secret, and what is secret of an address under any name. `PWD` is a shell's folder, though
+ * `DB_PWD` and `pwd` are passwords.
  * @param shown what the person is told the name is
  */
 function secretsOf(name: string, value: string, shown: string = name): KnownSecret[] {
   const inAddress = credentialsIn(shown, value);
-  if (/^[a-z][\w+.-]*:\/\//iu.test(value) || !secretName.test(name)) return inAddress;
+  if (/^[a-z][\w+.-]*:\/\//iu.test(value) || !secretName.test(name) || name === 'PWD') return inAddress;
   return ofHeader(shown, value);
 }
 

@@ -20,7 +20,7 @@ test.each([
   expect(knownSecrets({ env: { [name]: 'a8Xc-2Lq9-vvT' } })).toEqual([{ name, value: 'a8Xc-2Lq9-vvT' }]);
 });
 
-test.each(['PATH', 'AUTHOR', 'TOKENIZERS_PARALLELISM', 'KEYBOARD', 'MONKEY', 'GIT_PAGER', 'COMPASS', 'OLDPWD'])(
+test.each(['PATH', 'AUTHOR', 'TOKENIZERS_PARALLELISM', 'KEYBOARD', 'MONKEY', 'GIT_PAGER', 'COMPASS', 'OLDPWD', 'PWD'])(
   '%s is the name of none',
   (name) => {
     expect(knownSecrets({ env: { [name]: 'a8Xc-2Lq9-vvT' } })).toEqual([]);
