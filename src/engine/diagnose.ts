@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { AgentBinding } from '../agent/agent-binding.ts';
 import { checkAgent } from '../agent/load-agent.ts';
@@ -6,6 +6,7 @@ import { UwfError } from '../errors.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
 import { examineRepository, type Examination } from '../git/native/examine-repository.ts';
 import type { ObjectId } from '../git/object-id.ts';
+import { placeInside } from '../git/read-file-inside.ts';
 import { readCommit } from '../git/read.ts';
 import type { Repository } from '../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
@@ -175,15 +176,24 @@ function ofConfigFiles(repository: Repository): Diagnosis[] {
   const { stateDir } = repository;
   const root = configRoot(repository);
   const files = [
-    ...(root === undefined ? [] : [join(root, '.uwf/config.yaml')]),
+    ...(root === undefined ? [] : sharedConfigFile(root)),
     ...(stateDir === undefined ? [] : [join(stateDir, 'config.yaml')]),
   ];
   return files.flatMap((file): Diagnosis[] => {
-    const stat = statSync(file, { throwIfNoEntry: false });
-    if (stat === undefined || (stat.mode & 0o002) === 0) return [];
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    if (stat?.isFile() !== true || (stat.mode & 0o002) === 0) return [];
     const message = `everybody on this machine can write to ${file}, and so decide what is executed here`;
     return [{ level: 'problem', code: 'dubious-ownership', message, hint: `run 'chmod o-w ${file}'` }];
   });
+}
+
+/** Where a link in the work tree leads; what must not be read is none of this repository's, and loading it says so. */
+function sharedConfigFile(root: string): string[] {
+  try {
+    return [placeInside(root, join(root, '.uwf/config.yaml'))];
+  } catch {
+    return [];
+  }
 }
 
 async function ofAgents(

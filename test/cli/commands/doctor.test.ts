@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
@@ -102,6 +102,14 @@ describe('uwf doctor', () => {
     const found = JSON.parse(stdout) as Diagnosis[];
     expect(found.map(({ code }) => code)).toEqual(['dubious-ownership', 'agent-not-found', 'agent-broken']);
     expect(found[1]?.message).toContain("'no-such-program-here'");
+  });
+
+  test.each(['/dev/zero', 'config.yaml'])('proposes nothing for what a link to %s leads to', async (target) => {
+    const { dir, uwf } = createCliRepository({ '.uwf/workflows/.keep': '' });
+    symlinkSync(target, join(dir, '.uwf/config.yaml'));
+    const { code, stdout } = await uwf(['doctor', '--json'], { env: isolatedGitEnvironment });
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as Diagnosis[]).map((one) => one.code)).toEqual(['config-broken']);
   });
 
   test('names a configuration with mistakes', async () => {
