@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { discoverRepository } from '../discover.ts';
 import { withoutPlaces } from '../git-directory.ts';
 import { lookIntoFolders, measureFile } from './measure-files.ts';
+import { ownPrograms } from './own-programs.ts';
 import { GitFailed, runGit, type GitRun } from './run-git.ts';
 
 /** A path that cannot be recorded as it is, and why, with what helps. `path` is in Latin-1: each byte is a character. */
@@ -17,6 +18,8 @@ export type Changes = {
   excluded: Unrecordable[];
   /** What git adds, but not as it is. */
   partly: Unrecordable[];
+  /** Submodules at the commit of the index: git would look into them, with programs of their own, to add nothing. */
+  unmoved: string[];
   /** Whether the index is all there is to record. */
   isEmpty: boolean;
 };
@@ -52,7 +55,13 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
   }
   const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
   const { real, strangers } = lookIntoFolders(top, folders, known);
-  const changes: Changes = { files: [], excluded: [], partly: [], isEmpty: others.length + tracked.size === 0 };
+  const changes: Changes = {
+    files: [],
+    excluded: [],
+    partly: [],
+    unmoved: submodules.filter((path) => !tracked.has(path)),
+    isEmpty: others.length + tracked.size === 0,
+  };
   for (const path of tracked) if (real.has(path.slice(0, path.lastIndexOf('/') + 1))) addFile(changes, top, path, true);
   for (const path of others) {
     if (path.endsWith('/')) await addNested(changes, run, top, path);
@@ -121,19 +130,32 @@ async function addNested(changes: Changes, { env }: IndexRun, top: string, path:
   }
 }
 
-/** Submodules with changes that their commit does not have. */
-async function changedSubmodules(run: IndexRun, top: string, paths: readonly string[]): Promise<Unrecordable[]> {
-  const there = paths.filter((path) => measureFile(top, `${path}/.git`) !== undefined);
-  if (there.length === 0) return [];
-  const args = ['--literal-pathspecs', 'status', '--porcelain=v2', '-z', '--no-renames', '--ignore-submodules=none'];
-  const pathspecs = there.map((path) => Buffer.from(path, 'latin1').toString());
-  const lines = await listOf(run, [...args, '--', ...pathspecs]);
-  return lines.flatMap((line) => {
-    const [, path] = /^1 .. S.(?:M.|.U) (?:\S+ ){5}(.*)$/s.exec(line) ?? [];
-    return path === undefined
-      ? []
-      : [{ path, reason: 'is a submodule with changes that are not recorded, only its commit is; commit them there' }];
-  });
+/**
+ * Submodules with changes that their commit does not have. Each is asked for itself, without the filters of its own
+ * configuration: nobody has agreed to those.
+ */
+async function changedSubmodules(
+  { env, signal }: IndexRun,
+  top: string,
+  paths: readonly string[],
+): Promise<Unrecordable[]> {
+  const changed: Unrecordable[] = [];
+  for (const path of paths) {
+    if (measureFile(top, `${path}/.git`) === undefined) continue;
+    const folder = join(top, Buffer.from(path, 'latin1').toString());
+    const location = await discoverRepository(folder, withoutPlaces(env));
+    const filters = ownPrograms(location, env).filter(({ use }) => use === 'files');
+    const unset = filters.flatMap(({ name }) => {
+      const filter = name.slice(0, name.lastIndexOf('.'));
+      return ['-c', `${filter}.process=`, '-c', `${filter}.clean=`, '-c', `${filter}.required=false`];
+    });
+    const args = [...unset, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
+    const run = { location, env: withoutPlaces(env), ...(signal && { signal }) };
+    if ((await listOf(run, args)).length === 0) continue;
+    const reason = 'is a submodule with changes that are not recorded, only its commit is; commit them there';
+    changed.push({ path, reason });
+  }
+  return changed;
 }
 
 async function withoutIgnored(run: IndexRun, paths: readonly string[]): Promise<string[]> {

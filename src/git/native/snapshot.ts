@@ -115,16 +115,10 @@ async function record(
       variables: { ...quarantine.variables(env), GIT_INDEX_FILE: index },
       signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
     };
-    const { files, excluded, partly, isEmpty } = await findChanges(run, location.workTree);
+    const { files, excluded, partly, unmoved, isEmpty } = await findChanges(run, location.workTree);
     const { fitting, beyond } = await chooseFitting(run, files, limits.maxBytes);
     const left = [...excluded, ...beyond];
-    const failed = isEmpty
-      ? []
-      : await addChanges(
-          run,
-          fitting,
-          left.map(({ path }) => path),
-        );
+    const failed = isEmpty ? [] : await addChanges(run, fitting, [...left.map(({ path }) => path), ...unmoved]);
     const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
     const tree = parseObjectId(printed.toString('latin1').trim());
     const objects = await packLooseObjects(run, quarantine);

@@ -148,6 +148,31 @@ describe('a filter of the repository', () => {
     expect(repository.hasRun()).toBe(false);
   });
 
+  test('of a submodule runs for no snapshot, and what changed there is told all the same', async () => {
+    const repository = await createScene();
+    const { dir, git, canary } = repository;
+    const inside = (...args: string[]): string => git('-C', 'sub', ...args);
+    git('init', '-q', 'sub');
+    repository.write('sub/file', 'x\n');
+    inside('add', '-A');
+    inside('commit', '-qm', 'sub');
+    repository.write('.gitmodules', '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n');
+    git('add', '-A');
+    git('submodule', 'absorbgitdirs');
+    git('commit', '-qm', 'a submodule');
+    inside('config', 'filter.a.clean', `touch ${canary}; cat`);
+    repository.write('.git/modules/sub/info/attributes', '* filter=a\n');
+    writeFileSync(join(dir, 'sub/file'), 'y\n');
+    repository.write('new', 'new\n');
+    repository.hasRun();
+    const run = await repository.uwf(['run', 'pair', '-p', 'go', '--json'], everything);
+    expect(run.code, run.all).toBe(0);
+    expect(run.all).toContain('is a submodule with changes');
+    expect(repository.hasRun()).toBe(false);
+    inside('status');
+    expect(repository.hasRun()).toBe(true);
+  });
+
   test('has one key at a terminal, together with the agents', async () => {
     const repository = await withFilter();
     const env = { ...isolatedGitEnvironment, ...repository.user, PAGER: 'cat' };
