@@ -2,6 +2,7 @@ import { canonicalJson } from '../cas/canonical.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { compareAsJson } from './compare-as-json.ts';
 import { createAjv } from './create-ajv.ts';
 import { readableErrors } from './schema-error.ts';
 import type { SchemaError } from './schema-error.ts';
@@ -154,7 +155,10 @@ function withoutId(schema: boolean | JsonObject): boolean | JsonObject {
 let loading: Promise<Ajv2020> | undefined;
 
 function loadAjv(): Promise<Ajv2020> {
-  loading ??= createAjv();
+  loading ??= createAjv().then((ajv) => {
+    compareAsJson(ajv);
+    return ajv;
+  });
   return loading;
 }
 

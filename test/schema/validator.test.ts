@@ -184,3 +184,39 @@ describe('what is wrong is said', () => {
     );
   });
 });
+
+describe('values are compared as JSON', () => {
+  const odd = { toString: 0, valueOf: null, constructor: [{ hasOwnProperty: 1 }] };
+  test.each([
+    ['const', { const: odd }],
+    ['enum', { enum: ['x', odd] }],
+  ])('by %s, whatever their properties are called', async (_keyword, schema) => {
+    expect(await validateAgainst(schema, structuredClone(odd))).toEqual([]);
+    expect(await validateAgainst(schema, { ...odd, toString: 1 })).toHaveLength(1);
+    expect(await validateAgainst(schema, 'x')).toHaveLength('enum' in schema ? 0 : 1);
+  });
+
+  test('by uniqueItems', async () => {
+    const unique = { uniqueItems: true };
+    expect(await validateAgainst(unique, [odd, { ...odd, valueOf: 1 }, 0, '0', [0], { a: 1, b: 2 }])).toEqual([]);
+    expect(await validateAgainst(unique, [odd, 1, structuredClone(odd)])).toHaveLength(1);
+    expect(
+      await validateAgainst(unique, [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ]),
+    ).toHaveLength(1);
+    expect(await validateAgainst({ uniqueItems: false }, [1, 1])).toEqual([]);
+    expect(await validateAgainst(unique, 'no list')).toEqual([]);
+  });
+
+  test('with the errors that are known', async () => {
+    expect(await validateAgainst({ properties: { a: { const: 1 } } }, { a: 2 })).toEqual([
+      { path: '/a', message: 'must be 1' },
+    ]);
+    const variants = { oneOf: [{ properties: { s: { const: 'a' } } }, { properties: { s: { enum: ['b', 'c'] } } }] };
+    expect(await validateAgainst(variants, { s: 'x' })).toEqual([
+      { path: '/s', message: 'must be one of "a", "b", "c"' },
+    ]);
+  });
+});
