@@ -40,9 +40,15 @@ const program = {
  *
  * Programs that say `import()` get none: run from a cache, Node 20 refuses them (`ERR_VM_DYNAMIC_IMPORT_CALLBACK_MISSING`).
  */
-function withDigest(text) {
-  if (/\bimport\s*\(/.test(text)) return text;
+function withDigest(source) {
+  if (/\bimport\s*\(/.test(source)) return source;
+  const text = inAscii(source);
   return `/*${createHash('sha256').update(text).digest('hex').slice(0, 16)}*/${text}`;
+}
+
+/** The same program for a reader that decodes nothing: esbuild escapes strings, but leaves regular expressions as they are. */
+function inAscii(text) {
+  return text.replaceAll(/[\x80-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**

@@ -159,6 +159,16 @@ test('what could not be written to its end is taken away', () => {
   expect(start('log')).toEqual({ said: 'hello', caches: [name] });
 });
 
+test('every program that the build gives a digest is ASCII, its regular expressions too', () => {
+  const dist = path.join(packageRoot(), 'dist');
+  const programs = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.cjs'))
+    .map((name) => ({ name, source: readFileSync(path.join(dist, name), 'utf8') }))
+    .filter(({ source }) => source.startsWith('/*'));
+  expect(programs.map(({ name }) => name)).toContain('cli.cjs');
+  expect(programs.filter(({ source }) => /[\u0080-\uffff]/.test(source)).map(({ name }) => name)).toEqual([]);
+});
+
 test('a program without a digest is loaded as any other module', () => {
   writeFileSync(path.join(folder, 'one.cjs'), 'exports.say = () => "plain";\n');
   expect(start('log')).toEqual({ said: 'plain', caches: [] });
