@@ -40,17 +40,13 @@ export async function isTrueRedaction(
 async function isSameCommit(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
   const [was, is] = [await readCommit(objects, before), await readCommit(objects, after)];
   if (was.parents.length !== is.parents.length || was.committer.atMs !== is.committer.atMs) return false;
-  const left = [...(await nodesOf(objects, after))];
-  for (const [path, node] of await nodesOf(objects, before)) {
-    const at = left.findIndex(([name, other]) => name === path && isSameNode(node, other));
-    if (at === -1) return false;
-    left.splice(at, 1);
-  }
+  const [nodes, others] = [await nodesOf(objects, before), await nodesOf(objects, after)];
+  const left = pairUp(nodes, others, ([path, node], [name, other]) => name === path && isSameNode(node, other));
   // The schema of a successor lies where that is used first.
-  if (left.some(([path]) => !path.startsWith('types/'))) return false;
-  const [files, others] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
-  if (files === undefined || others === undefined) return files === others;
-  return isSameTree(objects, files, others);
+  if (left === undefined || left.some(([path]) => !path.startsWith('types/'))) return false;
+  const [files, now] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
+  if (files === undefined || now === undefined) return files === now;
+  return isSameTree(objects, files, now);
 }
 
 /** The nodes of a commit by their paths, in which hashes are all alike. */
@@ -74,13 +70,33 @@ function isSame(before: JsonValue, after: JsonValue): boolean {
     return before.length === after.length && before.every((item, at) => isSame(item, after[at] ?? null));
   }
   if (!isJsonObject(before) || !isJsonObject(after)) return before === after;
-  const left = new Map(Object.entries(after));
-  for (const [key, value] of Object.entries(before)) {
-    const same = left.has(key) ? key : [...left.keys()].find((name) => isMarked(key, name));
-    if (same === undefined || (key !== 'redacted' && !isSame(value, left.get(same) ?? null))) return false;
-    left.delete(same);
-  }
-  return [...left.keys()].every((key) => key === 'redacted');
+  const left = pairUp(
+    Object.entries(before),
+    Object.entries(after),
+    ([key, value], [name, other]) => isMarked(key, name) && (key === 'redacted' || isSame(value, other)),
+  );
+  return left?.every(([key]) => key === 'redacted') ?? false;
+}
+
+/**
+ * Gives each of some things one of others that it may have become. What is a mark may have been anything, so that the first
+ * that fits may be another's.
+ *
+ * @returns those of the others that are left, and `undefined` if there are not enough
+ */
+function pairUp<T>(before: readonly T[], after: readonly T[], fits: (before: T, after: T) => boolean): T[] | undefined {
+  const takenBy = new Map<T, T>();
+  const take = (one: T, tried: Set<T>): boolean =>
+    after.some((other) => {
+      if (tried.has(other) || !fits(one, other)) return false;
+      tried.add(other);
+      const holder = takenBy.get(other);
+      if (holder !== undefined && !take(holder, tried)) return false;
+      takenBy.set(other, one);
+      return true;
+    });
+  if (!before.every((one) => take(one, new Set()))) return undefined;
+  return after.filter((other) => !takenBy.has(other));
 }
 
 /** Links lead to what nodes, commits and threads have become. */

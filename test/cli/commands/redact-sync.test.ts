@@ -14,18 +14,21 @@ import { createTemporaryRepository, runGit, type TemporaryRepository } from '../
 const KNOWN = 'correct-horse-battery-staple-7731';
 const knowing = { env: { DEPLOY_TOKEN: KNOWN } };
 
-const files = {
+const told = `---\n$status: written\nwords: 3\n---\nThe password is ${KNOWN}.`;
+
+const filesOf = (written: string): Record<string, string> => ({
   '.uwf/workflows/loop.yaml': loopWorkflow,
   '.uwf/config.yaml': scriptedConfig({
-    writer: [`---\n$status: written\nwords: 3\n---\nThe password is ${KNOWN}.`],
+    writer: [written],
     checker: ['---\n$status: rejected\n---\nToo short', '---\n$status: accepted\n---\nGood'],
   }),
-};
+});
 
 type Scene = { server: TemporaryRepository; ada: CliRepository; ben: CliRepository; thread: string };
 
 /** A thread with a secret that two people and a server have, when one takes it out. */
-async function createScene(): Promise<Scene> {
+async function createScene(written: string = told): Promise<Scene> {
+  const files = filesOf(written);
   const server = createTemporaryRepository({ bare: true });
   const ada = createCliRepository(files);
   ada.git('remote', 'add', 'origin', server.dir);
@@ -70,6 +73,18 @@ describe('what secrets were taken out of', () => {
     expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(ben.git('rev-parse', `refs/threads/${thread}`));
   });
 
+  test('is taken by others where names of fields were secrets, whichever mark comes first', async () => {
+    const long = `${KNOWN}-and-more-of-it-0815`;
+    const short = ['xoxb', '123456789012', '123456789012', 'Zk3'.repeat(8)].join('-').slice(0, long.length - 1);
+    const fields = JSON.stringify({ $status: 'written', words: 3, [short]: 1, [long]: 'x' });
+    const { ada, ben, thread } = await createScene(`---\n${fields}\n---\nDone.`);
+    await ada.uwf(['thread', 'redact', thread], { env: { DEPLOY_TOKEN: long } });
+    expect((await ada.uwf(['push'])).code).toBe(0);
+    const fetched = await ben.uwf(['fetch']);
+    expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
+    for (const secret of [short, long]) expect(reachable(ben)).not.toContain(secret);
+  });
+
   test('replaces what somebody has who is behind, and a sync does both', async () => {
     const { ada, ben, thread, server } = await createScene();
     ben.git('update-ref', `refs/threads/${thread}`, `refs/threads/${thread}^1`);
@@ -93,7 +108,7 @@ describe('what secrets were taken out of', () => {
     await ada.uwf(['thread', 'redact', thread], knowing);
     expect(await ada.uwf(['push'], knowing)).toMatchObject({ code: 0 });
     expect(reachable(server)).not.toContain(KNOWN);
-    const ben = createCliRepository(files);
+    const ben = createCliRepository(filesOf(told));
     ben.git('remote', 'add', 'origin', urlOf(basename(server.dir)));
     expect((await ben.uwf(['fetch'])).code).toBe(0);
     expect((await ben.uwf(['fsck'])).code).toBe(0);
