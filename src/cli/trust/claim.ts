@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import { findPackage } from '../../agent/find-package.ts';
 import { mapTexts } from '../../agent/program-words.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
@@ -117,9 +117,17 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
       const isReplaced = isLeft && isWhole && isAtTop;
       if (cwd !== root && !isReplaced) look(word, cwd);
     }
+    if (isProgramWord && !text.includes('/'))
+      for (const folder of pathOf(binding.config)) look(join(folder, text), cwd);
     return text;
   });
   return [...found.values()];
+}
+
+/** Where a configuration has programs looked for that are named without a folder. */
+function pathOf({ env }: JsonObject): string[] {
+  const path = isJsonObject(env) ? env['PATH'] : undefined;
+  return typeof path === 'string' ? path.split(delimiter) : [];
 }
 
 /** The words of a shell's command line, and what follows the letter of an option: `-r./hook.js`. */

@@ -205,6 +205,24 @@ describe('what was agreed to is asked for again', () => {
     expect(await outcome(repository)).toBe('ran');
   });
 
+  test('after a program that its own PATH finds in the repository', async () => {
+    const agent = {
+      package: 'builtin:command',
+      config: { argv: ['tool'], env: { PATH: `bin:${process.env['PATH']}` } },
+    };
+    const config = JSON.stringify({ agents: { one: agent }, defaultAgent: 'one' });
+    const program = `#!/bin/sh\n${script('tool')}`;
+    const repository = createPair({ '.uwf/config.yaml': config, 'bin/tool': program });
+    chmodSync(join(repository.dir, 'bin/tool'), 0o755);
+    expect(await repository.uwf(['trust', '--all'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('bin/tool'),
+    });
+    expect(await outcome(repository)).toBe('ran');
+    writeFileSync(join(repository.dir, 'bin/tool'), `${program}# more`);
+    expect(await outcome(repository)).toBe('6 agents.one');
+  });
+
   test('what was agreed to once needs no second word when it comes back', async () => {
     const repository = await trusted();
     repository.write('two.sh', `${script('two')}# other branch`);
