@@ -33,8 +33,11 @@ for (const [name, needsSpace] of Object.entries({ ...calling, ...removing })) {
 }
 
 const { openSync, writeSync, writeFileSync } = fs;
+const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC } = fs.constants;
+const opensToWrite = (flags = 'r') =>
+  typeof flags === 'number' ? (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) !== 0 : flags !== 'r';
 fs.openSync = (path, flags, ...rest) => {
-  if (flags !== undefined && flags !== 'r') beforeCall('openSync', true);
+  if (opensToWrite(flags)) beforeCall('openSync', true);
   return openSync(path, flags, ...rest);
 };
 fs.writeSync = (descriptor, data, offset, ...rest) => {

@@ -39,8 +39,14 @@ function counted<Arguments extends unknown[], Result>(
   };
 }
 
+/** Whether a file may be changed, or made, by what it is opened for. */
+function opensToWrite(flags: string | number): boolean {
+  const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC } = fs.constants;
+  return typeof flags === 'number' ? (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) !== 0 : flags !== 'r';
+}
+
 export function openSync(...args: Parameters<typeof fs.openSync>): number {
-  if (args[1] !== 'r') beforeCall('open');
+  if (opensToWrite(args[1])) beforeCall('open');
   return fs.openSync(...args);
 }
 
