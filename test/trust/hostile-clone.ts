@@ -273,11 +273,15 @@ export const ways: Record<string, (clone: HostileClone) => void> = {
     ).join('\n');
     write(dir, '.uwf/workflows/hostile.yaml', workflow.replace('moderator:\n', `moderator:\n${rules}\n`));
     write(dir, '.uwf/workflows/huge.yaml', `name: huge\ndescription: "${'x'.repeat(40_000_000)}"\n`);
-    write(
-      dir,
-      '.uwf/workflows/bomb.yaml',
-      `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[at]}`).join(',')}]`).join('\n')}\n`,
+    // Each list holds the one before nine times.
+    const names = Array.from({ length: 10 }, (_, at) => `l${at}`);
+    const bomb = names.map(
+      (name, at) =>
+        `${name}: &${name} [${Array(9)
+          .fill(at === 0 ? 'x' : `*l${at - 1}`)
+          .join(',')}]`,
     );
+    write(dir, '.uwf/workflows/bomb.yaml', `${bomb.join('\n')}\n`);
   },
 };
 
@@ -323,6 +327,7 @@ export async function runAs(
     USAGE: usage,
     NODE_OPTIONS: `--require=${probe}`,
   };
+  delete env['UWF_TRUST'];
   const startedMs = performance.now();
   const child = spawn(process.execPath, [program, ...args], {
     cwd: dir,
