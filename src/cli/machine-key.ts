@@ -14,9 +14,9 @@ const KEY_BYTES = 32;
 export function machineKey(env: Readonly<Record<string, string | undefined>>, name: string): Uint8Array {
   const folder = stateFolder(env);
   const path = join(folder, name);
-  const fresh = randomBytes(KEY_BYTES);
   const known = readKey(path);
   if (known !== undefined) return known;
+  const fresh = randomBytes(KEY_BYTES);
   const home = homeOf(env);
   if (folder.startsWith(home) && !existsSync(home)) return fresh;
   try {

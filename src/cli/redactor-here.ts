@@ -14,7 +14,16 @@ export async function redactorHere(cli: CliContext, repository: Repository, conf
   const { createRedactor } = await import('../redaction/create-redactor.ts');
   const known = (await secretsHere(cli, repository, config)).map(({ value }) => value);
   const { rules = [], allow = [] } = config.redact ?? {};
-  return createRedactor({ key: machineKey(cli.env, 'redaction.key'), known, rules, allow });
+  let key: Uint8Array | undefined;
+  return createRedactor({
+    known,
+    rules,
+    allow,
+    // Most commands take nothing out, and need none.
+    get key() {
+      return (key ??= machineKey(cli.env, 'redaction.key'));
+    },
+  });
 }
 
 /** What is known to be secret on this machine: of its environment, its agents, and git's configuration. */

@@ -43,7 +43,7 @@ export type OwnRule = { name: string; pattern: string };
 export type Allowed = { rule: string; path: string } | { hash: string };
 
 export type RedactorOptions = {
-  /** The key of this machine: equal secrets have equal marks here, and none can be guessed elsewhere. */
+  /** The key of this machine: equal secrets have equal marks here, and none can be guessed elsewhere. Read with the first mark. */
   key: Uint8Array;
   /** Values that are known to be secret; those that are not `isRedactable` are left out. */
   known: readonly string[];
