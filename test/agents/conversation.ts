@@ -10,5 +10,11 @@ export type Conversation = {
   tools: readonly string[];
 };
 
-/** What a model says: text, or a tool to call. */
-export type Move = { text: string } | { tool: string; arguments: JsonObject };
+/** What an answer has used: `input` is all that the model was given, with what caches had of it, or got. */
+export type Tokens = { input: number; output: number; cacheRead: number; cacheWrite: number };
+
+/** What an answer has used whose move says nothing of it. */
+export const defaultTokens: Tokens = { input: 100, output: 20, cacheRead: 0, cacheWrite: 0 };
+
+/** What a model says: text, or a tool to call; and what it counts for that. */
+export type Move = ({ text: string } | { tool: string; arguments: JsonObject }) & { tokens?: Partial<Tokens> };

@@ -1,3 +1,4 @@
+import { defaultTokens } from './conversation.ts';
 import type { Conversation, Move } from './conversation.ts';
 import { pieces } from './openai-dialect.ts';
 
@@ -28,6 +29,8 @@ export function writeContents(move: Move): string[] {
     'text' in move
       ? pieces(move.text).map((text) => ({ text }))
       : [{ functionCall: { name: move.tool, args: move.arguments } }];
+  const { input, output, cacheRead } = { ...defaultTokens, ...move.tokens };
+  const counts = { promptTokenCount: input, cachedContentTokenCount: cacheRead, candidatesTokenCount: output };
   return parts.map((part, index) =>
     JSON.stringify({
       candidates: [
@@ -37,7 +40,7 @@ export function writeContents(move: Move): string[] {
           ...(index === parts.length - 1 && { finishReason: 'STOP' }),
         },
       ],
-      usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 },
+      usageMetadata: { ...counts, totalTokenCount: input + output },
       modelVersion: 'scripted',
     }),
   );

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { readMessages, writeMessage } from './anthropic-dialect.ts';
 import type { Conversation, Move } from './conversation.ts';
 import { readContents, writeContents } from './gemini-dialect.ts';
 import { readChat, writeChat } from './openai-dialect.ts';
@@ -18,8 +19,8 @@ export type ModelServer = {
 };
 
 /**
- * Starts a server that speaks as OpenAI's API (`/v1/chat/completions`) and as the Gemini API
- * (`/v1beta/models/<model>:streamGenerateContent`), and says what `think` says.
+ * Starts a server that speaks as OpenAI's API (`/v1/chat/completions`), as Anthropic's (`/v1/messages`) and as the Gemini
+ * API (`/v1beta/models/<model>:streamGenerateContent`), and says what `think` says.
  */
 export async function startModelServer(think: (conversation: Conversation) => Move): Promise<ModelServer> {
   const conversations: Conversation[] = [];
@@ -28,16 +29,19 @@ export async function startModelServer(think: (conversation: Conversation) => Mo
     void readJson(request).then((body) => {
       const path = request.url ?? '';
       const isChat = path.startsWith('/v1/chat/completions');
+      const isMessages = /^\/v1\/messages(?:\?|$)/u.test(path);
       const method = /:(\w+)(?:\?|$)/u.exec(path)?.[1];
       if (method === 'countTokens') return answerJson(response, { totalTokens: 100 });
-      if (!isChat && method !== 'streamGenerateContent' && method !== 'generateContent') {
+      if (path.startsWith('/v1/messages/count_tokens')) return answerJson(response, { input_tokens: 100 });
+      if (!isChat && !isMessages && method !== 'streamGenerateContent' && method !== 'generateContent') {
         strays.push(`${request.method} ${path}`);
         return response.writeHead(404).end();
       }
-      const conversation = isChat ? readChat(body) : readContents(body);
+      const conversation = isChat ? readChat(body) : isMessages ? readMessages(body) : readContents(body);
       conversations.push(conversation);
       const move = think(conversation);
-      const data = isChat ? writeChat(move, conversations.length) : writeContents(move);
+      const id = conversations.length;
+      const data = isChat ? writeChat(move, id) : isMessages ? writeMessage(move, id) : writeContents(move);
       return method === 'generateContent' ? answerJson(response, whole(data)) : answerStream(response, data);
     });
   });
@@ -68,7 +72,13 @@ function answerJson(response: ServerResponse, value: unknown): void {
 
 function answerStream(response: ServerResponse, data: readonly string[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(data.map((event) => `data: ${event}\n\n`).join(''));
+  response.end(data.map((event) => `${nameOf(event)}data: ${event}\n\n`).join(''));
+}
+
+/** The line that names an event of the Anthropic API, which has its name in its data as well. */
+function nameOf(event: string): string {
+  const type = /^\{"type":"(\w+)"/u.exec(event)?.[1];
+  return type === undefined ? '' : `event: ${type}\n`;
 }
 
 /** All parts of a streamed answer in one. */

@@ -1,3 +1,4 @@
+import { defaultTokens } from './conversation.ts';
 import type { Conversation, Move } from './conversation.ts';
 
 type Message = { role: string; content?: string | { type: string; text?: string }[] | null };
@@ -31,6 +32,13 @@ export function writeChat(move: Move, id: number): string[] {
           { tool_calls: [{ index: 0, function: { arguments: JSON.stringify(move.arguments) } }] },
         ];
   const reason = 'text' in move ? 'stop' : 'tool_calls';
+  const { input, output, cacheRead } = { ...defaultTokens, ...move.tokens };
+  const usage = {
+    prompt_tokens: input,
+    prompt_tokens_details: { cached_tokens: cacheRead },
+    completion_tokens: output,
+    total_tokens: input + output,
+  };
   const chunk = (choice: object, more: object = {}): string =>
     JSON.stringify({
       id: `chat_${id}`,
@@ -43,10 +51,7 @@ export function writeChat(move: Move, id: number): string[] {
   return [
     chunk({ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }),
     ...deltas.map((delta) => chunk({ index: 0, delta, finish_reason: null })),
-    chunk(
-      { index: 0, delta: {}, finish_reason: reason },
-      { usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 } },
-    ),
+    chunk({ index: 0, delta: {}, finish_reason: reason }, { usage }),
     '[DONE]',
   ];
 }
