@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// `npm run test:agents`: drives coding agents of others, opencode and the Gemini CLI, against a scripted server of models.
-// They are installed, pinned, in test/agents alone. Arguments go to vitest: `npm run test:agents -- -t gemini`.
+// `npm run test:agents`: drives coding agents of others (opencode, the Gemini CLI, Claude Code by its bridge, Qwen Code)
+// against a scripted server of models. They are installed, pinned, in test/agents alone.
+// Arguments go to vitest: `npm run test:agents -- -t gemini`.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { ensure, root, runInherited } from './ensure.js';
@@ -11,7 +12,7 @@ const folder = path.join(root, 'test', 'agents');
 /** Installs what the lockfile says. Of all scripts of these packages only opencode's is run, which finds its binary. */
 function installAgents() {
   const done = installPackages(folder, {
-    what: 'opencode and the Gemini CLI into test/agents (once; about 450 MB)',
+    what: 'the coding agents of others into test/agents (once; about 1.2 GB)',
     flags: ['--ignore-scripts'],
   });
   if (done !== 'installed') return done === 'there';

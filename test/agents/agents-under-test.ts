@@ -17,13 +17,17 @@ export type AgentUnderTest = {
 
 const bin = join(import.meta.dirname, 'node_modules', '.bin');
 
+/** The agents that every change is tried with. */
 export const agentNames = ['opencode', 'gemini'] as const;
+
+/** `claude-0.49` is the bridge as it was before it said by itself what a session has cost. */
+type AgentName = (typeof agentNames)[number] | 'claude' | 'claude-0.49' | 'qwen';
 
 /**
  * An agent that is told to ask the server at `url` and nobody else.
  * @param home a folder for what it keeps
  */
-export function agentUnderTest(name: (typeof agentNames)[number], url: string, home: string): AgentUnderTest {
+export function agentUnderTest(name: AgentName, url: string, home: string): AgentUnderTest {
   // Whatever else they would fetch, a newer version of themselves or a list of models, ends at a closed port.
   const offline = {
     HOME: home,
@@ -65,7 +69,43 @@ export function agentUnderTest(name: (typeof agentNames)[number], url: string, h
         },
       },
     },
+    claude: {
+      version: 'Claude Agent 0.101.0',
+      keepsSessions: true,
+      config: { command: [join(bin, 'claude-agent-acp')], env: { ...offline, ...claudeEnvironment(url) } },
+    },
+    'claude-0.49': {
+      version: 'Claude Agent 0.49.0',
+      keepsSessions: true,
+      config: { command: [process.execPath, oldClaudeBridge], env: { ...offline, ...claudeEnvironment(url) } },
+    },
+    qwen: {
+      version: 'Qwen Code 0.24.4',
+      keepsSessions: true,
+      config: {
+        command: [join(bin, 'qwen'), '--acp', '--auth-type', 'openai'],
+        env: {
+          ...offline,
+          OPENAI_API_KEY: 'dummy',
+          OPENAI_BASE_URL: `${url}/v1`,
+          OPENAI_MODEL: 'scripted',
+          QWEN_TELEMETRY_ENABLED: 'false',
+        },
+      },
+    },
   }[name];
+}
+
+/** npm gives the program of only one of two versions its name. */
+const oldClaudeBridge = join(import.meta.dirname, 'node_modules', 'claude-agent-acp-0.49', 'dist', 'index.js');
+
+function claudeEnvironment(url: string): JsonObject {
+  return {
+    ANTHROPIC_API_KEY: 'dummy',
+    ANTHROPIC_BASE_URL: url,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+  };
 }
 
 function openCodeConfig(url: string): JsonObject {
