@@ -39,11 +39,17 @@ async function createEngine(): Promise<Liquid> {
   return liquid;
 }
 
-const ISO_DATE = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/;
+const ISO_DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?(?: ?(Z|[+-]\d\d:?\d\d))?$/;
+/** As git writes a date where nothing else is asked for (`%cd`), and in mails (`%cD`). */
+const GIT_DATE =
+  /^[A-Z][a-z]{2}(?: [A-Z][a-z]{2} \d\d? \d\d:\d\d:\d\d \d{4}|, \d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d) [+-]\d{4}$/;
+/** But for years and days, which are written with four and eight digits. */
+const SECONDS = /^(?!\d{4}$|\d{8}$)-?\d+(?:\.\d+)?$/;
 
 /**
  * Date filters take `now` and `today` for the current time, and read a date without a zone in the machine's own: the prompt
- * would differ when the decision is replayed. Left are numbers (seconds since the epoch) and ISO 8601, in UTC without a zone.
+ * would differ when the decision is replayed. Left are seconds since the epoch, as numbers or text, ISO 8601 in UTC without
+ * a zone, and dates as git writes them.
  */
 function makeDatesReplayable(liquid: Liquid): void {
   for (const name of Object.keys(liquid.filters).filter((filter) => filter.startsWith('date'))) {
@@ -55,11 +61,15 @@ function makeDatesReplayable(liquid: Liquid): void {
   }
 }
 
-function inUtc(text: string): string {
-  const match = ISO_DATE.exec(text);
-  if (match === null)
-    throw new Error(`'${text}' is refused as a date: only ISO 8601 comes out the same when it is replayed`);
-  return match[1] === undefined || match[4] !== undefined ? text : `${text}Z`;
+function inUtc(text: string): string | number {
+  if (SECONDS.test(text)) return Number(text);
+  if (GIT_DATE.test(text)) return text;
+  const [, day, time, zone = 'Z'] = ISO_DATE.exec(text) ?? [];
+  if (day === undefined) {
+    const exact = 'ISO 8601, dates as git writes them and Unix seconds come out the same when they are replayed';
+    throw new Error(`'${text}' is refused as a date: only ${exact}`);
+  }
+  return time === undefined ? `${day}T00:00${zone}` : `${day}T${time}${zone}`;
 }
 
 /**

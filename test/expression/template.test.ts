@@ -32,6 +32,16 @@ describe('rendering', () => {
     ['{{ "2026-01-01T00:00:00" | date: "%H:%M %z" }}', '00:00 +0000'],
     ['{{ "2026-01-01T00:00:00+02:00" | date: "%H:%M" }}', '22:00'],
     ['{{ missing | date: "%Y" }}', ''],
+    ...[
+      '2026-11-22 23:10:11 +0100',
+      '2026-11-22T23:10:11+01:00',
+      'Sun Nov 22 23:10:11 2026 +0100',
+      'Sun, 22 Nov 2026 23:10:11 +0100',
+      '2026-11-22 22:10:11Z',
+      '1795385411',
+      '1795385411.5',
+    ].map((date): [string, string] => [`{{ "${date}" | date: "%Y-%m-%d %H:%M:%S" }}`, '2026-11-22 22:10:11']),
+    ['{{ "-1" | date: "%Y-%m-%d %H:%M:%S" }} {{ "2026-11-22" | date: "%s" }}', '1969-12-31 23:59:59 1795305600'],
   ])('%j gives %j', async (source, text) => {
     expect(await renderTemplate(source, variables)).toBe(text);
     expect(await renderTemplate(await compileTemplate(source), variables)).toBe(text);
@@ -135,7 +145,7 @@ describe('what ends when it is rendered', () => {
     await expect(renderTemplate(source, large)).rejects.toThrow('memory alloc limit exceeded');
   });
 
-  test.each(['now', 'today', 'March 4, 2026'])(
+  test.each(['now', 'today', 'March 4, 2026', '2026', '20261122', 'Sun Nov 22 23:10:11 2026', '12:00 +0100'])(
     'the date %j, which another day or machine reads differently',
     async (date) => {
       for (const filter of [
