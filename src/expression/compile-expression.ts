@@ -2,6 +2,7 @@ import type jsonata from 'jsonata';
 
 import { reasonForChild } from './confinement.ts';
 import { ExpressionSyntaxError } from './expression-errors.ts';
+import { countDefaults } from './count-defaults.ts';
 import type { UnsafeUse } from './find-unsafe-uses.ts';
 import { findUnsafeUses } from './find-unsafe-uses.ts';
 import { JSONATA_FUNCTIONS, REFUSED_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
@@ -91,7 +92,7 @@ export function unknownVariables(expression: CompiledExpression, known: readonly
 export async function loadExpression(source: string, options: jsonata.JsonataOptions): Promise<jsonata.Expression> {
   if (source.length > LONGEST_EXPRESSION)
     throw new ExpressionSyntaxError(source, `it is longer than ${LONGEST_EXPRESSION} characters`);
-  if (source.split(/\?[?:]/).length - 1 > MOST_DEFAULTS) {
+  if (countDefaults(source) > MOST_DEFAULTS) {
     throw new ExpressionSyntaxError(source, `it uses ?: and ?? more than ${MOST_DEFAULTS} times`);
   }
   const { default: compile } = await import('jsonata');

@@ -40,6 +40,27 @@ describe('syntax errors', () => {
   test.each(['?:', '??'])('a nesting of %s, whose tree doubles at every level, is refused', async (operator) => {
     expect((await syntaxErrorOf('('.repeat(40) + 'a' + `${operator}a)`.repeat(40))).reason).toContain('?:');
   });
+
+  test.each([
+    ['patterns', '$contains(a, /^(?:a|b)$/) or ', 'a = /"?:/i'],
+    ['patterns in a division', 'count / 2 > 1 and $contains(a, /(?:")/) or ', '1'],
+    ['strings', `'may it? [y/n]?:' & "\\"??" & '/"?:' & `, '""'],
+    ['names', 'a.`?:`.', 'b'],
+    ['comments', '1 /* "?: */ + ', '1'],
+    ['wildcards', '* / 2 > 1 or a * $length($match(b, /(?:a)/)) > 2 and and / 2 or ', 'true'],
+  ])('those in %s are not counted', async (_, part, end) => {
+    await expect(compileExpression(part.repeat(13) + end)).resolves.toBeDefined();
+  });
+
+  test.each([
+    ['a pattern with a quote', '$f(/"/)', ' & $f(/"/)'],
+    ['a division of a text', 'a / "2"', ''],
+    ['a function, a slash after which begins a pattern', 'function($x){$x} / "', '" / i'],
+    ['a signature with a pattern', 'function($x)<s/"/>{$x', ' /* " */}'],
+    ['a text with an escaped quote', "'\\''", " & ''"],
+  ])('those behind %s are', async (_, before, after) => {
+    expect((await syntaxErrorOf(`${before}${' ?: a'.repeat(13)}${after}`)).reason).toContain('more than 12');
+  });
 });
 
 test('a pattern that JSONata would lose is refused, and is kept where it is bound first', async () => {
