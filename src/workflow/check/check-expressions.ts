@@ -47,12 +47,12 @@ function collect({ rules, roles, unusedConditions }: Reduction): Expression[] {
     const id = JSON.stringify(expression.path);
     if (!byPath.has(id)) byPath.set(id, expression);
   };
-  for (const { rule, name, when, status } of rules) {
-    // An edge's condition is made from its status, and is right.
-    if (rule.when === null || status !== undefined) continue;
+  for (const { condition: source, name, when } of rules) {
+    // What is made from a status alone is right.
+    if (source === undefined) continue;
     const isNamed = when.path[0] === 'conditions';
     const condition = isNamed ? `condition '${when.path[1]}'` : `'when' of ${name}`;
-    add({ source: rule.when, path: when.path, name: condition, known: RULE_NAMES });
+    add({ source, path: when.path, name: condition, known: RULE_NAMES });
   }
   for (const [name, { expression, path }] of unusedConditions) {
     add({ source: expression, path, name: `condition '${name}'`, known: RULE_NAMES });

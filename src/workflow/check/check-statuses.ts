@@ -84,23 +84,19 @@ function reportUnknownStatuses(
 function reportGaps(report: Report, role: SourceRole, shape: SchemaShape, rules: readonly SourceRule[]): void {
   if (rules.some(isUnconditional)) return;
   const { statuses } = shape;
+  const isGraph = rules.every((rule) => rule.status !== undefined);
   const handled = rules.map((rule) => handledStatuses(rule, statuses ?? []));
-  if (statuses !== undefined && handled.every((list) => list !== undefined)) {
-    const covered = new Set(handled.flat());
+  if (statuses !== undefined && (isGraph || handled.every((list) => list !== undefined))) {
+    const covered = new Set(handled.flatMap((list) => list ?? []));
     for (const status of statuses) {
       if (covered.has(status) || status === '$SUSPEND') continue;
-      report.error(
-        'status-without-edge',
-        [...role.schemaPath, ...shape.statusPath(status)],
-        `role '${role.name}' can report '${status}', but no rule leads on from there`,
-        {
-          hint: covered.size > 0 ? `there are rules for ${listNames([...covered])}` : undefined,
-        },
-      );
+      const last = rules.findLast((rule) => rule.status === status);
+      if (last === undefined) reportUncovered(report, role, shape, { status, covered });
+      else reportOnlyConditions(report, role, last);
     }
     return;
   }
-  if (rules.every((rule) => rule.status !== undefined)) return;
+  if (isGraph) return;
   report.warning(
     'no-fallback',
     role.path,
@@ -110,4 +106,26 @@ function reportGaps(report: Report, role: SourceRole, shape: SchemaShape, rules:
       at: 'key',
     },
   );
+}
+
+function reportUncovered(
+  report: Report,
+  role: SourceRole,
+  shape: SchemaShape,
+  { status, covered }: { status: string; covered: ReadonlySet<string> },
+): void {
+  report.error(
+    'status-without-edge',
+    [...role.schemaPath, ...shape.statusPath(status)],
+    `role '${role.name}' can report '${status}', but no rule leads on from there`,
+    {
+      hint: covered.size > 0 ? `there are rules for ${listNames([...covered])}` : undefined,
+    },
+  );
+}
+
+function reportOnlyConditions(report: Report, role: SourceRole, { status, whole }: SourceRule): void {
+  const message = `all edges for '${status}' of role '${role.name}' have conditions; when none holds the thread fails`;
+  const hint = "end with an edge without 'when': edges of one status may be a list";
+  report.warning('no-fallback', whole.path, message, { hint });
 }

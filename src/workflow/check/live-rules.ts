@@ -11,7 +11,9 @@ export function splitRules(rules: readonly SourceRule[]): { live: SourceRule[]; 
     const by = live.find(
       (earlier) =>
         earlier.rule.from === rule.rule.from &&
-        (isUnconditional(earlier) || earlier.rule.when?.trim() === rule.rule.when?.trim()),
+        (isUnconditional(earlier) ||
+          isOfWholeStatus(earlier, rule) ||
+          earlier.rule.when?.trim() === rule.rule.when?.trim()),
     );
     if (by === undefined) live.push(rule);
     else shadowed.push({ rule, by });
@@ -22,4 +24,9 @@ export function splitRules(rules: readonly SourceRule[]): { live: SourceRule[]; 
 /** Whether a rule holds whatever was reported. */
 export function isUnconditional({ rule }: SourceRule): boolean {
   return rule.when === null || rule.when.trim() === 'true';
+}
+
+/** Whether an edge takes all of the status that another one asks for too. */
+function isOfWholeStatus(earlier: SourceRule, { status }: SourceRule): boolean {
+  return status !== undefined && earlier.status === status && earlier.condition === undefined;
 }

@@ -12,6 +12,7 @@ export function askedStatuses({ rule, status }: SourceRule): AskedStatuses | und
  * @param all what the role's schema lists
  */
 export function handledStatuses(rule: SourceRule, all: readonly string[]): readonly string[] | undefined {
+  if (rule.status !== undefined && rule.condition !== undefined) return undefined;
   const asked = askedStatuses(rule);
   if (asked === undefined || !asked.isNegated) return asked?.statuses;
   return all.filter((status) => !asked.statuses.includes(status));

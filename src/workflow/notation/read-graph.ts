@@ -5,7 +5,7 @@ import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
 import { field, readFields, readText, reportMissing, reportType, type Fields } from './fields.ts';
 import type { Conditions } from './read-conditions.ts';
-import { readTarget, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
+import { readTarget, readWhen, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
 import { statusCondition } from './status-condition.ts';
 
 const suspendHint =
@@ -14,7 +14,8 @@ const suspendHint =
 type Node = { name: string; value: JsonValue; path: Path };
 
 /**
- * Reads the short form: for each role either a map from `$status` to where it leads, or a list of named conditions.
+ * Reads the short form: for each role either a map from `$status` to where it leads, or a list of edges with conditions.
+ * Where a status leads may be such a list too.
  *
  * `$START` has `new` and `resume`, or is a list like any other. Rules come out in file order: roles, then their statuses.
  * Source: the notation of United Workforce.
@@ -58,15 +59,35 @@ function readByStatus(report: Report, node: Node, edges: JsonObject): ReadRules 
       isComplete = false;
       continue;
     }
-    const name = `edge '${status}' of ${node.name}`;
-    const when: RulePlace = { path, at: 'key' };
-    const rule = readEdge(report, node, value, { path, name, keys: [], when });
-    if (rule === undefined) isComplete = false;
-    else if (node.name !== '$START') {
-      rules.push({ ...rule, rule: { ...rule.rule, when: statusCondition(status) }, status });
-    } else rules.push({ ...rule, rule: { ...rule.rule, from: status === 'new' ? START : RESUME } });
+    const place = { path, name: `edge '${status}' of ${node.name}`, at: 'key' } as const;
+    const places = Array.isArray(value)
+      ? value.map((item, index) => ({
+          value: item,
+          path: [...path, index],
+          name: `edge ${index + 1} of '${status}' of ${node.name}`,
+        }))
+      : [{ value, ...place }];
+    if (places.length === 0) {
+      report.error('no-edge', path, `${place.name} leads nowhere`, { at: 'key' });
+      isComplete = false;
+    }
+    for (const one of places) {
+      const rule = readEdge(report, node, one.value, { keys: [], ...one });
+      if (rule === undefined) isComplete = false;
+      else rules.push(node.name === '$START' ? atStart(rule, status) : atStatus(rule, status));
+    }
   }
   return { rules, isComplete };
+}
+
+function atStart(edge: SourceRule, status: string): SourceRule {
+  return { ...edge, rule: { ...edge.rule, from: status === 'new' ? START : RESUME } };
+}
+
+function atStatus(edge: SourceRule, status: string): SourceRule {
+  const { rule, condition } = edge;
+  const asked = statusCondition(status);
+  return { ...edge, rule: { ...rule, when: condition === undefined ? asked : `${asked} and (${condition})` }, status };
 }
 
 function readConditional(report: Report, node: Node, items: readonly JsonValue[], conditions: Conditions): ReadRules {
@@ -74,13 +95,17 @@ function readConditional(report: Report, node: Node, items: readonly JsonValue[]
   for (const [index, value] of items.entries()) {
     const path = [...node.path, index];
     const name = `edge ${index + 1} of ${node.name}`;
-    const edge = readEdge(report, node, value, { path, name, keys: ['condition'], when: { path } });
+    const edge = readEdge(report, node, value, { path, name, keys: ['condition'] });
     if (edge === undefined || !isJsonObject(value)) continue;
     const conditionPath = [...path, 'condition'];
     const condition = readText(report, { values: value, path, name }, 'condition');
     if (condition === undefined) {
       rules.push(edge);
       continue;
+    }
+    if (edge.condition !== undefined) {
+      const hint = 'keep one; a condition of that name may say both';
+      report.error('two-conditions', conditionPath, `${name} has both 'when' and 'condition'`, { hint, at: 'key' });
     }
     const known = conditions.get(condition);
     conditions.use(condition);
@@ -93,27 +118,39 @@ function readConditional(report: Report, node: Node, items: readonly JsonValue[]
           hint: didYouMean(condition, conditions.names()),
         },
       );
-    } else rules.push({ ...edge, rule: { ...edge.rule, when: known.expression }, when: { path: known.path } });
+    } else {
+      const { expression } = known;
+      rules.push({
+        ...edge,
+        rule: { ...edge.rule, when: expression },
+        condition: expression,
+        when: { path: known.path },
+      });
+    }
   }
   return { rules, isComplete: rules.length === items.length };
 }
 
-type EdgeOptions = { path: Path; name: string; keys: readonly string[]; when: RulePlace };
+type EdgeOptions = RulePlace & { name: string; keys: readonly string[] };
 
 function readEdge(report: Report, node: Node, value: JsonValue, options: EdgeOptions): SourceRule | undefined {
-  const { path, name, keys, when } = options;
-  const known = ['role', 'prompt', 'location', 'returnCode', ...keys];
-  const fields = readFields(report, value, path, name, known, { to: "the next role is 'role' in a graph" });
+  const { path, at, name, keys } = options;
+  const known = ['role', 'prompt', 'location', 'returnCode', 'when', ...keys];
+  const instead = { to: "the next role is 'role' in a graph", if: "it is called 'when'" };
+  const fields = readFields(report, value, path, name, known, instead);
   if (fields === undefined) return undefined;
   const to = readNext(report, fields);
-  if (to === undefined) return undefined;
+  const when = readWhen(report, fields);
+  if (to === undefined || when === undefined) return undefined;
+  const from = node.name === '$START' ? START : node.name;
   return {
-    rule: { from: node.name === '$START' ? START : node.name, to, when: null, ...readTarget(report, fields, to) },
+    rule: { from, to, when, ...readTarget(report, fields, to) },
+    ...(when !== null && { condition: when }),
     name,
     whole: { path, at: 'key' },
     from: { path: node.path, at: 'key' },
     to: { path: [...path, 'role'] },
-    when,
+    when: when === null ? { path, ...(at && { at }) } : { path: [...path, 'when'] },
     prompt: [...path, 'prompt'],
     location: [...path, 'location'],
     returnCode: [...path, 'returnCode'],

@@ -22,6 +22,8 @@ export type SourceRule = {
   returnCode: Path;
   /** The `$status` it stands for, in the notation that routes by status. */
   status?: string;
+  /** The condition as its author wrote it, at `when`; absent where there is none, or only a status. */
+  condition?: string;
 };
 
 /** What a notation's rules amount to. `isComplete` is false when one could not be read: then nothing is said of what is missing. */
@@ -51,18 +53,14 @@ function readRule(report: Report, value: JsonValue, path: Path, name: string): S
   if (fields === undefined) return undefined;
   const from = readText(report, fields, 'from');
   const to = readText(report, fields, 'to');
-  const when = field(fields, 'when');
+  const when = readWhen(report, fields);
   if (field(fields, 'from') === undefined) reportMissing(report, fields, 'from');
   if (field(fields, 'to') === undefined) reportMissing(report, fields, 'to');
-  if (when !== undefined && typeof when !== 'string') {
-    report.error('wrong-type', [...path, 'when'], `'when' of ${name} must be a JSONata expression or null`, {
-      hint: when === true ? "a rule that always holds has 'when: null'" : undefined,
-    });
-  }
-  if (from === undefined || to === undefined) return undefined;
+  if (from === undefined || to === undefined || when === undefined) return undefined;
   const rest = readTarget(report, fields, to);
   return {
-    rule: { from, to, when: typeof when === 'string' ? when : null, ...rest },
+    rule: { from, to, when, ...rest },
+    ...(when !== null && { condition: when }),
     name,
     whole: { path },
     from: { path: [...path, 'from'] },
@@ -72,6 +70,21 @@ function readRule(report: Report, value: JsonValue, path: Path, name: string): S
     location: [...path, 'location'],
     returnCode: [...path, 'returnCode'],
   };
+}
+
+/** Reads the condition of a rule or an edge: `null` where it always holds, `undefined` where it is (reported) something else. */
+export function readWhen(report: Report, fields: Fields): string | null | undefined {
+  const when = field(fields, 'when') ?? null;
+  if (when === null || typeof when === 'string') return when;
+  report.error(
+    'wrong-type',
+    [...fields.path, 'when'],
+    `'when' of ${fields.name} must be a JSONata expression or null`,
+    {
+      hint: when === true ? "a rule that always holds has 'when: null'" : undefined,
+    },
+  );
+  return undefined;
 }
 
 /** Reads what every notation says of where a rule leads. */

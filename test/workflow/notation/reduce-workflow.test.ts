@@ -64,6 +64,82 @@ graph:
 /** Without the lines, which only count those of the sample. */
 const whatIsFound = (loaded: LoadedWorkflowFile) => findings(loaded).map((finding) => finding.replace(/^\d+ /, ''));
 
+describe('edges with a condition', () => {
+  /** Gives up after three visits of the coder. */
+  const givesUp = (edges: string) => `name: sample
+description: tries three times
+roles:
+  coder: { description: codes, schema: { type: object, properties: { $status: { const: done } }, required: [$status] } }
+  tester:
+    description: tests
+    schema: { type: object, properties: { $status: { enum: [passed, failed] } }, required: [$status] }
+graph:
+  $START: { new: { role: coder, prompt: Begin. } }
+  coder: { done: { role: tester, prompt: Test. } }
+  tester:
+    passed: { role: $END, prompt: Done. }
+    failed: ${edges}
+`;
+
+  test('are asked in their order, beside the status', async () => {
+    const loaded = await loadText(
+      givesUp(
+        `[{ role: $END, when: "$visits('coder') > 2 or 1=2", prompt: Enough., returnCode: 1 }, { role: coder, prompt: Again. }]`,
+      ),
+    );
+    expect(findings(loaded)).toEqual([]);
+    expect(loaded.definition?.moderator.slice(-2)).toEqual([
+      {
+        from: 'tester',
+        to: '__end__',
+        when: "$steps[-1].meta.`$status` = 'failed' and ($visits('coder') > 2 or 1=2)",
+        prompt: 'Enough.',
+        returnCode: 1,
+      },
+      { from: 'tester', to: 'coder', when: "$steps[-1].meta.`$status` = 'failed'", prompt: 'Again.' },
+    ]);
+  });
+
+  test.each([
+    ['none of which always holds', '{ role: coder, when: "true = false" }', ['13 warning no-fallback']],
+    [
+      'one behind another that always holds',
+      '[{ role: coder }, { role: $END, when: "1 = 2" }]',
+      ['13 error rule-never-fires'],
+    ],
+    [
+      'one that is no expression',
+      '[{ role: $END, when: "1 = 2) or (1 = 1" }, { role: coder }]',
+      ['13 error expression-syntax'],
+    ],
+    ['one that is no text', '[{ role: $END, when: true }, { role: coder }]', ['13 error wrong-type']],
+    [
+      'one that names a role that is not there',
+      `[{ role: $END, when: "$visits('code') > 1" }, { role: coder }]`,
+      ['13 error unknown-role'],
+    ],
+    ['an empty list', '[]', ['13 error no-edge']],
+  ])('%s', async (_what, edges, found) => {
+    const loaded = await loadText(givesUp(edges));
+    expect(findings(loaded).map((finding) => finding.replace(/:.*/u, ''))).toEqual(found);
+  });
+
+  test('stand in a list of edges too, but not beside the name of one', async () => {
+    const inline = byCondition.replace(
+      'condition: often, prompt: Enough.',
+      `when: "$visits('thinker') > 2", prompt: Enough.`,
+    );
+    expect((await loadText(inline)).definition?.moderator.map(({ when }) => when)).toEqual([
+      null,
+      "$last('thinker').sure = true",
+      "$visits('thinker') > 2",
+      null,
+    ]);
+    const both = byCondition.replace('condition: often', `condition: often, when: "1 = 1"`);
+    expect(whatIsFound(await loadText(both)).join()).toContain('error two-conditions');
+  });
+});
+
 describe('routing by $status', () => {
   test('becomes rules, roles in file order and then their statuses', async () => {
     const { definition } = await loadText(byStatus);
