@@ -1,8 +1,9 @@
-import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { StepEntry, ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
+import type { EngineContext } from './context.ts';
+import { decideTurn } from './decide-turn.ts';
 
 /** Who is to run, and what the rule that said so adds. `rule` is null where a person forced the role. */
 export type RoleChoice = {
@@ -22,6 +23,7 @@ export type RoleChoice = {
 
 /** The role to run, or the decision that ends the thread. */
 export async function chooseRole(
+  context: EngineContext,
   definition: WorkflowDefinition,
   decisions: DecisionContext,
   state: ThreadState,
@@ -31,7 +33,7 @@ export async function chooseRole(
   const paused = state.pauses.findLast((pause) => pause.kind === 'suspend');
   const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
   if (role !== undefined) return { role, rule: null, prompt: undefined, location: undefined };
-  const decision = await decide(definition.moderator, decisions);
+  const decision = await decideTurn(context, state, definition, decisions);
   if (decision.kind !== 'role') return decision;
   return { role: decision.role, rule: decision.rule, prompt: decision.prompt, location: decision.location };
 }

@@ -1,3 +1,4 @@
+import { decide } from '../moderator/decide.ts';
 import { firstLine } from '../thread/commit-message.ts';
 import { readChildEnds } from '../thread/child-ends.ts';
 import { readStart } from '../thread/read-start.ts';
@@ -8,7 +9,7 @@ import { outlineOf, readOutline, type ThreadOutline } from '../thread/thread-out
 import { readThread, type CommitOf, type ThreadState } from '../thread/thread-state.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
 import type { EngineContext } from './context.ts';
-import { decideNext } from './decide-next.ts';
+import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { writeFacts, type ThreadFacts } from './facts.ts';
 import { describeOver } from './over.ts';
@@ -50,7 +51,8 @@ export async function rememberFacts(
 
 async function decideRole(context: EngineContext, state: ThreadState): Promise<string | null> {
   if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
-  const decision = await decideNext(context, state, await definitionOf(context, state));
+  const { name, moderator } = await definitionOf(context, state);
+  const decision = await decide(moderator, await decisionContext(context.repository, state, name));
   return decision.kind === 'role' ? decision.role : null;
 }
 

@@ -4,7 +4,7 @@ import type { NodeSource } from '../cas/node-source.ts';
 import { ALL_SEEN, type StepsSeen } from '../expression/steps-seen.ts';
 import type { Repository } from '../git/repository.ts';
 import { checkReply } from '../moderator/check-reply.ts';
-import { decide } from '../moderator/decide.ts';
+import { decide, decideAtLimit } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
 import { readTextAt, type ThreadCommit } from '../thread/thread-commit.ts';
@@ -121,28 +121,37 @@ class ThreadTrial implements Trial {
       steps: this.#history?.list() ?? [],
       isResumed: before.isReopened,
     };
-    const decideAgain = async (): Promise<Decision> => {
-      const decision = await decide(definition.moderator, context);
+    const unlessTimedOut = <D extends Decision | undefined>(decision: D): D => {
       // How far a rule gets in its box is not the same on every machine.
-      if (this.#patience !== undefined && decision.kind === 'failed' && timeoutOf(decision.error)) throw decision.error;
+      if (this.#patience !== undefined && decision?.kind === 'failed' && timeoutOf(decision.error))
+        throw decision.error;
       return decision;
     };
-    if (commit.kind === 'end') return judgeEnd(this.#repository, decideAgain, context, commit);
-    const faults = await judgeTurn(definition, decideAgain, commit);
+    const again: Again = {
+      decide: async () => unlessTimedOut(await decide(definition.moderator, context)),
+      decideAtLimit: async () => unlessTimedOut(await decideAtLimit(definition.moderator, context)),
+    };
+    if (commit.kind === 'end') return judgeEnd(this.#repository, again, context, commit);
+    const faults = await judgeTurn(definition, again, commit);
     return commit.kind === 'step' ? [...faults, ...(await judgeReply(definition, context, commit))] : faults;
   }
 }
 
+/** The decisions that the rules come to; which limits were reached is not known here. */
+type Again = { decide: () => Promise<Decision>; decideAtLimit: () => Promise<Decision | undefined> };
+
 async function judgeTurn(
   definition: WorkflowDefinition,
-  decideAgain: () => Promise<Decision>,
+  again: Again,
   { node: { role, rule } }: CommitOf<'step' | 'suspend'>,
 ): Promise<string[]> {
   if (!Object.hasOwn(definition.roles, role)) return [`the workflow has no role '${role}'`];
   // A person gave the turn to this role, whatever the rules said.
   if (rule === null) return [];
-  const decision = await decideAgain();
-  if (decision.kind === 'role' && decision.role === role && decision.rule === rule) return [];
+  const decision = await again.decide();
+  const isSaid = (said: Decision | undefined): boolean =>
+    said?.kind === 'role' && said.role === role && said.rule === rule;
+  if (isSaid(decision) || (decision.kind === 'role' && isSaid(await again.decideAtLimit()))) return [];
   return [`it says that rule ${rule + 1} gave the turn to '${role}'; by the rules ${describe(decision)}`];
 }
 
@@ -157,13 +166,14 @@ async function judgeReply(
 
 async function judgeEnd(
   repository: Repository,
-  decideAgain: () => Promise<Decision>,
+  again: Again,
   { steps }: DecisionContext,
   end: CommitOf<'end'>,
 ): Promise<string[]> {
   const { outcome, returnCode } = end.node;
   if (outcome === 'cancelled') return returnCode === 130 ? [] : [`a cancelled thread returns 130, not ${returnCode}`];
-  const decision = await decideAgain();
+  const first = await again.decide();
+  const decision = first.kind === 'role' ? ((await again.decideAtLimit()) ?? first) : first;
   if (decision.kind === 'role') return [`it ended as ${outcome}; by the rules ${describe(decision)}`];
   const expected = decision.kind === 'end' ? decision.returnCode : 1;
   if (returnCode !== expected) return [`it ended with ${returnCode}; by the rules ${describe(decision)}`];

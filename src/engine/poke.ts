@@ -53,7 +53,7 @@ async function redo(
   const definition = await definitionOf(context, before);
   const decisions = await decisionContext(repository, before, definition.name);
   const { role, rule } = step.commit.node;
-  const decided = await chooseRole(definition, decisions, before, rule === null ? role : undefined);
+  const decided = await chooseRole(context, definition, decisions, before, rule === null ? role : undefined);
   // The rule that gave the turn gives it again, with all that it says.
   const isSame = !('kind' in decided) && decided.role === role && decided.rule === rule;
   const choice: RoleChoice = isSame ? decided : { role, rule, prompt: undefined, location: undefined };

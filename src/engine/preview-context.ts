@@ -63,7 +63,7 @@ async function decideRole(
   const { repository } = context;
   const state = await readThread(repository, pointer.id, pointer.head);
   const decisions = await decisionContext(repository, state, definition.name);
-  const choice = await chooseRole(definition, decisions, state, undefined);
+  const choice = await chooseRole(context, definition, decisions, state, undefined);
   if (!('kind' in choice)) return choice;
   const status = statusOfHead(state.head, false);
   throw new WrongThreadState(state.id, status, 'no role is next', 'name one with --role');

@@ -1,6 +1,6 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { Repository } from '../git/repository.ts';
-import { decide } from '../moderator/decide.ts';
+import { decide, decideAtLimit } from '../moderator/decide.ts';
 import type { Decision } from '../moderator/decision.ts';
 import { readChain } from '../thread/chain.ts';
 import type { ThreadPointer } from '../thread/find-thread.ts';
@@ -50,8 +50,13 @@ export async function simulateThread(
   for await (const { before, commit } of replay(repository, pointer)) {
     if (!isDecided(commit)) continue;
     decisions += 1;
-    const decision = await decide(definition.moderator, await decisionContext(repository, before, definition.name));
+    const seen = await decisionContext(repository, before, definition.name);
+    const decision = await decide(definition.moderator, seen);
     const divergence = compare(before, commit, decision);
+    // Limits are no part of a definition alone: where one may have been reached, its rule may have decided.
+    const atLimit =
+      divergence && decision.kind === 'role' ? await decideAtLimit(definition.moderator, seen) : undefined;
+    if (atLimit && compare(before, commit, atLimit) === undefined) continue;
     if (divergence) return { thread: pointer.id, decisions, divergence };
   }
   return { thread: pointer.id, decisions, divergence: null };

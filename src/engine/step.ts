@@ -1,5 +1,6 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { JsonObject } from '../json.ts';
+import { decide } from '../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../moderator/decision.ts';
 import { endThread } from '../thread/end-thread.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
@@ -7,7 +8,7 @@ import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { EngineContext } from './context.ts';
 import { chooseRole, type RoleChoice } from './choose-role.ts';
 import { completeTurn } from './complete-turn.ts';
-import { decideNext } from './decide-next.ts';
+import { atLimit } from './decide-turn.ts';
 import { decisionContext } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
 import { storeTurn } from './finished-turn.ts';
@@ -59,7 +60,7 @@ export async function takeStep(
   const definition = await definitionOf(context, state);
   const decisions = await decisionContext(context.repository, state, definition.name);
   const startedMs = performance.now();
-  const choice = await chooseRole(definition, decisions, state, wish.role);
+  const choice = await chooseRole(context, definition, decisions, state, wish.role);
   context.debug(state.id, 'decision', { ...describeChoice(choice), ms: msSince(startedMs) });
   if ('kind' in choice) return finish(context, state, decisions, choice);
   return runChoice(context, lease, state, definition, decisions, {
@@ -110,14 +111,13 @@ async function afterTurn(
 ): Promise<StepResult> {
   if (after.head.kind !== 'step') return { state: after, stored: undefined, nextRole: null };
   const stored = { role: after.head.node.role, step: after.head.hash };
-  const next = await decideNext(context, after, definition);
-  if (next.kind === 'role') return { state: after, stored, nextRole: next.role };
-  const finished = await finish(
-    context,
-    after,
-    await decisionContext(context.repository, after, definition.name),
-    next,
-  );
+  const decisions = await decisionContext(context.repository, after, definition.name);
+  const decision = await decide(definition.moderator, decisions);
+  const next = await atLimit(context, after, definition, decisions, decision);
+  // What is remembered of the thread does not depend on this machine's limits.
+  if (next.kind === 'role')
+    return { state: after, stored, nextRole: decision.kind === 'role' ? decision.role : next.role };
+  const finished = await finish(context, after, decisions, next);
   return { ...finished, stored };
 }
 

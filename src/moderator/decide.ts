@@ -28,10 +28,34 @@ export async function decide(
   context: DecisionContext,
   options: DecideOptions = {},
 ): Promise<Decision> {
+  return decideAmong(rules, undefined, context, options);
+}
+
+/**
+ * Decides who is next where a limit keeps the role from running that {@link decide} gives the turn to, by the rules that
+ * are there for that.
+ * @returns `undefined` where none of them holds
+ * @throws {EvaluatorUnavailable} as `decide` does
+ */
+export async function decideAtLimit(
+  rules: readonly Rule[],
+  context: DecisionContext,
+  options: DecideOptions = {},
+): Promise<Decision | undefined> {
+  const decision = await decideAmong(rules, 'limit', context, options);
+  return decision.kind === 'failed' && decision.rule === null ? undefined : decision;
+}
+
+async function decideAmong(
+  rules: readonly Rule[],
+  on: Rule['on'],
+  context: DecisionContext,
+  options: DecideOptions,
+): Promise<Decision> {
   const from = context.isResumed === true ? RESUME : (context.steps.at(-1)?.role ?? START);
   const scope = ruleScope(context);
   for (const [index, rule] of rules.entries()) {
-    if (rule.from !== from) continue;
+    if (rule.from !== from || rule.on !== on) continue;
     try {
       if (await ruleHolds(index, rule, scope, options)) return await outcomeOf(index, rule, context);
     } catch (error) {

@@ -19,8 +19,8 @@ import { newThreadId } from './new-thread-id.ts';
 import type { ThreadId } from './thread-id.ts';
 import { activeRef } from './thread-refs.ts';
 
-/** A definition whose tree is already in the batch that the start is written with. */
-export type PinnedWorkflow = { name: string; hash: NodeHash; tree: ObjectId };
+/** A definition whose tree is already in the batch that the start is written with, and the types of its nodes. */
+export type PinnedWorkflow = { name: string; hash: NodeHash; tree: ObjectId; types: readonly NodeHash[] };
 
 /** Who called a child thread, and from where. */
 export type ThreadParent = {
@@ -94,8 +94,12 @@ export async function startThread(
     typeName: 'thread-start',
     files,
     subtrees: [
-      { path: 'workflow', id: request.workflow.tree },
-      ...children.map(([role, child]) => ({ path: `children/${pathName(role)}`, id: child.tree })),
+      { path: 'workflow', id: request.workflow.tree, types: request.workflow.types },
+      ...children.map(([role, child]) => ({
+        path: `children/${pathName(role)}`,
+        id: child.tree,
+        types: child.types,
+      })),
     ],
     types: new Set(),
     parents: request.parent ? [request.parent.head] : [],

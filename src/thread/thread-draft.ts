@@ -1,13 +1,13 @@
 import { encodeNode, type EncodedNode } from '../cas/node.ts';
 import { writeNodeTree, type NodeFile } from '../cas/node-tree.ts';
 import { pathName } from '../cas/path-name.ts';
-import { typePath } from '../cas/scratch.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn, encodeBuiltIn, encodeTyped, isSuccessor } from '../schema/built-in.ts';
+import { builtIn, encodeTyped } from '../schema/built-in.ts';
+import { successorFiles } from '../schema/successor-files.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { Redacted } from '../schema/built-in/schema-parts.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
@@ -24,7 +24,7 @@ export type CommitDraft = {
   /** The other nodes of the tree. */
   files: readonly NodeFile[];
   /** What is taken over as it is: folders, with an index of their own if they have nodes, and files that are no nodes. */
-  subtrees?: readonly { path: string; mode?: '100644'; id: ObjectId }[];
+  subtrees?: readonly { path: string; mode?: '100644'; id: ObjectId; types?: readonly NodeHash[] }[];
   /** The schemas that lie in the commits of the thread before this one. */
   types: ReadonlySet<NodeHash>;
   parents: readonly ObjectId[];
@@ -40,10 +40,13 @@ export type CommitDraft = {
 /** Adds a thread's commit, with its tree, to a batch. Nothing is written to the repository yet. */
 export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): ObjectId {
   const files = [{ path: draft.file, node: draft.node }, ...draft.files];
+  const { subtrees = [] } = draft;
+  const used = [...files.map(({ node }) => node.type), ...subtrees.flatMap(({ types = [] }) => types)];
+  const known = new Set([...draft.types, ...files.map(({ node }) => node.hash)]);
   const tree = writeNodeTree(
     batch,
-    [...files, ...successorsUsedFirst(files, draft.types)],
-    (draft.subtrees ?? []).map((subtree) => ({ mode: '040000', ...subtree })),
+    [...files, ...successorFiles(used.filter((type) => !known.has(type)))],
+    subtrees.map(({ path, id, mode = '040000' as const }) => ({ path, id, mode })),
   );
   const commit: Commit = {
     tree,
@@ -58,13 +61,6 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   };
   assertCommitFits(commit);
   return batch.addCommit(commit);
-}
-
-/** The schemas of successors that the thread has not used before, as files. */
-function successorsUsedFirst(files: readonly NodeFile[], known: ReadonlySet<NodeHash>): NodeFile[] {
-  const held = new Set([...known, ...files.map(({ node }) => node.hash)]);
-  const types = new Set(files.map(({ node }) => node.type).filter((type) => isSuccessor(type) && !held.has(type)));
-  return [...types].map((type) => ({ path: typePath(type), node: encodeBuiltIn(type) }));
 }
 
 /** Encodes a text as a content node; `refs` are what was put under the thread while it was written. */

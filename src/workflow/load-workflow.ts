@@ -4,6 +4,7 @@ import { getNode, type NodeSource } from '../cas/node-source.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { hasAny } from '../schema/built-in/schema-parts.ts';
 import { isOfType, isSuccessor, type TypeName } from '../schema/built-in.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { InvalidWorkflow } from './diagnostic.ts';
@@ -66,7 +67,9 @@ export async function loadWorkflow(source: NodeSource | Repository, hash: string
 async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<JsonObject> {
   if (!isNodeHash(hash)) throw new NotAWorkflow(JSON.stringify(hash) ?? 'nothing', wanted);
   const { type, payload } = await getNode(source, hash);
-  if (isOfType(type, wanted) && isSuccessor(type)) throw new NewerWorkflow(hash, wanted);
   if (!isOfType(type, wanted) || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
+  // Of what successors add, only a rule's `on` is followed.
+  const isNewer = wanted === 'workflow' ? hasAny(payload, ['blocks', 'isolation']) : isSuccessor(type);
+  if (isNewer) throw new NewerWorkflow(hash, wanted);
   return payload;
 }

@@ -1,5 +1,6 @@
 import { prepareHashing, type NodeHash } from '../cas/hash.ts';
 import { writeNodeTree } from '../cas/node-tree.ts';
+import { typePath } from '../cas/scratch.ts';
 import { ObjectBatch } from '../git/object-batch.ts';
 import type { ObjectId } from '../git/object-id.ts';
 import { publish } from '../git/publish.ts';
@@ -7,6 +8,7 @@ import { readCommit, readTree } from '../git/read.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { encodeBuiltIns } from '../schema/built-in.ts';
+import { successorFiles } from '../schema/successor-files.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { InvalidWorkflow } from './diagnostic.ts';
 import { validateWorkflow } from './validate-workflow.ts';
@@ -45,8 +47,12 @@ async function addVersion(repository: Repository, definition: WorkflowDefinition
   const batch = new ObjectBatch(repository.objects.format);
   const workflow = writeWorkflowTree(batch, definition);
   if (tip !== undefined && (await workflowTreeOf(repository, tip)) === workflow.tree) return workflow.hash;
-  const types = encodeBuiltIns().map((node) => ({ path: `types/${node.hash}.json`, node }));
-  const tree = writeNodeTree(batch, types, [{ path: 'workflow', mode: '040000', id: workflow.tree }]);
+  const types = encodeBuiltIns().map((node) => ({ path: typePath(node.hash), node }));
+  const tree = writeNodeTree(
+    batch,
+    [...types, ...successorFiles(workflow.types)],
+    [{ path: 'workflow', mode: '040000', id: workflow.tree }],
+  );
   const signature = { ...repository.committer, atMs: repository.now() };
   const commit = batch.addCommit({
     tree,

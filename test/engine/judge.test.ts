@@ -8,6 +8,7 @@ import { startThread } from '../../src/thread/start-thread.ts';
 import type { CommitOf } from '../../src/thread/thread-state.ts';
 import { KnownNodes, NodeCache } from '../../src/thread/verify/known-nodes.ts';
 import { Progress } from '../../src/thread/verify/progress.ts';
+import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { agent, loop } from '../thread/thread-fixture.ts';
@@ -16,9 +17,12 @@ await prepareHashing();
 const repository = createMapRepository();
 
 /** A thread of `loop` that begins with a role, and its nodes. */
-async function startWith(first: string): Promise<{ start: CommitOf<'start'>; nodes: KnownNodes }> {
+async function startWith(
+  first: string,
+  more: WorkflowDefinition['moderator'] = [],
+): Promise<{ start: CommitOf<'start'>; nodes: KnownNodes }> {
   const batch = new ObjectBatch();
-  const moderator = [{ from: '__start__', to: first, when: null }, ...loop.moderator.slice(1)];
+  const moderator = [{ from: '__start__', to: first, when: null }, ...more, ...loop.moderator.slice(1)];
   const workflow = writeWorkflowTree(batch, { ...loop, moderator });
   const agents = { writer: agent, checker: agent };
   const { head } = await startThread(repository, batch, { workflow, prompt: 'Write.', agents });
@@ -44,4 +48,20 @@ test('a thread is judged by its own workflow, though that of another has the sam
   expect(await judged(other.start, other.nodes, 'writer')).toEqual([]);
   expect(await judged(start, nodes, 'checker')).toEqual([]);
   expect(await judged(start, nodes, 'writer')).toHaveLength(1);
+});
+
+test('a rule for limits may have decided where it fits, and only where the others name a role', async () => {
+  const { start, nodes } = await startWith('writer', [
+    { from: '__start__', to: 'writer', when: '1 = 2', on: 'limit' },
+    { from: '__start__', to: 'checker', when: null, on: 'limit' },
+  ]);
+  const judge = createJudge(repository)(start, 'Write.');
+  const turn = (role: string, rule: number): Promise<string[]> =>
+    // Of a suspension the judge looks at no more than this.
+    judge.judge(new Progress(start), { kind: 'suspend', node: { role, rule } } as unknown as ThreadCommit, nodes);
+  expect(await turn('writer', 0)).toEqual([]);
+  expect(await turn('checker', 2)).toEqual([]);
+  expect(await turn('writer', 1)).toHaveLength(1);
+  expect(await turn('checker', 0)).toHaveLength(1);
+  expect(await turn('writer', 2)).toHaveLength(1);
 });

@@ -78,6 +78,15 @@ describe('registering', () => {
     expect(await registerWorkflow(repository, changed)).not.toBe(hash);
   });
 
+  test('keeps the schema of a type that came later beside the one that needs it', async () => {
+    const memory = await createMemoryRepository();
+    const moderator = [...byRules.moderator, { from: 'worker', to: '__end__', when: null, on: 'limit', returnCode: 2 }];
+    const hash = await registerWorkflow(memory.repository, { ...byRules, moderator });
+    const { commit } = (await findWorkflow(memory.repository, 'small'))!;
+    expect((await loadWorkflow(nodesBehind(memory.repository, [commit]), hash)).moderator).toEqual(moderator);
+    expectCleanMemory(memory);
+  });
+
   test('writes nothing for what is the newest version already', async () => {
     const { repository } = await createMemoryRepository();
     await registerWorkflow(repository, byRules);

@@ -30,6 +30,8 @@ export type Rule = {
   location?: string;
   /** Only on a rule to `__end__`: 0 or absent is success. */
   returnCode?: number;
+  /** The rule decides only where a limit keeps the role from running that the others give the turn to. */
+  on?: 'limit';
 };
 
 /** A workflow's definition, whatever notation it was written in. */

@@ -22,7 +22,12 @@ export function checkReachability(report: Report, reduction: Reduction): void {
   }
   if (!reduction.isComplete) return;
   const next = edges(live, reduction);
-  if (!next.has(START)) {
+  // Rules for limits lead on only where another one does.
+  const always = edges(
+    live.filter(({ rule }) => rule.on === undefined),
+    reduction,
+  );
+  if (!always.has(START)) {
     report.error('no-start', rulesPath(reduction), `no rule leads on from ${START}, so no thread can begin`, {
       at: 'key',
     });
@@ -36,7 +41,7 @@ export function checkReachability(report: Report, reduction: Reduction): void {
       report.error('unreachable-role', role.path, `${name} is never reached: no rule that can fire leads to it`, {
         at: 'key',
       });
-    } else if (!next.has(role.name)) {
+    } else if (!always.has(role.name)) {
       report.error('dead-end', role.path, `${name} is a dead end: no rule leads on from it`, {
         hint: 'what comes after it? Another role, or __end__ ($END in a graph)',
         at: 'key',

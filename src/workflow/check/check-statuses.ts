@@ -14,7 +14,7 @@ export function checkStatuses(report: Report, reduction: Reduction, shapes: Read
   const { live } = splitRules(reduction.rules);
   for (const role of reduction.roles) {
     const shape = shapes.get(role.name);
-    const rules = live.filter(({ rule }) => rule.from === role.name);
+    const rules = live.filter(({ rule }) => rule.from === role.name && rule.on === undefined);
     if (shape === undefined) continue;
     const statuses = shape.statuses;
     if (statuses?.includes('$SUSPEND')) {

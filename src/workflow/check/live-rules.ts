@@ -11,6 +11,7 @@ export function splitRules(rules: readonly SourceRule[]): { live: SourceRule[]; 
     const by = live.find(
       (earlier) =>
         earlier.rule.from === rule.rule.from &&
+        earlier.rule.on === rule.rule.on &&
         (isUnconditional(earlier) ||
           isOfWholeStatus(earlier, rule) ||
           earlier.rule.when?.trim() === rule.rule.when?.trim()),

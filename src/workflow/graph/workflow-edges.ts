@@ -11,11 +11,12 @@ export type WorkflowEdge = {
 
 /** The edges of a workflow, in the order of its rules. */
 export function workflowEdges({ moderator }: WorkflowDefinition): WorkflowEdge[] {
-  return moderator.map(({ from, to, when, returnCode }, index) => {
-    const isFallback = moderator.slice(0, index).some((earlier) => earlier.from === from);
+  return moderator.map(({ from, to, when, on, returnCode }, index) => {
+    const isFallback = moderator.slice(0, index).some((earlier) => earlier.from === from && earlier.on === on);
     const condition = when === null ? (isFallback ? 'otherwise' : '') : describe(when, from);
+    const limit = on === undefined ? '' : 'at a limit';
     const code = returnCode === undefined || returnCode === 0 ? '' : `exit ${returnCode}`;
-    return { from, to, label: [condition, code].filter((part) => part !== '').join(', ') };
+    return { from, to, label: [limit, condition, code].filter((part) => part !== '').join(', ') };
   });
 }
 

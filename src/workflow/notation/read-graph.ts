@@ -5,7 +5,7 @@ import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
 import { field, readFields, readText, reportMissing, reportType, type Fields } from './fields.ts';
 import type { Conditions } from './read-conditions.ts';
-import { readTarget, readWhen, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
+import { readOn, readTarget, readWhen, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
 import { statusCondition } from './status-condition.ts';
 
 const suspendHint =
@@ -135,16 +135,17 @@ type EdgeOptions = RulePlace & { name: string; keys: readonly string[] };
 
 function readEdge(report: Report, node: Node, value: JsonValue, options: EdgeOptions): SourceRule | undefined {
   const { path, at, name, keys } = options;
-  const known = ['role', 'prompt', 'location', 'returnCode', 'when', ...keys];
+  const known = ['role', 'prompt', 'location', 'returnCode', 'when', 'on', ...keys];
   const instead = { to: "the next role is 'role' in a graph", if: "it is called 'when'" };
   const fields = readFields(report, value, path, name, known, instead);
   if (fields === undefined) return undefined;
   const to = readNext(report, fields);
   const when = readWhen(report, fields);
-  if (to === undefined || when === undefined) return undefined;
+  const on = readOn(report, fields);
+  if (to === undefined || when === undefined || on === undefined) return undefined;
   const from = node.name === '$START' ? START : node.name;
   return {
-    rule: { from, to, when, ...readTarget(report, fields, to) },
+    rule: { from, to, when, ...on, ...readTarget(report, fields, to) },
     ...(when !== null && { condition: when }),
     name,
     whole: { path, at: 'key' },

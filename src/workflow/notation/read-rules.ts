@@ -29,7 +29,7 @@ export type SourceRule = {
 /** What a notation's rules amount to. `isComplete` is false when one could not be read: then nothing is said of what is missing. */
 export type ReadRules = { rules: SourceRule[]; isComplete: boolean };
 
-const keys = ['from', 'to', 'when', 'prompt', 'location', 'returnCode'];
+const keys = ['from', 'to', 'when', 'on', 'prompt', 'location', 'returnCode'];
 const instead = {
   condition: "it is called 'when'",
   if: "it is called 'when'",
@@ -54,12 +54,13 @@ function readRule(report: Report, value: JsonValue, path: Path, name: string): S
   const from = readText(report, fields, 'from');
   const to = readText(report, fields, 'to');
   const when = readWhen(report, fields);
+  const on = readOn(report, fields);
   if (field(fields, 'from') === undefined) reportMissing(report, fields, 'from');
   if (field(fields, 'to') === undefined) reportMissing(report, fields, 'to');
-  if (from === undefined || to === undefined || when === undefined) return undefined;
+  if (from === undefined || to === undefined || when === undefined || on === undefined) return undefined;
   const rest = readTarget(report, fields, to);
   return {
-    rule: { from, to, when, ...rest },
+    rule: { from, to, when, ...on, ...rest },
     ...(when !== null && { condition: when }),
     name,
     whole: { path },
@@ -84,6 +85,15 @@ export function readWhen(report: Report, fields: Fields): string | null | undefi
       hint: when === true ? "a rule that always holds has 'when: null'" : undefined,
     },
   );
+  return undefined;
+}
+
+/** Reads `on: limit`; `undefined` where something else stands there, which is reported. */
+export function readOn(report: Report, fields: Fields): Pick<Rule, 'on'> | undefined {
+  const on = field(fields, 'on');
+  if (on === undefined) return {};
+  if (on === 'limit') return { on };
+  reportType(report, [...fields.path, 'on'], `'on' of ${fields.name}`, "'limit'", on);
   return undefined;
 }
 

@@ -124,6 +124,15 @@ graph:
     expect(findings(loaded).map((finding) => finding.replace(/:.*/u, ''))).toEqual(found);
   });
 
+  test('may be for a limit alone, which is no way on without another', async () => {
+    const loaded = await loadText(givesUp('[{ role: coder }, { role: $END, on: limit, returnCode: 2 }]'));
+    expect(findings(loaded)).toEqual([]);
+    expect(loaded.definition?.moderator.at(-1)).toMatchObject({ to: '__end__', on: 'limit', returnCode: 2 });
+    const alone = await loadText(givesUp('{ role: coder, on: limit }'));
+    expect(whatIsFound(alone)).toEqual(['error status-without-edge: failed']);
+    expect(whatIsFound(await loadText(givesUp('{ role: coder, on: steps }')))).toEqual(['error wrong-type: steps']);
+  });
+
   test('stand in a list of edges too, but not beside the name of one', async () => {
     const inline = byCondition.replace(
       'condition: often, prompt: Enough.',

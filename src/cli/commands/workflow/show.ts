@@ -61,10 +61,11 @@ function formatRoles({ roles }: WorkflowDefinition, { paint }: Output): string {
 }
 
 function formatRules(rules: readonly Rule[], { paint }: Output): string {
-  const lines = rules.map(({ from, to, when, returnCode }, index) => {
+  const lines = rules.map(({ from, to, when, on, returnCode }, index) => {
+    const limit = on === undefined ? '' : `  ${paint.quiet('at a limit')}`;
     const condition = when === null ? '' : `  ${paint.quiet('when')} ${oneLine(when)}`;
     const code = returnCode === undefined ? '' : `  ${paint.quiet(`return code ${returnCode}`)}`;
-    return `  ${String(index + 1).padStart(2)}  ${paint.name(from)} -> ${paint.name(to)}${condition}${code}`;
+    return `  ${String(index + 1).padStart(2)}  ${paint.name(from)} -> ${paint.name(to)}${limit}${condition}${code}`;
   });
   return `${paint.title('rules')}\n${lines.join('\n')}`;
 }
