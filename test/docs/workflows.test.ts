@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseDocument } from 'yaml';
+import { liquidEngine } from '../../src/expression/liquid-engine.ts';
+import { CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/function-names.ts';
+import { limitNames } from '../../src/schema/built-in/limits.ts';
+import { root, testDocument } from './live-document.ts';
+import { markdownBlocks } from './markdown-blocks.ts';
+
+testDocument('docs/workflows.md', () => {});
+
+const markdown = readFileSync(path.join(root, 'docs/workflows.md'), 'utf8');
+
+/** What stands in backticks between two phrases of the document. */
+function namesBetween(from: string, to: string): string[] {
+  const start = markdown.indexOf(from);
+  const text = markdown.slice(start, markdown.indexOf(to, start + from.length));
+  return [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');
+}
+
+describe('the reference of workflows', () => {
+  test('has every code that a workflow is refused with, and no other', () => {
+    const folder = path.join(root, 'src/workflow');
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const source = files.map((file) => readFileSync(path.join(folder, file), 'utf8')).join('\n');
+    // As the first argument of a report's method, alone on its line where the call is long; or beside a severity.
+    const codes = [
+      ...source.matchAll(/\b(?:error|warning|complain)\(\s*(?:[^'()]*\? )?'([a-z]+(?:-[a-z]+)*)'/g),
+      ...source.matchAll(/shape\.hasStatus \? '([a-z-]+)' : '([a-z-]+)'/g),
+      ...source.matchAll(/code: (?:error\.code === 'DUPLICATE_KEY' \? )?'([a-z-]+)'(?: : '([a-z-]+)')?,\s*message/g),
+      ...source.matchAll(/severity: 'error', code: '([a-z-]+)'/g),
+    ].flatMap((match) => match.slice(1).filter((code) => code !== undefined));
+    const table = markdown.slice(markdown.indexOf('## Errors and warnings'), markdown.indexOf('## Examples'));
+    const documented = table
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? ''));
+    expect(new Set(documented)).toEqual(new Set(codes));
+  });
+
+  test('lists the filters and tags that there are', async () => {
+    const liquid = await liquidEngine();
+    expect(namesBetween('**Filters**', 'Another filter')).toEqual(Object.keys(liquid.filters).toSorted());
+    expect(namesBetween('**Tags**', 'Those that read')).toEqual(Object.keys(liquid.tags).toSorted());
+  });
+
+  test('lists the limits, what expressions may name, and the functions that they may not', () => {
+    for (const limit of limitNames) expect(markdown).toContain(`| \`${limit}\` |`);
+    for (const name of new Set([...RULE_NAMES, ...CHECK_NAMES]))
+      expect(markdown).toMatch(new RegExp(`^\\| \`\\$${name}\\b`, 'm'));
+    expect(new Set(namesBetween('may be used but five', '(`refused-function`)'))).toEqual(
+      new Set([...REFUSED_FUNCTIONS].map((name) => `$${name}`)),
+    );
+  });
+
+  test.each(markdownBlocks(markdown).filter(({ language }) => language === 'yaml'))(
+    'shows YAML on line $line',
+    ({ text }) => {
+      const { errors } = parseDocument(text, { customTags: [{ tag: '!include', resolve: (file: string) => file }] });
+      expect(errors).toEqual([]);
+    },
+  );
+});
