@@ -68,7 +68,6 @@ const replyRules: Kinds<AgentReply> = {
     agentVersion: optional(text),
     stopReason: optional(text),
     childThreads: optional(texts),
-    isFinal: optional(flag),
   },
   suspend: {
     reason: text,
@@ -78,13 +77,7 @@ const replyRules: Kinds<AgentReply> = {
     usage: optional(usage),
     session: optional(text),
   },
-  'failed-attempt': {
-    reason: text,
-    text,
-    usage: optional(usage),
-    session: optional(text),
-    isFinal: optional(flag),
-  },
+  'failed-attempt': { reason: text, text, usage: optional(usage), session: optional(text) },
 };
 
 /**

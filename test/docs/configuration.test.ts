@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { builtInAgents } from '../../src/agent/built-in-agents.ts';
+import { checkValue } from '../../src/agent/check-value.ts';
+import { parseConfig } from '../../src/engine/parse-config.ts';
+import { isJsonObject, type JsonObject } from '../../src/json.ts';
+import { root } from './live-document.ts';
+
+const markdown = readFileSync(path.join(root, 'docs/configuration.md'), 'utf8');
+
+/** The rows of the table of keys below a heading: their cells. */
+function keysBelow(heading: string): string[][] {
+  const start = markdown.indexOf(`\n${heading}\n`);
+  const [section = ''] = markdown.slice(start + heading.length + 2).split(/\n#{2,3} /);
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.map((row) => row.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
+}
+
+const code = (cell: string | undefined): string => /`([^`]+)`/.exec(cell ?? '')?.[1] ?? '';
+
+const sections = ['## Keys', '### Agents', '### Limits', '### Context', '### Snapshot', '### Redact'];
+
+describe.each(sections)('%s of the reference of configuration', (heading) => {
+  test.each(keysBelow(heading))('%s', async (...cells) => {
+    const [, , , , example, mistake] = cells;
+    expect((await parseConfig(code(example), 'config.yaml')).mistakes).toEqual([]);
+    const [, text = '', message = ''] = /^`([^`]+)`: (.+)$/.exec(mistake ?? '') ?? [];
+    expect((await parseConfig(text, 'config.yaml')).mistakes.map((found) => found.message)).toEqual([message]);
+  });
+});
+
+describe('the reference of configuration', () => {
+  test('has every key', async () => {
+    const known = async (source: string): Promise<string[]> => {
+      const { mistakes } = await parseConfig(source, 'config.yaml');
+      return (/known are (.*)/.exec(mistakes[0]?.message ?? '')?.[1] ?? '').split(', ').toSorted();
+    };
+    const places = ['?', 'agents: { a: { ? } }', 'limits: { ? }', 'context: { ? }', 'snapshot: { ? }', 'redact: { ? }'];
+    for (const [index, place] of places.entries()) {
+      const documented = keysBelow(sections[index] ?? '').map(([key]) => code(key));
+      expect(await known(place.replace('?', 'zzzzzzzz: 1'))).toEqual(documented.toSorted());
+    }
+  });
+
+  test('has every variable of the environment that is read', () => {
+    const files = ['src', 'bin'].flatMap((folder) =>
+      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => /\.[jt]s$/.test(file) && !file.includes('contract-suite'))
+        .map((file) => readFileSync(path.join(root, folder, file), 'utf8')),
+    );
+    const read = files.flatMap((source) =>
+      [...source.matchAll(/\benv(?:\['|\.)([A-Z_]+)\b/g)].map((match) => match[1]),
+    );
+    expect([...new Set(read)].filter((name) => !markdown.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe.each(Object.keys(builtInAgents))('builtin:%s of the reference of configuration', (name) => {
+  const rows = keysBelow(`### \`builtin:${name}\``);
+
+  async function schema(): Promise<JsonObject> {
+    const { packageDescriptor } = (await builtInAgents[name]?.()) ?? {};
+    if (!isJsonObject(packageDescriptor?.configSchema)) throw new Error(`${name} has no schema`);
+    return packageDescriptor.configSchema;
+  }
+
+  test('has every key', async () => {
+    const { properties } = await schema();
+    expect(rows.map(([key]) => code(key)).toSorted()).toEqual(Object.keys(properties ?? {}).toSorted());
+  });
+
+  test.each(rows)('%s', async (...cells) => {
+    const [key = '', type, standard, , example] = cells;
+    const { required = [], dependentRequired: _price, oneOf: _either, ...all } = await schema();
+    expect(standard === 'needed').toBe(Array.isArray(required) && required.includes(code(key)));
+    expect(type).not.toBe('');
+    expect(await checkValue(all, parse(code(example)), 'config')).toEqual([]);
+  });
+});
