@@ -18,10 +18,10 @@ export type AgentUnderTest = {
 const bin = join(import.meta.dirname, 'node_modules', '.bin');
 
 /** The agents that every change is tried with. */
-export const agentNames = ['opencode', 'gemini'] as const;
+export const agentNames = ['opencode', 'gemini', 'claude', 'qwen'] as const;
 
 /** `claude-0.49` is the bridge as it was before it said by itself what a session has cost. */
-type AgentName = (typeof agentNames)[number] | 'claude' | 'claude-0.49' | 'qwen';
+type AgentName = (typeof agentNames)[number] | 'claude-0.49';
 
 /**
  * An agent that is told to ask the server at `url` and nobody else.
@@ -72,18 +72,27 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
     claude: {
       version: 'Claude Agent 0.101.0',
       keepsSessions: true,
-      config: { command: [join(bin, 'claude-agent-acp')], env: { ...offline, ...claudeEnvironment(url) } },
+      config: {
+        command: [join(bin, 'claude-agent-acp')],
+        mode: 'default',
+        env: { ...offline, ...claudeEnvironment(url) },
+      },
     },
     'claude-0.49': {
       version: 'Claude Agent 0.49.0',
       keepsSessions: true,
-      config: { command: [process.execPath, oldClaudeBridge], env: { ...offline, ...claudeEnvironment(url) } },
+      config: {
+        command: [process.execPath, oldClaudeBridge],
+        mode: 'default',
+        env: { ...offline, ...claudeEnvironment(url) },
+      },
     },
     qwen: {
       version: 'Qwen Code 0.24.4',
       keepsSessions: true,
       config: {
         command: [join(bin, 'qwen'), '--acp', '--auth-type', 'openai'],
+        mode: 'default',
         env: {
           ...offline,
           OPENAI_API_KEY: 'dummy',

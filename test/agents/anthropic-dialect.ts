@@ -17,7 +17,10 @@ export function readMessages(body: unknown): Conversation {
     results: said
       .slice(lastPrompt + 1)
       .flatMap(({ blocks }) => blocks.filter(({ type }) => type === 'tool_result'))
-      .map(({ content }) => textOf(blocksOf(content ?? ''))),
+      .map(({ content }) => blocksOf(content ?? ''))
+      // A tool that was looked for and found is among `tools`, and no result.
+      .filter((blocks) => !blocks.some(({ type }) => type === 'tool_reference'))
+      .map(textOf),
     tools: tools.map(({ name }) => name),
   };
 }

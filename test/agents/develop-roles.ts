@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../src/json.ts';
+import { callOwnTool } from './call-tool.ts';
 import type { Conversation, Move } from './conversation.ts';
 
-/** The tools of the two agents that do the same, and how each wants to be told. */
-const SHELL = { bash: 'command', run_shell_command: 'command' };
-const WRITE = { write: 'filePath', write_file: 'file_path' };
+/** The tools of the agents that do the same, and how each wants to be told. */
+const SHELL = { bash: 'command', run_shell_command: 'command', Bash: 'command' };
+const WRITE = { write: 'filePath', write_file: 'file_path', Write: 'file_path' };
 
 /** The hash that uwf shows in examples. */
 const SAMPLE = '0123456789ABC';
@@ -36,14 +37,10 @@ export function nextMove({ prompts, results, tools }: Conversation, folder: stri
   const step = steps[results.length];
   if (step === undefined) return { text: `nothing is known of the role ${asked.role}` };
   if ('say' in step) return { text: step.say };
-  if ('report' in step) {
-    const name = tools.find((tool) => /\breport_result$|_report_result$/u.test(tool));
-    if (name === undefined) throw new Error(`no tool to report a result among ${tools.join(', ')}`);
-    return { tool: name, arguments: { result: step.report } };
-  }
+  if ('report' in step) return callOwnTool(tools, 'report_result', { result: step.report });
   const [names, rest] = 'shell' in step ? [SHELL, { description: 'runs it' }] : [WRITE, { content: step.content }];
   const entry = Object.entries(names).find(([name]) => tools.includes(name));
-  if (entry === undefined) throw new Error(`no tool of ${Object.keys(names).join(', ')} among ${tools.join(', ')}`);
+  if (entry === undefined) return { text: `no tool of ${Object.keys(names).join(', ')} among ${tools.join(', ')}` };
   const [tool, key] = entry;
   return { tool, arguments: { ...rest, [key]: 'shell' in step ? step.shell : step.write } };
 }

@@ -37,7 +37,9 @@ export async function startModelServer(think: (conversation: Conversation) => Mo
         strays.push(`${request.method} ${path}`);
         return response.writeHead(404).end();
       }
-      const conversation = isChat ? readChat(body) : isMessages ? readMessages(body) : readContents(body);
+      const conversation = withoutOwnBusiness(
+        isChat ? readChat(body) : isMessages ? readMessages(body) : readContents(body),
+      );
       conversations.push(conversation);
       const move = think(conversation);
       const id = conversations.length;
@@ -57,6 +59,12 @@ export async function startModelServer(think: (conversation: Conversation) => Mo
         server.closeAllConnections();
       }),
   };
+}
+
+/** After a turn an agent may ask, with the tools of before, what to remember of it, or what a person might say next. */
+function withoutOwnBusiness(conversation: Conversation): Conversation {
+  const isOwn = /^(?:Managed memory has|\[SUGGESTION MODE)/u.test(conversation.prompts.at(-1) ?? '');
+  return isOwn ? { ...conversation, tools: [] } : conversation;
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
