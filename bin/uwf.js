@@ -18,6 +18,11 @@ function run() {
     // A reader that has seen enough (`uwf log | head -1`) ends the command, and that is no error. Commands at work listen
     // for it themselves, to end their agents first.
     if (error?.code === 'EPIPE' && process.stdout.listenerCount('error') === 0) process.exit();
+    if (error?.code === 'output-failed') {
+      // A terminal, or /dev/full, says later that it cannot be written to.
+      process.stderr.write(`uwf: ${error.message}\nhint: ${error.hint}\n`);
+      process.exit(1);
+    }
     process.stderr.write(`uwf: this is a bug in uwf\n${error?.stack ?? error}\n`);
     process.exit(bug);
   });

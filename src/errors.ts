@@ -5,11 +5,12 @@
  * - `data`: what is stored, or was handed in, is not what it has to be
  * - `conflict`: somebody else was faster; trying again can help
  * - `agent`: an agent is missing, not authorised, or broke its contract
+ * - `refused`: a remote does not take it, whatever it is told; trying again does not help
  * - `environment`: the machine refuses: disk full, read-only, a git that is not understood
  * - `timeout`: a time box ran out
  * - `interrupted`: a person or a signal said stop
  */
-export type ErrorKind = 'usage' | 'data' | 'conflict' | 'agent' | 'environment' | 'timeout' | 'interrupted';
+export type ErrorKind = 'usage' | 'data' | 'conflict' | 'agent' | 'refused' | 'environment' | 'timeout' | 'interrupted';
 
 /** What every error of uwf can say beside its message. */
 export type ErrorDetails = {

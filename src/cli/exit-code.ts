@@ -13,6 +13,8 @@ export const EXIT = {
   conflict: 5,
   /** An agent is missing, not authorised, or not trusted. */
   agent: 6,
+  /** A remote does not take it: a hook, a namespace, a right that is missing. */
+  refusedThere: 7,
   /** A mistake in uwf itself (`EX_SOFTWARE` of sysexits.h). */
   bug: 70,
   /** As timeout(1) has it. */
@@ -28,6 +30,7 @@ const byKind: Record<ErrorKind, ExitCode> = {
   data: EXIT.failed,
   conflict: EXIT.conflict,
   agent: EXIT.agent,
+  refused: EXIT.refusedThere,
   environment: EXIT.failed,
   timeout: EXIT.timedOut,
   interrupted: EXIT.interrupted,
@@ -52,11 +55,19 @@ export function exitCodeOfRun(over: { event: string }): ExitCode {
   }
 }
 
-/**
- * The exit code of a push, a fetch or both. What failed a check weighs more than what somebody has to decide; all else was
- * done in either case.
- */
-export function exitCodeOfSharing(left: { refused: readonly object[]; undecided: readonly object[] }): ExitCode {
-  if (left.refused.length > 0) return EXIT.failed;
-  return left.undecided.length > 0 ? EXIT.conflict : EXIT.done;
+/** What a push, a fetch or both left where it was. */
+export type Left = {
+  /** It failed a check. */
+  refused: readonly object[];
+  /** The remote does not take it. */
+  refusedThere?: readonly object[];
+  /** It waits for a person, or for what others have pushed. */
+  undecided: readonly object[];
+};
+
+/** The exit code of a push, a fetch or both, by what weighs most: trying again helps only with what is undecided. */
+export function exitCodeOfSharing({ refused, refusedThere = [], undecided }: Left): ExitCode {
+  if (refused.length > 0) return EXIT.failed;
+  if (refusedThere.length > 0) return EXIT.refusedThere;
+  return undecided.length > 0 ? EXIT.conflict : EXIT.done;
 }

@@ -9,24 +9,27 @@ export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary:
   'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
 } satisfies Record<string, OptionSpec>;
 
-/** What a push kept here because it must not leave, and what waits for others or for a decision. */
-type Left = { refused: object[]; undecided: { reason: string }[] };
+/** What a push kept here because it must not leave, what the remote does not take, and what waits for others or a decision. */
+type Left = { refused: object[]; refusedThere: object[]; undecided: { reason: string }[] };
 
 /** Sorts what a push left here. */
 export function leftOf({ held, rejected }: PushReport): Left {
-  const left: Left = { refused: [], undecided: [] };
+  const left: Left = { refused: [], refusedThere: [], undecided: [] };
   for (const each of [...held, ...rejected]) {
     const mustStay = each.isUnsound === true || each.secrets !== undefined || 'commits' in each;
-    (mustStay ? left.refused : left.undecided).push(each);
+    if (mustStay) left.refused.push(each);
+    else if ('isRefusedThere' in each) left.refusedThere.push(each);
+    else left.undecided.push(each);
   }
   return left;
 }
 
 /** The exit code of a command that pushed. @param others what else was left, of a fetch */
 export function exitCodeOfPush(report: PushReport, others: Partial<Left> = {}): ExitCode {
-  const { refused, undecided } = leftOf(report);
+  const { refused, refusedThere, undecided } = leftOf(report);
   return exitCodeOfSharing({
     refused: [...(others.refused ?? []), ...refused],
+    refusedThere,
     undecided: [...(others.undecided ?? []), ...undecided],
   });
 }

@@ -78,6 +78,7 @@ async function runCommand(argv: readonly string[], cli: CliContext): Promise<num
     cli.stdout.write(commandHelp(cli, target.name, command));
     return EXIT.done;
   }
+  if (globals.query !== undefined) await (await import('./output/query.ts')).assertQuery(globals.query);
   const here = contextIn(cli, { folder: globals.folder, mayPage: cli.mayPage && globals.mayPage });
   const out = createOutput(here, globals);
   // The parser read both by the command's own declaration.

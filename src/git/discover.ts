@@ -12,7 +12,7 @@ import {
 import type { GitEnvironment } from './git-directory.ts';
 import { isOwn } from './ownership.ts';
 import { readRepositoryConfig } from './repository-config.ts';
-import { RepositoryNotFound } from './repository-not-found.ts';
+import { FolderNotFound, RepositoryNotFound } from './repository-not-found.ts';
 import type { RepositoryLocation } from './repository.ts';
 
 /**
@@ -25,6 +25,7 @@ import type { RepositoryLocation } from './repository.ts';
  * What was not named by `GIT_DIR` has to belong to this user, or to be allowed by the user's configuration of git, before
  * anything that it says of itself is read.
  * @param startDir relative paths in `env` are relative to it, as they are to git's working directory
+ * @throws {FolderNotFound} if there is no such folder
  * @throws {RepositoryNotFound} if there is none
  * @throws {DubiousOwnership} {BareRepositoryRefused} if git would not work on it either
  * @throws {InvalidGitConfig} if its configuration cannot be read
@@ -35,7 +36,7 @@ export async function discoverRepository(
   env: GitEnvironment,
   { isNamed = false }: DiscoverOptions = {},
 ): Promise<RepositoryLocation> {
-  if (kindOfPath(startDir) !== 'folder') throw new RepositoryNotFound(startDir, 'there is no such folder');
+  if (kindOfPath(startDir) !== 'folder') throw new FolderNotFound(startDir);
   const start = realPath(resolve(startDir));
   const found = env['GIT_DIR'] === undefined ? search(start, env) : explicit(start, env['GIT_DIR'], env);
   if (env['GIT_DIR'] === undefined) await assertMayUse(start, found, env, isNamed);

@@ -1,5 +1,18 @@
 import { UwfError } from '../errors.ts';
 
+/** The folder that was named to work in is not there. */
+export class FolderNotFound extends UwfError {
+  readonly path: string;
+  constructor(path: string) {
+    super(`there is no folder ${path}`, {
+      code: 'folder-not-found',
+      kind: 'usage',
+      hint: 'name another folder with -C',
+    });
+    this.path = path;
+  }
+}
+
 /** There is no git repository where one was looked for. */
 export class RepositoryNotFound extends UwfError {
   /** Where the search started, or what was named as the repository. */

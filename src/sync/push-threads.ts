@@ -127,7 +127,7 @@ export async function pushOnce(
     refusals.add(result.name, result.reason);
     refused.add(result.name);
   }
-  report.rejected.push(...refusals.list());
+  report.rejected.push(...refusals.list().map((refusal) => ({ ...refusal, isRefusedThere: true as const })));
   const isContended = results.some(({ outcome }) => outcome === 'moved' || outcome === 'undone');
   return { report, isContended, refused, there: afterwards(there, made) };
 }

@@ -17,7 +17,7 @@ import { readTracked, refsOf, remember } from './tracking.ts';
 export class NotRemovedThere extends UwfError {
   readonly thread: ThreadId;
   readonly remote: string;
-  constructor(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'environment') {
+  constructor(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'refused') {
     super(`${remote} still has thread ${thread}: ${reason}`, {
       code: 'not-removed-there',
       kind,
@@ -34,7 +34,7 @@ export class NotRemovedThere extends UwfError {
  *
  * @throws {ThreadNotThere} if the remote has neither the thread nor a mark of it
  * @throws {NotRemovedThere} if the thread has steps there that were never seen here, though it is here, or is being
- *   changed (`conflict`), or if the remote does not allow it (`environment`); nothing is changed then
+ *   changed (`conflict`), or if the remote does not allow it (`refused`); nothing is changed then
  * @throws {RemoteUnreachable} as `Remote`
  */
 export async function removeRemoteThread(
@@ -85,6 +85,6 @@ function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Re
   const failed = results.flatMap((result) => ('reason' in result ? [result] : []));
   const first = failed.find(({ outcome }) => outcome !== 'undone') ?? failed[0];
   if (first === undefined) return;
-  const kind = first.outcome === 'refused' ? 'environment' : 'conflict';
+  const kind = first.outcome === 'refused' ? 'refused' : 'conflict';
   throw new NotRemovedThere(thread, remote.name, first.reason, kind);
 }

@@ -40,6 +40,8 @@ export type Refusal = {
   secrets?: SecretPlace[];
   /** True if it is none of uwf's, or not sound: it was not sent. */
   isUnsound?: true;
+  /** True if the remote does not take it, for reasons of its own: a hook, a namespace, a right. */
+  isRefusedThere?: true;
 };
 
 /** A thread that is as it was because a person has to decide. */

@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -66,6 +66,22 @@ test('what cannot be written is said to be the fault of the place, and on stderr
     expect(run('pipe', readOnly)).toMatchObject({ status: 0 });
   } finally {
     closeSync(readOnly);
+  }
+});
+
+test.skipIf(!existsSync('/dev/full'))('a device that is full is no bug of uwf', () => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [program, '--help'], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/could not be written: ENOSPC.*\nhint: /u),
+    });
+  } finally {
+    closeSync(full);
   }
 });
 

@@ -105,7 +105,7 @@ test('a bug says that it is one, with its stack under UWF_DEBUG, and exits 70', 
 
 test('a query that is no JSONata, or has no end, is an error and not a hang', async () => {
   const { uwf } = createLoopRepository();
-  expect(await uwf(['thread', 'list', '--query', '$['])).toMatchObject({ code: 1, stdout: '' });
+  expect(await uwf(['thread', 'list', '--query', '$['])).toMatchObject({ code: 2, stdout: '' });
   expect(await uwf(['thread', 'list', '--query', '($f := function($x){ $f($x) }; $f(1))'])).toMatchObject({
     code: 1,
     stdout: '',
@@ -129,4 +129,21 @@ test('a configuration with mistakes is said with every place', async () => {
   const { code, stderr } = await uwf(['run', 'loop', '-p', 'x']);
   expect(code).toBe(2);
   expect(stderr.match(/config\.yaml:\d+:\d+/g)?.length).toBeGreaterThanOrEqual(2);
+});
+
+describe('the command line itself', () => {
+  test.each([
+    ['a folder that is not there', ['-C', '/no/such/folder', 'thread', 'list'], 'there is no folder /no/such/folder'],
+    ['a query that is not JSONata', ['thread', 'list', '--query', '((('], "--query: the expression '((('"],
+  ])('%s is a mistake of usage', async (_what, words, said) => {
+    const { code, stdout, stderr } = await createLoopRepository().uwf(words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+
+  test('a query is looked at before anything is done', async () => {
+    const { uwf, git } = createLoopRepository();
+    expect(await uwf(['thread', 'start', 'loop', '-p', 'x', '--query', '$.('])).toMatchObject({ code: 2 });
+    expect(git('for-each-ref', 'refs/threads')).toBe('');
+  });
 });

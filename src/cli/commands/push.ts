@@ -52,7 +52,8 @@ is held, with their places, unless --allow-secrets is said. 'uwf scan' looks for
   ],
   exitCodes: {
     1: 'something is no sound thread, or would publish commits of your code or secrets; the rest was sent',
-    5: 'something was rejected, or waits for a decision; the rest was sent',
+    5: 'others were faster, or something waits for a decision; the rest was sent',
+    7: 'the remote does not take something: a hook, a right or a namespace; the rest was sent',
   },
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);

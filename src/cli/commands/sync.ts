@@ -27,7 +27,8 @@ unless it has steps that only this repository has.`,
   ],
   exitCodes: {
     1: 'something was refused, or must not leave; all else is in step',
-    5: 'something was rejected, or waits for a decision; all else is in step',
+    5: 'others were faster, or something waits for a decision; all else is in step',
+    7: 'the remote does not take something: a hook, a right or a namespace; all else is in step',
   },
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);

@@ -1,0 +1,43 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createLoopRepository } from '../../helpers/cli.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+
+const hooks = {
+  'pre-receive': 'echo "no threads here"; exit 1',
+  update: 'case $1 in refs/threads/*) echo "no threads here"; exit 1;; esac',
+};
+
+test.each(Object.keys(hooks) as (keyof typeof hooks)[])('what a %s hook refuses is no race: 7, not 5', async (name) => {
+  const server = createTemporaryRepository({ bare: true });
+  const { uwf, json, git } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  expect((await uwf(['push'])).code).toBe(0);
+  await uwf(['thread', 'step', thread]);
+  const hook = join(server.dir, 'hooks', name);
+  writeFileSync(hook, `#!/bin/sh\n${hooks[name]}\n`);
+  chmodSync(hook, 0o755);
+  for (const command of ['push', 'sync']) {
+    const { code, stdout } = await uwf([command]);
+    expect({ command, code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('[rejected]') });
+  }
+  const removing = await uwf(['thread', 'rm', thread, '--remote', '--force']);
+  expect(removing.code, removing.stderr).toBe(7);
+});
+
+test('what others have pushed meanwhile is a race: 5', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  const { uwf, json, git } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  await uwf(['push']);
+  const start = git('rev-parse', `refs/threads/${thread}`);
+  await uwf(['thread', 'step', thread]);
+  await uwf(['push']);
+  git('update-ref', `refs/threads/${thread}`, start);
+  await uwf(['thread', 'step', thread]);
+  expect((await uwf(['push'])).code).toBe(5);
+  expect((await uwf(['sync'])).code).toBe(0);
+});
