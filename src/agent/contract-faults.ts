@@ -68,6 +68,7 @@ const replyRules: Kinds<AgentReply> = {
     agentVersion: optional(text),
     stopReason: optional(text),
     childThreads: optional(texts),
+    isFinal: optional(flag),
   },
   suspend: {
     reason: text,
@@ -77,7 +78,13 @@ const replyRules: Kinds<AgentReply> = {
     usage: optional(usage),
     session: optional(text),
   },
-  'failed-attempt': { reason: text, text, usage: optional(usage), session: optional(text) },
+  'failed-attempt': {
+    reason: text,
+    text,
+    usage: optional(usage),
+    session: optional(text),
+    isFinal: optional(flag),
+  },
 };
 
 /**

@@ -135,6 +135,8 @@ export type AgentReply =
       session?: string;
       agentVersion?: string;
       stopReason?: string;
+      /** True where asking again would do again what was done: refused, the reply suspends the thread. */
+      isFinal?: boolean;
       /** Ends of child threads, where others than those that this try called belong to the turn as well. */
       childThreads?: readonly string[];
     }
@@ -148,11 +150,16 @@ export type AgentReply =
       usage?: Usage;
       session?: string;
     }
-  /** The attempt failed (a non-zero exit, a crash): kept as an attempt and tried again. */
-  | { kind: 'failed-attempt'; reason: string; text: string; usage?: Usage; session?: string };
+  /** The attempt failed (a crash, a lost connection): kept as an attempt and tried again, unless `isFinal`. */
+  | { kind: 'failed-attempt'; reason: string; text: string; usage?: Usage; session?: string; isFinal?: boolean };
 
 /** Takes one turn of a role: all tries of it, one after the other. Another turn gets an agent of its own. */
 export interface Agent {
+  /**
+   * True where it may be asked something beside its turns, as often as a person likes: a question (`thread ask`), a summary, a
+   * test (`agent test`). An agent that does not say so, such as one that deploys, is run for turns alone.
+   */
+  readonly answers?: boolean;
   run(request: AgentRequest): Promise<AgentReply>;
   /** Lets go of what outlives a try, such as a process that holds the session. Called once, when the turn is over. */
   close?(): Promise<void>;

@@ -12,6 +12,7 @@ import type { Agent, AgentEvent, AgentRequest } from './contract.ts';
  */
 export function holdToContract(agent: Agent, reference: string): Agent {
   return {
+    answers: agent.answers === true,
     close: async () => agent.close?.(),
     async run(request: AgentRequest) {
       let broken: AgentBroken | undefined;

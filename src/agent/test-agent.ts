@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { AgentBinding } from './agent-binding.ts';
+import type { CommandConfig } from './command/command-config.ts';
+import { findProgram } from './command/find-program.ts';
+import { programNotFound } from './command/start-program.ts';
 import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
 import type { Agent, AgentReply, AgentRequest } from './contract.ts';
 import { extractReply } from './extract/extract-reply.ts';
@@ -71,6 +74,11 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
   }
   const reason = withoutTurn[binding.package];
   if (reason !== undefined) return checks.all(reason);
+  if (agent.answers !== true) {
+    // Its configuration was held against the schema that describes this very type.
+    if (binding.package === 'builtin:command') checkProgram(binding.config as CommandConfig, checks, options);
+    return checks.all('it was not made to be asked, and was not run');
+  }
   const stepDir = await mkdtemp(join(tmpdir(), 'uwf-handshake-'));
   try {
     await writeFile(join(stepDir, 'schema.json'), JSON.stringify(schema));
@@ -81,6 +89,14 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
     await rm(stepDir, { recursive: true, force: true });
   }
   return checks.all('it was not reached');
+}
+
+/** Looks for a program that is not run. */
+function checkProgram({ argv: [program], env }: CommandConfig, checks: Checks, options: HandshakeOptions): void {
+  const path = env?.['PATH'] ?? options.env['PATH'] ?? '';
+  const found = findProgram(program, options.cwd, path);
+  if (found !== undefined) return checks.ok('found', found);
+  checks.failed('found', programNotFound(program, { cwd: options.cwd, path }));
 }
 
 async function shakeHands(

@@ -1,11 +1,13 @@
 import { splitFrontMatter } from '../agent/extract/front-matter.ts';
 import type { Agent, AgentRequest, Usage } from '../agent/contract.ts';
 import { AgentBroken } from '../agent/agent-errors.ts';
+import type { AgentRecord } from '../schema/built-in/agent.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readSaid } from '../thread/read-said.ts';
 import { agentCas } from './agent-cas.ts';
 import { agentEnvironment } from './agent-environment.ts';
 import type { EngineContext } from './context.ts';
+import { CannotBeAsked } from './engine-errors.ts';
 import { combineLimits, findBudgetExceeded } from './limits.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import { Interrupted, TurnClock } from './turn-clock.ts';
@@ -33,16 +35,18 @@ const ANY_META = { type: 'object' };
  * goes into the thread's journal, and it may neither put nodes nor start threads.
  * @param onProcessGroup is told which processes work for it
  * @returns the text of the answer, without front matter
+ * @throws {CannotBeAsked} if it was not made for that; it is not run then
  * @throws {AgentBroken} if it gives no answer
  * @throws {TurnTimeout} if its time runs out
  * @throws {Interrupted} if the engine is told to stop
  */
 export async function askAgent(
   context: EngineContext,
-  agent: Agent,
+  { agent, record }: { agent: Agent; record: AgentRecord },
   question: Question,
   onProcessGroup: (pgid: number) => void = () => {},
 ): Promise<string> {
+  if (agent.answers !== true) throw new CannotBeAsked(record);
   const { thread, role } = question;
   const limits = combineLimits(context.config.limits);
   const clock = new TurnClock(role, limits, context.signal);

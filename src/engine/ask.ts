@@ -5,11 +5,9 @@ import { readTextAt } from '../thread/thread-commit.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readThread, type StepEntry, type ThreadState } from '../thread/thread-state.ts';
 import { askAgent } from './ask-agent.ts';
-import { bindingFor } from './config.ts';
 import type { EngineContext } from './context.ts';
 import { agentName } from './decision-context.ts';
 import { definitionOf } from './definition-of.ts';
-import { CannotBeAsked } from './engine-errors.ts';
 import { prepareAgent } from './prepare-agent.ts';
 import { readSession } from './sessions.ts';
 
@@ -50,18 +48,15 @@ export async function askThread(
   const itsOwn = await agentName(repository, state, entry);
   // Whoever did the step is asked, as long as there is such an agent on this machine.
   const wanted = options.agent ?? (Object.hasOwn(config.agents, itsOwn) ? itsOwn : undefined);
-  const name = wanted ?? bindingFor(config, workflow, role)?.name;
-  const isWorkflow = name !== undefined && config.agents[name]?.package === 'builtin:workflow';
-  if (isWorkflow) throw new CannotBeAsked(state.id, role);
-  const { agent, record } = await prepareAgent(context, workflow, { role, cwd: context.cwd }, state, wanted);
+  const prepared = await prepareAgent(context, workflow, { role, cwd: context.cwd }, state, wanted);
   const remembered = isNewestOf(role, state, entry)
-    ? readSession(repository, { threadId: state.id, role, agent: record.name })
+    ? readSession(repository, { threadId: state.id, role, agent: prepared.record.name })
     : undefined;
   const session = remembered && hasSeen(state, remembered.seen, entry) ? remembered.id : undefined;
   const asked = context.redaction().text(question);
   const prompt = `# A question\n\n${asked}\n\n${HOW_TO_ANSWER}\n`;
   const promptWithoutSession = context.redaction().text(await withContext(context, entry, prompt));
-  const text = await askAgent(context, agent, {
+  const text = await askAgent(context, prepared, {
     thread: state.id,
     role,
     prompt: session === undefined ? promptWithoutSession : prompt,
@@ -77,7 +72,7 @@ export async function askThread(
     thread: state.id,
     role,
     step: entry.commit.hash,
-    agent: record.name,
+    agent: prepared.record.name,
     isSession: session !== undefined,
     text,
   };

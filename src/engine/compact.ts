@@ -9,7 +9,6 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
 import { askAgent } from './ask-agent.ts';
-import { bindingFor } from './config.ts';
 import type { EngineContext, LeaseOptions } from './context.ts';
 import { definitionOf } from './definition-of.ts';
 import { CannotBeAsked } from './engine-errors.ts';
@@ -78,7 +77,9 @@ export async function compactIfLarge(
     await compactByAgent(context, lease, state, role, undefined);
   } catch (error) {
     if (error instanceof Interrupted || context.signal.aborted) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const hint =
+      error instanceof CannotBeAsked ? "; 'context.compactor' of the configuration names one that sums up" : '';
+    const reason = `${error instanceof Error ? error.message : String(error)}${hint}`;
     context.tell({ event: 'thread.not-compacted', thread: state.id, characters, reason });
   }
 }
@@ -93,14 +94,10 @@ async function compactByAgent(
   const { config, repository } = context;
   const { name: workflow } = await definitionOf(context, state);
   const chosen = wanted ?? config.context?.compactor;
-  const name = chosen ?? bindingFor(config, workflow, role)?.name;
-  const reference = name === undefined ? undefined : config.agents[name]?.package;
-  if (reference === 'builtin:workflow') throw new CannotBeAsked(state.id, role);
   const history = await historyOf(repository, state);
-  const summary = await sumUp(context, lease, state, history, async () => {
-    const { agent, record } = await prepareAgent(context, workflow, { role, cwd: context.cwd }, state, chosen);
-    return { agent, name: record.name };
-  });
+  const summary = await sumUp(context, lease, state, history, () =>
+    prepareAgent(context, workflow, { role, cwd: context.cwd }, state, chosen),
+  );
   return pin(context, state, summary.text, summary.agent);
 }
 
@@ -110,18 +107,18 @@ async function sumUp(
   lease: Lease,
   state: ThreadState,
   history: ContextHistory,
-  prepare: () => Promise<{ agent: Parameters<typeof askAgent>[1]; name: string }>,
+  prepare: () => Promise<Parameters<typeof askAgent>[1]>,
 ): Promise<{ text: string; agent: string }> {
   const maxCharacters = context.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS;
   let summary = history.compact?.summary;
   let name = '';
   const rounds = summaryPrompts({ task: state.prompt, steps: history.steps, maxCharacters });
   for (const [visit, promptAfter] of rounds.entries()) {
-    const { agent, name: itsName } = await prepare();
-    name = itsName;
+    const prepared = await prepare();
+    name = prepared.record.name;
     const prompt = context.redaction().text(promptAfter(summary));
     const question = { prompt, promptWithoutSession: prompt, session: undefined, task: state.prompt, visit };
-    summary = await askAgent(context, agent, { thread: state.id, role: COMPACTOR, ...question }, (pgid) =>
+    summary = await askAgent(context, prepared, { thread: state.id, role: COMPACTOR, ...question }, (pgid) =>
       lease.setProcessGroup(pgid),
     );
     lease.setProcessGroup(null);

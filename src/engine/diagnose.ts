@@ -1,6 +1,7 @@
-import { accessSync, constants, lstatSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AgentBinding } from '../agent/agent-binding.ts';
+import { findProgram } from '../agent/command/find-program.ts';
 import { checkAgent } from '../agent/load-agent.ts';
 import { UwfError } from '../errors.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
@@ -213,7 +214,7 @@ async function ofAgents(
     try {
       const { config: checked } = await checkAgent(agent, { resolveFrom });
       const program = programOf({ ...agent, config: checked });
-      if (program === undefined || isProgram(program, resolveFrom, env['PATH'] ?? '')) continue;
+      if (program === undefined || findProgram(program, resolveFrom, env['PATH'] ?? '') !== undefined) continue;
       found.push({
         level: 'problem',
         code: 'agent-not-found',
@@ -232,20 +233,6 @@ function programOf({ config }: AgentBinding): string | undefined {
   const words = config['argv'] ?? config['command'];
   const program = Array.isArray(words) ? words[0] : undefined;
   return typeof program === 'string' ? program : undefined;
-}
-
-function isProgram(program: string, folder: string, path: string): boolean {
-  const places = program.includes('/')
-    ? [isAbsolute(program) ? program : resolve(folder, program)]
-    : path.split(delimiter).map((place) => join(place, program));
-  return places.some((place) => {
-    try {
-      accessSync(place, constants.X_OK);
-      return statSync(place).isFile();
-    } catch {
-      return false;
-    }
-  });
 }
 
 function ofError(error: unknown, code: string): Diagnosis {

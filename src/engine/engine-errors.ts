@@ -80,13 +80,17 @@ export class HandOverFailed extends UwfError {
   }
 }
 
-/** A question was put to a role whose work a whole workflow does. */
+/** A question was put to an agent that takes turns alone: a program that would do its work again, or a workflow. */
 export class CannotBeAsked extends UwfError {
-  constructor(thread: string, role: string) {
-    super(`${role} of thread ${thread} is a workflow, which answers no questions`, {
+  constructor({ name, package: reference }: { name: string; package: string }) {
+    const more: Record<string, string> = {
+      'builtin:command': `, or, if its program may be run for questions, say 'answers: true' in the config of '${name}'`,
+      'builtin:workflow': ', or ask a step of the thread that it called',
+    };
+    super(`agent '${name}' (${reference}) was not made to be asked: it takes turns alone, and was not run`, {
       code: 'cannot-be-asked',
       kind: 'usage',
-      hint: 'name another agent with --agent, or ask a step of the thread that it called',
+      hint: `name another agent with --agent${more[reference] ?? ''}`,
     });
   }
 }

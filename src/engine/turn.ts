@@ -115,7 +115,7 @@ export async function takeTurn(context: EngineContext, turn: TurnRequest): Promi
       const errors = verdict.errors.map((error) => part.text(error));
       const text = part.text(reply.text);
       attempts.push({ text, errors, usage: used ?? null, redacted: part.taken });
-      const isLast = attempt >= turn.retries;
+      const isLast = attempt >= turn.retries || reply.isFinal === true;
       const refused = { thread, role: request.role, attempt, errors, isLast };
       context.tell({ event: 'reply.refused', ...refused });
       if (isLast)
@@ -249,10 +249,11 @@ function giveUp(
 ): { cause: SuspendCause; reason: string; text: string } {
   const isFailure = reply.kind === 'failed-attempt';
   const what = isFailure ? 'failed' : 'gave no acceptable reply';
+  const again = reply.isFinal === true ? '; it is not run again until the thread is resumed' : '';
   const times = tries === 1 ? '' : ` in ${tries} tries`;
   return {
     cause: isFailure ? 'agent' : 'invalid-reply',
-    reason: `${role} ${what}${times}: ${errors.join('; ')}`,
+    reason: `${role} ${what}${times}: ${errors.join('; ')}${again}`,
     text: reply.text,
   };
 }

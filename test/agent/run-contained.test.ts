@@ -29,7 +29,7 @@ async function run(
       signal,
       onStart: () => {},
       onOutput: () => {},
-      onErrorOutput: () => {},
+      onAside: () => {},
     },
     words,
   );

@@ -69,7 +69,7 @@ async function createScene(form: string): Promise<{ repository: CliRepository; e
   const agents = {
     shell: {
       package: 'builtin:command',
-      config: { argv: ['node', 'agent.cjs'], env: { INNER_SECRET: secrets.inner } },
+      config: { argv: ['node', 'agent.cjs'], env: { INNER_SECRET: secrets.inner }, retryOnExit: [3], answers: true },
     },
     model: { package: 'builtin:llm', config: { baseUrl: url, model: 'm', apiKeyEnv: 'MODEL_KEY' } },
     person: { package: 'builtin:human', config: {} },

@@ -20,6 +20,7 @@ const relay = workflow('relay', { a: statuses('done'), b: statuses('done') }, [
 const source = `
 exports.packageDescriptor = { name: 'remembering', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } };
 exports.createAgent = () => ({
+  answers: true,
   async run(request) {
     if (request.prompt.includes('puts something')) await request.cas.put('x');
     request.emit({ kind: 'text', text: 'thinking aloud' });

@@ -26,6 +26,7 @@ export function createAgent(config: JsonObject): Agent {
   /** What runs, by the folder of the step it works for: all tries of a turn have the same. */
   const running = new Map<string, AcpSession>();
   return {
+    answers: true,
     run: (request) => takeTurn(checked, running, request),
     close: async () => {
       const sessions = [...running.values()];

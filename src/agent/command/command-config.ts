@@ -8,7 +8,13 @@ export type CommandConfig = {
   env?: Record<string, string>;
   /** What an exit means: by exit code (`0`), by signal (`SIGSEGV`), or for all others (`default`): the `$status` to report. */
   statuses?: Record<string, string>;
-  /** Bytes of standard output that a turn may write; default 8 MiB. */
+  /** What of the program's output is the text; by default standard output, or standard error where that is empty. */
+  output?: 'stdout' | 'stderr' | 'both';
+  /** The exits, by code or by signal, after which the program is run again, as often as the role's `retries` say. */
+  retryOnExit?: (number | string)[];
+  /** True for a program that may be run as often as there is something to ask: for a correction, a question, a test. */
+  answers?: boolean;
+  /** Bytes of output that a turn may write; default 8 MiB. */
   maxOutputBytes?: number;
   /** From SIGTERM to SIGKILL when a turn is stopped, in ms; default 5,000. */
   graceMs?: number;
@@ -43,8 +49,29 @@ export const commandConfigSchema: JsonObject = {
       additionalProperties: { type: 'string', minLength: 1 },
       'x-uwf-record': true,
     },
+    output: {
+      description: 'what the text is (stdout, or stderr where that is empty)',
+      enum: ['stdout', 'stderr', 'both'],
+      'x-uwf-record': true,
+    },
+    retryOnExit: {
+      description: 'exit codes, and names of signals, after which it is run again (none)',
+      type: 'array',
+      items: {
+        anyOf: [
+          { type: 'integer', minimum: 1, maximum: 255 },
+          { type: 'string', pattern: '^SIG[A-Z0-9]+$' },
+        ],
+      },
+      'x-uwf-record': true,
+    },
+    answers: {
+      description: 'it may be run again for a correction, and for what it is asked beside its turns (false)',
+      type: 'boolean',
+      'x-uwf-record': true,
+    },
     maxOutputBytes: {
-      description: 'bytes of standard output that a turn may write (8388608)',
+      description: 'bytes of output that a turn may write (8388608)',
       type: 'integer',
       minimum: 1,
       maximum: 268_435_456,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { AgentBroken } from '../agent-errors.ts';
 import { OutputBuffer, OutputTail } from './output-buffer.ts';
+import { HeadAndTail } from '../head-and-tail.ts';
 import { endProcessGroup } from '../process-group.ts';
 import { startProgram } from './start-program.ts';
 import type { ProgramStart, StartedProgram } from './start-program.ts';
@@ -13,12 +14,16 @@ const QUIET_MS = 200;
 const MAX_DRAIN_MS = 5_000;
 /** What is kept of standard error for messages. */
 const ERROR_TAIL_BYTES = 4096;
+/** What is kept of the stream that is not the output, half of it from the beginning and half from the end. */
+const ASIDE_CHARACTERS = 200_000;
 
 /** A program to run, what it is told, and where it may stop. */
 export type ProgramRun = ProgramStart & {
   /** Goes to standard input. A program that does not read it does no harm. */
   input: string;
-  /** Of standard output; a program that writes more is ended. Of standard error as much is passed on, the rest dropped. */
+  /** Which stream is the output; standard output by default. The other one is what it says aside. */
+  output?: 'stdout' | 'stderr';
+  /** Of the output; a program that writes more is ended. Of the other stream as much is passed on, the rest dropped. */
   maxOutputBytes: number;
   /** From SIGTERM to SIGKILL. */
   graceMs: number;
@@ -26,7 +31,7 @@ export type ProgramRun = ProgramStart & {
   /** Told once, as soon as the process runs. */
   onStart(pgid: number): void;
   onOutput(text: string): void;
-  onErrorOutput(text: string): void;
+  onAside(text: string): void;
 };
 
 /** How a program ended. */
@@ -35,8 +40,10 @@ export type ProgramExit = { kind: 'code'; code: number } | { kind: 'signal'; sig
 /** How a program ended, and what it said. */
 export type ProgramResult = {
   exit: ProgramExit;
-  /** Standard output as UTF-8; what is not UTF-8 is replaced by U+FFFD. */
+  /** The output as UTF-8; what is not UTF-8 is replaced by U+FFFD. */
   output: string;
+  /** The other stream: its beginning and its end. */
+  aside: string;
   /** The last 4 KiB of standard error. */
   errorTail: string;
   /** True where the program wrote more than it may and was ended for it. */
@@ -90,35 +97,40 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
 
   if (isAborted) throw run.signal.reason;
   if (exit === undefined) throw notEnded(run.argv[0], pgid);
-  return { exit, output: streams.output.text(), errorTail: streams.errors.text(), isCut: streams.output.isFull };
+  const { output, aside, errors } = streams;
+  return { exit, output: output.text(), aside: aside.text(), errorTail: errors.text(), isCut: output.isFull };
 }
 
-type Streams = { output: OutputBuffer; errors: OutputTail; bytesRead: number };
+type Streams = { output: OutputBuffer; aside: HeadAndTail; errors: OutputTail; bytesRead: number };
 
 function readStreams(child: Child, run: ProgramRun, onFull: () => void): Streams {
   const streams: Streams = {
     output: new OutputBuffer(run.maxOutputBytes),
+    aside: new HeadAndTail(ASIDE_CHARACTERS),
     errors: new OutputTail(ERROR_TAIL_BYTES),
     bytesRead: 0,
   };
+  const [output, aside] = run.output === 'stderr' ? [child.stderr, child.stdout] : [child.stdout, child.stderr];
   const outputText = new StringDecoder('utf8');
-  child.stdout.on('data', (chunk: Buffer) => {
+  output.on('data', (chunk: Buffer) => {
     streams.bytesRead += chunk.length;
     if (streams.output.add(chunk)) {
       run.onOutput(outputText.write(chunk));
     } else {
-      child.stdout.destroy();
+      output.destroy();
       onFull();
     }
   });
-  const errorText = new StringDecoder('utf8');
-  let errorBytes = 0;
-  child.stderr.on('data', (chunk: Buffer) => {
+  const asideText = new StringDecoder('utf8');
+  let asideBytes = 0;
+  aside.on('data', (chunk: Buffer) => {
     streams.bytesRead += chunk.length;
-    streams.errors.add(chunk);
-    errorBytes += chunk.length;
-    if (errorBytes <= run.maxOutputBytes) run.onErrorOutput(errorText.write(chunk));
+    asideBytes += chunk.length;
+    const text = asideText.write(chunk);
+    streams.aside.add(text);
+    if (asideBytes <= run.maxOutputBytes) run.onAside(text);
   });
+  child.stderr.on('data', (chunk: Buffer) => streams.errors.add(chunk));
   return streams;
 }
 

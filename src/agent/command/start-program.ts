@@ -71,12 +71,7 @@ async function startError(
       () => false,
     );
     if (!isFolder) return new WorkingFolderMissing(cwd, cause);
-    const where = program.includes('/') ? `relative paths start at ${cwd}` : `PATH is ${env['PATH'] ?? 'not set'}`;
-    return new AgentMissing(`the program '${program}' was not found`, {
-      subject: program,
-      hint: `install it, or correct '${argvKey}' of the agent in .uwf/config.yaml; ${where}`,
-      cause,
-    });
+    return programNotFound(program, { cwd, path: env['PATH'], argvKey, cause });
   }
   if (code === 'EACCES' || code === 'ENOEXEC') {
     return new AgentMissing(`the program '${program}' may not be executed`, {
@@ -87,6 +82,24 @@ async function startError(
   }
   return new AgentBroken(`the program '${program}' could not be started: ${messageOf(cause)}`, {
     hint: `correct '${argvKey}' or 'env' of the agent in .uwf/config.yaml`,
+    cause,
+  });
+}
+
+/** There is no such program; where it was looked for is part of the hint. */
+export function programNotFound(
+  program: string,
+  {
+    cwd,
+    path = 'not set',
+    argvKey = 'argv',
+    cause,
+  }: { cwd: string; path?: string | undefined; argvKey?: string; cause?: unknown },
+): AgentMissing {
+  const where = program.includes('/') ? `relative paths start at ${cwd}` : `PATH is ${path}`;
+  return new AgentMissing(`the program '${program}' was not found`, {
+    subject: program,
+    hint: `install it, or correct '${argvKey}' of the agent in .uwf/config.yaml; ${where}`,
     cause,
   });
 }

@@ -42,7 +42,7 @@ export const packageDescriptor: PackageDescriptor = {
 export function createAgent(config: JsonObject): Agent {
   // The schema that config was checked against describes this very type.
   const { editor } = config as HumanConfig;
-  return { run: (request) => askHuman(request, editor) };
+  return { run: (request) => askHuman(request, editor), answers: true };
 }
 
 async function askHuman(request: AgentRequest, configuredEditor: string | undefined): Promise<AgentReply> {

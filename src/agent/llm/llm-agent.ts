@@ -31,7 +31,7 @@ export function createAgent(config: JsonObject): Agent {
   // The schema that config was checked against describes this very type.
   const checked = config as LlmConfig;
   const conversations = new Conversations();
-  return { run: (request) => runTurn(checked, conversations, request) };
+  return { run: (request) => runTurn(checked, conversations, request), answers: true };
 }
 
 async function runTurn(config: LlmConfig, conversations: Conversations, request: AgentRequest): Promise<AgentReply> {

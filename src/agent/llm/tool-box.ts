@@ -4,7 +4,7 @@ import { InvalidSchema } from '../../schema/validator.ts';
 import { checkValue } from '../check-value.ts';
 import type { AgentEvent } from '../contract.ts';
 import type { RequestedCall } from './ask-model.ts';
-import { headAndTail } from './tools/head-and-tail.ts';
+import { headAndTail } from '../head-and-tail.ts';
 import { ToolRefused } from './tools/tool.ts';
 import type { Tool } from './tools/tool.ts';
 

@@ -45,6 +45,7 @@ export function createAgent(config: JsonObject): Agent {
   const { file, replies, repeat = false } = config as ScriptedConfig;
   let loading: Promise<Script> | undefined;
   return {
+    answers: true,
     run: async (request: AgentRequest): Promise<AgentReply> => {
       request.signal.throwIfAborted();
       loading ??= file === undefined ? Promise.resolve(replies ?? {}) : loadScript(file);

@@ -7,7 +7,7 @@ export const NEW_CONFIG = `# Who does the roles of workflows here: read by uwf, 
 # A file of the same form in the git folder (.git/uwf/config.yaml) is this machine's own, and wins.
 #
 # agents:
-#   tests: { package: "builtin:command", config: { argv: [npm, test], statuses: { 0: passed, default: failed } } }
+#   tests: { package: "builtin:command", config: { argv: [npm, test], statuses: { 0: passed, default: failed }, output: both } }
 #   me:    { package: "builtin:human" }
 # defaultAgent: me             # does every role that is not named below
 # roles:

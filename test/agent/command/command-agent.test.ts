@@ -40,7 +40,7 @@ function abortAtFirstText(): { signal: AbortSignal; request: ObservedRequest } {
 describe('what a program is given', () => {
   test('the prompt on standard input, whole, whatever its size', async () => {
     const prompt = 'é'.repeat(1_000_000);
-    expect(await runFixture(['echo.js', '$status: done'], agentRequest({ prompt }))).toEqual({
+    expect(await runFixture(['echo.js', '$status: done'], agentRequest({ prompt }))).toMatchObject({
       kind: 'reply',
       text: `---\n$status: done\n---\n${prompt}`,
     });
@@ -59,7 +59,7 @@ describe('what a program is given', () => {
 
   test('nothing to be sorry for when it does not read its prompt', async () => {
     const prompt = 'x'.repeat(4_000_000);
-    expect(await runFixture(['exit-code.js'], agentRequest({ prompt }))).toEqual({
+    expect(await runFixture(['exit-code.js'], agentRequest({ prompt }))).toMatchObject({
       kind: 'reply',
       text: 'to stdout\n',
     });
@@ -80,6 +80,7 @@ describe('what an exit means', () => {
       kind: 'reply',
       text: 'to stdout\n',
       meta: { $status },
+      isFinal: true,
     });
   });
 
@@ -102,6 +103,83 @@ describe('what an exit means', () => {
   test('bytes that are not UTF-8 become U+FFFD, and a byte order mark stays', async () => {
     const agent = createAgent({ argv: ['printf', '\\357\\273\\277a\\377b'] });
     expect(await agent.run(agentRequest())).toMatchObject({ text: '\uFEFFa\uFFFDb' });
+  });
+});
+
+const says = (script: string, config: JsonObject = {}): Promise<AgentReply> =>
+  Promise.resolve(createAgent({ argv: ['sh', '-c', script], ...config }).run(agentRequest()));
+
+describe('a program is run again', () => {
+  test.each([
+    ['after no exit', 'exit 1', {}, true],
+    ['after an exit that is named', 'exit 75', { retryOnExit: [1, 75] }, undefined],
+    ['after no other exit', 'exit 74', { retryOnExit: [1, 75] }, true],
+    ['after a signal that is named', 'kill -KILL $$', { retryOnExit: ['SIGKILL'] }, undefined],
+    ['after no other signal', 'kill -SEGV $$', { retryOnExit: ['SIGKILL'] }, true],
+    ['after none because it talks', 'exit 1', { answers: true }, true],
+    [
+      'after a named exit before that is a status',
+      'exit 3',
+      { retryOnExit: [3], statuses: { default: 'x' } },
+      undefined,
+    ],
+    ['after no flood', 'yes', { maxOutputBytes: 10, retryOnExit: ['SIGTERM'] }, true],
+  ])('%s', async (_, script, config, isFinal) => {
+    const reply = await says(script, config);
+    expect(reply.kind).toBe('failed-attempt');
+    expect('isFinal' in reply ? reply.isFinal : undefined).toBe(isFinal);
+  });
+
+  test.each([
+    ['a program', {}, true],
+    ['a program with a status', { statuses: { '0': 'done' } }, true],
+    ['a program that answers', { answers: true }, false],
+  ])('for a reply of %s that is not accepted: only where it answers', async (_, config, isFinal) => {
+    expect(await says('echo fine', config)).toMatchObject({ kind: 'reply', isFinal });
+    expect(createAgent({ argv: ['true'], ...config }).answers).toBe(!isFinal);
+  });
+});
+
+describe('the text', () => {
+  const both = 'echo one; echo two >&2; echo three; echo four >&2; exit 4';
+  test.each([
+    ['standard output', {}, both, 'one\nthree\n'],
+    ['standard error where standard output is empty', {}, 'echo >&1; echo what failed >&2; exit 4', 'what failed\n'],
+    ['standard output alone', { output: 'stdout' }, 'echo no >&2; exit 4', ''],
+    ['standard error alone', { output: 'stderr' }, both, 'two\nfour\n'],
+    ['both in their order', { output: 'both' }, both, 'one\ntwo\nthree\nfour\n'],
+  ])('is %s', async (_, config, script, text) => {
+    const meta = { $status: 'failed' };
+    expect(await says(script, { ...config, statuses: { '4': 'failed' } })).toMatchObject({ text, meta });
+    expect(await says(script, config)).toMatchObject({ kind: 'failed-attempt', text });
+  });
+
+  test('of a failure quotes what was said, on whichever stream', async () => {
+    for (const script of ['echo said so', 'echo noise; echo said so >&2']) {
+      const reply = await says(`${script}; exit 2`);
+      expect(reply).toHaveProperty('reason', "'sh' ended with exit code 2: said so");
+    }
+    expect(await says('echo said so >&2; exit 2', { output: 'both' })).toHaveProperty(
+      'reason',
+      "'sh' ended with exit code 2: said so",
+    );
+  });
+
+  test('keeps the end of a long standard error, whatever the size of its pieces', async () => {
+    const script =
+      'echo first >&2; i=0; while [ $i -lt 30000 ]; do echo "line number $i" >&2; i=$((i+1)); done; echo last >&2';
+    const reply = await says(script);
+    const text = reply.kind === 'reply' ? reply.text : '';
+    expect(text).toMatch(/^first\nline number 0\n[^]*characters were left out[^]*line number 29999\nlast\n$/u);
+  });
+
+  test('of a stream that is chosen may have maxOutputBytes', async () => {
+    for (const output of ['stderr', 'both']) {
+      expect(await says('yes >&2', { output, maxOutputBytes: 1000 })).toMatchObject({
+        kind: 'failed-attempt',
+        reason: expect.stringContaining('maxOutputBytes'),
+      });
+    }
   });
 });
 
@@ -138,11 +216,10 @@ describe('a flood', () => {
   test('of standard error is dropped beyond the bound, and the reply still counts', async () => {
     const request = agentRequest();
     const config = { maxOutputBytes: 1_000_000, statuses: { '0': 'passed' } };
-    expect(await runFixture(['flood.js', '64', 'stderr'], request, config)).toEqual({
-      kind: 'reply',
-      text: '',
-      meta: { $status: 'passed' },
-    });
+    const reply = await runFixture(['flood.js', '64', 'stderr'], request, config);
+    expect(reply).toMatchObject({ kind: 'reply', meta: { $status: 'passed' } });
+    // Standard output is empty: the beginning and the end of the flood are the text.
+    expect(reply.kind === 'reply' ? reply.text.length : 0).toBeLessThan(210_000);
     const told = request.events.map((event) => (event.kind === 'thought' ? event.text.length : 0));
     expect(told.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(1_000_000);
   });
@@ -201,6 +278,11 @@ describe('a program that cannot be started', () => {
       message: expect.stringContaining('no-such-program-anywhere'),
       hint: expect.stringContaining('/nowhere'),
     });
+  });
+
+  test('is named where both outputs are one stream, too', async () => {
+    const agent = createAgent({ argv: ['no-such-program-anywhere', 'x'], output: 'both' });
+    await expect(agent.run(agentRequest())).rejects.toThrow(AgentMissing);
   });
 
   test('because it may not be executed is told apart', async () => {

@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { JsonObject } from '../../../src/json.ts';
+import { temporaryFolder } from '../../helpers/agent-request.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
 import { startModelServer } from '../../helpers/model-server.ts';
 import type { ModelRequest, ScriptedAnswer } from '../../helpers/model-server.ts';
@@ -73,13 +76,28 @@ test('one that does not answer in time', async () => {
 
 test('a program of one’s own, there and not there', async () => {
   const argv = ['node', '-e', 'console.log("fine")'];
-  const there = await testAgent({ package: 'builtin:command', config: { argv, statuses: { 0: 'passed' } } });
+  const config = { argv, statuses: { 0: 'passed' }, answers: true };
+  const there = await testAgent({ package: 'builtin:command', config });
   expect(there).toMatchObject({
     code: 0,
     outcomes: { authenticated: na, 'structured output': 'ok', 'session resume': na },
   });
   const missing = await testAgent({ package: 'builtin:command', config: { argv: ['no-such-program'] } });
   expect(missing).toMatchObject({ code: 6, outcomes: { found: 'failed', version: 'ok', 'structured output': na } });
+});
+
+test('a program that was not made to be asked is looked for, and not run', async () => {
+  const canary = join(temporaryFolder(), 'ran');
+  const there = await testAgent({ package: 'builtin:command', config: { argv: ['touch', canary] } });
+  expect(there).toMatchObject({
+    code: 0,
+    outcomes: { found: 'ok', version: 'ok', authenticated: na, 'structured output': na, 'session resume': na },
+    details: { found: expect.stringMatching(/\/touch$/u), 'structured output': expect.stringContaining('not run') },
+  });
+  expect(existsSync(canary)).toBe(false);
+  const missing = await testAgent({ package: 'builtin:command', config: { argv: ['no-such-program'] } });
+  expect(missing).toMatchObject({ code: 6, outcomes: { found: 'failed', 'structured output': na } });
+  expect(missing.hints['found']).toContain('PATH');
 });
 
 test.each(['builtin:human', 'builtin:scripted', 'builtin:workflow'])('%s is found, and takes no turn', async (name) => {
@@ -116,6 +134,7 @@ test.each([
       const words = new Map();
       export const packageDescriptor = { name: 'uwf-agent-mine', version: '3.2.1', capabilities: ['sessions'], configSchema: { type: 'object' } };
       export const createAgent = () => ({
+        answers: true,
         async run({ prompt, session }) {
           const word = /the word (w\\w+)/.exec(prompt)?.[1];
           if (session === undefined) words.set('s', word);

@@ -4,7 +4,7 @@ import { pidNamespace, runContained } from '../../run-contained.ts';
 import { scrubbedEnvironment } from '../../scrubbed-environment.ts';
 import type { LlmConfig } from '../llm-config.ts';
 import { guardCommand } from './command-guard.ts';
-import { HeadAndTail } from './head-and-tail.ts';
+import { HeadAndTail } from '../../head-and-tail.ts';
 import { ToolFailure } from './tool.ts';
 import type { Tool } from './tool.ts';
 import type { WorkFolder } from './work-folder.ts';
@@ -81,7 +81,7 @@ export function commandTool(
             output.add(text);
             onOutput();
           },
-          onErrorOutput: () => {},
+          onAside: () => {},
         };
         const { exit, isCut } = await runContained(program, await pidNamespace());
         const why = isCut ? `it wrote more than ${MAX_OUTPUT_BYTES} bytes and was ended` : describeExit(exit);

@@ -19,7 +19,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 export const command: Command = defineCommand({
   summary: 'try an agent out with one turn',
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps sessions takes a
-second one, which needs to remember the first. A program (builtin:command) is run as it is configured.`,
+second one, which needs to remember the first. One that was not made to be asked is looked for and not run: a program
+(builtin:command) without 'answers: true', and an agent of a package that does not say that it answers.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration', candidates: 'agent' }],
   options: {
     timeout: { value: '<time>', summary: 'how long a turn may take: 30s, 2min (2min)', parse: parseDuration },

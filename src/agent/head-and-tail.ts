@@ -28,13 +28,16 @@ export class HeadAndTail {
     const room = this.#half - this.#head.length;
     if (room > 0) this.#head += text.slice(0, room);
     const rest = room > 0 ? text.slice(room) : text;
-    if (rest !== '') this.#tail = (this.#tail + rest.slice(-this.#half)).slice(-this.#half);
+    if (rest === '') return;
+    this.#tail += rest.slice(-this.#half);
+    // Not each time: of a program that writes byte by byte the whole tail would be copied for each.
+    if (this.#tail.length > 2 * this.#half) this.#tail = this.#tail.slice(-this.#half);
   }
 
   text(): string {
-    const left = this.#size - this.#head.length - this.#tail.length;
-    if (left === 0) return this.#head + this.#tail;
-    return joined(this.#head, left, this.#tail);
+    const tail = this.#half === 0 ? '' : this.#tail.slice(-this.#half);
+    const left = this.#size - this.#head.length - tail.length;
+    return left === 0 ? this.#head + tail : joined(this.#head, left, tail);
   }
 }
 
