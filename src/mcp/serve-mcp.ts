@@ -38,6 +38,7 @@ export async function serveMcp(context: McpContext, streams: McpStreams, signal:
   const note = (asked: AskedOfServer): void => {
     if (context.stepDir !== undefined) recordAsked(context.stepDir, asked);
   };
+  note({ started: true });
   const [{ Server }, protocol, { deserializeMessage }] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/index.js'),
     import('@modelcontextprotocol/sdk/types.js'),

@@ -14,7 +14,7 @@ import { acpEnvironment } from './acp-environment.ts';
 import { AgentProcess } from './agent-process.ts';
 import { createClientApp } from './client-handlers.ts';
 import { loadSdk } from './load-sdk.ts';
-import { uwfMcpServer } from './mcp-server.ts';
+import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './mcp-server.ts';
 import { isAuthRequired, notAuthorized } from './not-authorized.ts';
 import { OutputFlood } from './message-stream.ts';
 import { openSession } from './open-session.ts';
@@ -192,6 +192,10 @@ export class AcpSession {
       // Qwen Code 0.15 loads any session, one that it has never had too.
       if (!this.#hasPast) this.#session = { ...this.#session, isContinued: false };
     }
+    if (this.#config.mcp === false || (await untilToolsAreListed(request.stepDir, () => this.isAlive))) return;
+    if (!this.isAlive) return;
+    const { message, hint } = toolsMissing(this.#version());
+    request.emit({ kind: 'refusal', text: `${message} (${hint})` });
   }
 
   #read(params: JsonObject): void {
