@@ -118,7 +118,11 @@ export const llmConfigSchema: JsonObject = {
       properties: { inputPerMTok: { type: 'number', minimum: 0 }, outputPerMTok: { type: 'number', minimum: 0 } },
       'x-uwf-record': true,
     },
-    tools: { description: 'names of the tools that the model gets (all)', ...texts, 'x-uwf-record': true },
+    tools: {
+      description: 'names of the tools that the model gets, those of MCP servers among them as <server>__<tool> (all)',
+      ...texts,
+      'x-uwf-record': true,
+    },
     runCommand: {
       description: 'how run_command works',
       type: 'object',

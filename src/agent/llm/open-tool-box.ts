@@ -46,25 +46,33 @@ export async function openToolBox(
     ...threadTools(request),
   ];
   const servers = await connectServers(config, request);
-  const offered = [...own, ...servers.tools];
-  const unknown = config.tools?.find((name) => offered.every((tool) => tool.name !== name));
+  // The result can always be reported: it touches nothing.
+  const result = resultTool(request.outputSchema, onResult);
+  const offered = [...own, ...servers.tools, result];
+  const unknown = config.tools?.find((name) => !offered.some((tool) => isCalled(tool, name)));
   if (unknown !== undefined) {
     await servers.close();
     throw new AgentBroken(`'tools' names '${unknown}', which there is not`, {
-      hint: `there is ${offered.map(({ name }) => name).join(', ')}`,
+      hint: `there is ${offered.map(({ name, called = name }) => called).join(', ')}`,
     });
   }
-  const wanted = offered.filter(({ name }) => config.tools?.includes(name) ?? true);
-  // The result can always be reported: it touches nothing.
-  const tools = [...wanted, resultTool(request.outputSchema, onResult)];
+  const isWanted = (tool: Tool): boolean => config.tools?.some((name) => isCalled(tool, name)) ?? true;
+  const tools = offered.filter((tool) => tool === result || isWanted(tool));
   return {
     box: new ToolBox(tools, { emit: (event) => request.emit(event), redact, maxCharacters }),
     close: servers.close,
   };
 }
 
-async function connectServers({ mcpServers }: LlmConfig, request: AgentRequest): Promise<McpTools> {
-  if (mcpServers === undefined) return { tools: [], close: () => Promise.resolve() };
+function isCalled(tool: Tool, name: string): boolean {
+  return tool.name === name || tool.called === name;
+}
+
+async function connectServers({ mcpServers = {}, tools }: LlmConfig, request: AgentRequest): Promise<McpTools> {
+  const servers = Object.entries(mcpServers);
+  // One of which no tool is wanted is not started.
+  const wanted = servers.filter(([server]) => tools?.some((name) => name.startsWith(`${server}__`)) ?? true);
+  if (wanted.length === 0) return { tools: [], close: () => Promise.resolve() };
   const { connectMcpServers } = await import('./tools/mcp-tools.ts');
-  return connectMcpServers(mcpServers, request);
+  return connectMcpServers(Object.fromEntries(wanted), request);
 }

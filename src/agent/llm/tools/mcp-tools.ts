@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
+
 import type { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
-import { isJsonObject } from '../../../json.ts';
 import type { JsonObject } from '../../../json.ts';
+import { whenAborted } from '../../acp/within.ts';
 import { AgentBroken } from '../../agent-errors.ts';
 import { startProgram } from '../../command/start-program.ts';
 import type { AgentRequest } from '../../contract.ts';
@@ -10,11 +12,12 @@ import { McpStreamTransport } from '../../mcp-stream-transport.ts';
 import { endProcessGroup } from '../../process-group.ts';
 import { scrubbedEnvironment } from '../../scrubbed-environment.ts';
 import type { McpServerConfig } from '../llm-config.ts';
+import { textOfContent } from './text-of-content.ts';
 import { ToolFailure } from './tool.ts';
 import type { Tool } from './tool.ts';
 
 const CONNECT_MS = 30_000;
-const CALL_MS = 600_000;
+const callLimits = { timeout: 600_000, maxTotalTimeout: 600_000 };
 const GRACE_MS = 2000;
 
 /** The tools of the servers that a configuration names, and how to let go of those servers. */
@@ -62,7 +65,7 @@ async function connect(
     await end();
   };
   try {
-    await client.connect(transport, { timeout: CONNECT_MS, signal: request.signal });
+    await underOwnSignal(request.signal, (own) => client.connect(transport, { timeout: CONNECT_MS, signal: own }));
   } catch (cause) {
     await close();
     request.signal.throwIfAborted();
@@ -111,10 +114,13 @@ async function toolsOf(server: string, client: McpClient, signal: AbortSignal): 
   const tools: Tool[] = [];
   let cursor: string | undefined;
   do {
-    const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: CONNECT_MS, signal });
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await underOwnSignal(signal, (own) => client.listTools(params, { timeout: CONNECT_MS, signal: own }));
     for (const { name, description, inputSchema } of page.tools) {
+      const called = `${server}__${name}`;
       tools.push({
-        name: `${server}__${name}`.slice(0, 64),
+        name: nameForModel(called),
+        called,
         description: description ?? '',
         // A schema that came as JSON is JSON.
         inputSchema: inputSchema as JsonObject,
@@ -123,25 +129,61 @@ async function toolsOf(server: string, client: McpClient, signal: AbortSignal): 
     }
     cursor = page.nextCursor;
   } while (cursor !== undefined);
-  return tools;
+  const reading = resourceTool(server, client);
+  const isOffered = client.getServerCapabilities()?.resources !== undefined;
+  return isOffered && tools.every(({ name }) => name !== reading.name) ? [...tools, reading] : tools;
+}
+
+/** Servers of models take 64 letters, digits, `_` and `-`. A name that is changed ends with what tells it from others. */
+function nameForModel(name: string): string {
+  if (/^[\w-]{1,64}$/u.test(name)) return name;
+  const mark = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${name.replaceAll(/[^\w-]/gu, '_').slice(0, 55)}_${mark}`;
 }
 
 async function callTool(client: McpClient, name: string, input: JsonObject, signal: AbortSignal): Promise<string> {
-  const result = await client.callTool({ name, arguments: input }, undefined, {
-    signal,
-    timeout: CALL_MS,
-    maxTotalTimeout: CALL_MS,
-  });
-  const parts = Array.isArray(result.content) ? result.content : [];
-  const text = parts.map(partText).join('\n');
+  const result = await underOwnSignal(signal, (own) =>
+    client.callTool({ name, arguments: input }, undefined, { ...callLimits, signal: own }),
+  );
+  const text = textOfContent(result.content);
   if (result.isError === true) throw new ToolFailure(text);
   return text === '' && result.structuredContent !== undefined ? JSON.stringify(result.structuredContent) : text;
 }
 
-function partText(part: unknown): string {
-  if (!isJsonObject(part)) return '';
-  if (typeof part['text'] === 'string') return part['text'];
-  return `[${JSON.stringify(part['type'])}, which is not shown here]`;
+/** Reads what a result has linked to. */
+function resourceTool(server: string, client: McpClient): Tool {
+  return {
+    name: `${server}__read_resource`,
+    description: `Reads a resource of ${server} by its URI, such as one that a result links to.`,
+    inputSchema: {
+      type: 'object',
+      properties: { uri: { type: 'string' } },
+      required: ['uri'],
+      additionalProperties: false,
+    },
+    async run({ uri }, signal) {
+      // Calls are held against the schema before.
+      if (typeof uri !== 'string') throw new ToolFailure('uri must be a text');
+      const { contents } = await underOwnSignal(signal, (own) =>
+        client.readResource({ uri }, { ...callLimits, signal: own }),
+      );
+      return textOfContent(contents.map((resource) => ({ type: 'resource', resource })));
+    },
+  };
+}
+
+/** Makes a request under a signal of its own: the SDK leaves its listener on the one that it is given. */
+async function underOwnSignal<Result>(
+  signal: AbortSignal,
+  request: (own: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const own = new AbortController();
+  const watch = whenAborted(signal, () => own.abort(signal.reason));
+  try {
+    return await request(own.signal);
+  } finally {
+    watch.forget();
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -3,6 +3,8 @@ import type { JsonObject } from '../../../json.ts';
 /** Something a model can ask for. */
 export interface Tool {
   readonly name: string;
+  /** What the configuration calls it, where that is no name that servers of models take. */
+  readonly called?: string;
   readonly description: string;
   /** JSON Schema of what the model calls it with, which is held against it before the call. */
   readonly inputSchema: JsonObject;
