@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../json.ts';
+import { faultOfValue } from '../fault-of-value.ts';
 import { closedObject } from './schema-parts.ts';
 
 /**
@@ -27,7 +28,8 @@ export type Limits = {
 
 const positive: JsonObject = { type: 'integer', minimum: 1 };
 
-const properties: Record<keyof Limits, JsonObject> = {
+/** The schema of each limit. */
+export const limitBounds: Record<keyof Limits, JsonObject> = {
   maxSteps: positive,
   maxVisits: positive,
   timeoutMs: positive,
@@ -40,14 +42,11 @@ const properties: Record<keyof Limits, JsonObject> = {
 
 /** The names of all limits. */
 // The keys of a record of exactly these.
-export const limitNames: readonly (keyof Limits)[] = Object.keys(properties) as (keyof Limits)[];
+export const limitNames: readonly (keyof Limits)[] = Object.keys(limitBounds) as (keyof Limits)[];
 
-export const limitsSchema: JsonObject = closedObject(properties, limitNames);
+export const limitsSchema: JsonObject = closedObject(limitBounds, limitNames);
 
 /** Says what is wrong with the value of a limit, after its name; `undefined` if nothing is. */
 export function faultOfLimit(name: keyof Limits, value: unknown): string | undefined {
-  if (name === 'maxCostUsd') return typeof value === 'number' && value > 0 ? undefined : 'must be a number above 0';
-  const least = name === 'maxDepth' ? 0 : 1;
-  const isFine = typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
-  return isFine ? undefined : `must be a whole number from ${least}`;
+  return faultOfValue(limitBounds[name], value);
 }

@@ -1,18 +1,14 @@
 import { basename, dirname, extname } from 'node:path';
+import { roleName, workflowName } from '../notation/file-schema.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import type { Report } from '../report.ts';
 import { END, RESUME, START } from '../definition.ts';
 
-/** What a workflow may be called: a path component, and a component of a ref name. */
-export const workflowNamePattern: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-
-// Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case.
-const roleNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const nameRule = 'a name has up to 64 of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit';
 
 /** Tells why a text cannot name a workflow; `undefined` if it can. */
 export function whyNoWorkflowName(name: string): string | undefined {
-  if (!workflowNamePattern.test(name)) return nameRule;
+  if (!workflowName.test(name)) return nameRule;
   // Source: git-check-ref-format(1), for the name becomes a ref.
   if (name.includes('..')) return "git allows no '..' in a ref name";
   if (name.endsWith('.') || name.endsWith('.lock')) return "git allows no ref name that ends in '.' or '.lock'";
@@ -47,7 +43,7 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
         hint: `${START}, ${RESUME}, ${END} and names that begin with $ have a meaning of their own`,
         at: 'key',
       });
-    } else if (!roleNamePattern.test(role.name)) {
+    } else if (!roleName.test(role.name)) {
       report.error('bad-name', role.path, `'${role.name}' cannot name a role`, { hint: nameRule, at: 'key' });
     }
   }

@@ -2,12 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { compileSchema, InvalidSchema } from '../../schema/validator.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
+import { schemaKeywords, schemaLists, schemaMaps, schemaPlaces, schemaTypes } from '../notation/schema-keywords.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
-import { schemaKeywords, schemaLists, schemaMaps, schemaPlaces } from './schema-keywords.ts';
 import type { SchemaShape } from './schema-shape.ts';
-
-const schemaTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
 /** What templates always see, under names that a field should not have too. */
 const taken: Readonly<Record<string, string>> = {

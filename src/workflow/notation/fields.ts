@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
+import type { Bounds } from './file-schema.ts';
 
 /** A map of the source whose keys are being read, and how to speak of it: `role 'writer'`. */
 export type Fields = { values: JsonObject; path: Path; name: string };
@@ -75,18 +76,12 @@ export function readInteger(
   report: Report,
   fields: Fields,
   key: string,
-  bounds: { least: number; most?: number },
+  { minimum, maximum }: Bounds,
 ): number | undefined {
   const value = field(fields, key);
   if (value === undefined) return undefined;
-  const { least, most = Number.MAX_SAFE_INTEGER } = bounds;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value;
-  const wanted =
-    bounds.most !== undefined
-      ? `an integer from ${least} to ${most}`
-      : least === 1
-        ? 'a positive integer'
-        : `an integer from ${least} up`;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+  const wanted = `an integer from ${minimum} to ${maximum}`;
   const got = typeof value === 'number' ? String(value) : typeName(value);
   report.error('wrong-type', [...fields.path, key], `'${key}' of ${fields.name} must be ${wanted}, not ${got}`);
   return undefined;

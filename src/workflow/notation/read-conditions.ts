@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
+import { conditionProperties } from './file-schema.ts';
 import { field, readFields, readText, reportMissing, reportType } from './fields.ts';
 
 /** A named condition: its JSONata, and where that stands. */
@@ -48,7 +49,7 @@ export function readConditions(report: Report, value: JsonValue | undefined, pat
       conditions.add(name, { expression: item, path: at });
       continue;
     }
-    const fields = readFields(report, item, at, `condition '${name}'`, ['expression', 'description']);
+    const fields = readFields(report, item, at, `condition '${name}'`, Object.keys(conditionProperties));
     if (fields === undefined) continue;
     readText(report, fields, 'description');
     const expression = readText(report, fields, 'expression');

@@ -3,6 +3,7 @@ import { END, RESUME, START } from '../definition.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
+import { conditionalEdgeProperties, edgeProperties, startProperties } from './file-schema.ts';
 import { field, readFields, readText, reportMissing, reportType, type Fields } from './fields.ts';
 import type { Conditions } from './read-conditions.ts';
 import { readOn, readTarget, readWhen, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
@@ -53,8 +54,8 @@ function readByStatus(report: Report, node: Node, edges: JsonObject): ReadRules 
   let isComplete = true;
   for (const [status, value] of Object.entries(edges)) {
     const path = [...node.path, status];
-    if (node.name === '$START' && status !== 'new' && status !== 'resume') {
-      const hint = status === '_' ? "did you mean 'new'?" : didYouMean(status, ['new', 'resume']);
+    if (node.name === '$START' && !Object.hasOwn(startProperties, status)) {
+      const hint = status === '_' ? "did you mean 'new'?" : didYouMean(status, Object.keys(startProperties));
       report.error('unknown-key', path, `$START has no edge '${status}'`, { hint, at: 'key' });
       isComplete = false;
       continue;
@@ -72,7 +73,7 @@ function readByStatus(report: Report, node: Node, edges: JsonObject): ReadRules 
       isComplete = false;
     }
     for (const one of places) {
-      const rule = readEdge(report, node, one.value, { keys: [], ...one });
+      const rule = readEdge(report, node, one.value, { known: edgeProperties, ...one });
       if (rule === undefined) isComplete = false;
       else rules.push(node.name === '$START' ? atStart(rule, status) : atStatus(rule, status));
     }
@@ -95,7 +96,7 @@ function readConditional(report: Report, node: Node, items: readonly JsonValue[]
   for (const [index, value] of items.entries()) {
     const path = [...node.path, index];
     const name = `edge ${index + 1} of ${node.name}`;
-    const edge = readEdge(report, node, value, { path, name, keys: ['condition'] });
+    const edge = readEdge(report, node, value, { path, name, known: conditionalEdgeProperties });
     if (edge === undefined || !isJsonObject(value)) continue;
     const conditionPath = [...path, 'condition'];
     const condition = readText(report, { values: value, path, name }, 'condition');
@@ -131,13 +132,12 @@ function readConditional(report: Report, node: Node, items: readonly JsonValue[]
   return { rules, isComplete: rules.length === items.length };
 }
 
-type EdgeOptions = RulePlace & { name: string; keys: readonly string[] };
+type EdgeOptions = RulePlace & { name: string; known: JsonObject };
 
 function readEdge(report: Report, node: Node, value: JsonValue, options: EdgeOptions): SourceRule | undefined {
-  const { path, at, name, keys } = options;
-  const known = ['role', 'prompt', 'location', 'returnCode', 'when', 'on', ...keys];
+  const { path, at, name, known } = options;
   const instead = { to: "the next role is 'role' in a graph", if: "it is called 'when'" };
-  const fields = readFields(report, value, path, name, known, instead);
+  const fields = readFields(report, value, path, name, Object.keys(known), instead);
   if (fields === undefined) return undefined;
   const to = readNext(report, fields);
   const when = readWhen(report, fields);

@@ -4,24 +4,8 @@ import type { RoleCheck, RoleDefinition } from '../definition.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
 import { field, readFields, readInteger, readText, reportMissing, reportType, type Fields } from './fields.ts';
+import { checkProperties, retriesBounds, roleProperties } from './file-schema.ts';
 import { readLimits } from './read-limits.ts';
-
-const keys = [
-  'description',
-  'systemPrompt',
-  'goal',
-  'capabilities',
-  'procedure',
-  'output',
-  'extractPrompt',
-  'schema',
-  'frontmatter',
-  'check',
-  'limits',
-  'retries',
-  'snapshot',
-  'cwd',
-];
 
 const instead = {
   prompt: "a role's instructions are its 'systemPrompt'; a 'prompt' belongs to a rule",
@@ -43,7 +27,7 @@ export type ReadRole = {
 
 /** Reads a role in any notation. What is missing or wrong is reported and read as empty, so that all else can be checked. */
 export function readRole(report: Report, name: string, value: JsonValue, path: Path): ReadRole {
-  const fields = readFields(report, value, path, `role '${name}'`, keys, instead);
+  const fields = readFields(report, value, path, `role '${name}'`, Object.keys(roleProperties), instead);
   if (fields === undefined) {
     const role = { description: '', systemPrompt: '', extractPrompt: '', schema: {} };
     return { role, schemaPath: path, hasSchema: false, checkPaths: [] };
@@ -52,7 +36,7 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
   const schema = readSchema(report, fields, schemaKey);
   const { checks, checkPaths } = readChecks(report, fields);
   const limits = readLimits(report, field(fields, 'limits'), [...path, 'limits'], fields.name);
-  const retries = readInteger(report, fields, 'retries', { least: 0, most: 100 });
+  const retries = readInteger(report, fields, 'retries', retriesBounds);
   const snapshot = readSnapshot(report, fields);
   const cwd = readCwd(report, fields);
   const role: RoleDefinition = {
@@ -125,7 +109,7 @@ function readChecks(report: Report, parent: Fields): { checks: RoleCheck[]; chec
   const checks: RoleCheck[] = [];
   for (const [index, item] of (isList ? value : [value]).entries()) {
     const path = isList ? [...parent.path, 'check', index] : [...parent.path, 'check'];
-    const fields = readFields(report, item, path, `a check of ${parent.name}`, ['expression', 'message']);
+    const fields = readFields(report, item, path, `a check of ${parent.name}`, Object.keys(checkProperties));
     if (fields === undefined) continue;
     const expression = readText(report, fields, 'expression');
     const message = readText(report, fields, 'message');

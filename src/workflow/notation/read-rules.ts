@@ -3,6 +3,7 @@ import type { Rule } from '../definition.ts';
 import { END } from '../definition.ts';
 import type { Report } from '../report.ts';
 import type { Path, Target } from '../source/source-map.ts';
+import { returnCodeBounds, ruleProperties } from './file-schema.ts';
 import { field, readFields, readInteger, readText, reportMissing, reportType, type Fields } from './fields.ts';
 
 /** Where to point when something of a rule is wrong. */
@@ -29,7 +30,6 @@ export type SourceRule = {
 /** What a notation's rules amount to. `isComplete` is false when one could not be read: then nothing is said of what is missing. */
 export type ReadRules = { rules: SourceRule[]; isComplete: boolean };
 
-const keys = ['from', 'to', 'when', 'on', 'prompt', 'location', 'returnCode'];
 const instead = {
   condition: "it is called 'when'",
   if: "it is called 'when'",
@@ -49,7 +49,7 @@ export function readRules(report: Report, value: JsonValue, path: Path): ReadRul
 }
 
 function readRule(report: Report, value: JsonValue, path: Path, name: string): SourceRule | undefined {
-  const fields = readFields(report, value, path, name, keys, instead);
+  const fields = readFields(report, value, path, name, Object.keys(ruleProperties), instead);
   if (fields === undefined) return undefined;
   const from = readText(report, fields, 'from');
   const to = readText(report, fields, 'to');
@@ -105,7 +105,7 @@ export function readTarget(
 ): Pick<Rule, 'prompt' | 'location' | 'returnCode'> {
   const prompt = readText(report, fields, 'prompt');
   const location = readText(report, fields, 'location');
-  const returnCode = readInteger(report, fields, 'returnCode', { least: 0, most: 255 });
+  const returnCode = readInteger(report, fields, 'returnCode', returnCodeBounds);
   if (prompt !== undefined && prompt.trim() === '') {
     report.error('empty-prompt', [...fields.path, 'prompt'], `the prompt of ${fields.name} is empty`, {
       hint: 'say what the next role is to do, or leave the key out',

@@ -3,6 +3,7 @@ import type { WorkflowDefinition } from '../definition.ts';
 import type { Report } from '../report.ts';
 import type { Path } from '../source/source-map.ts';
 import { field, readFields, readText, reportMissing, reportType, type Fields } from './fields.ts';
+import { workflowProperties } from './file-schema.ts';
 import { readConditions, type Condition } from './read-conditions.ts';
 import { readGraph } from './read-graph.ts';
 import { readLimits } from './read-limits.ts';
@@ -25,7 +26,6 @@ export type Reduction = {
   isComplete: boolean;
 };
 
-const keys = ['version', 'name', 'description', 'roles', 'moderator', 'graph', 'conditions', 'limits'];
 const instead = {
   rules: "the rules are under 'moderator'",
   steps: "a workflow has 'roles' and the rules ('moderator' or 'graph') that lead from one to the next",
@@ -40,14 +40,14 @@ const instead = {
  * Never throws: what is wrong is reported, and the rest is read as far as it goes.
  */
 export function reduceWorkflow(report: Report, value: JsonValue | undefined): Reduction {
-  const fields = readFields(report, value, [], 'the workflow', keys, instead);
+  const fields = readFields(report, value, [], 'the workflow', Object.keys(workflowProperties), instead);
   if (fields === undefined) {
     const definition = { name: '', description: '', roles: {}, moderator: [] };
     return { definition, roles: [], rules: [], unusedConditions: [], isComplete: false };
   }
   checkVersion(report, fields);
   const name = readText(report, fields, 'name');
-  if (field(fields, 'name') === undefined) reportMissing(report, fields, 'name');
+  if (name === '' || field(fields, 'name') === undefined) reportMissing(report, fields, 'name');
   const roles = readRoles(report, fields);
   const conditions = readConditions(report, field(fields, 'conditions'), ['conditions']);
   const read = readModerator(report, fields, (graph) => readGraph(report, graph, ['graph'], conditions));

@@ -1,3 +1,5 @@
+/** What `type` may say. */
+export const schemaTypes: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 /** Keywords whose value is a schema. Source: JSON Schema 2020-12, core and validation vocabularies. */
 export const schemaPlaces: ReadonlySet<string> = words(
   'not if then else items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties contentSchema',

@@ -1,0 +1,223 @@
+import type { JsonObject } from '../../json.ts';
+import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
+import type { Limits } from '../definition.ts';
+import { schemaKeywordTypes } from './schema-keyword-types.ts';
+
+// What a workflow file may say, as JSON Schema of draft 7, which editors know best. The readers of this folder take from
+// here which keys there are and which bounds hold. `null` counts as absent.
+
+/** What a workflow may be called: a path component, and a component of a ref name. */
+export const workflowName: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+/** Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case. */
+export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** An integer within bounds. */
+export type Bounds = { minimum: number; maximum: number };
+export const retriesBounds: Bounds = { minimum: 0, maximum: 100 };
+export const returnCodeBounds: Bounds = { minimum: 0, maximum: 255 };
+
+const text = (description: string): JsonObject => ({ description, type: ['string', 'null'] });
+const needed = (description: string): JsonObject => ({ description, type: 'string' });
+
+/** A map with these keys, and `x-…`, which are free for anything. */
+function fields(properties: JsonObject, required: readonly string[] = []): JsonObject {
+  return { properties, patternProperties: { '^x-': true }, additionalProperties: false, required: [...required] };
+}
+
+/** One of these keys is there, with a value of its type, and no other. */
+function oneOf(keys: Readonly<Record<string, string>>): JsonObject {
+  return { oneOf: Object.entries(keys).map(([key, type]) => ({ required: [key], properties: { [key]: { type } } })) };
+}
+
+const limitDescriptions: Record<keyof Limits, string> = {
+  maxSteps: 'steps of the thread, all roles together; those of a role count its own',
+  maxVisits: 'steps of one role',
+  timeoutMs: 'wall time of one turn, in ms',
+  idleTimeoutMs: 'time without a sign of life from the agent, in ms',
+  maxTurns: 'how often models are asked',
+  maxTokens: 'tokens in and out',
+  maxCostUsd: 'US dollars, as far as agents say what they cost',
+  maxDepth: 'how deep child threads may nest; 0 allows none',
+};
+
+/** The properties of `limits`. Only those of a workflow file may be `null`. */
+export function limitProperties({ isNullable }: { isNullable: boolean }): JsonObject {
+  return Object.fromEntries(
+    limitNames.map((name) => {
+      const { type = '', ...bounds } = limitBounds[name];
+      const most = type === 'integer' && { maximum: Number.MAX_SAFE_INTEGER };
+      return [
+        name,
+        { description: limitDescriptions[name], type: isNullable ? [type, 'null'] : type, ...bounds, ...most },
+      ];
+    }),
+  );
+}
+
+const limits = (of: string): JsonObject => ({
+  description: `where ${of} stops and waits for a person; absent limits do not hold`,
+  type: ['object', 'null'],
+  ...fields(limitProperties({ isNullable: true })),
+});
+
+export const checkProperties: JsonObject = {
+  expression: needed("JSONata that is true for a good reply: $meta.score <= 10; $meta and $body are the reply's"),
+  message: needed('what the agent is told when it is false, before it tries again'),
+};
+const check = fields(checkProperties, ['expression', 'message']);
+
+/** What each notation says of where a rule leads. */
+const targetProperties: JsonObject = {
+  prompt: {
+    ...text("a Liquid template: what the next role is told, or the thread's summary at its end: '{{ findings }}'"),
+    pattern: '\\S',
+  },
+  location: text('a Liquid template: the folder where the next role works'),
+  returnCode: {
+    description: 'only where the thread ends: 0, the default, is success',
+    type: ['integer', 'null'],
+    ...returnCodeBounds,
+  },
+};
+
+const when = text("JSONata; the rule holds where it is true, and always where it is absent: $visits('coder') > 3");
+
+const on: JsonObject = {
+  description: "'limit': this is tried where a limit is reached, and taken instead of waiting for a person",
+  enum: ['limit', null],
+};
+
+export const ruleProperties: JsonObject = {
+  from: needed("the role whose step came last; '__start__', or '__resume__' after an end"),
+  to: needed("the next role, or '__end__'"),
+  when,
+  on,
+  ...targetProperties,
+};
+
+export const edgeProperties: JsonObject = {
+  role: { ...needed("the next role, or '$END'"), not: { const: '$SUSPEND' } },
+  ...targetProperties,
+  when,
+  on,
+};
+
+export const conditionalEdgeProperties: JsonObject = {
+  ...edgeProperties,
+  condition: text("the name of one of the 'conditions'; absent or null always holds"),
+};
+
+export const conditionProperties: JsonObject = {
+  expression: needed('JSONata'),
+  description: text('for people'),
+};
+
+export const roleProperties: JsonObject = {
+  description: text('what the role is for: for people, and for the other roles'),
+  systemPrompt: text('what the agent in this role is told first'),
+  goal: text("a part of the system prompt, under the heading 'Goal'"),
+  capabilities: {
+    description: "a part of the system prompt, under the heading 'Capabilities'",
+    type: ['array', 'null'],
+    items: { type: 'string' },
+  },
+  procedure: text("a part of the system prompt, under the heading 'Procedure'"),
+  output: text("a part of the system prompt, under the heading 'Output'"),
+  extractPrompt: text('what is said of the fields that the reply has to report'),
+  schema: {
+    description: 'what a reply reports, as JSON Schema (draft 2020-12); the rules go by its $status',
+    type: ['object', 'null'],
+    ...schemaKeywordTypes,
+  },
+  frontmatter: { description: "another word for 'schema'", type: ['object', 'null'], ...schemaKeywordTypes },
+  check: {
+    description: 'conditions beyond the schema; a reply for which one is false is asked for again',
+    type: ['array', 'object', 'null'],
+    items: { type: 'object', ...check },
+    ...check,
+  },
+  limits: limits('the role'),
+  retries: {
+    description: 'further tries after a reply that does not validate (2)',
+    type: ['integer', 'null'],
+    ...retriesBounds,
+  },
+  snapshot: {
+    description:
+      "whether the work tree's files are kept with each step: 'off', 'on', or 'changed' (as the configuration says)",
+    enum: ['off', 'on', 'changed', true, false, null],
+  },
+  cwd: {
+    ...text("where the agent works: a folder of the work tree, relative to its top ('.')"),
+    pattern: String.raw`^(?!/)(?!(?:[^]*[/\\])?\.\.(?:[/\\]|$))[^]`,
+    patternErrorMessage: 'a folder of the work tree, relative to its top',
+  },
+};
+
+/** An edge, or a list of them, each with a condition but the last. */
+const edges: JsonObject = {
+  description: 'where this leads: an edge, or a list of edges of which the first whose condition holds is taken',
+  type: ['object', 'array'],
+  items: { type: 'object', ...fields(edgeProperties, ['role']) },
+  minItems: 1,
+  ...fields(edgeProperties, ['role']),
+};
+const conditionalEdges: JsonObject = { items: { type: 'object', ...fields(conditionalEdgeProperties, ['role']) } };
+
+export const startProperties: JsonObject = { new: edges, resume: edges };
+
+export const workflowProperties: JsonObject = {
+  version: { description: 'the version of the notation (1)', enum: [1, null] },
+  name: {
+    ...needed("what the workflow is called: the file's name without its extension"),
+    pattern: workflowName.source,
+  },
+  description: text('what it is for, in a sentence'),
+  roles: {
+    description: 'the roles by their names',
+    type: 'object',
+    minProperties: 1,
+    propertyNames: { pattern: roleName.source },
+    additionalProperties: {
+      type: 'object',
+      ...fields(roleProperties),
+      ...oneOf({ schema: 'object', frontmatter: 'object' }),
+    },
+  },
+  moderator: {
+    description: 'the rules that lead from role to role; the first that fits is taken',
+    type: ['array', 'null'],
+    items: { type: 'object', ...fields(ruleProperties, ['from', 'to']) },
+  },
+  graph: {
+    description: 'the short form of the rules: for each role, and for $START, where each $status leads',
+    type: ['object', 'null'],
+    propertyNames: { not: { enum: ['$END', '$SUSPEND'] } },
+    properties: {
+      $START: {
+        description: 'where a thread begins, and where one that has ended goes on',
+        type: ['object', 'array'],
+        properties: startProperties,
+        additionalProperties: false,
+        ...conditionalEdges,
+      },
+    },
+    additionalProperties: { type: ['object', 'array'], additionalProperties: edges, ...conditionalEdges },
+  },
+  conditions: {
+    description: "the conditions that the graph's edges name: JSONata, or a map of 'expression' and 'description'",
+    type: ['object', 'null'],
+    additionalProperties: { type: ['string', 'object'], ...fields(conditionProperties, ['expression']) },
+  },
+  limits: limits('a thread of this workflow'),
+};
+
+/** The schema of workflow files, for editors. It refuses what the readers refuse for a key, a type or a bound. */
+export const workflowFileSchema: JsonObject = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  title: 'a workflow of uwf',
+  type: 'object',
+  ...fields(workflowProperties, ['name', 'roles']),
+  ...oneOf({ moderator: 'array', graph: 'object' }),
+  definitions: { jsonSchema: { type: ['object', 'boolean'], ...schemaKeywordTypes } },
+};
