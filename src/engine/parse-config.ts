@@ -5,8 +5,9 @@ import type { AgentBinding } from '../agent/agent-binding.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
-import { faultOfLimit, limitNames } from '../schema/built-in/limits.ts';
+import { faultOfValue } from '../schema/fault-of-value.ts';
 import type { ConfigMistake } from './config-errors.ts';
+import { configSchema } from './config-schema.ts';
 import { readRedact, type ConfigRedact } from './redact-config.ts';
 import type { ConfigSnapshot } from './snapshot-config.ts';
 import type { Limits } from '../workflow/definition.ts';
@@ -62,23 +63,26 @@ export async function parseConfig(source: string, file: string): Promise<ParsedC
   return new ConfigParser(yaml, document, lines, file).parse();
 }
 
-type Fields = Record<string, (value: Node | null, name: string, key: Node) => void>;
+/** A file without mistakes, as {@link configSchema} describes it. */
+type ConfigFile = {
+  agents?: Record<string, { package: string; version?: string; config?: JsonObject }>;
+  defaultAgent?: string;
+  roles?: Record<string, string>;
+  limits?: ConfigLimits;
+  context?: ConfigContext & { compactor?: string };
+  foldPacks?: boolean;
+  redact?: JsonValue;
+  snapshot?: ConfigSnapshot;
+};
 
 class ConfigParser {
   readonly #yaml: typeof Yaml;
   readonly #document: Document;
   readonly #lines: LineCounter;
   readonly #file: string;
-  readonly #parsed: ParsedConfig = {
-    agents: {},
-    defaultAgent: undefined,
-    roles: {},
-    limits: {},
-    context: {},
-    compactor: undefined,
-    settings: [],
-    mistakes: [],
-  };
+  readonly #mistakes: ConfigMistake[] = [];
+  /** Where keys and values stand, by their path. */
+  readonly #pairs: Map<string, { key: Node; value: Node | null }> = new Map();
 
   constructor(yaml: typeof Yaml, document: Document, lines: LineCounter, file: string) {
     this.#yaml = yaml;
@@ -88,163 +92,86 @@ class ConfigParser {
   }
 
   parse(): ParsedConfig {
-    const parsed = this.#parsed;
-    const { errors, warnings } = this.#document;
+    const { errors, warnings, contents } = this.#document;
     // After its first error the parser has lost its bearings, and what it says of the rest helps nobody.
     for (const { message, pos } of [...errors.slice(0, 1), ...warnings]) {
-      parsed.mistakes.push({ ...this.#placeAt(pos[0]), message });
+      this.#mistakes.push({ ...this.#placeAt(pos[0]), message });
     }
-    const { contents } = this.#document;
     // An empty file, or one of comments alone, configures nothing.
-    if (parsed.mistakes.length > 0 || contents === null || this.#isNull(contents)) return parsed;
-    const isMap = this.#fields(contents, 'the configuration', {
-      agents: (value) => this.#entries(value, 'agents', (agent, name, key) => this.#agent(agent, name, key)),
-      defaultAgent: (value) => {
-        parsed.defaultAgent = this.#reference(value, 'defaultAgent');
-      },
-      roles: (value) =>
-        this.#entries(value, 'roles', (agent, role) => {
-          const reference = this.#reference(agent, `roles.${role}`);
-          if (reference !== undefined) define(parsed.roles, role, reference);
-        }),
-      limits: (value) => this.#fields(value, 'limits', this.#limitFields()),
-      context: (value) =>
-        this.#fields(value, 'context', {
-          maxCharacters: (number, _name, key) => this.#context(number, 'maxCharacters', key),
-          compactAtCharacters: (number, _name, key) => this.#context(number, 'compactAtCharacters', key),
-          compactor: (agent) => {
-            parsed.compactor = this.#reference(agent, 'context.compactor');
-          },
-        }),
-      foldPacks: (value, name, key) => {
-        const fold = this.#plain(value);
-        if (typeof fold === 'boolean') parsed.foldPacks = fold;
-        else this.#mistake(value ?? key, `${name} must be true or false`);
-      },
-      redact: (value, _name, key) => {
-        const redact = readRedact(this.#plain(value));
-        if ('fault' in redact) this.#mistake(value ?? key, redact.fault);
-        else parsed.redact = { ...redact, place: this.#placeOf(key) };
-      },
-      snapshot: (value) =>
-        this.#fields(value, 'snapshot', {
-          mode: (mode, _name, key) => this.#snapshotMode(mode, key),
-          maxBytes: (number, name, key) => this.#snapshotLimit('maxBytes', number, name, key),
-          timeoutMs: (number, name, key) => this.#snapshotLimit('timeoutMs', number, name, key),
-        }),
+    const isEmpty = contents === null || (this.#yaml.isScalar(contents) && contents.value === null);
+    if (this.#mistakes.length === 0 && !isEmpty) this.#check(contents, contents, configSchema, []);
+    const redact = this.#redact();
+    const value = this.#mistakes.length > 0 || isEmpty ? {} : (this.#plain(contents) ?? {});
+    // Checked against the schema, which describes this type; YAML's core schema has what JSON has.
+    return this.#parsed(value, redact);
+  }
+
+  #parsed(config: ConfigFile, redact: ParsedConfig['redact']): ParsedConfig {
+    const { agents = {}, roles = {}, defaultAgent, limits = {}, context = {}, snapshot, foldPacks } = config;
+    const { compactor, ...ofContext } = context;
+    const reference = (agent: string, ...path: string[]): AgentReference => ({
+      agent,
+      place: this.#placeOf(this.#pairs.get(JSON.stringify(path))?.value ?? null),
     });
-    if (isMap) this.#entries(contents, 'settings', (value, name, key) => this.#setting(value, name, key));
-    return parsed;
-  }
-
-  #setting(node: Node | null, name: string, key: Node): void {
-    // Agents are asked for one by one.
-    if (name === 'agents' || HARMLESS.includes(name)) return;
-    const { file, line, column } = this.#placeOf(key);
-    // The parser makes of YAML's core schema what JSON has.
-    const value = (this.#plain(node) ?? null) as JsonValue;
-    this.#parsed.settings.push({ name, value, declaredAt: `${file}:${line}:${column}` });
-  }
-
-  #agent(node: Node | null, name: string, key: Node): void {
-    const where = `agents.${name}`;
-    const { file, line, column } = this.#placeOf(key);
-    const fields: { package?: string; version?: string; config?: JsonObject } = {};
-    const isMap = this.#fields(node, where, {
-      package: (value) => this.#text(value, `${where}.package`, (text) => (fields.package = text)),
-      version: (value) => this.#text(value, `${where}.version`, (text) => (fields.version = text)),
-      config: (value) => {
-        const config = this.#plain(value);
-        if (isJsonObject(config)) fields.config = config;
-        else this.#mistake(value ?? key, `${where}.config must be a map`);
-      },
-    });
-    const { package: reference, config = {}, version } = fields;
-    if (reference !== undefined) {
-      const declared = { name, package: reference, config, declaredAt: `${file}:${line}:${column}` };
-      define(this.#parsed.agents, name, version === undefined ? declared : { ...declared, version });
-    } else if (isMap && !this.#has(node, 'package')) {
-      this.#mistake(key, `${where} needs a package, such as 'package: "builtin:command"'`);
-    }
-  }
-
-  #limitFields(): Fields {
-    const read = (name: keyof ConfigLimits, value: Node | null, key: Node): void => {
-      const limit = this.#plain(value);
-      // A number of threads is held to the rule for a number of steps.
-      const fault = faultOfLimit(name === 'maxParallelThreads' ? 'maxSteps' : name, limit);
-      if (fault === undefined) this.#parsed.limits[name] = Number(limit);
-      else this.#mistake(value ?? key, `limits.${name} ${fault}`);
+    const settings = Object.entries(config).filter(([name]) => name !== 'agents' && !HARMLESS.includes(name));
+    return {
+      // Agents are asked for one by one.
+      agents: mapValues(agents, (agent, name) => ({
+        name,
+        config: {},
+        ...agent,
+        declaredAt: this.#declaredAt('agents', name),
+      })),
+      roles: mapValues(roles, (agent, role) => reference(agent, 'roles', role)),
+      defaultAgent: defaultAgent === undefined ? undefined : reference(defaultAgent, 'defaultAgent'),
+      compactor: compactor === undefined ? undefined : reference(compactor, 'context', 'compactor'),
+      limits,
+      context: ofContext,
+      ...(snapshot !== undefined && { snapshot }),
+      ...(foldPacks !== undefined && { foldPacks }),
+      ...(redact !== undefined && { redact }),
+      settings: settings.map(([name, value]) => ({ name, value, declaredAt: this.#declaredAt(name) })),
+      mistakes: this.#mistakes,
     };
-    const names: (keyof ConfigLimits)[] = [...limitNames, 'maxParallelThreads'];
-    return Object.fromEntries(names.map((name) => [name, (value, _name, key) => read(name, value, key)]));
   }
 
-  #context(value: Node | null, name: keyof ConfigContext, key: Node): void {
-    const number = this.#plain(value);
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
-      this.#parsed.context[name] = number;
-    } else this.#mistake(value ?? key, `context.${name} must be a whole number from 1`);
+  #redact(): ParsedConfig['redact'] {
+    const pair = this.#pairs.get(JSON.stringify(['redact']));
+    if (pair === undefined) return undefined;
+    const redact = readRedact(this.#plain(pair.value));
+    if (!('fault' in redact)) return { ...redact, place: this.#placeOf(pair.key) };
+    this.#mistake(pair.value ?? pair.key, redact.fault);
+    return undefined;
   }
 
-  #snapshotMode(value: Node | null, key: Node): void {
-    const mode = this.#plain(value);
-    if (mode === 'off' || mode === 'on' || mode === 'changed')
-      this.#parsed.snapshot = { ...this.#parsed.snapshot, mode };
-    else this.#mistake(value ?? key, "snapshot.mode must be 'off', 'on' or 'changed'");
-  }
-
-  #snapshotLimit(limit: 'maxBytes' | 'timeoutMs', value: Node | null, name: string, key: Node): void {
-    const number = this.#plain(value);
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) {
-      this.#parsed.snapshot = { ...this.#parsed.snapshot, [limit]: number };
-    } else this.#mistake(value ?? key, `snapshot.${name} must be a whole number from 1`);
-  }
-
-  #reference(value: Node | null, where: string): AgentReference | undefined {
-    let reference: AgentReference | undefined;
-    this.#text(value, where, (agent, node) => (reference = { agent, place: this.#placeOf(node) }));
-    return reference;
-  }
-
-  #text(value: Node | null, where: string, take: (text: string, node: Node) => void): void {
-    const text = this.#plain(value);
-    if (value !== null && typeof text === 'string' && text !== '') take(text, value);
-    else this.#mistake(value, `${where} must be a text`);
-  }
-
-  /** Reads a map with the given keys only; false where it is no map. */
-  #fields(node: Node | null, where: string, known: Fields): boolean {
-    return this.#entries(node, where, (value, name, key) => {
-      const read = Object.hasOwn(known, name) ? known[name] : undefined;
-      if (read !== undefined) return read(value, name, key);
-      const near = nearestName(name, Object.keys(known));
-      const help = near === undefined ? `known are ${Object.keys(known).join(', ')}` : `did you mean '${near}'?`;
-      this.#mistake(key, `unknown key '${name}' in ${where}; ${help}`);
-    });
-  }
-
-  #entries(node: Node | null, where: string, read: (value: Node | null, name: string, key: Node) => void): boolean {
-    const map = this.#resolved(node);
-    if (!this.#yaml.isMap(map)) {
-      this.#mistake(node, `${where} must be a map`);
-      return false;
+  /** Holds a value against its schema; `near` is where a mistake in a value that is not there stands. */
+  #check(node: Node | null, near: Node, schema: JsonObject, path: readonly string[]): void {
+    const { properties, additionalProperties: others, required, anyOf } = schema;
+    // What has several forms has a reader of its own.
+    if (anyOf !== undefined) return;
+    const where = path.length === 0 ? 'the configuration' : path.join('.');
+    const map = this.#yaml.isAlias(node) ? node.resolve(this.#document) : node;
+    if (schema['type'] !== 'object' || !this.#yaml.isMap(map)) {
+      const fault = faultOfValue(schema, this.#plain(node));
+      if (fault !== undefined) this.#mistake(node ?? near, `${where} ${fault}`);
+      return;
     }
+    if (others === undefined) return;
+    const known = isJsonObject(properties) ? properties : {};
+    // The parser makes nodes of all keys and values.
     for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
-      // The parser makes nodes of all keys and values.
-      const name = this.#plain(key);
-      read(value, String(name), key);
+      const plain = this.#plain(key);
+      const name = typeof plain === 'string' ? plain : JSON.stringify(plain);
+      this.#pairs.set(JSON.stringify([...path, name]), { key, value });
+      const inner = Object.hasOwn(known, name) ? known[name] : others;
+      if (isJsonObject(inner)) this.#check(value, key, inner, [...path, name]);
+      else this.#mistake(key, `unknown key '${name}' in ${where}; ${chooseFrom(name, Object.keys(known))}`);
     }
-    return true;
-  }
-
-  #has(node: Node | null, key: string): boolean {
-    const map = this.#resolved(node);
-    return this.#yaml.isMap(map) && map.has(key);
-  }
-
-  #resolved(node: Node | null): Node | null {
-    return this.#yaml.isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
+    for (const name of Array.isArray(required) ? required.map(String) : []) {
+      const example = isJsonObject(known[name]) ? [known[name]['examples']].flat()[0] : undefined;
+      if (!map.has(name))
+        this.#mistake(near, `${where} needs a ${name}, such as '${name}: ${JSON.stringify(example)}'`);
+    }
   }
 
   #plain(node: Node | null): unknown {
@@ -257,12 +184,13 @@ class ConfigParser {
     }
   }
 
-  #isNull(node: Node): boolean {
-    return this.#yaml.isScalar(node) && node.value === null;
+  #mistake(node: Node | null, message: string): void {
+    this.#mistakes.push({ ...this.#placeOf(node), message });
   }
 
-  #mistake(node: Node | null, message: string): void {
-    this.#parsed.mistakes.push({ ...this.#placeOf(node), message });
+  #declaredAt(...path: string[]): string {
+    const { file, line, column } = this.#placeOf(this.#pairs.get(JSON.stringify(path))?.key ?? null);
+    return `${file}:${line}:${column}`;
   }
 
   #placeOf(node: Node | null): Omit<ConfigMistake, 'message'> {
@@ -275,7 +203,11 @@ class ConfigParser {
   }
 }
 
-/** Sets a property of any name at all, `__proto__` included. */
-function define<T>(record: Record<string, T>, name: string, value: T): void {
-  Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
+function chooseFrom(name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  return near === undefined ? `known are ${known.join(', ')}` : `did you mean '${near}'?`;
+}
+
+function mapValues<T, U>(record: Record<string, T>, map: (value: T, name: string) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]));
 }

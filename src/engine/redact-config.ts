@@ -4,8 +4,10 @@ import type { Allowed, OwnRule } from '../redaction/redactor.ts';
 /** What a configuration says of secrets; `isOff` switches redaction off. */
 export type ConfigRedact = { isOff: boolean; rules: OwnRule[]; allow: Allowed[] };
 
-const ruleName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/u;
-const allowHash = /^[0-9a-f]+:[0-9a-f]{64}$/u;
+/** What a rule may be called. */
+export const ruleName: RegExp = /^[a-z0-9]+(?:-[a-z0-9]+)*$/u;
+/** What `uwf scan` prints for a value. */
+export const allowHash: RegExp = /^[0-9a-f]+:[0-9a-f]{64}$/u;
 
 /** Reads `redact` of a configuration file, as its parser gives it; `fault` says what is wrong with it. */
 export function readRedact(value: unknown): ConfigRedact | { fault: string } {
