@@ -22,8 +22,13 @@ function isLive(block: MarkdownBlock): boolean {
  * and what a block leaves, the next one finds. What ships of uwf is built before, and `uwf` is on the PATH.
  * @param document relative to {@link root}
  * @param setUp puts into the repository what the document takes for granted
+ * @param variables of the environment that its reader has set
  */
-export function testDocument(document: string, setUp: (folder: string) => void): void {
+export function testDocument(
+  document: string,
+  setUp: (folder: string) => void,
+  variables: NodeJS.ProcessEnv = {},
+): void {
   const blocks = markdownBlocks(readFileSync(path.join(root, document), 'utf8'));
   const captures: Captures = new Map();
   let session: Session;
@@ -33,7 +38,7 @@ export function testDocument(document: string, setUp: (folder: string) => void):
     const folder = mkdtempSync(path.join(tmpdir(), 'uwf-docs-'));
     execFileSync('git', ['init', '--quiet', '--initial-branch=main'], { cwd: folder });
     setUp(folder);
-    session = { folder, env: environment(folder), captures };
+    session = { folder, env: { ...environment(folder), ...variables }, captures };
   });
 
   afterAll(() => {

@@ -1,12 +1,19 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { root, testDocument } from './live-document.ts';
 
-testDocument('docs/writing-an-agent.md', (folder) => {
-  // As `npm install --save-dev uwf vitest` in the package's folder would have it.
-  const installed = path.join(folder, 'agents/words/node_modules');
-  mkdirSync(path.join(installed, '.bin'), { recursive: true });
-  symlinkSync(root, path.join(installed, 'uwf'));
-  symlinkSync(path.join(root, 'node_modules/vitest'), path.join(installed, 'vitest'));
-  symlinkSync(path.join(root, 'node_modules/vitest/vitest.mjs'), path.join(installed, '.bin/vitest'));
+// The document begins in an empty folder and installs what it needs, from the cache of whoever runs the test where it can.
+testDocument('docs/writing-an-agent.md', (folder) => rmSync(path.join(folder, '.git'), { recursive: true }), {
+  UWF_CHECKOUT: root,
+  npm_config_offline: 'false',
+  npm_config_prefer_offline: 'true',
+  UWF_TRUST: undefined,
+  npm_config_loglevel: 'error',
+  npm_config_cache: npmConfig('cache'),
+  npm_config_userconfig: npmConfig('userconfig'),
 });
+
+function npmConfig(key: string): string {
+  return execFileSync('npm', ['config', 'get', key], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+}
