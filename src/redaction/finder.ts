@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts';
 import { KnownValues } from './known-values.ts';
 import { marks } from './marks.ts';
 import { OwnRules } from './own-rules.ts';
-import { pemStart, readPemBlock } from './pem-block.ts';
+import { pemStartsIn, readPemBlock } from './pem-block.ts';
 import { rules } from './rules/rules.ts';
 import { isWordStart } from './word-start.ts';
 import { RedactionFailed } from './redaction-failed.ts';
@@ -71,8 +71,8 @@ export class Finder {
    */
   openFrom(text: string, from: number, until: number, column: number): number {
     let open = Math.min(this.#known.openFrom(text.slice(0, until)), this.#own.openFrom(text, column));
-    for (let at = text.indexOf(pemStart, from); at >= 0 && at < open; at = text.indexOf(pemStart, at + 1)) {
-      if (readPemBlock(text, at, false)?.isOpen === true) open = at;
+    for (const at of pemStartsIn(text, from)) {
+      if (at < open && readPemBlock(text, at, false)?.isOpen === true) open = at;
     }
     return Math.max(open, from);
   }
@@ -95,7 +95,7 @@ function findByForm(text: string, isEnd: boolean, findings: Finding[]): void {
       if (finding !== undefined) findings.push(finding);
     }
   });
-  for (let at = text.indexOf(pemStart); at >= 0; at = text.indexOf(pemStart, at + 1)) {
+  for (const at of pemStartsIn(text, 0)) {
     const block = readPemBlock(text, at, isEnd);
     if (block !== undefined && block.words > 0) {
       findings.push({ rule: 'private-key', start: at, end: block.end, layer: 2 });

@@ -14,7 +14,7 @@ export function isPlaceholder(value: string): boolean {
   ) {
     return true;
   }
-  return /^(?:pass(?:word|wd|phrase)|pwd|secret|token|key|user(?:name)?|test|none|null|undefined|true|false|redacted|hidden|foo|bar|foobar|hunter2|admin|root)$/iu.test(
+  return /^(?:(?:my|your|the|a|test|user)?[_-]?pass(?:word|wd|phrase|w)?\d?|pwd|secret|token|key|user(?:name)?|test|none|null|undefined|true|false|redacted|hidden|foo|bar|foobar|hunter2|admin|root)$/iu.test(
     value,
   );
 }

@@ -1,11 +1,14 @@
-const label = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/y;
-const openLabel = /^-----BEGIN [A-Z0-9 ]{0,100}-{0,4}$/u;
+/** As PEM has it, also in a URL; PuTTY's; PEM in base64, as configurations of clusters have it. */
+const label =
+  /-----BEGIN(?: |%20|\+)(?:[A-Z0-9]{1,20}(?: |%20|\+)){0,4}PRIVATE(?: |%20|\+)KEY(?:(?: |%20|\+)BLOCK)?-----|Private-Lines: \d{1,3}(?=[\s\\%])|LS0tLS1CRUdJTi(?=[A-Za-z0-9+/]{60})/y;
+const openLabel = /^(?:-----BEGIN[A-Z0-9 %+]{0,100}-{0,4}|Private-Lines: \d{0,3}|LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,59})$/u;
 const header = /[A-Z][A-Za-z-]{2,30}: ?[^\r\n\\]{0,300}/y;
 /** Ends of lines, also escaped, and what code, quotations and differences put around lines. */
-const gap = /(?:[\s"'`,>|#*]|\\{1,8}[nrt]|\\{1,8}(?=["'\s])|[+-](?=[\s"'`])|(?<=\n)-(?=[A-Za-z0-9+/]))*/y;
-const word = /(?:[A-Za-z0-9+/=]|\\{1,8}\/)+/y;
-const ending = /-{5,6}END [A-Z0-9 ]{0,60}-----/y;
-const openEnding = /^-{1,6}$|^-{5,6}E[A-Z0-9 ]{0,70}-{0,4}$/u;
+const gap =
+  /(?:[\s"'`,>|#*]|%0[AaDd]|%5[Cc]n|\\{1,8}[nrt]|\\{1,8}(?=["'\s])|[+-](?=[\s"'`])|(?<=\n)-(?=[A-Za-z0-9+/]))*/y;
+const word = /(?:[A-Za-z0-9+/=]|\\{1,8}\/|%2[BbFf]|%3[Dd])+/y;
+const ending = /-{5,6}END[A-Z0-9 %+]{1,70}-----/y;
+const openEnding = /^-{1,6}$|^-{5,6}E[A-Z0-9 %+]{0,75}-{0,4}$/u;
 
 /** The last line may be shorter, and the checksum of PGP; in prose all words are. */
 const shortest = 16;
@@ -13,8 +16,14 @@ const shortest = 16;
 /** How far a block of a private key goes; `isOpen`: what follows can still belong to it. */
 export type PemBlock = { end: number; isOpen: boolean; words: number };
 
-/** What every block begins with. */
-export const pemStart = '-----BEGIN ';
+const base64Start = 'LS0tLS1CRUdJTi';
+
+/** Where blocks may begin, in no order. */
+export function* pemStartsIn(text: string, from: number): Generator<number> {
+  for (const start of ['-----BEGIN', 'Private-Lines: ', base64Start]) {
+    for (let at = text.indexOf(start, from); at >= 0; at = text.indexOf(start, at + 1)) yield at;
+  }
+}
 
 /**
  * Reads a private key in PEM, whole, encrypted, cut off, in JSON or in code.
@@ -26,7 +35,11 @@ export const pemStart = '-----BEGIN ';
 export function readPemBlock(text: string, start: number, isEnd: boolean): PemBlock | undefined {
   label.lastIndex = start;
   const begin = label.exec(text);
-  if (begin !== null) return readBody(text, start + begin[0].length, 0, isEnd);
+  if (begin !== null) {
+    const isKey =
+      begin[0] !== base64Start || Buffer.from(text.slice(start, start + 72), 'base64').includes(' PRIVATE KEY');
+    return isKey ? readBody(text, start + begin[0].length, 0, isEnd) : undefined;
+  }
   const isOpen = !isEnd && text.length - start < 120 && openLabel.test(text.slice(start));
   return isOpen ? { end: start, isOpen, words: 0 } : undefined;
 }

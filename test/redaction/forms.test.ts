@@ -38,6 +38,12 @@ describe('a credential in a form is found', () => {
     ['an .npmrc', (secret: string) => `//registry.acme.dev/:_authToken=${secret}\n`],
     ['a configuration of Docker', (secret: string) => `{"auths":{"acme.dev":{"auth":"${inBase64(`me:${secret}`)}"}}}`],
     ['a command', (secret: string) => `curl -sS -u me:${secret} https://acme.dev`],
+    ['a password file of Postgres', (secret: string) => `db.acme.dev:5432:main:app:${secret}\n`],
+    ['a URL of JDBC', (secret: string) => `jdbc:postgresql://db.acme.dev/main?user=app&ssl=true&password=${secret}`],
+    ['settings of Django', (secret: string) => `SECRET_KEY = 'django-insecure-${secret}${secret}(=+&^)'`],
+    ['a short password at a host', () => 'mysql://root:Wint3r!@db.acme.dev/shop'],
+    ['a made password at a host of manuals', () => 'postgres://app:s3cur3Pass@db.example.com/main'],
+    ['a season at this machine', () => 'mysql://root:Winter2042!@localhost:3306/shop'],
     ['an option', (secret: string) => `deploy --api-key ${secret}${secret} --force`],
     [
       'a signed URL',
@@ -47,7 +53,7 @@ describe('a credential in a form is found', () => {
     const given = inForm(password);
     const { text, hits } = redactor.redactText(given);
     expect(hits.length, given).toBe(1);
-    for (const part of [password, inBase64(`me:${password}`)]) expect(text).not.toContain(part);
+    for (const part of [password, 'Wint', 's3cur', inBase64(`me:${password}`)]) expect(text).not.toContain(part);
   });
 
   const block = (label: string, newline: string): string =>
@@ -79,6 +85,29 @@ describe('a credential in a form is found', () => {
       expect(hits.map(({ rule }) => rule)).toEqual(['private-key']);
       expect(text).toMatch(/^before "?‹redacted:private-key:[0-9a-f]{8}›"? behind$/u);
     }
+  });
+
+  const body = (): string => [1, 2, 3, 4].map(() => letters.base64(64)).join('\n');
+
+  test('a key of PuTTY', () => {
+    const given = `PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\n${letters.base64(48)}\nPrivate-Lines: 4\n${body()}\nPrivate-MAC: ${letters.hex(64)}\n`;
+    for (const text of [given, JSON.stringify(given)])
+      expect(redactor.redactText(text).text).toMatch(
+        /Public-Lines: 1.*?‹redacted:private-key:[0-9a-f]{8}›\s*(?:\\n)?Private-MAC/su,
+      );
+  });
+
+  test('a block in a URL, and one in base64, but no certificate in base64', () => {
+    const key = `-----BEGIN EC PRIVATE KEY-----\n${body()}\n-----END EC PRIVATE KEY-----\n`;
+    const mark = '‹redacted:private-key:[0-9a-f]{8}›';
+    expect(redactor.redactText(`?key=${encodeURIComponent(key)}&b=1`).text).toMatch(
+      new RegExp(`^\\?key=${mark}(?:%0A)?&b=1$`, 'u'),
+    );
+    expect(redactor.redactText(`user:\n  client-key-data: ${inBase64(key)}\n  name: me\n`).text).toMatch(
+      new RegExp(`^user:\n  client-key-data: ${mark}\n  name: me\n$`, 'u'),
+    );
+    const certificate = `client-certificate-data: ${inBase64(key.replaceAll('EC PRIVATE KEY', 'CERTIFICATE'))}\n`;
+    expect(redactor.redactText(certificate).hits).toEqual([]);
   });
 
   test('a block with headers, and one that is cut off', () => {
@@ -124,6 +153,21 @@ describe('what is no secret stays', () => {
       'a URL with placeholders',
       () =>
         'https://user:password@acme.dev http://$USER:$PASS@acme.dev postgres://{user}:{password}@db https://<user>:<token>@acme.dev',
+    ],
+    [
+      'a URL of a manual',
+      () =>
+        'https://home-user:home-pass@example.com ftp://user1:secret123@www.example.com mysql://johndoe:randompassword@localhost:3306/db ssh://user:passw@rd@host/a',
+    ],
+    [
+      'credentials of manuals',
+      () =>
+        `curl -u testuser:testpass x\nmachine acme.dev login me password pass1\nAuthorization: Basic ${inBase64('me:password1')}`,
+    ],
+    [
+      'a session, a file, a row of the alphabet, and what the next line says',
+      () =>
+        `session_id: 'sesn_${letters.alnum(24)}' join(pwd, './data/pcg64dxsm-1.csv') token: 'ABCDEFGHIJKLMNOP' me's password:\n\nroot@30aa0cfaf1b5:/#`,
     ],
     [
       'code',

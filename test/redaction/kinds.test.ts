@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import { contexts, kinds, Letters } from './kinds.ts';
@@ -11,14 +11,14 @@ function lastOf(secret: string): string {
   return secret.split(/[^A-Za-z0-9+_~-]/u).findLast((part) => part.length >= 8) ?? secret;
 }
 
-describe.each(kinds)('$kind', ({ make, name }) => {
-  test.each(Object.entries(contexts))('is found in %s', (_, inContext) => {
+test.each(kinds)('$kind is found in all contexts', ({ make, name }) => {
+  for (const inContext of Object.values(contexts)) {
     for (let seed = 1; seed <= rounds; seed++) {
       const secret = make(new Letters(seed));
       const given = inContext(secret, name ?? 'value');
       const { text, hits } = redactor.redactText(given);
       expect(hits.length, given).toBeGreaterThan(0);
-      expect(text).not.toContain(lastOf(secret));
+      expect(text, given).not.toContain(lastOf(secret));
     }
-  });
+  }
 });

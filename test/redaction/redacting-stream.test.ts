@@ -43,6 +43,14 @@ const part: fc.Arbitrary<string> = fc.oneof(
   ),
   fc.constantFrom(pem(3, '\n'), pem(8, '\\n'), pem(2, '\n', ''), '-----BEGIN PRIVATE KEY-----', pem(1, '\r\n')),
   fc.constantFrom(
+    encodeURIComponent(pem(2, '\n')),
+    Buffer.from(pem(3, '\n')).toString('base64'),
+    Buffer.from(pem(3, '\n').replaceAll('PRIVATE KEY', 'CERTIFICATE')).toString('base64'),
+    pem(3, '\n').replace(/-----BEGIN.*/, 'Private-Lines: 3'),
+    'Private-Lines: 3',
+    'LS0tLS1CRUdJTi',
+  ),
+  fc.constantFrom(
     '‹redacted:known:0123abcd›',
     '‹redacted:npm-token:01',
     '‹',

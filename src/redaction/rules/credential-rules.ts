@@ -1,38 +1,14 @@
 import { isPlaceholder, looksRandom } from '../looks-random.ts';
-import { base64, padding, separator, wordEnd } from './rule.ts';
+import { base64, padding, quote, separator, wordEnd } from './rule.ts';
 import type { Rule } from './rule.ts';
+import { urlRules } from './url-rules.ts';
 
-/** A character of a password in a URL. */
-const inPassword = '[^\\s@/"\'`<>‹›\\\\]';
 /** A character between blanks and quotation marks. */
-const anyValue = '[^\\s"\'`\\\\<>‹›]';
+const anyValue = '[^\\s"\'`\\\\<>‹›()[\\]\\u001b]';
 
 /** Forms that have a credential in them, whoever gave it: URLs, headers, connection strings, and files of programs. */
 export const credentialRules: readonly Rule[] = [
-  {
-    name: 'url-password',
-    isInWord: true,
-    anchors: ['://', ':\\/\\/'],
-    pattern:
-      ':(?:\\\\?/){2}(?<u>[^\\s:@/"\'`<>‹›?#\\\\|,]{0,200}):(?!\\d{1,5}[?#/])' +
-      `(?<s>${inPassword}{1,800}(?:@(?:(?![?#])${inPassword}){0,200}){0,3})@(?=[\\w\\[$%{-])`,
-    check: isUrlPassword,
-  },
-  {
-    name: 'url-password',
-    isInWord: true,
-    anchors: ['%3a%2f%2f'],
-    isAnyCase: true,
-    pattern: '%3A%2F%2F(?<u>[\\w.~+-]{0,200})%3A(?<s>(?:[\\w.~+!*-]|%(?!40|2F)[0-9A-F]{2}){4,800})%40(?=\\w)',
-    check: isUrlPassword,
-  },
-  {
-    name: 'url-token',
-    isInWord: true,
-    anchors: ['://', ':\\/\\/'],
-    pattern: ':(?:\\\\?/){2}(?<s>[\\w.~+%=-]{16,800})(?::x-oauth-basic|:)?@(?=[A-Za-z0-9\\[])',
-    check: (secret, match) => looksRandom(secret) || (match[0].includes(':x-oauth-basic@') && !isPlaceholder(secret)),
-  },
+  ...urlRules,
   {
     name: 'authorization',
     isInWord: true,
@@ -53,11 +29,11 @@ export const credentialRules: readonly Rule[] = [
     isInWord: true,
     anchors: ['password', 'pwd'],
     isAnyCase: true,
-    pattern: `(?:password|pwd)\\s{0,3}=\\s{0,3}["'{]?(?<s>[^\\s;,"'\`<>‹›\\\\]{3,200})`,
+    pattern: `(?:password|pwd)\\s{0,3}=\\s{0,3}["'{]?(?<s>[^\\s;,"'\`<>‹›\\\\\u001b]{3,200})`,
     check: (secret, match, before) => {
       const behind = match.input.slice(match.index, match.index + match[0].length + 200).split(/\s/, 1)[0] ?? '';
       const isConnection =
-        /(?:^|[;,\s"'`(])(?:server|data source|host|user ?id|uid|user|database|initial catalog|driver|endpoint|dbname)=[^=\n]*$/i.test(
+        /(?:^|[;,?&\s"'`(])(?:server|data source|host|user ?id|uid|user|database|initial catalog|driver|endpoint|dbname)=(?:[^=\n]*|\S*)$/i.test(
           before,
         ) || /;\s*(?:server|data source|host|user ?id|uid|database|initial catalog|driver)=/i.test(behind);
       return (
@@ -72,10 +48,9 @@ export const credentialRules: readonly Rule[] = [
     name: 'npmrc-token',
     anchors: ['_authtoken', '_auth', '_password'],
     isAnyCase: true,
-    pattern: `_(?:authToken|auth|password)[ \\t]{0,4}=[ \\t]{0,4}["']?(?<s>${anyValue}{8,2048})`,
+    pattern: `_(?:authToken|auth|password)[ \\t]{0,4}(?:=|%3D)[ \\t]{0,4}["']?(?<s>${anyValue}{8,2048})(?![([])`,
     isInWord: true,
-    check: (secret, _, before) =>
-      !isPlaceholder(secret) && /(?:^|[/:\s"'`]|\\n)$/.test(before) && !/[()[\]]/.test(secret),
+    check: (secret, _, before) => !isPlaceholder(secret) && /(?:^|[/:\s"'`]|\\n|%3A)$/i.test(before),
   },
   {
     name: 'netrc-password',
@@ -85,10 +60,24 @@ export const credentialRules: readonly Rule[] = [
       /(?:machine\s+\S+|default)\s+(?:login|user)\s+\S+\s+$/.test(before) && !isPlaceholder(secret),
   },
   {
+    name: 'pgpass-password',
+    anchors: [':5432:', ':5433:', ':6432:', ':6543:', ':*:'],
+    isInWord: true,
+    pattern: ':(?:\\d{4}|\\*):[\\w.*-]{1,63}:[\\w.*-]{1,63}:(?<s>[^\\s:"\'`\\\\<>‹›]{4,200})(?=[\\s"\'`\\\\]|$)',
+    check: (secret, _, before) => /(?:^|[\s"'`=])[\w.*-]{1,253}$/.test(before) && !isPlaceholder(secret),
+  },
+  {
+    name: 'django-secret-key',
+    anchors: ['secret_key', 'secret-key', 'secretkey'],
+    isAnyCase: true,
+    isInWord: true,
+    pattern: `secret[_-]?key${separator}(?<s>(?:django-insecure-)?[a-z0-9!@#$%^&*(_=+)-]{50})(?=["'\`\\\\\\s\u001b]|$)`,
+  },
+  {
     name: 'docker-auth',
-    anchors: ['auth"', "auth'", 'auth\\"'],
-    pattern: `auth\\\\{0,3}["']\\s{0,8}:\\s{0,8}\\\\{0,3}["'](?<s>${base64}{12,600}${padding}{0,2})`,
-    check: (secret) => isUserAndPassword(secret),
+    anchors: ['auth"', "auth'", 'auth\\', 'auth%22'],
+    pattern: `auth${quote}\\s{0,8}(?::|%3A)\\s{0,8}${quote}(?<s>${base64}{12,600}${padding}{0,2})`,
+    check: isUserAndPassword,
   },
   {
     name: 'user-password',
@@ -117,32 +106,19 @@ export const credentialRules: readonly Rule[] = [
 // Every form, not a provider's.
 for (const rule of credentialRules) rule.layer = 2;
 
-function isUrlPassword(secret: string, match: RegExpExecArray, before: string): boolean {
-  if (!/[A-Za-z][A-Za-z0-9+.-]{1,30}$/.test(before)) return false;
-  const user = match.groups?.['u'] ?? '';
-  if (secret.length < 4) return false;
-  if (isPlaceholder(secret) || /^(?:\$|%[({A-Z]|\{|\[|:)/.test(secret) || /^(.)\1*$/.test(secret)) return false;
-  if (/^\d{1,5}$/.test(secret) && user.includes('.')) return false;
-  if (user === '' && secret.includes(':')) return false;
-  // A word alone is a password where the host is one of the world's.
-  const host = match.input.slice(match.index + match[0].length).match(/^[\w.-]{1,100}/)?.[0] ?? '';
-  if (/^[A-Za-z]{1,8}$/.test(secret) && !/\w\.[A-Za-z]{2,}/.test(host)) return false;
-  return !(
-    secret === user ||
-    /^x-oauth-basic$/i.test(secret) ||
-    /[(){}]/.test(secret) ||
-    /^(?:mypass|passwd|postgres|mysql|pswd|letmein|word)$/i.test(secret)
-  );
-}
-
 function isCredential(secret: string, match: RegExpExecArray): boolean {
   if (isPlaceholder(secret)) return false;
-  return /\bbasic\s/i.test(match[0]) ? isUserAndPassword(secret) || looksRandom(secret) : looksRandom(secret);
+  const isPlain = !/\bbasic\s/i.test(match[0]) || passwordOf(secret) === undefined;
+  return isPlain ? looksRandom(secret) : isUserAndPassword(secret);
 }
 
-/** Base64 of `user:password`. */
 function isUserAndPassword(secret: string): boolean {
-  const decoded = Buffer.from(secret.replaceAll('\\', ''), 'base64').toString('latin1');
-  const [, password] = /^[\x20-\x39\x3b-\x7e]{1,200}:([\x20-\x7e]{3,500})$/.exec(decoded) ?? [];
+  const password = passwordOf(secret);
   return password !== undefined && !isPlaceholder(password);
+}
+
+/** The password in base64 of `user:password`. */
+function passwordOf(secret: string): string | undefined {
+  const decoded = Buffer.from(secret.replaceAll('\\', ''), 'base64').toString('latin1');
+  return /^[\x20-\x39\x3b-\x7e]{1,200}:([\x20-\x7e]{3,500})$/.exec(decoded)?.[1];
 }

@@ -10,6 +10,10 @@ const words =
 const harmless =
   /(?:next|previous|prev|page|pagination|continu\w*|cancel\w*|sync|cursor|resume|request|trace|public|pub)[_-]?(?:page[_-]?)?(?:token|key)|token[_-]?(?:type|count|id|name|url|uri|endpoint|s?used)|tokeniz|tokens?[_-]?per|secret[_-]?(?:name|id|arn|ref|version)|key[_-]?(?:id|name|ref|type|path|file|alias)$|_?(?:path|file|url|uri|dir|name|hash|digest|checksum|pattern|regex|format|length|policy)$|integrity|csrf|xsrf|nonce/i;
 
+/** What refers to a secret or to a file, the names of sessions, and rows of the alphabet. */
+const notSecret =
+  /^(?:(?:data|file|urn|arn|projects|op|vault|ssm|env):|\.{1,2}\/|~\/|ses[a-z]{0,4}_)|abcdefgh|0123456789/i;
+
 /** Values that generators of random characters made, beside a name that says that they are secret. */
 export const randomRules: readonly Rule[] = [
   {
@@ -56,15 +60,18 @@ export const randomRules: readonly Rule[] = [
 function isSecretValue(secret: string, match: RegExpExecArray, before: string): boolean {
   const name = (/[\w.-]{0,60}$/.exec(before)?.[0] ?? '') + (match.groups?.['n'] ?? '');
   if (harmless.test(name) || isPlaceholder(secret)) return false;
-  const opening = match[0].at(-secret.length - 1) ?? '';
+  const between = match[0].slice(match.groups?.['n']?.length, match[0].length - secret.length);
+  const opening = between.at(-1) ?? '';
   const behind = match.input.slice(match.index + match[0].length, match.index + match[0].length + 2);
   const isQuoted = /["'`]/.test(opening);
   // What a quotation mark does not end, or code goes on with, is an expression or a part of something longer.
-  if (isQuoted ? !/^\\?["'`]|^$/.test(behind) : /^[([{<‹\\]/.test(behind) && !/^\\[nrt"'`]/.test(behind)) return false;
+  const isEscape = /^\\(?:[nrtux"'`\\]|$)/.test(behind);
+  if (isQuoted ? !/^["'`]|^$/.test(behind) && !isEscape : /^[([{<‹\\]/.test(behind) && !isEscape) return false;
+  if (!isQuoted && /[\r\n]/.test(between)) return false;
   if (!isQuoted && /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(secret)) return false;
-  const isArgument = /,\s*["'`]$/.test(match[0].slice(0, -secret.length));
+  const isArgument = /,\s*["'`]$/.test(between);
   if (isArgument && !/["'`(]\s*[\w-]*$/.test(before)) return false;
-  if (secret.includes('://') || /^(?:data|file|urn|arn|projects|op|vault|ssm|env):/.test(secret)) return false;
+  if (secret.includes('://') || notSecret.test(secret)) return false;
   const parts = secret.split(/[.:?/=]/);
   return looksRandom(secret) && parts.some((part) => part.length >= 10 && looksRandom(part));
 }

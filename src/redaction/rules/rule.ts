@@ -30,10 +30,15 @@ export const padding = '(?:=|%3[Dd])';
 export const slash = '(?:\\\\{0,3}/|%2[Ff])';
 export const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
-/** What is between a name and its value: `=`, `:`, `=>`, `, "`, quotation marks, also escaped or in a URL; a closing bracket or tag. */
-export const separator: string =
-  '(?:\\\\{0,3}["\'`]|%22)?\\]?[ \\t]{0,20}(?:=>|:=|={1,3}|:(?!:)|%3[AaDd]|,(?=\\s{0,8}["\'`])|>(?=[^=\\s]))' +
-  '\\s{0,20}(?:[bfr]?\\\\{0,3}["\'`]|%22)?';
+/** A quotation mark, also in JSON in JSON in JSON or in a URL. */
+export const quote = '(?:\\\\{0,7}["\'`]|%22)';
+/** A colour of a terminal. */
+const colour = '(?:(?:\\u001b|\\\\{1,7}(?:u001[Bb]|x1[Bb]|033|e))\\[[\\d;]{0,12}m)?';
+/** What stands for `is`: an operator, the next argument, the end of a tag, the next cell of a table, a word. */
+const equals = '(?:=>|:=|={1,3}|:(?!:)|%3[AaDd]|,(?=\\s{0,8}["\'`])|>(?=[^=\\s])|(?<=[ \\t])(?:\\||is|to)(?=[ \\t]))';
+
+/** What is between a name and its value. */
+export const separator: string = `${quote}?\\]?${colour}[ \\t]{0,20}${equals}\\s{0,20}${colour}(?:[bfr]?${quote})?`;
 
 /** Tokens that a prefix tells: prefixes separated by blanks, and what follows them. */
 export function prefixed(name: string, prefixes: string, body: string, more: Partial<Rule> = {}): Rule {

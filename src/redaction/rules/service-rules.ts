@@ -3,7 +3,8 @@ import type { Rule } from './rule.ts';
 
 /** The digits of a Discord account's number in base64 begin so. */
 const discordStarts = Array.from({ length: 1000 }, (_, digits) => btoa(String(digits).padStart(3, '0')).slice(0, 3));
-const hexDigits = '0123456789abcdef'.split('');
+const digits = '0123456789'.split('');
+const hexDigits = [...digits, ...'abcdef'.split('')];
 
 /** Tokens for messages, payments, data and work. Sources: the providers' pages on keys, and GitHub's secret scanning. */
 export const serviceRules: readonly Rule[] = [
@@ -83,7 +84,7 @@ export const serviceRules: readonly Rule[] = [
   named('paypal-secret', 'paypal braintree', '[\\w-]{80}|[0-9a-f]{32}', {
     check: (secret) => secret.length === 32 || hasDigitAndBothCases(secret),
   }),
-  prefixed('adyen-key', 'AQE', '[A-Za-z0-9+/]{60,400}[-=][\\w+/=<>.-]{20,200}'),
+  prefixed('adyen-key', 'AQE', '[A-Za-z0-9+/]{60,400}[-=](?:[\\w+/=<>.-]|%2[BbFf]|%3[Dd]){20,200}'),
   prefixed('plaid-token', 'access-', `(?:sandbox|development|production)-${uuid}`),
   named('plaid-secret', 'plaid', '[0-9a-f]{30}'),
   prefixed('shopify-token', 'shpat_ shpca_ shppa_ shpss_ shpua_ shptka_', '[A-Za-z0-9]{32,64}'),
@@ -107,9 +108,19 @@ export const serviceRules: readonly Rule[] = [
     isInWord: true,
     pattern: `asana[\\w.-]{0,40}${separator}(?<s>[0-2](?:/|%2[Ff])\\d{10,20}(?:/\\d{10,20})?(?::|%3[Aa])[0-9a-f]{32}|[0-9a-f]{32})(?![\\w‹])`,
   },
+  {
+    name: 'asana-token',
+    anchors: digits.flatMap((digit) => [`1/${digit}`, `2/${digit}`, `1%2F${digit}`, `2%2F${digit}`]),
+    pattern: '[12](?:/|%2F)\\d{15,17}(?:(?:/|%2F)\\d{15,17})?(?::|%3A)[0-9a-f]{32}(?![\\w‹])',
+  },
   prefixed('typeform-token', 'tfp_', '[\\w.=-]{40,64}'),
   prefixed('contentful-token', 'CFPAT-', '[\\w-]{43}'),
   named('contentful-token', 'contentful', '[\\w-]{43}', { check: hasDigitAndBothCases }),
+  prefixed('firebase-key', ':APA91b %3AAPA91b', '', {
+    before: [11],
+    pattern: '[\\w-]{11}(?::|%3A)APA91b[\\w-]{134}(?![\\w‹])',
+  }),
+  prefixed('zapier-webhook', 'hooks.zapier.com/hooks/catch/', '\\d{4,10}/(?<s>[a-z0-9]{5,12})', { isInWord: true }),
   prefixed('mapbox-token', 'sk.eyJ', '[\\w-]{40,200}\\.[\\w-]{20,30}'),
   prefixed('sentry-token', 'sntrys_', '(?:[\\w=+/-]|%2[BbFf]|%3[Dd]){60,500}'),
   prefixed('sentry-token', 'sntryu_', '[0-9a-f]{64}'),
@@ -119,8 +130,9 @@ export const serviceRules: readonly Rule[] = [
   prefixed('grafana-key', 'eyJrIjoi', '[A-Za-z0-9+/_-]{40,400}={0,3}'),
   prefixed('newrelic-key', 'NRAK- NRII- NRIQ- NRRA- NRAA-', '[A-Za-z0-9_-]{24,44}'),
   prefixed('newrelic-key', 'NRJS-', '[0-9a-f]{19}'),
+  prefixed('newrelic-key', 'NRAL', '', { before: [36], pattern: '[0-9a-fx]{36}NRAL(?![\\w‹])' }),
   named('newrelic-key', 'newrelic new_relic new-relic', '[0-9a-f]{36}NRAL|[0-9a-f]{40}|[0-9a-zA-Z]{64}'),
-  named('datadog-key', 'datadog dd_api dd_app dd-api dd-application', '[0-9a-f]{32}|[0-9a-f]{40}|[A-Za-z0-9]{40}'),
+  named('datadog-key', 'datadog dd_api dd_app dd-api dd-app ddapi ddapp', '[0-9a-f]{32}|[0-9a-f]{40}|[A-Za-z0-9]{40}'),
   prefixed('dynatrace-token', 'dt0c01. dt0s01. dt0s02. dt0s16.', '[A-Z2-7a-z0-9]{8,24}\\.[A-Z2-7a-z0-9]{64}'),
   prefixed('posthog-key', 'phc_ phx_ phs_', '[A-Za-z0-9]{40,50}'),
   prefixed('honeycomb-key', 'hcaik_ hcbik_ hcxik_ hcamk_', '[a-z0-9]{40,70}'),
@@ -132,6 +144,8 @@ export const serviceRules: readonly Rule[] = [
   named('pagerduty-key', 'pagerduty pager_duty', '[\\w+-]{20}|[0-9a-f]{32}'),
   named('opsgenie-key', 'opsgenie', uuid),
   prefixed('facebook-token', 'EAA', '[A-Za-z0-9]{80,400}', { check: hasDigitAndBothCases }),
+  named('facebook-token', 'facebook fb_ fb-app fbapp', '\\d{13,17}(?:\\||%7[Cc])[\\w-]{20,40}'),
+  prefixed('instagram-token', 'IGQV IGQW IGAA', '[\\w-]{80,400}', { check: hasDigitAndBothCases }),
   named('facebook-secret', 'facebook fb_app fb_client instagram', '[0-9a-f]{32}'),
   prefixed('twitter-bearer-token', 'AAAAAAAAAAAAAAAAAAAAA', '[A-Za-z0-9%]{60,120}', { check: hasDigitAndBothCases }),
   named(
@@ -148,12 +162,16 @@ export const serviceRules: readonly Rule[] = [
   named('auth0-secret', 'auth0', '[\\w-]{64}', { check: hasDigitAndBothCases }),
   prefixed('adafruit-key', 'aio_', '[A-Za-z0-9]{28}'),
   prefixed('frameio-token', 'fio-u-', '[\\w=-]{64}'),
+  prefixed('intercom-token', 'dG9rO', '[A-Za-z0-9+/]{30,90}={0,2}', {
+    check: (secret) => Buffer.from(secret, 'base64').toString('latin1').startsWith('tok:'),
+  }),
   named('intercom-token', 'intercom', '[\\w=-]{60}'),
   named('zendesk-token', 'zendesk', '[A-Za-z0-9]{40}'),
   prefixed('hubspot-token', 'pat-', `(?:na|eu|ap|ca)\\d-${uuid}`),
   named('hubspot-key', 'hubspot hapikey', uuid),
   named('segment-key', 'segment', '[A-Za-z0-9]{32}', { check: hasDigitAndBothCases }),
   named('algolia-key', 'algolia', '[0-9a-f]{32}'),
+  named('mailjet-key', 'mailjet', '[0-9a-f]{32}'),
   named('mixpanel-secret', 'mixpanel', '[0-9a-f]{32}'),
   named('amplitude-key', 'amplitude', '[0-9a-f]{32}'),
   named('trello-key', 'trello', '[0-9a-f]{32}|[0-9a-f]{64}|ATTA[0-9a-zA-Z]{72}'),
@@ -162,6 +180,7 @@ export const serviceRules: readonly Rule[] = [
   named('linkedin-secret', 'linkedin', '[A-Za-z0-9]{16}|WPL_AP1\\.[A-Za-z0-9+/=.]{20,40}', {
     check: hasDigitAndBothCases,
   }),
+  prefixed('linkedin-secret', 'WPL_AP1.', '[A-Za-z0-9]{16}\\.[A-Za-z0-9+/]{4,8}={0,2}'),
   named('spotify-secret', 'spotify', '[0-9a-f]{32}'),
   named('zoom-secret', 'zoom', '[A-Za-z0-9]{32}', { check: hasDigitAndBothCases }),
   named('rapidapi-key', 'rapidapi', '[A-Za-z0-9_-]{50}'),
