@@ -21,7 +21,7 @@ const bin = join(import.meta.dirname, 'node_modules', '.bin');
 export const agentNames = ['opencode', 'gemini', 'claude', 'qwen'] as const;
 
 /** `claude-0.49` is the bridge as it was before it said by itself what a session has cost. */
-type AgentName = (typeof agentNames)[number] | 'claude-0.49';
+export type AgentName = (typeof agentNames)[number] | 'claude-0.49';
 
 /**
  * An agent that is told to ask the server at `url` and nobody else.

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -5,9 +6,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../helpers/temporary-repository.ts';
 import { agentNames, agentUnderTest } from './agents-under-test.ts';
+import type { AgentName } from './agents-under-test.ts';
+import { callOwnTool } from './call-tool.ts';
 import type { Conversation, Move } from './conversation.ts';
 import { startModelServer } from './model-server.ts';
-import { runUwf } from './run-uwf.ts';
+import { runUwf, uwfAsSpawned } from './run-uwf.ts';
 
 const workflow = {
   name: 'once',
@@ -24,50 +27,121 @@ const workflow = {
     { from: 'worker', to: '__end__', when: null },
   ],
 };
-const command = 'printf evil > made.txt && echo ran';
 
-/** A model that runs a command, which it describes as something else, and then reports by uwf's tool. */
-function nextMove({ results, tools }: Conversation): Move {
-  const find = (pattern: RegExp): string => tools.find((tool) => pattern.test(tool)) ?? '';
-  if (tools.length === 0) return { text: 'A title' };
-  if (!results.some((result) => result.includes('ran') || /rejected|denied|cancel/iu.test(result))) {
-    return { tool: find(/^(?:bash|run_shell_command)$/u), arguments: { command, description: 'List files' } };
-  }
-  if (results.length < 2) return { tool: find(/(?:^|_)thread_list$/u), arguments: {} };
-  if (results.length < 3) return { tool: find(/(?:^|_)report_result$/u), arguments: { words: 3 } };
-  return { text: 'Done.' };
+/**
+ * A model that runs commands, each of which it calls a listing of files, and then reports by uwf's tool. What it has done it
+ * does not do again: for some agents a refusal ends the turn, and for others it is an answer as any.
+ * @param commands is emptied
+ */
+function createModel(commands: string[]): (conversation: Conversation) => Move {
+  let reads = 0;
+  return ({ tools }) => {
+    if (tools.length === 0) return { text: 'A title' };
+    const command = commands.shift();
+    if (command !== undefined) {
+      const shell = tools.find((tool) => /^(?:bash|run_shell_command)$/iu.test(tool)) ?? 'none';
+      return { tool: shell, arguments: { command, description: 'List files' } };
+    }
+    const move =
+      reads === 0
+        ? callOwnTool(tools, 'thread_list', {})
+        : reads === 1
+          ? callOwnTool(tools, 'report_result', { words: 3 })
+          : { text: 'Done.' };
+    if (!('tool' in move) || move.tool !== 'ToolSearch') reads += 1;
+    return move;
+  };
+}
+
+/** A repository with two folders that are not to be deleted, and an agent that asks before it deletes them. */
+async function startStory(name: AgentName): Promise<{
+  /** Runs uwf with `--json`. */
+  json(...args: string[]): Promise<{ last: JsonObject; all: string }>;
+  /** Runs uwf at a terminal; each question is answered by the next of some keys. */
+  atTerminal(keys: string, ...args: string[]): Promise<string>;
+  /** The commands that the model runs next. */
+  script(...commands: string[]): void;
+  has(folder: string): boolean;
+}> {
+  const { dir, git } = createTemporaryRepository();
+  const home = createTemporaryFolder();
+  const commands: string[] = [];
+  const server = await startModelServer(createModel(commands));
+  onTestFinished(() => server.close());
+  const { config } = agentUnderTest(name, server.url, home);
+  git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
+  for (const folder of ['.uwf', 'build', 'dist']) mkdirSync(join(dir, folder));
+  const agents = { coding: { package: 'builtin:acp', config } };
+  writeFileSync(join(dir, '.uwf/config.yaml'), JSON.stringify({ agents, defaultAgent: 'coding' }));
+  writeFileSync(join(dir, 'once.yaml'), JSON.stringify(workflow));
+  return {
+    json: async (...args) => {
+      const { lines, stderr } = await runUwf(dir, home, [...args, '--json']);
+      return { last: lines.at(-1) ?? {}, all: `${JSON.stringify(lines)}${stderr}` };
+    },
+    atTerminal: (keys, ...args) => atTerminal(dir, home, keys, args),
+    script: (...next) => void commands.splice(0, Infinity, ...next),
+    has: (folder) => existsSync(join(dir, folder)),
+  };
+}
+
+/** Runs uwf at a terminal, where each question is answered by the next of some keys; gives what the terminal showed. */
+async function atTerminal(dir: string, home: string, keys: string, args: readonly string[]): Promise<string> {
+  const { argv, env } = uwfAsSpawned(home, args);
+  const line = argv.map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qfec', line, '/dev/null'], {
+    cwd: dir,
+    env: { ...env, TERM: 'xterm', PAGER: 'cat' },
+  });
+  let shown = '';
+  let answered = 0;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    shown += chunk;
+    const asked = shown.split('[n]o').length - 1;
+    for (; answered < asked; answered += 1) child.stdin.write(keys[answered] ?? 'n');
+  });
+  await new Promise((resolve) => child.once('exit', resolve));
+  return shown;
 }
 
 describe.each(agentNames)('%s', (name) => {
-  test('asks with the command, goes on when that is answered, and uses uwf’s tools without a question', async () => {
-    const repository = createTemporaryRepository();
-    const home = createTemporaryFolder();
-    const server = await startModelServer((conversation) => nextMove(conversation));
-    onTestFinished(() => server.close());
-    const { config } = agentUnderTest(name, server.url, home);
-    repository.git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
-    mkdirSync(join(repository.dir, '.uwf'));
-    const agents = { coding: { package: 'builtin:acp', config } };
-    writeFileSync(join(repository.dir, '.uwf/config.yaml'), JSON.stringify({ agents, defaultAgent: 'coding' }));
-    writeFileSync(join(repository.dir, 'once.yaml'), JSON.stringify(workflow));
-    const uwf = async (...args: string[]): Promise<{ last: JsonObject; stderr: string }> => {
-      const { lines, stderr } = await runUwf(repository.dir, home, [...args, '--json']);
-      return { last: lines.at(-1) ?? {}, stderr };
-    };
+  // The Gemini CLI tells its client no arguments, only a title that it makes of the command itself.
+  const wants = (command: string): string =>
+    name === 'gemini' ? `do what it only calls "${command}" (execute)` : `run ${command} (execute)`;
 
-    const { last, stderr } = await uwf('run', 'once.yaml', '-p', 'Work.');
-    expect(last, stderr).toMatchObject({ event: 'thread.suspended' });
-    expect(last['text']).toContain(command);
-    expect(existsSync(join(repository.dir, 'made.txt'))).toBe(false);
+  test('suspends with the command, whatever it is called, and goes on when that is answered', async () => {
+    const story = await startStory(name);
+    story.script('rm -rf build');
+    const { last, all } = await story.json('run', 'once.yaml', '-p', 'Work.');
+    expect(last, all).toMatchObject({ event: 'thread.suspended', cause: 'permission' });
+    expect(last['text']).toContain(`worker asks for a permission: ${wants('rm -rf build')}`);
     const thread = last['thread'] as string; // as every event names it
-    const shown = await uwf('thread', 'show', thread);
-    expect(shown.last['suspension']).toMatchObject({ cause: 'permission', reason: expect.stringContaining(command) });
+    const { last: shown } = await story.json('thread', 'show', thread);
+    const reason = expect.stringContaining(wants('rm -rf build')) as string;
+    expect(shown['suspension']).toMatchObject({ cause: 'permission', reason });
+    expect(await story.atTerminal('', 'thread', 'show', thread)).toContain('rm -rf build');
+    expect(await story.atTerminal('', 'thread', 'read', thread)).toContain('rm -rf build');
 
-    const ended = await uwf('thread', 'resume', thread, '-p', 'yes');
-    expect(ended.last, JSON.stringify([ended.last, ended.stderr, server.conversations.at(-1)])).toMatchObject({
-      event: 'thread.ended',
-      returnCode: 0,
-    });
-    expect(existsSync(join(repository.dir, 'made.txt'))).toBe(true);
+    // Another command of the same turn is another question.
+    story.script('rm -rf build', 'rm -rf dist');
+    const refused = await story.json('thread', 'resume', thread, '-p', 'no');
+    expect(refused.last, refused.all).toMatchObject({ event: 'thread.suspended', cause: 'permission' });
+    expect(refused.last['text']).toContain(wants('rm -rf dist'));
+    expect([story.has('build'), story.has('dist')]).toEqual([true, true]);
+
+    story.script('rm -rf dist');
+    const ended = await story.json('thread', 'resume', thread, '-p', 'yes');
+    expect(ended.last, ended.all).toMatchObject({ event: 'thread.ended', returnCode: 0 });
+    expect([story.has('build'), story.has('dist')]).toEqual([true, false]);
+  });
+
+  test('asks at a terminal with the command; one key answers, and uwf’s tools ask nothing', async () => {
+    const story = await startStory(name);
+    story.script('rm -rf build', 'rm -rf dist');
+    const shown = await story.atTerminal('ny', 'run', 'once.yaml', '-p', 'Work.');
+    const questions = shown.split('worker wants to: ').slice(1);
+    expect(questions, shown).toHaveLength(2);
+    expect(questions.map((question) => question.split('\r\n')[0])).toEqual(['rm -rf build', 'rm -rf dist'].map(wants));
+    expect([story.has('build'), story.has('dist')], shown).toEqual([true, false]);
   });
 });

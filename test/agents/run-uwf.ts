@@ -10,20 +10,25 @@ const program = join(import.meta.dirname, '../../bin/uwf.js');
 export type UwfOutcome = { code: number | null; lines: JsonObject[]; stderr: string };
 
 /**
- * Runs the built `uwf` in a folder, as a person does.
- *
- * Its environment has a key in it, which is to reach no agent.
+ * How the built `uwf` is started, as a person does it. Its environment has a key in it, which is to reach no agent.
  */
+export function uwfAsSpawned(home: string, args: readonly string[]): { argv: string[]; env: Record<string, string> } {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    LANG: 'C.UTF-8',
+    GITHUB_TOKEN: 'ghp_of_nobody',
+    UWF_TRUST: 'all',
+  };
+  return { argv: [process.execPath, program, ...args], env };
+}
+
+/** Runs the built `uwf` in a folder. */
 export async function runUwf(cwd: string, home: string, args: readonly string[]): Promise<UwfOutcome> {
-  const child = spawn(process.execPath, [program, ...args], {
+  const { argv, env } = uwfAsSpawned(home, args);
+  const child = spawn(process.execPath, argv.slice(1), {
     cwd,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: home,
-      LANG: 'C.UTF-8',
-      GITHUB_TOKEN: 'ghp_of_nobody',
-      UWF_TRUST: 'all',
-    },
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
