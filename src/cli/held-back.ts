@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Repository } from '../git/repository.ts';
 import type { PushReport } from '../sync/report.ts';
 import type { OptionSpec } from './command.ts';
 import { exitCodeOfSharing, type ExitCode } from './exit-code.ts';
@@ -35,7 +39,7 @@ export function exitCodeOfPush(report: PushReport, others: Partial<Left> = {}): 
 }
 
 /** Says what can be done about threads that were held because they must not leave. */
-export function hintAtHeldBack({ held, rejected }: PushReport, out: Output): void {
+export function hintAtHeldBack({ held, rejected }: PushReport, repository: Repository, out: Output): void {
   if (held.some(({ commits }) => commits !== undefined)) {
     const along = '--with-commits: they and all that they follow are published then';
     out.hint(`push those commits first ('git push'), or say ${along}`);
@@ -46,6 +50,11 @@ export function hintAtHeldBack({ held, rejected }: PushReport, out: Output): voi
     out.hint(`${redact}; --allow-secrets sends them as they are`);
   } else if (rejected.some(({ secrets }) => secrets !== undefined)) {
     out.hint('take the secret out of the workflow and register it anew under another name, or say --allow-secrets');
+  }
+  const { location } = repository;
+  const isShallow = location !== undefined && existsSync(join(location.commonDir, 'shallow'));
+  if (isShallow && rejected.some(({ isRefusedThere }) => isRefusedThere)) {
+    out.hint("this clone is shallow, and the remote may lack what was cut off: 'git fetch --unshallow' brings it here");
   }
   if (held.some(({ isUnsound }) => isUnsound)) {
     out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");

@@ -69,6 +69,7 @@ export async function fetchFrom(
   };
   if (selection.refs.length === 0) return { report, there: [] };
   const incoming = await bring(repository, remote, selection, options);
+  if (options.spine && incoming.bring === undefined) report.isWhole = true;
   try {
     await take(context, remote, selection, incoming, report, options);
   } finally {

@@ -65,6 +65,8 @@ export type FetchReport = {
   /** What failed a check; nothing of it is in the repository. */
   refused: Refusal[];
   held: Held[];
+  /** True if contents were to be left out, and the remote sent them all the same. */
+  isWhole?: true;
 };
 
 /** What came of a push. */

@@ -90,9 +90,13 @@ export function createCliRepository(
 }
 
 /** A repository that `git clone` made of another one, whose remote `origin` that is. */
-export function cloneCliRepository(url: string, files: Record<string, string> = {}): CliRepository {
+export function cloneCliRepository(
+  url: string,
+  files: Record<string, string> = {},
+  options: readonly string[] = [],
+): CliRepository {
   const dir = createTemporaryFolder();
-  runGit(dir, ['clone', '--quiet', url, '.']);
+  runGit(dir, ['clone', '--quiet', ...options, url, '.']);
   return cliRepositoryOf(temporaryRepositoryAt(dir), files);
 }
 

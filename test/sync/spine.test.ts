@@ -144,3 +144,16 @@ test('contents are not left out where nothing would remember who has them', asyn
   await expect(fetchInto(reader, server.urlOf('shared.git'), true)).rejects.toThrow(NoRemoteToReturnTo);
   expect(reader.git('for-each-ref', 'refs/history')).toBe('');
 }, 120_000);
+
+test('a remote that cannot leave anything out is said to have sent everything, and nothing is asked for later', async () => {
+  const { reader, server, author } = await createScene();
+  const shared = author.git('remote', 'get-url', 'origin');
+  runGit(shared, ['config', 'uploadpack.allowFilter', 'false']);
+  reader.git('remote', 'set-url', 'origin', `file://${shared}`);
+  const { code, stdout, stderr } = await reader.uwf(['fetch', '--spine']);
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('everything was fetched') });
+  expect(stdout).toContain('1 thread (1 new)');
+  expect(absent(reader)).toBe(0);
+  expect(reader.git('config', '--default', '', '--get', 'remote.origin.promisor')).toBe('');
+  await server.close();
+});

@@ -32,6 +32,7 @@ with the agents of this machine.`,
       workflows: 'the same of workflows',
       refused: 'what failed a check, and why: ref, reason',
       held: 'threads that wait for somebody to decide, and why',
+      isWhole: 'with --spine: true where the remote cannot leave anything out, and sent everything',
     },
   },
   examples: [
@@ -62,6 +63,10 @@ with the agents of this machine.`,
       }),
     );
     await out.result(report, () => formatFetch(report, out.paint));
+    if (report.isWhole) {
+      out.note('the remote cannot leave anything out, so everything was fetched');
+      out.hint("'git config uploadpack.allowFilter true' in that repository lets it");
+    }
     if (!out.isJson) await hintAfterFetch(out, repository, report);
     return exitCodeOfSharing({ refused: report.refused, undecided: report.held });
   },

@@ -79,7 +79,7 @@ is held, with their places, unless --allow-secrets is said. 'uwf scan' looks for
     const { undecided } = leftOf(report);
     const isBehind = undecided.some((left) => 'thread' in left || left.reason.endsWith('fetch first'));
     if (isBehind) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
-    hintAtHeldBack(report, out);
+    hintAtHeldBack(report, repository, out);
     if (threads.length > 0) await hintAtOpenChildren(repository, report, out);
     return exitCodeOfPush(report);
   },

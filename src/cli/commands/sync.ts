@@ -50,7 +50,7 @@ unless it has steps that only this repository has.`,
     const { fetched, pushed } = report;
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
-    hintAtHeldBack(pushed, out);
+    hintAtHeldBack(pushed, repository, out);
     return exitCodeOfPush(pushed, { refused: fetched.refused, undecided: fetched.held });
   },
 });

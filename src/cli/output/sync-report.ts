@@ -88,7 +88,7 @@ export function formatSync({ fetched, pushed }: SyncReport, paint: Palette): str
 
 /** Whether nothing changed, and nothing is left to be told of. */
 function isEmpty(report: FetchReport | PushReport): boolean {
-  return Object.values(report).every((value) => typeof value === 'string' || value.length === 0);
+  return Object.values(report).every((value) => typeof value !== 'object' || value.length === 0);
 }
 
 type Changes = { threads: readonly ThreadChange[]; workflows: readonly WorkflowChange[] };

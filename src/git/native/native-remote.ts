@@ -74,13 +74,20 @@ export class NativeRemote implements Remote {
     const has = await this.#tips();
     const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
     try {
+      let isLight = request.withoutContents === true;
+      const onProgress = (line: string): void => {
+        // Git says so and fetches everything: nothing is promised then. Source: `fetch_pack_config` in git's fetch-pack.c.
+        if (line.startsWith('warning: filtering not recognized by server')) isLight = false;
+        request.onProgress?.(line);
+      };
+      const watched = isLight ? { ...request, onProgress } : request;
       const refs = await this.#reach(() =>
-        fetchWhatCanBe(folder, address, request, { mayAsk, isLocal: isFolder(this.url) }),
+        fetchWhatCanBe(folder, address, watched, { mayAsk, isLocal: isFolder(this.url) }),
       );
       const objects = this.#readerOf(folder);
       const objectFolder = env['GIT_OBJECT_DIRECTORY'] || join(location.commonDir, 'objects');
       const destination = { objectFolder, parent: incomingFolder(stateDir), env, has: [...has] };
-      const promisor = request.withoutContents ? { promisor: this.#promisorFor(folder, request) } : {};
+      const promisor = isLight ? { promisor: this.#promisorFor(folder, request) } : {};
       return new NativeIncoming({ refs, objects }, folder, { ...destination, ...promisor });
     } catch (error) {
       folder.remove();

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createLoopRepository } from '../../helpers/cli.ts';
+import { cloneCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const hooks = {
@@ -40,4 +40,21 @@ test('what others have pushed meanwhile is a race: 5', async () => {
   await uwf(['thread', 'step', thread]);
   expect((await uwf(['push'])).code).toBe(5);
   expect((await uwf(['sync'])).code).toBe(0);
+});
+
+test('a push from a shallow clone that the remote refuses says how to get what was cut off', async () => {
+  const home = createLoopRepository();
+  for (const message of ['one', 'two']) {
+    writeFileSync(join(home.dir, 'file.txt'), message);
+    home.git('add', '.');
+    home.git('commit', '-qm', message);
+  }
+  const shallow = cloneCliRepository(`file://${home.dir}`, {}, ['--depth', '1']);
+  const empty = createTemporaryRepository({ bare: true });
+  const { thread } = (await shallow.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  expect(thread).toBeTruthy();
+  writeFileSync(join(shallow.dir, '.git/uwf/config.yaml'), 'snapshot: { mode: on }\n');
+  await shallow.uwf(['thread', 'step', thread]);
+  const { code, stderr } = await shallow.uwf(['push', empty.dir, '--with-commits']);
+  expect({ code, stderr }).toMatchObject({ code: 7, stderr: expect.stringContaining('git fetch --unshallow') });
 });
