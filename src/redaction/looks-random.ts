@@ -28,9 +28,9 @@ export function entropyOf(text: string): number {
   return bits;
 }
 
-/** Object ids and digests in hexadecimal, UUIDs, ULIDs, hashes of nodes, digests with the name of their algorithm. */
+/** Object ids and digests in hexadecimal, UUIDs, ULIDs, hashes of nodes, digests with the name of their algorithm or of `go.sum`. */
 const addresses =
-  /^(?:[0-9a-f]{1,40}|[0-9A-F]{1,40}|(?:[0-9A-Fa-f]{56}|[0-9A-Fa-f]{64}|[0-9A-Fa-f]{96}|[0-9A-Fa-f]{128})|\{?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?|[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9A-HJKMNP-TV-Z]{13}|(?:sha|md|blake|b|xxh)\d{1,3}[-:_].*|Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,})$/u;
+  /^(?:[0-9a-f]{1,40}|[0-9A-F]{1,40}|(?:[0-9A-Fa-f]{56}|[0-9A-Fa-f]{64}|[0-9A-Fa-f]{96}|[0-9A-Fa-f]{128})|\{?[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?|[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-9A-HJKMNP-TV-Z]{13}|(?:[Ss][Hh][Aa]|[Mm][Dd]|blake|b|xxh)\d{1,3}[-:_].*|h1:[A-Za-z0-9+/]{43}=|Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,})$/u;
 
 /** Tells whether a text is the address of something: an object id, a hash, a ULID or a UUID. */
 export function isAddress(text: string): boolean {
@@ -79,6 +79,10 @@ function numberOf(code: number): number {
 /** Tells whether a text is what a generator of random characters gives, not words, a path, or an address. */
 export function looksRandom(text: string): boolean {
   if (text.length < 12 || isAddress(text)) return false;
+  // The name of a ref, and two object ids with dots between.
+  const parts = text.split(/[./:]+/);
+  if (parts.length > 1 && parts.some((part) => part.length >= 12 && isAddress(part)) && !parts.some(looksRandom))
+    return false;
   const letters = text.match(/[A-Za-z]/g)?.length ?? 0;
   const digits = text.match(/[0-9]/g)?.length ?? 0;
   if (letters < 3 || (letters + digits) * 3 < text.length * 2 || (digits === 0 && text.length < 16)) return false;

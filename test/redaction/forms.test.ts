@@ -133,6 +133,23 @@ describe('what is no secret stays', () => {
         `secret: sha256-${letters.base64(43)}=\ntoken="sha512:${hex(128)}"\n"integrity": "sha512-${letters.base64(86)}=="`,
     ],
     [
+      'digests and ids beside names in every notation',
+      () =>
+        [
+          `SHA256:${letters.base64(43)}`,
+          `h1:${letters.base64(43)}=`,
+          `${hex(40)}..${hex(40)}`,
+          `refs/threads/01JD${letters.of('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 22)}`,
+        ]
+          .flatMap((id) => [
+            `token: ${id}`,
+            `| secret | ${id} |`,
+            `\`api_key\` to \`${id}\``,
+            `authorization=\u001B[33m${id}\u001B[0m`,
+          ])
+          .join('\n'),
+    ],
+    [
       'ULIDs and UUIDs',
       () => `token=01JD${letters.of('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 22)} secret: "${letters.uuid()}"`,
     ],

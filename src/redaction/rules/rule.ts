@@ -51,7 +51,8 @@ export function prefixed(name: string, prefixes: string, body: string, more: Par
 /** Values without a prefix: they count beside a name that has the provider in it, `DATADOG_API_KEY`. Lower case. */
 export function named(name: string, providers: string, value: string, more: Partial<Rule> = {}): Rule {
   const anchors = providers.split(' ');
-  const what = '[\\w.-]{0,30}?(?:key|token|secret|passw|pwd|auth|pat\\b|credential|licen[cs]e)[\\w.-]{0,16}';
+  const what =
+    '[\\w.-]{0,30}?(?:key|token|secret|passw|pwd|auth(?!ors?\\b|or[_-])|pat\\b|credential|licen[cs]e)[\\w.-]{0,16}';
   const pattern = `(?:${anchors.join('|')})${what}${separator}(?<s>${value})${wordEnd}`;
   return { name, anchors, isAnyCase: true, pattern, isInWord: true, ...more };
 }
