@@ -126,7 +126,11 @@ export class AcpSession {
         sessionId: this.#require(this.#session).id,
         prompt: [{ type: 'text', text }],
       });
-      const response = await Promise.race([answer, stopped.after(graceMs)]);
+      const response = await Promise.race([
+        // Qwen Code 0.15 fails where it is told to stop.
+        answer.catch((error: unknown) => (stop.signal.aborted ? undefined : Promise.reject(error as Error))),
+        stopped.after(graceMs),
+      ]);
       signal.throwIfAborted();
       turn.finish();
       const before = this.#costUsd ?? (this.isContinued ? undefined : 0);

@@ -57,6 +57,11 @@ describe('a question for permission', () => {
     expect(reply).toMatchObject({ kind: 'suspend', cause: 'permission' });
   });
 
+  test('that nobody is there to answer suspends also when the agent fails as it is told to stop', async () => {
+    const { reply } = await runScripted(['permission', 'error']);
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'permission', session: 'session-1' });
+  });
+
   test('to edit what lies outside the working folder is denied, whatever is allowed in general', async () => {
     const { text, events } = await runScripted(['permissionOutside'], { config: { permissions: 'allow' } });
     expect(text).toBe('permission: {"outcome":"selected","optionId":"no"}\n');
