@@ -6,19 +6,13 @@ import { builtInAgents } from '../../src/agent/built-in-agents.ts';
 import { checkValue } from '../../src/agent/check-value.ts';
 import { parseConfig } from '../../src/engine/parse-config.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
+import { codesIn, keyTable } from './key-table.ts';
 import { root } from './live-document.ts';
 
 const markdown = readFileSync(path.join(root, 'docs/configuration.md'), 'utf8');
 
-/** The rows of the table of keys below a heading: their cells. */
-function keysBelow(heading: string): string[][] {
-  const start = markdown.indexOf(`\n${heading}\n`);
-  const [section = ''] = markdown.slice(start + heading.length + 2).split(/\n#{2,3} /);
-  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
-  return rows.map((row) => row.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
-}
-
-const code = (cell: string | undefined): string => /`([^`]+)`/.exec(cell ?? '')?.[1] ?? '';
+const keysBelow = (heading: string): string[][] => keyTable(markdown, heading);
+const code = (cell: string | undefined): string => codesIn(cell)[0] ?? '';
 
 const sections = ['## Keys', '### Agents', '### Limits', '### Context', '### Snapshot', '### Redact'];
 

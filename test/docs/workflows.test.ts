@@ -4,7 +4,16 @@ import { describe, expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import { liquidEngine } from '../../src/expression/liquid-engine.ts';
 import { CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/function-names.ts';
-import { limitNames } from '../../src/schema/built-in/limits.ts';
+import {
+  checkProperties,
+  conditionProperties,
+  edgeProperties,
+  limitProperties,
+  roleProperties,
+  ruleProperties,
+  workflowProperties,
+} from '../../src/workflow/notation/file-schema.ts';
+import { codesIn, keyTable } from './key-table.ts';
 import { root, testDocument } from './live-document.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
 
@@ -31,12 +40,26 @@ describe('the reference of workflows', () => {
       ...source.matchAll(/code: (?:error\.code === 'DUPLICATE_KEY' \? )?'([a-z-]+)'(?: : '([a-z-]+)')?,\s*message/g),
       ...source.matchAll(/severity: 'error', code: '([a-z-]+)'/g),
     ].flatMap((match) => match.slice(1).filter((code) => code !== undefined));
-    const table = markdown.slice(markdown.indexOf('## Errors and warnings'), markdown.indexOf('## Examples'));
-    const documented = table
-      .split('\n')
-      .filter((line) => line.startsWith('| `'))
-      .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? ''));
+    const documented = keyTable(markdown, '## Errors and warnings').flatMap(([cell]) => codesIn(cell));
     expect(new Set(documented)).toEqual(new Set(codes));
+  });
+
+  test.each([
+    ['## The file', workflowProperties],
+    ['## Roles', roleProperties],
+    ['### Check', checkProperties],
+    ['### Limits', limitProperties({ isNullable: true })],
+    ['### `graph`: edges by status', edgeProperties],
+    ['### `graph`: edges with named conditions', conditionProperties],
+    ['### `moderator`: a list of rules', ruleProperties],
+  ])('has every key below "%s"', (heading, properties) => {
+    const documented = keyTable(markdown, heading).flatMap(([cell]) => codesIn(cell));
+    // The keys of United Workforce have a table of their own.
+    if (properties === roleProperties) {
+      const others = keyTable(markdown, '## Workflows of United Workforce').flatMap(([cell]) => codesIn(cell));
+      documented.push(...others);
+    }
+    expect(documented.filter((key) => key !== 'x-…').toSorted()).toEqual(Object.keys(properties).toSorted());
   });
 
   test('lists the filters and tags that there are', async () => {
@@ -45,8 +68,7 @@ describe('the reference of workflows', () => {
     expect(namesBetween('**Tags**', 'Those that read')).toEqual(Object.keys(liquid.tags).toSorted());
   });
 
-  test('lists the limits, what expressions may name, and the functions that they may not', () => {
-    for (const limit of limitNames) expect(markdown).toContain(`| \`${limit}\` |`);
+  test('lists what expressions may name, and the functions that they may not', () => {
     for (const name of new Set([...RULE_NAMES, ...CHECK_NAMES]))
       expect(markdown).toMatch(new RegExp(`^\\| \`\\$${name}\\b`, 'm'));
     expect(new Set(namesBetween('may be used but five', '(`refused-function`)'))).toEqual(
