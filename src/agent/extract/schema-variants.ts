@@ -12,9 +12,14 @@ const MAX_DEPTH = 16;
  * local `$ref`s are merged in. A variant is for showing and for wording messages: it may allow more than the schema
  * (conditions are left out), so what has to hold is validated against the schema itself.
  * @param root the schema that local `$ref`s start from
+ * @param most how many are listed
  */
-export function schemaVariants(schema: JsonObject, root: JsonObject = schema): JsonObject[] {
-  return expand(schema, root, 0).flatMap(splitStatus).slice(0, MAX_VARIANTS);
+export function schemaVariants(
+  schema: JsonObject,
+  root: JsonObject = schema,
+  most: number = MAX_VARIANTS,
+): JsonObject[] {
+  return expand(schema, root, 0).flatMap(splitStatus).slice(0, most);
 }
 
 /** The properties of an object schema that are schemas themselves, in order. */
@@ -73,7 +78,8 @@ function merge(left: JsonObject, right: JsonObject): JsonObject {
 function splitStatus(variant: JsonObject): JsonObject[] {
   const properties = Object.fromEntries(propertiesOf(variant));
   const { enum: statuses, ...status } = properties['$status'] ?? {};
-  if (!Array.isArray(statuses)) return [variant];
+  // A branch that names its status has it fixed already.
+  if (!Array.isArray(statuses) || status['const'] !== undefined) return [variant];
   return statuses.map((value) => ({
     ...variant,
     properties: { ...properties, $status: { ...status, const: value } },

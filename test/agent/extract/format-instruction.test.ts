@@ -54,6 +54,12 @@ reason: what you need to know
 `);
 });
 
+test('a branch that fixes one of the statuses that the schema lists has that one alone', async () => {
+  const $status = { enum: ['approved', 'rejected'] };
+  const instruction = await formatInstruction({ properties: { $status }, required: ['$status'], ...review });
+  expect(instruction).toContain('- reason (required with $status rejected): text');
+});
+
 describe('examples', () => {
   test.each<[string, JsonObject, string[]]>([
     [
