@@ -67,7 +67,9 @@ export async function askAgent(
     const reply = await agent
       .run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) })
       .catch((error: unknown) => {
-        throw clock.signal.aborted ? (clock.failure ?? clock.ranOut ?? new Interrupted(context.signal.reason)) : error;
+        throw clock.signal.aborted
+          ? (clock.failure ?? clock.ranOut ?? new Interrupted(thread, context.signal.reason))
+          : error;
       });
     listener.endTry(undefined);
     if (reply.kind === 'failed-attempt') throw noAnswer(role, reply.reason);

@@ -23,7 +23,7 @@ export async function joinThread(
   const { id } = await getThread(context.repository, thread);
   const startedMs = performance.now();
   while (findLease(context.repository, id)) {
-    if (context.signal.aborted) throw new Interrupted(context.signal.reason);
+    if (context.signal.aborted) throw new Interrupted(id, context.signal.reason);
     const { timeoutMs } = options;
     if (timeoutMs !== undefined && performance.now() - startedMs > timeoutMs) {
       throw new WaitTimeout(`the work on thread ${id}`, timeoutMs);

@@ -49,7 +49,7 @@ export async function runOn(
       context.tell(over);
       return over;
     }
-    if (context.signal.aborted) throw new Interrupted(context.signal.reason);
+    if (context.signal.aborted) throw new Interrupted(state.id, context.signal.reason);
     const result = await takeStep(context, lease, state, next);
     next = undefined;
     state = result.state;

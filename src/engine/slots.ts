@@ -47,7 +47,7 @@ async function takeSlot(context: EngineContext, thread: ThreadId): Promise<Lease
       return slot;
     }
     if (isFirst) context.tell({ event: 'thread.waiting', thread, limit: count, holders });
-    if (signal.aborted) throw new Interrupted(signal.reason);
+    if (signal.aborted) throw new Interrupted(thread, signal.reason);
     await sleep(POLL_MS, undefined, { signal }).catch(() => {});
   }
 }

@@ -30,11 +30,11 @@ export class BudgetExceeded extends UwfError {
 
 /** A person, or a signal, said stop. */
 export class Interrupted extends UwfError {
-  constructor(cause?: unknown) {
+  constructor(thread: string, cause?: unknown) {
     super('stopped before the step was finished; nothing of it was stored', {
       code: 'interrupted',
       kind: 'interrupted',
-      hint: "'uwf thread run' goes on from the last step",
+      hint: `'uwf thread run ${thread}' goes on from the last step`,
       cause,
     });
   }

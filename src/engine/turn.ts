@@ -164,7 +164,7 @@ async function runAgent(
   }
   const { failure, ranOut } = clock;
   if (failure !== undefined) throw failure;
-  if (ranOut === undefined) throw new Interrupted(context.signal.reason);
+  if (ranOut === undefined) throw new Interrupted(turn.request.threadId, context.signal.reason);
   const cause = ranOut instanceof BudgetExceeded ? 'limit' : 'timeout';
   return { kind: 'suspend', cause, reason: ranOut.message, text: listener.said };
 }
