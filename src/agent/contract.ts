@@ -65,10 +65,13 @@ export type ChildOutcome =
 
 /**
  * Asks a person at a terminal.
- * @param options with `keys`, the first of them that is pressed is the answer; without, what is written. Such a question is
- *   taken back when `signal` is aborted
+ * @param options with `keys`, the first of them that is pressed is the answer; with `isLine`, one line; else what is written,
+ *   in any number of lines. '' where nothing is answered. The question is taken back when `signal` is aborted
  */
-export type AskPerson = (question: string, options?: { keys?: string; signal?: AbortSignal }) => Promise<string>;
+export type AskPerson = (
+  question: string,
+  options?: { keys?: string; isLine?: boolean; signal?: AbortSignal },
+) => Promise<string>;
 
 /** One turn that the engine asks for. */
 export type AgentRequest = {
@@ -85,6 +88,8 @@ export type AgentRequest = {
   task: string;
   /** What the rule that chose the role says to it; undefined where it says nothing. */
   edgePrompt: string | undefined;
+  /** The same for a person: what was asked and said so far, and the question; no word about the form of a reply. */
+  forPerson?: { briefing: string; question: string };
   /** Where to work; absolute. */
   cwd: string;
   /** A folder of this step with the role's schema in it (`schema.json`), removed afterwards; absolute. */

@@ -43,10 +43,11 @@ export async function openEngine(cli: CliContext, repository: Repository, view?:
     },
     admit: lazyGate(cli, repository, config, view),
     ...(canAsk(cli) && {
-      askPerson: async (question, { keys, signal } = {}) => {
+      askPerson: async (question, { keys, isLine, signal } = {}) => {
         const asking = async (): Promise<string> => {
           if (keys !== undefined) return (await import('./input/ask-key.ts')).askKey(cli, question, keys, signal);
-          return (await import('./input/ask.ts')).ask(cli, question);
+          if (isLine) return (await import('./input/ask-line.ts')).askLine(cli, question, signal);
+          return (await import('./input/ask.ts')).ask(cli, question, signal);
         };
         return view ? view.whileAsking(asking) : asking();
       },

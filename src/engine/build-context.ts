@@ -1,5 +1,6 @@
 import { formatInstruction } from '../agent/extract/format-instruction.ts';
-import { assembleContext, DEFAULT_MAX_CHARACTERS, type ContextParent } from '../thread/agent-context.ts';
+import { assembleContext, assembleForPerson, DEFAULT_MAX_CHARACTERS } from '../thread/agent-context.ts';
+import type { ContextParent, ContextParts } from '../thread/agent-context.ts';
 import { toContextStep, type ContextHistory } from '../thread/context-history.ts';
 import { readStart } from '../thread/read-start.ts';
 import type { ThreadState } from '../thread/thread-state.ts';
@@ -29,9 +30,28 @@ export async function buildContext(
   history: ContextHistory,
   request: ContextRequest,
 ): Promise<string> {
+  return assembleContext(await partsOf(context, state, history, request));
+}
+
+/** Writes what a person is told who takes the turn; see `assembleForPerson`. */
+export async function buildForPerson(
+  context: EngineContext,
+  state: ContextPlace,
+  history: ContextHistory,
+  request: ContextRequest,
+): Promise<{ briefing: string; question: string }> {
+  return assembleForPerson(await partsOf(context, state, history, request));
+}
+
+async function partsOf(
+  context: EngineContext,
+  state: ContextPlace,
+  history: ContextHistory,
+  request: ContextRequest,
+): Promise<ContextParts> {
   const { description, systemPrompt, extractPrompt, schema } = request.definition;
   const { seen, ...all } = history;
-  return assembleContext({
+  return {
     threadId: state.id,
     role: { name: request.role, description, systemPrompt, extractPrompt },
     instruction: await formatInstruction(schema),
@@ -45,7 +65,7 @@ export async function buildContext(
     },
     parent: await findParent(context, state),
     maxCharacters: context.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS,
-  });
+  };
 }
 
 /** The caller of a child thread, found on the chain that the child's start stands on. */

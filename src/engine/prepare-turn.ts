@@ -13,7 +13,7 @@ import type { ThreadState } from '../thread/thread-state.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../workflow/definition.ts';
 import { agentCas } from './agent-cas.ts';
 import { agentEnvironment } from './agent-environment.ts';
-import { buildContext } from './build-context.ts';
+import { buildContext, buildForPerson } from './build-context.ts';
 import type { RoleChoice } from './choose-role.ts';
 import { compactIfLarge } from './compact.ts';
 import type { EngineContext } from './context.ts';
@@ -81,6 +81,7 @@ export async function prepareTurn(
     session === undefined ? whole : await buildContext(context, state, history, { ...told, hasSession: true }),
   );
   const promptWithoutSession = session === undefined ? prompt : beside.text(whole);
+  const forPerson = beside.value(await buildForPerson(context, state, history, { ...told, hasSession: false }));
   // A step that is done again has had the answer.
   const answer = choice.again ? undefined : await readStandingAnswer(context.repository, state.chain, role);
   const resolve = (meta: JsonObject): Promise<LinkResolution> =>
@@ -103,6 +104,7 @@ export async function prepareTurn(
       promptWithoutSession,
       task: beside.text(taskOf(state.prompt, history)),
       edgePrompt: choice.prompt && beside.text(choice.prompt),
+      forPerson,
       cwd,
       outputSchema: roleDefinition.schema,
       visit: steps.filter((step) => step.role === role).length,

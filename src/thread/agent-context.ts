@@ -91,6 +91,39 @@ export function assembleContext(parts: ContextParts): string {
     ['What you replied to that', parts.again && entry(parts.again.reply, parts.again.reply.text.trim())],
     ['Do it again', parts.again && `${AGAIN}\n\n${parts.again.word}`],
   ];
+  return titled(sections);
+}
+
+/** How many characters of the replies before theirs a person is shown. */
+const MOST_FOR_PERSON = 3000;
+
+/**
+ * Writes what a person is told who takes the role's turn: what they need to know, and the question, which is what the rule
+ * says, else what the role is for. What is said to models alone is left out.
+ */
+export function assembleForPerson(parts: ContextParts): { briefing: string; question: string } {
+  const { role, threadId, edgePrompt, again } = parts;
+  const purpose = [role.systemPrompt, role.description].find((text) => text.trim() !== '') ?? '';
+  const question = [edgePrompt ?? '', purpose].find((text) => text.trim() !== '') ?? `What does '${role.name}' say?`;
+  const ofOwn = parts.steps.findLast((step) => step.role === role.name);
+  const steps = parts.steps.map((step) => ({ ...step, text: cutForPerson(step.text.trim(), threadId) }));
+  const seen = { steps: ofOwn?.number ?? 0, exchange: 0 };
+  const sections: [title: string, text: string][] = [
+    ['The task', question.includes(parts.task.trim()) ? '' : parts.task],
+    ['The thread was taken up again', describeReopenings(parts)],
+    ['What was said', describeNews({ ...parts, steps, seen }, MOST_FOR_PERSON)],
+    ['Do it again', again ? paragraphs(entry(again.reply, again.reply.text.trim()), again.word) : ''],
+  ];
+  return { briefing: titled(sections), question: question.trim() };
+}
+
+function cutForPerson(text: string, threadId: string): string {
+  const surplus = text.length - MOST_FOR_PERSON;
+  if (surplus <= 0) return text;
+  return `${text.slice(0, MOST_FOR_PERSON)}\n[${surplus} more characters; read all with 'uwf thread read ${threadId}']`;
+}
+
+function titled(sections: readonly [title: string, text: string | undefined][]): string {
   return sections.flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : [])).join('\n');
 }
 

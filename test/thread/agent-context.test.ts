@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { assembleContext, type ContextParts, type ContextStep } from '../../src/thread/agent-context.ts';
+import {
+  assembleContext,
+  assembleForPerson,
+  type ContextParts,
+  type ContextStep,
+} from '../../src/thread/agent-context.ts';
 import type { Exchanged } from '../../src/thread/exchange.ts';
 
 function step(number: number, role: string, text: string, status: string | null = 'done'): ContextStep {
@@ -211,5 +216,32 @@ Iambic.
         expect(text.length).toBeLessThan(fixed.length + Math.max(newest.length, maxCharacters) + 400);
       }),
     );
+  });
+});
+
+describe('what a person is told', () => {
+  test('is what was asked and said since their last turn, and the question, but nothing that is meant for models', () => {
+    const steps = [step(1, 'tester', 'OLD'), step(2, 'coder', 'MINE'), step(3, 'tester', 'All is green.')];
+    expect(assembleForPerson(parts({ steps, edgePrompt: 'May v9 go out?\n' }))).toEqual({
+      briefing: '# The task\n\nAdd a --dry-run option.\n\n# What was said\n\n## 3. tester (done)\n\nAll is green.\n',
+      question: 'May v9 go out?',
+    });
+  });
+
+  test.each([
+    ['the role is told', { systemPrompt: 'Which one?', description: 'chooses' }, 'Which one?'],
+    ['it is for', { systemPrompt: '', description: 'chooses one' }, 'chooses one'],
+    ['its name is', { systemPrompt: '', description: '' }, "What does 'coder' say?"],
+  ])('is asked by what %s where the rule says nothing', (_, words, question) => {
+    const role = { ...parts().role, ...words };
+    expect(assembleForPerson(parts({ role }))).toMatchObject({ question });
+  });
+
+  test('is short, says how to read the rest, and has the task once', () => {
+    const steps = [step(1, 'tester', 'OLD'.repeat(900)), step(2, 'tester', 'NEW'.repeat(9000))];
+    const { briefing } = assembleForPerson(parts({ steps, edgePrompt: 'Add a --dry-run option. How?' }));
+    expect(briefing.length).toBeLessThan(4000);
+    expect(briefing).toMatch(/uwf thread read 01KTWEWZ760000000000000000/u);
+    expect(briefing).not.toContain('dry-run');
   });
 });

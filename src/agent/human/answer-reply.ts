@@ -1,51 +1,39 @@
 import type { JsonObject } from '../../json.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
-import { propertiesOf, requiredOf, schemaVariants } from '../extract/schema-variants.ts';
+import { openField, withConstants } from './open-field.ts';
+import { readChoice } from './read-choice.ts';
+
+/** What a person's words come to: a reply, or the part of one that they have said so far. */
+export type ReadAnswer = { text: string; meta?: JsonObject; isWhole: boolean };
 
 /**
  * Makes a reply of what a person answered.
  *
  * - An answer with front matter is the reply.
  * - Where the role's schema needs nothing but constants (or nothing at all), any answer is the reply's text.
- * - Where `$status` has several values that need no other field, the answer's first line may be one of them; the rest
- *   is the text: `approved`, or `rejected` and the reasons below it.
+ * - Where one of several words is to be said, mostly a `$status`, the answer's first line may be that word; the rest is the
+ *   text: `approved`, or `rejected` and the reasons below it, or behind a colon.
  *
  * Anything else goes on as it is, to be refused in words: a field that is missing is never made up.
+ * @param isAskedNow whether the person has the words before them, and may shorten them
  */
-export function replyOfAnswer(answer: string, schema: JsonObject): { text: string; meta?: JsonObject } {
-  if (splitFrontMatter(answer).kind === 'found') return { text: answer };
-  const variants = schemaVariants(schema);
-  const [only] = variants;
-  if (only !== undefined && variants.length === 1) {
-    const meta = constantMeta(only);
-    return meta === undefined ? { text: answer } : { text: answer, meta };
+export function readAnswer(answer: string, schema: JsonObject, isAskedNow = false): ReadAnswer {
+  if (splitFrontMatter(answer).kind === 'found') return { text: answer, isWhole: true };
+  const field = openField(schema, {});
+  if (field === undefined) return { text: answer, meta: withConstants(schema, {}), isWhole: true };
+  const { name, choices = new Map<string, never>() } = field;
+  const [, firstLine = '', below = ''] = /^\s*(.*?)[ \t]*(?:\r?\n(?:[ \t]*\r?\n)*([^]*))?$/u.exec(answer) ?? [];
+  const [, beforeColon = '', behindColon = ''] = /^(.*?)\s*:\s+(.*)$/u.exec(firstLine) ?? [];
+  for (const [typed, text] of [
+    [firstLine, below],
+    [beforeColon, below === '' ? behindColon : `${behindColon}\n${below}`],
+  ] as const) {
+    const word = readChoice(typed, [...choices.keys()], isAskedNow);
+    const value = word === undefined ? undefined : choices.get(word);
+    if (value === undefined) continue;
+    const meta = { [name]: value };
+    const isWhole = openField(schema, meta) === undefined;
+    return { text, meta: isWhole ? withConstants(schema, meta) : meta, isWhole };
   }
-  const [, firstLine = '', rest = ''] = /^\s*(.*?)[ \t]*(?:\r?\n(?:[ \t]*\r?\n)*([^]*))?$/u.exec(answer) ?? [];
-  for (const meta of answerableMetas(schema)) {
-    if (meta['$status'] === firstLine) return { text: rest, meta };
-  }
-  return { text: answer };
-}
-
-/** The `$status` values that a person may answer with a single word. */
-export function answerableStatuses(schema: JsonObject): string[] {
-  return answerableMetas(schema).flatMap(({ $status }) => (typeof $status === 'string' ? [$status] : []));
-}
-
-function answerableMetas(schema: JsonObject): JsonObject[] {
-  return schemaVariants(schema)
-    .map(constantMeta)
-    .filter((meta) => meta !== undefined);
-}
-
-/** The meta of a variant whose required fields are all constants; `undefined` where something is left to be said. */
-function constantMeta(variant: JsonObject): JsonObject | undefined {
-  const properties = new Map(propertiesOf(variant));
-  const meta: JsonObject = {};
-  for (const name of requiredOf(variant)) {
-    const constant = properties.get(name)?.['const'];
-    if (constant === undefined) return undefined;
-    meta[name] = constant;
-  }
-  return meta;
+  return { text: answer, isWhole: false };
 }

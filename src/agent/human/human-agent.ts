@@ -3,9 +3,14 @@ import { join } from 'node:path';
 
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
-import { answerableStatuses, replyOfAnswer } from './answer-reply.ts';
+import { readAnswer, type ReadAnswer } from './answer-reply.ts';
+import { askInTurn, withChoices, type Told } from './ask-in-turn.ts';
 import { editFile } from './edit-file.ts';
+import { needsForm, openField } from './open-field.ts';
 import { replyFile, replyInFile, replyTemplate } from './reply-file.ts';
+
+/** Longer questions are not the reason that lists show, but stand in the thread. */
+const LONGEST_REASON = 200;
 
 /** The configuration of `builtin:human`. */
 type HumanConfig = {
@@ -34,9 +39,9 @@ export const packageDescriptor: PackageDescriptor = {
 /**
  * Makes an agent that asks a person.
  *
- * At a terminal (where `askPerson` is given) it opens an editor on a reply to fill in, as `git commit` does, or asks
- * there where no editor is configured. Without a terminal it suspends and says how to answer; what a person answered to
- * a suspension is the reply, read as `replyOfAnswer` describes.
+ * At a terminal (where `askPerson` is given) it opens an editor on a reply to fill in, as `git commit` does; where no
+ * editor is configured it asks there, field by field. Without a terminal it suspends with the question; what a person
+ * answered to a suspension is the reply, read as `readAnswer` describes.
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
@@ -47,14 +52,36 @@ export function createAgent(config: JsonObject): Agent {
 
 async function askHuman(request: AgentRequest, configuredEditor: string | undefined): Promise<AgentReply> {
   request.signal.throwIfAborted();
-  const { answer, attempt, env } = request;
-  // At a later try the answer is known to be no good.
-  if (answer !== undefined && attempt === 0) return { kind: 'reply', ...replyOfAnswer(answer, request.outputSchema) };
-  if (request.askPerson === undefined) return suspension(request);
+  const { attempt, env, askPerson, outputSchema } = request;
   const editor = configuredEditor ?? [env['VISUAL'], env['EDITOR']].find((command) => command?.trim());
+  // At a later try the answer is known to be no good.
+  const answer = attempt === 0 ? request.answer : undefined;
+  if (answer !== undefined) {
+    const read = readAnswer(answer, outputSchema);
+    if (read.isWhole || askPerson === undefined || editor !== undefined) return replyOf(read);
+  }
+  if (askPerson === undefined) return suspension(request);
   if (editor !== undefined) return edit(editor, request);
-  const said = await unlessAborted(request.askPerson(request.prompt), request.signal);
-  return said.trim() === '' ? suspension(request) : { kind: 'reply', ...replyOfAnswer(said, request.outputSchema) };
+  const { signal } = request;
+  const askLine = (question: string): Promise<string> =>
+    unlessAborted(askPerson(question, { isLine: true, signal }), signal);
+  const told = toldTo(request);
+  if (openField(outputSchema, {}) !== undefined) {
+    const said = await askInTurn(askLine, outputSchema, told, answer);
+    return said === undefined ? suspension(request) : { kind: 'reply', ...said };
+  }
+  const text = await unlessAborted(askPerson(`${told.briefing}\n${told.question}`, { signal }), signal);
+  return text.trim() === '' ? suspension(request) : replyOf(readAnswer(text, outputSchema));
+}
+
+/** What a person is told at the terminal: where a reply was refused, why, for they have read the rest. */
+function toldTo({ forPerson, edgePrompt, task, attempt, prompt, promptWithoutSession }: AgentRequest): Told {
+  const { briefing, question } = forPerson ?? { briefing: '', question: edgePrompt ?? task };
+  if (attempt === 0) return { briefing, question };
+  return {
+    briefing: prompt.startsWith(promptWithoutSession) ? prompt.slice(promptWithoutSession.length) : prompt,
+    question,
+  };
 }
 
 async function edit(editor: string, request: AgentRequest): Promise<AgentReply> {
@@ -67,21 +94,27 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
   const reply = replyInFile(await readFile(file, 'utf8'));
   if (!isWell) return suspension(request, `the editor '${editor}' failed`);
   if (reply.trim() === '' || reply.trim() === start.trim()) return suspension(request);
-  return { kind: 'reply', ...replyOfAnswer(`${reply}\n`, request.outputSchema) };
+  return replyOf(readAnswer(`${reply}\n`, request.outputSchema));
+}
+
+function replyOf({ text, meta }: ReadAnswer): AgentReply {
+  return { kind: 'reply', text, ...(meta && { meta }) };
 }
 
 function suspension(request: AgentRequest, why = ''): AgentReply {
-  const { role, prompt, outputSchema, attempt } = request;
-  const statuses = answerableStatuses(outputSchema).map((status) => `'${status}'`);
-  const how = statuses.length < 2 ? '' : ` (the reply may be ${statuses.join(' or ')}, with text below it)`;
-  const reasons = [why, attempt === 0 ? '' : 'the last one was not accepted'].filter((text) => text !== '');
+  const { role, outputSchema, attempt } = request;
+  const { question } = toldTo(request);
+  const isShort = question.length <= LONGEST_REASON && !question.includes('\n');
+  const asked = withChoices(isShort ? question : `role '${role}' waits for a person's reply`, outputSchema);
+  const reasons = [why, attempt === 0 ? '' : 'the last reply was not accepted'].filter((text) => text !== '');
   const again = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
+  const details = [...(isShort ? [] : [question]), ...(needsForm(outputSchema) ? [replyTemplate(outputSchema)] : [])];
   return {
     kind: 'suspend',
     cause: 'human',
     // How to answer is said where the thread is shown: a fork of it has these words too.
-    reason: `role '${role}' waits for a person's reply${again}${how}`,
-    text: `${prompt}\n${replyTemplate(outputSchema)}`,
+    reason: `${asked}${again}`,
+    ...(details.length > 0 && { text: details.join('\n\n') }),
   };
 }
 

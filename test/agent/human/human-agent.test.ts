@@ -18,6 +18,30 @@ const review: JsonObject = {
 const confirmation: JsonObject = { properties: { $status: { const: 'done' } }, required: ['$status'] };
 const form: JsonObject = { properties: { name: { type: 'string' } }, required: ['name'] };
 
+const safety: JsonObject = { properties: { isSafe: { type: 'boolean' } }, required: ['isSafe'] };
+const release: JsonObject = {
+  $defs: { severity: { enum: ['low', 'high'], description: 'how bad it is' } },
+  properties: {
+    $status: { enum: ['ready', 'broken', 'postponed'] },
+    version: { type: 'string', pattern: String.raw`^v\d+$`, description: 'what it is called' },
+    files: { type: 'array', items: { type: 'string' } },
+    count: { type: 'integer', minimum: 1 },
+    severity: { $ref: '#/$defs/severity' },
+  },
+  required: ['$status'],
+  oneOf: [
+    { properties: { $status: { const: 'ready' } }, required: ['version', 'files', 'count'] },
+    { properties: { $status: { const: 'broken' } }, required: ['severity'] },
+    { properties: { $status: { const: 'postponed' } } },
+  ],
+};
+const conditional: JsonObject = {
+  properties: { $status: { enum: ['ready', 'broken'] }, why: { type: 'string' } },
+  required: ['$status'],
+  if: { properties: { $status: { const: 'ready' } } },
+  else: { required: ['why'] },
+};
+
 const nobody = (): Promise<string> => Promise.reject(new Error('nobody is to be asked'));
 
 /** A person at a terminal whose editor is a shell script; `$1` in it is the file. */
@@ -38,12 +62,20 @@ function ask(request: ObservedRequest): Promise<AgentReply> {
 
 describe('without a terminal', () => {
   test('the turn is suspended, and says what may be answered and not to which thread', async () => {
-    const request = agentRequest({ role: 'reviewer', outputSchema: review });
-    const reply = await ask(request);
-    expect(reply).toMatchObject({ kind: 'suspend', cause: 'human', text: expect.stringContaining(request.prompt) });
     // A fork of the thread has the same words, and another id.
-    expect(reply).toHaveProperty('reason', expect.not.stringContaining(request.threadId));
-    expect(reply).toHaveProperty('reason', expect.stringContaining("'approved' or 'rejected'"));
+    const reason = 'Is it good? [approved/rejected]';
+    expect(await ask(agentRequest({ outputSchema: review, edgePrompt: 'Is it good?' }))).toEqual({
+      kind: 'suspend',
+      cause: 'human',
+      reason,
+    });
+  });
+
+  test('a long question, and a form to fill in, stand in the thread and not in the reason', async () => {
+    const edgePrompt = `Is it good?\n\n${'It is long. '.repeat(20)}`;
+    const reply = await ask(agentRequest({ role: 'namer', outputSchema: form, edgePrompt }));
+    expect(reply).toMatchObject({ reason: "role 'namer' waits for a person's reply" });
+    expect(reply).toHaveProperty('text', `${edgePrompt}\n\n---\nname: # required: text\n---\n\n`);
   });
 
   test('an answer that was not accepted suspends again instead of being given once more', async () => {
@@ -69,6 +101,16 @@ describe('an answer to a suspension', () => {
       ' rejected \n\nToo long.\nMuch.\n',
       { text: 'Too long.\nMuch.\n', meta: { $status: 'rejected' } },
     ],
+    ['may be a status in other capitals', review, 'Approved', { text: '', meta: { $status: 'approved' } }],
+    [
+      'may say more behind a colon',
+      review,
+      'rejected: too long\nMuch.',
+      { text: 'too long\nMuch.', meta: { $status: 'rejected' } },
+    ],
+    ['may be the one word that is asked for', safety, 'no', { text: '', meta: { isSafe: false } }],
+    ['is never taken for a status that it begins like', review, 'app', { text: 'app' }],
+    ['is a part of the reply where a status needs more', release, 'broken', { text: '', meta: { $status: 'broken' } }],
     ['is never taken for a status that it does not name', review, 'approved, I think', { text: 'approved, I think' }],
     ['is never completed by a field that nobody gave', form, 'x', { text: 'x' }],
   ])('%s', async (_, outputSchema, answer, reply) => {
@@ -149,25 +191,89 @@ Do the work.
 });
 
 describe('at a terminal without an editor', () => {
-  test('the person is asked there', async () => {
-    const questions: string[] = [];
-    const request = agentRequest({
-      outputSchema: review,
-      askPerson: (question) => {
-        questions.push(question);
-        return Promise.resolve('approved\nFine.');
-      },
-    });
-    expect(await ask(request)).toEqual({ kind: 'reply', text: 'Fine.', meta: { $status: 'approved' } });
-    expect(questions).toEqual([request.prompt]);
+  /** Asks a person who says these lines, and tells what they were asked. */
+  async function converse(
+    lines: readonly string[],
+    changes: Partial<ObservedRequest>,
+  ): Promise<{ reply: AgentReply; asked: string[] }> {
+    const asked: string[] = [];
+    const askPerson: ObservedRequest['askPerson'] = (question) =>
+      Promise.resolve(lines[asked.push(question) - 1] ?? '');
+    return { reply: await ask(agentRequest({ edgePrompt: 'May it?', ...changes, askPerson })), asked };
+  }
+
+  test.each<[string, JsonObject, string[], object]>([
+    ['a word', review, ['approved'], { text: '', meta: { $status: 'approved' } }],
+    ['its beginning, after another word', review, ['perhaps', 'App'], { text: '', meta: { $status: 'approved' } }],
+    ['its number', review, ['3', '2: much'], { text: 'much', meta: { $status: 'rejected' } }],
+    ['yes', safety, ['y'], { text: '', meta: { isSafe: true } }],
+    [
+      'a word and what it needs, each until it is right',
+      release,
+      ['re', '9', 'v9', 'a.ts, b.ts', 'many', '0', '2'],
+      { text: '', meta: { $status: 'ready', version: 'v9', files: ['a.ts', 'b.ts'], count: 2 } },
+    ],
+    ['a word and another', release, ['b', 'lo'], { text: '', meta: { $status: 'broken', severity: 'low' } }],
+    ['a word and what a condition needs', conditional, ['b', 'x'], { text: '', meta: { $status: 'broken', why: 'x' } }],
+    ['a field alone', form, ['Otto'], { text: '', meta: { name: 'Otto' } }],
+    [
+      'a text where nothing else is needed',
+      confirmation,
+      ['It is.\nReally.'],
+      { text: 'It is.\nReally.', meta: { $status: 'done' } },
+    ],
+  ])('the answer is %s', async (_, outputSchema, lines, expected) => {
+    const { reply, asked } = await converse(lines, { outputSchema });
+    expect(reply).toEqual({ kind: 'reply', ...expected });
+    expect(asked).toHaveLength(lines.length);
   });
 
-  test('saying nothing suspends', async () => {
-    expect(await ask(agentRequest({ askPerson: () => Promise.resolve(' \n') }))).toHaveProperty('kind', 'suspend');
+  test('the question is asked with its choices, and no word of the form', async () => {
+    const forPerson = { briefing: '# The task\n\nRelease v9\n', question: 'May v9 go out?' };
+    const { asked } = await converse(['perhaps', 'r'], { outputSchema: review, forPerson });
+    expect(asked).toEqual([
+      '# The task\n\nRelease v9\n\n(a word answers, with more behind a colon; Enter alone leaves it for later)\nMay v9 go out? [approved/rejected] ',
+      "'perhaps' is not one of the answers\nMay v9 go out? [approved/rejected] ",
+    ]);
   });
 
-  test('an abort does not wait for the answer', async () => {
-    const request = agentRequest({ askPerson: () => new Promise(() => {}), signal: AbortSignal.timeout(10) });
+  test('many or long choices stand below each other', async () => {
+    const words = Array.from({ length: 20 }, (_, at) => `possibility-${at}`);
+    const outputSchema = { properties: { $status: { enum: words } }, required: ['$status'] };
+    const { reply, asked } = await converse(['20'], { outputSchema });
+    expect(asked[0]).toContain('\n   1  possibility-0\n'.replace('   1', '  1'));
+    expect(reply).toHaveProperty('meta.$status', 'possibility-19');
+  });
+
+  test.each<[string, string[], object[]]>([
+    ['is the first word', ['v7', 'a', '1'], [{ $status: 'ready', version: 'v7', files: ['a'], count: 1 }]],
+    ['is left for later', ['v7', ''], []],
+  ])('an answer that lacks something %s', async (_, lines, metas) => {
+    const { reply } = await converse(lines, { outputSchema: release, answer: 'ready' });
+    expect(reply).toMatchObject(metas.length > 0 ? { kind: 'reply', meta: metas[0] } : { kind: 'suspend' });
+  });
+
+  test('an answer that is none of the words is asked for again, with the words', async () => {
+    const { reply, asked } = await converse(['approved'], { outputSchema: review, answer: 'yes' });
+    expect(asked).toEqual([expect.stringMatching(/'yes' is not one of the answers[^]*\[approved\/rejected\] $/u)]);
+    expect(reply).toHaveProperty('meta.$status', 'approved');
+  });
+
+  test('after a refusal its reasons are told, and not the rest again', async () => {
+    const forPerson = { briefing: '# The task\n\nRelease v9\n', question: 'May v9 go out?' };
+    const prompt = 'Do the work.\n\n# Your last reply was not accepted\n\n- it is Friday\n';
+    const { asked } = await converse(['r'], { outputSchema: review, forPerson, attempt: 1, prompt });
+    expect(asked[0]).toMatch(/- it is Friday[^]*May v9 go out\? \[approved\/rejected\] $/u);
+    expect(asked[0]).not.toContain('The task');
+  });
+
+  test.each([[review], [form], [{ type: 'object' }]])('saying nothing suspends (%j)', async (outputSchema) => {
+    expect((await converse([' \n'], { outputSchema })).reply).toHaveProperty('kind', 'suspend');
+  });
+
+  test.each([[review], [{ type: 'object' }]])('an abort does not wait for the answer (%j)', async (outputSchema) => {
+    const askPerson = (): Promise<string> => new Promise(() => {});
+    const request = agentRequest({ outputSchema, askPerson, signal: AbortSignal.timeout(10) });
     await expect(ask(request)).rejects.toHaveProperty('name', 'TimeoutError');
   });
 });
