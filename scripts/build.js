@@ -44,12 +44,18 @@ async function makePrograms() {
 }
 
 async function makeLibrary() {
-  const [{ bundleLibraries }, { writeDeclarations }] = await Promise.all([
+  const [{ bundleLibraries }, { writeDeclarations }, { writeSchemas }] = await Promise.all([
     import('./build/bundle.js'),
     import('./build/declarations.js'),
+    import('./build/schemas.js'),
   ]);
   const libraries = artefacts.filter((artefact) => artefact.kind === 'library');
-  return [...(await bundleLibraries(root, outputFolder, libraries)), ...writeDeclarations(root, outputFolder)];
+  return [
+    ...(await bundleLibraries(root, outputFolder, libraries)),
+    ...writeDeclarations(root, outputFolder),
+    // By the program that was made before.
+    ...writeSchemas(root, outputFolder),
+  ];
 }
 
 /** Removes what earlier builds left: every file in dist/ that no artefact claims. */

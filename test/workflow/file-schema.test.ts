@@ -58,6 +58,18 @@ test.each(readdirSync(fixtures).filter((name) => name.endsWith('.yaml')))('accep
   expect(isAccepted(value), ajv.errorsText(isAccepted.errors)).toBe(true);
 });
 
+test('accepts the name of a YAML or JSON file where a map may be included, and no other text', () => {
+  const including = (file: string): JsonValue[] => [
+    { name: 'a', roles: file, moderator: file },
+    { name: 'a', roles: { a: file, b: { schema: file, check: file, limits: file } }, graph: file, conditions: file },
+    { name: 'a', roles: { a: { schema: { items: file } } }, graph: { $START: file, a: { done: file }, b: [file] } },
+    { name: 'a', roles: { a: { frontmatter: {}, check: [file] } }, moderator: [file] },
+  ];
+  for (const value of including('parts/a.yaml'))
+    expect(isAccepted(value), ajv.errorsText(isAccepted.errors)).toBe(true);
+  for (const value of including('parts/a.md')) expect(isAccepted(value)).toBe(false);
+});
+
 describe('500 generated workflows', () => {
   const random = randomFrom(14);
   const workflows = Array.from({ length: 500 }, () => generatedWorkflow(random));

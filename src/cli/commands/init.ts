@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
 import { defineCommand, type Command } from '../command.ts';
 import { configHere } from '../config-here.ts';
@@ -13,7 +13,8 @@ export const command: Command = defineCommand({
   summary: 'prepare this repository for workflows',
   description: `Makes .uwf/config.yaml, where agents are bound to roles, and .uwf/workflows/, where workflows lie. With --with a workflow
 that comes with uwf is copied there, with its programs and with the configuration lines that bind its roles; you need not
-agree to these once more. Nothing that exists is changed but for lines added to the configuration, and nothing is committed.
+agree to these once more. Schemas for editors go to .uwf/schemas/; the first line of each of these files names its own, and can
+stand above your own files as well. Nothing that exists is changed but for lines added to the configuration, and nothing is committed.
 
 With --remote git's own 'git fetch' of that remote brings its threads and workflows too, into refs/uwf/remotes/: lines are
 added to git's configuration of what is fetched, and none of what 'git push' pushes. 'uwf fetch' works without them.
@@ -35,6 +36,7 @@ Everything works without this command too.`,
       unchanged: 'files that were there, as they would have been written',
       configured: 'what was added to .uwf/config.yaml',
       kept: 'what .uwf/config.yaml says otherwise already, and was left',
+      outdated: 'schemas for editors that another version of uwf wrote, or somebody else, and that were left',
       refspecs: "with --remote, what was added to what 'git fetch' brings",
     },
   },
@@ -72,6 +74,7 @@ Everything works without this command too.`,
       unchanged: files?.unchanged ?? [],
       configured: files?.configured ?? [],
       kept: files?.kept ?? [],
+      outdated: files?.outdated ?? [],
       refspecs,
     };
     await out.result(value, () => {
@@ -82,6 +85,7 @@ Everything works without this command too.`,
       return lines.length === 0 ? 'everything is there already' : lines.join('\n');
     });
     out.hint(hintFor(options.with, remote));
+    for (const path of files?.outdated ?? []) out.hint(`uwf schema show --for ${basename(path, '.json')} > ${path}`);
     return undefined;
   },
 });

@@ -3,7 +3,8 @@ import { isJsonObject, type JsonObject } from '../../json.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** What a configuration looks like that nobody has written yet. */
-export const NEW_CONFIG = `# Who does the roles of workflows here: read by uwf, shared with everybody who works on this repository.
+export const NEW_CONFIG = `# yaml-language-server: $schema=schemas/config.json
+# Who does the roles of workflows here: read by uwf, shared with everybody who works on this repository.
 # A file of the same form in the git folder (.git/uwf/config.yaml) is this machine's own, and wins.
 #
 # agents:

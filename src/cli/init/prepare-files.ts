@@ -2,6 +2,7 @@ import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, write
 import { dirname, join } from 'node:path';
 import { readFileInside } from '../../git/read-file-inside.ts';
 import { UsageError } from '../usage-error.ts';
+import { fileSchemas, formatSchema, schemaPath } from './file-schemas.ts';
 import { NEW_CONFIG, mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
 
@@ -21,6 +22,8 @@ export type PreparedFiles = {
   configured: string[];
   /** What the configuration says otherwise already. */
   kept: string[];
+  /** Schemas for editors that are there and are not this version's. */
+  outdated: string[];
   /** Whether a configuration that was there is changed. */
   isConfigChanged: boolean;
   /** Does all of it; until then nothing is written. */
@@ -41,8 +44,14 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
   const files = shipped.flatMap((each) =>
     each.files.map(({ path, bytes }): FilePlan => ({ path: `${WORKFLOWS}/${path}`, bytes })),
   );
+  const schemas = await Promise.all(
+    Object.entries(fileSchemas).map(async ([kind, schema]): Promise<FilePlan> => ({
+      path: schemaPath(kind),
+      bytes: Buffer.from(formatSchema(await schema())),
+    })),
+  );
   const assertNoLinks = (): void =>
-    [CONFIG, ...files.map(({ path }) => path)].forEach((path) => assertNoLink(top, path));
+    [CONFIG, ...[...schemas, ...files].map(({ path }) => path)].forEach((path) => assertNoLink(top, path));
   assertNoLinks();
   const read = (path: string): Buffer => readFileInside(top, join(top, path), MAX_BYTES);
   const isThere = ({ path, bytes }: FilePlan): boolean => existsSync(join(top, path)) && read(path).equals(bytes);
@@ -55,6 +64,9 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
       'move it away, or rename it, and repeat',
     );
   }
+
+  const outdated = schemas.filter((file) => existsSync(join(top, file.path)) && !isThere(file));
+  missing.unshift(...schemas.filter((file) => !existsSync(join(top, file.path))));
 
   const isNew = !existsSync(join(top, CONFIG));
   const before = isNew ? NEW_CONFIG : read(CONFIG).toString('utf8');
@@ -72,6 +84,7 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
     unchanged: unchanged.map(({ path }) => path),
     configured,
     kept,
+    outdated: outdated.map(({ path }) => path),
     isConfigChanged: !isNew && text !== before,
     write() {
       // Again: until now a person may have been asked.
@@ -111,11 +124,13 @@ function assertNoLink(top: string, path: string): void {
 }
 
 /** A line for each file, and for what was added to the configuration. */
-export function formatPrepared({ created, unchanged, configured, kept, isConfigChanged }: PreparedFiles): string[] {
+export function formatPrepared(prepared: PreparedFiles): string[] {
+  const { created, unchanged, configured, kept, outdated, isConfigChanged } = prepared;
   return [
     ...created.map((path) => `created  ${path}`),
     ...(isConfigChanged ? [`changed  ${CONFIG}: ${configured.join(', ')}`] : []),
     ...unchanged.map((path) => `as it is ${path}`),
     ...kept.map((where) => `kept     ${where} in ${CONFIG}: it says something else`),
+    ...outdated.map((path) => `kept     ${path}: it is not what this version of uwf writes`),
   ];
 }

@@ -14,6 +14,9 @@ export type ShippedWorkflow = {
   config: string;
 };
 
+/** What tells an editor how to check a workflow, beside which its file lies. */
+const EDITOR_LINE = Buffer.from('# yaml-language-server: $schema=../schemas/workflow.json\n');
+
 function shippedFolder(): string {
   return join(packageRoot(), 'fixtures', 'workflows');
 }
@@ -62,7 +65,11 @@ function readOne(name: string): ShippedWorkflow {
       else paths.push(path.slice(folder.length + 1));
     }
   }
-  return { name, config, files: paths.toSorted().map((path) => ({ path, bytes: readFileSync(join(folder, path)) })) };
+  const read = (path: string): Uint8Array => {
+    const bytes = readFileSync(join(folder, path));
+    return path === `${name}.yaml` ? Buffer.concat([EDITOR_LINE, bytes]) : bytes;
+  };
+  return { name, config, files: paths.toSorted().map((path) => ({ path, bytes: read(path) })) };
 }
 
 /** The workflows that agents of a configuration run. */

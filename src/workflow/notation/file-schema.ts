@@ -24,9 +24,20 @@ function fields(properties: JsonObject, required: readonly string[] = []): JsonO
   return { properties, patternProperties: { '^x-': true }, additionalProperties: false, required: [...required] };
 }
 
-/** One of these keys is there, with a value of its type, and no other. */
-function oneOf(keys: Readonly<Record<string, string>>): JsonObject {
-  return { oneOf: Object.entries(keys).map(([key, type]) => ({ required: [key], properties: { [key]: { type } } })) };
+/** One of these keys is there and no other, if the value is a map at all. */
+function oneOf(...keys: readonly string[]): JsonObject {
+  const choices = keys.map((key) => ({
+    type: 'object',
+    required: [key],
+    properties: { [key]: { not: { type: 'null' } } },
+  }));
+  return { oneOf: [...choices, { not: { type: 'object' } }] };
+}
+
+/** A value of these types, or an `!include`: to an editor that is a text, the file's name. */
+function orFile(...types: readonly string[]): JsonObject {
+  const patternErrorMessage = 'a text stands here only as the file of an !include: reply.yaml';
+  return { type: [...types, 'string'], pattern: String.raw`\.(?:ya?ml|json)$`, patternErrorMessage };
 }
 
 const limitDescriptions: Record<keyof Limits, string> = {
@@ -56,12 +67,12 @@ export function limitProperties({ isNullable }: { isNullable: boolean }): JsonOb
 
 const limits = (of: string): JsonObject => ({
   description: `where ${of} stops and waits for a person; absent limits do not hold`,
-  type: ['object', 'null'],
+  ...orFile('object', 'null'),
   ...fields(limitProperties({ isNullable: true })),
 });
 
 export const checkProperties: JsonObject = {
-  expression: needed("JSONata that is true for a good reply: $meta.score <= 10; $meta and $body are the reply's"),
+  expression: needed('JSONata that is true for a good reply, whose fields are $meta: $meta.score <= 10'),
   message: needed('what the agent is told when it is false, before it tries again'),
 };
 const check = fields(checkProperties, ['expression', 'message']);
@@ -112,13 +123,16 @@ export const conditionProperties: JsonObject = {
   description: text('for people'),
 };
 
+/** Refers to {@link definitions}, as all that stands in several places. */
+const keywords: JsonObject = { allOf: [{ $ref: '#/definitions/keywords' }] };
+
 export const roleProperties: JsonObject = {
   description: text('what the role is for: for people, and for the other roles'),
   systemPrompt: text('what the agent in this role is told first'),
   goal: text("a part of the system prompt, under the heading 'Goal'"),
   capabilities: {
     description: "a part of the system prompt, under the heading 'Capabilities'",
-    type: ['array', 'null'],
+    ...orFile('array', 'null'),
     items: { type: 'string' },
   },
   procedure: text("a part of the system prompt, under the heading 'Procedure'"),
@@ -126,14 +140,14 @@ export const roleProperties: JsonObject = {
   extractPrompt: text('what is said of the fields that the reply has to report'),
   schema: {
     description: 'what a reply reports, as JSON Schema (draft 2020-12); the rules go by its $status',
-    type: ['object', 'null'],
-    ...schemaKeywordTypes,
+    ...orFile('object', 'null'),
+    ...keywords,
   },
-  frontmatter: { description: "another word for 'schema'", type: ['object', 'null'], ...schemaKeywordTypes },
+  frontmatter: { description: "another word for 'schema'", ...orFile('object', 'null'), ...keywords },
   check: {
     description: 'conditions beyond the schema; a reply for which one is false is asked for again',
-    type: ['array', 'object', 'null'],
-    items: { type: 'object', ...check },
+    ...orFile('array', 'object', 'null'),
+    items: { ...orFile('object'), ...check },
     ...check,
   },
   limits: limits('the role'),
@@ -154,15 +168,8 @@ export const roleProperties: JsonObject = {
   },
 };
 
-/** An edge, or a list of them, each with a condition but the last. */
-const edges: JsonObject = {
-  description: 'where this leads: an edge, or a list of edges of which the first whose condition holds is taken',
-  type: ['object', 'array'],
-  items: { type: 'object', ...fields(edgeProperties, ['role']) },
-  minItems: 1,
-  ...fields(edgeProperties, ['role']),
-};
-const conditionalEdges: JsonObject = { items: { type: 'object', ...fields(conditionalEdgeProperties, ['role']) } };
+const edges: JsonObject = { $ref: '#/definitions/edges' };
+const conditionalEdges: JsonObject = { items: { ...orFile('object'), ...fields(conditionalEdgeProperties, ['role']) } };
 
 export const startProperties: JsonObject = { new: edges, resume: edges };
 
@@ -175,41 +182,53 @@ export const workflowProperties: JsonObject = {
   description: text('what it is for, in a sentence'),
   roles: {
     description: 'the roles by their names',
-    type: 'object',
+    ...orFile('object'),
     minProperties: 1,
     propertyNames: { pattern: roleName.source },
     additionalProperties: {
-      type: 'object',
+      ...orFile('object'),
       ...fields(roleProperties),
-      ...oneOf({ schema: 'object', frontmatter: 'object' }),
+      ...oneOf('schema', 'frontmatter'),
     },
   },
   moderator: {
     description: 'the rules that lead from role to role; the first that fits is taken',
-    type: ['array', 'null'],
-    items: { type: 'object', ...fields(ruleProperties, ['from', 'to']) },
+    ...orFile('array', 'null'),
+    items: { ...orFile('object'), ...fields(ruleProperties, ['from', 'to']) },
   },
   graph: {
     description: 'the short form of the rules: for each role, and for $START, where each $status leads',
-    type: ['object', 'null'],
+    ...orFile('object', 'null'),
     propertyNames: { not: { enum: ['$END', '$SUSPEND'] } },
     properties: {
       $START: {
         description: 'where a thread begins, and where one that has ended goes on',
-        type: ['object', 'array'],
+        ...orFile('object', 'array'),
         properties: startProperties,
         additionalProperties: false,
         ...conditionalEdges,
       },
     },
-    additionalProperties: { type: ['object', 'array'], additionalProperties: edges, ...conditionalEdges },
+    additionalProperties: { ...orFile('object', 'array'), additionalProperties: edges, ...conditionalEdges },
   },
   conditions: {
     description: "the conditions that the graph's edges name: JSONata, or a map of 'expression' and 'description'",
-    type: ['object', 'null'],
+    ...orFile('object', 'null'),
     additionalProperties: { type: ['string', 'object'], ...fields(conditionProperties, ['expression']) },
   },
   limits: limits('a thread of this workflow'),
+};
+
+const definitions: JsonObject = {
+  edges: {
+    description: 'where this leads: an edge, or a list of edges of which the first whose condition holds is taken',
+    ...orFile('object', 'array'),
+    items: { ...orFile('object'), ...fields(edgeProperties, ['role']) },
+    minItems: 1,
+    ...fields(edgeProperties, ['role']),
+  },
+  keywords: schemaKeywordTypes,
+  jsonSchema: { ...orFile('object', 'boolean'), ...keywords },
 };
 
 /** The schema of workflow files, for editors. It refuses what the readers refuse for a key, a type or a bound. */
@@ -218,6 +237,6 @@ export const workflowFileSchema: JsonObject = {
   title: 'a workflow of uwf',
   type: 'object',
   ...fields(workflowProperties, ['name', 'roles']),
-  ...oneOf({ moderator: 'array', graph: 'object' }),
-  definitions: { jsonSchema: { type: ['object', 'boolean'], ...schemaKeywordTypes } },
+  ...oneOf('moderator', 'graph'),
+  definitions,
 };

@@ -7,7 +7,8 @@ import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/
 
 test('init makes a configuration that configures nothing yet, and is harmless the second time', async () => {
   const { dir, json, uwf } = createCliRepository();
-  expect(await json(['init'])).toEqual({ created: ['.uwf/config.yaml'], unchanged: [], configured: [], kept: [] });
+  const created = ['.uwf/config.yaml', '.uwf/schemas/workflow.json', '.uwf/schemas/config.json'];
+  expect(await json(['init'])).toEqual({ created, unchanged: [], configured: [], kept: [], outdated: [] });
   expect(existsSync(join(dir, '.uwf/workflows'))).toBe(true);
   expect(await json(['agent', 'list'])).toEqual([]);
   expect(await uwf(['init'])).toMatchObject({ code: 0, stdout: 'everything is there already\n' });
@@ -28,6 +29,37 @@ test.each(shippedNames())(
     expect(await json(['init', '--with', name])).toMatchObject({ created: [], configured: [], kept: [] });
   },
 );
+
+test('each file that init writes names the schema by which an editor checks it, and which is as the command prints it', async () => {
+  const { dir, uwf } = createCliRepository();
+  await uwf(['init', '--with', 'solve-issue']);
+  const schemas = ['.uwf/config.yaml', '.uwf/workflows/solve-issue.yaml', '.uwf/workflows/develop.yaml'].map((file) => {
+    const [, address = ''] =
+      /^# yaml-language-server: \$schema=(.+)\n/.exec(readFileSync(join(dir, file), 'utf8')) ?? [];
+    return readFileSync(join(dir, dirname(file), address), 'utf8');
+  });
+  const printed = async (kind: string): Promise<string> => (await uwf(['schema', 'show', '--for', kind])).stdout;
+  expect(schemas).toEqual([await printed('config'), await printed('workflow'), await printed('workflow')]);
+});
+
+test('a schema that somebody changed is left, and the command that renews it is named', async () => {
+  const { dir, uwf, write } = createCliRepository();
+  write('.uwf/schemas/config.json', 'mine');
+  expect(await uwf(['init'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('kept     .uwf/schemas/config.json'),
+    stderr: expect.stringContaining('hint: uwf schema show --for config > .uwf/schemas/config.json\n'),
+  });
+  expect(readFileSync(join(dir, '.uwf/schemas/config.json'), 'utf8')).toBe('mine');
+});
+
+test.each([
+  ['schema', 'show'],
+  ['schema', 'show', 'content', '--for', 'config'],
+  ['schema', 'show', '--for', 'thread'],
+])('%s %s %s %s %s is no use', async (...argv) => {
+  expect(await createCliRepository().uwf(argv)).toMatchObject({ code: 2 });
+});
 
 test('a workflow whose role is a workflow brings that one too', async () => {
   const { json } = createCliRepository();
@@ -119,7 +151,7 @@ describe('init --remote', () => {
     const server = createTemporaryRepository({ bare: true });
     git('remote', 'add', 'origin', server.dir);
     const before = git('config', '--local', '--list').split('\n');
-    expect(await json(['init', '--remote', 'origin'])).toMatchObject({ created: ['.uwf/config.yaml'], refspecs });
+    expect(await json(['init', '--remote', 'origin'])).toMatchObject({ refspecs });
     const added = refspecs.map((refspec) => `remote.origin.fetch=${refspec}`);
     expect(git('config', '--local', '--list').split('\n').toSorted()).toEqual([...before, ...added].toSorted());
     expect(await json(['init', '--remote=origin'])).toMatchObject({ created: [], refspecs: [] });

@@ -3,27 +3,47 @@ import { schemaOfType } from '../../../schema/type-schema.ts';
 import { typeNameOf } from '../../../schema/built-in.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { findType } from '../../find-type.ts';
+import { fileSchemas, formatSchema } from '../../init/file-schemas.ts';
 import { openToRead } from '../../open-repository.ts';
+import { UsageError } from '../../usage-error.ts';
 
 export const command: Command = defineCommand({
   summary: 'print a schema',
-  arguments: [{ name: 'type', summary: 'the name of a built-in type, or the hash of a schema' }],
-  options: {},
+  description: `Prints the schema of a type of nodes, or with --for the schema of the files that people write, for editors. 'uwf init'
+puts these into .uwf/schemas/, where the first line of a file can name them:
+
+    # yaml-language-server: $schema=../schemas/workflow.json`,
+  arguments: [{ name: 'type', summary: 'the name of a built-in type, or the hash of a schema', isOptional: true }],
+  options: {
+    for: { value: '<file>', summary: 'of workflow files, or of config.yaml', candidates: Object.keys(fileSchemas) },
+  },
   json: {
     shape: 'object',
     fields: {
-      hash: 'the hash of the schema',
-      name: 'of a type that uwf brings along; else null',
+      hash: "the hash of the schema; null for a file's",
+      name: 'of a type that uwf brings along, or of the file; else null',
       schema: 'the JSON Schema',
     },
   },
   examples: [
     { command: 'uwf schema show thread-step', comment: "one of uwf's own" },
     { command: 'uwf schema show 3F2V04Y8ZNQWE', comment: 'one that was registered' },
+    { command: 'uwf schema show --for workflow > .uwf/schemas/workflow.json', comment: 'for an editor' },
   ],
-  async run({ args, cli, out }) {
+  async run({ args, options, cli, out }) {
+    if ((args.type === undefined) === (options.for === undefined)) {
+      throw new UsageError(
+        "'uwf schema show' needs a type or --for, and not both",
+        "'uwf schema list' lists the types",
+      );
+    }
+    if (options.for !== undefined) {
+      const schema = await (options.for === 'workflow' ? fileSchemas.workflow() : fileSchemas.config());
+      await out.result({ hash: null, name: options.for, schema }, () => formatSchema(schema));
+      return;
+    }
     const repository = await openToRead(cli);
-    const hash = await findType(repository, args.type);
+    const hash = await findType(repository, args.type ?? '');
     const schema = await schemaOfType(repositoryNodes(repository), hash);
     await out.result({ hash, name: typeNameOf(hash) ?? null, schema }, () => JSON.stringify(schema, null, 2));
   },
