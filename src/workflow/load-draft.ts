@@ -19,6 +19,7 @@ export async function loadDraft(file: string, options: LoadFileOptions = {}): Pr
   const { value, map, sources, diagnostics } = await parseSource(file, reader);
   const report = new Report(map);
   report.addAll(diagnostics);
+  if (value === undefined) throw new InvalidWorkflow(file, diagnostics, sources);
   const { definition } = reduceWorkflow(report, value);
   if (report.hasErrors) throw new InvalidWorkflow(definition.name || file, report.diagnostics(), sources);
   return definition;

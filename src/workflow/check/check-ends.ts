@@ -9,12 +9,14 @@ const inRules: Readonly<Record<string, string>> = { $START: START, $END: END, st
 export function checkEnds(report: Report, { rules, roles, unusedConditions }: Reduction): void {
   const names = roles.map((role) => role.name);
   const known = new Set(names);
+  // Where no role could be read, that is the mistake, and not each rule.
+  const isRole = (name: string): boolean => known.has(name) || known.size === 0;
   for (const { rule, name, from, to } of rules) {
     if (rule.from === END) {
       report.error('reserved-name', from.path, `${name} leads on from ${END}, where the thread is over`, {
         ...at(from),
       });
-    } else if (rule.from !== START && rule.from !== RESUME && !known.has(rule.from)) {
+    } else if (rule.from !== START && rule.from !== RESUME && !isRole(rule.from)) {
       report.error('unknown-role', from.path, `${name} leads on from '${rule.from}', which is no role`, {
         hint: hintFor(rule.from, names, [START, RESUME]),
         ...at(from),
@@ -24,7 +26,7 @@ export function checkEnds(report: Report, { rules, roles, unusedConditions }: Re
       report.error('reserved-name', to.path, `${name} leads to ${rule.to}, which is only ever a beginning`, {
         ...at(to),
       });
-    } else if (rule.to !== END && !known.has(rule.to)) {
+    } else if (rule.to !== END && !isRole(rule.to)) {
       report.error('unknown-role', to.path, `${name} leads to '${rule.to}', which is no role`, {
         hint: hintFor(rule.to, names, [END]),
         ...at(to),

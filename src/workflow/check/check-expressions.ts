@@ -97,7 +97,7 @@ function reportUses(
     });
   }
   for (const { functionName, role, offset } of compiled.roles) {
-    if (roles.includes(role)) continue;
+    if (roles.includes(role) || roles.length === 0) continue;
     report.error('unknown-role', path, `${name} asks for $${functionName}('${role}'), but there is no role '${role}'`, {
       hint: didYouMean(role, roles),
       at: { offset, length: functionName.length + role.length + 5 },

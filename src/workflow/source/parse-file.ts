@@ -2,6 +2,7 @@ import type * as Yaml from 'yaml';
 import type { Document, Scalar } from 'yaml';
 import type { Diagnostic } from '../diagnostic.ts';
 import { SourceText } from './source-text.ts';
+import { yamlMistakes } from './yaml-mistakes.ts';
 
 /** One file as the YAML parser reads it. */
 export type ParsedFile = {
@@ -14,18 +15,6 @@ export type ParsedFile = {
   includes: { node: Scalar; reference: string }[];
   diagnostics: Diagnostic[];
 };
-
-/** What the YAML library calls a mistake, and what its author probably meant. */
-const hints: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: 'indent with spaces',
-  BAD_SCALAR_START: 'put the text in double quotes',
-  BLOCK_AS_IMPLICIT_KEY: "a text with ': ' in it needs quotes",
-  BAD_INDENT: 'line it up with its neighbours',
-  MULTIPLE_DOCS: 'a workflow file holds one document; remove what follows `---`',
-};
-
-/** Mistakes that leave the rest of the document as its author meant it. */
-const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
 
 /**
  * Parses one file: `.yaml`, `.yml` as YAML 1.2, `.json` as JSON, anything else as text.
@@ -44,19 +33,9 @@ export async function parseFile(file: string, content: string, isWorkflow = fals
   const yaml = await import('yaml');
   const document = parseYaml(yaml, source);
   if (!('errors' in document)) return { ...parsed, diagnostics: [document] };
-  for (const error of [...document.errors, ...document.warnings]) {
-    const [start, end] = error.pos;
-    const hint = hints[error.code];
-    parsed.diagnostics.push({
-      severity: 'error',
-      code: error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'yaml-syntax',
-      message: error.code === 'DUPLICATE_KEY' ? 'this key stands here twice' : sentence(error.message),
-      ...source.place(start, Math.max(end, start + 1)),
-      path: '',
-      ...(hint === undefined ? {} : { hint }),
-    });
-  }
-  if (document.errors.some((error) => !harmless.has(error.code))) return parsed;
+  const { found: mistakes, isBroken } = yamlMistakes(document, source);
+  parsed.diagnostics.push(...mistakes);
+  if (isBroken) return parsed;
   yaml.visit(document, {
     Scalar(_key, node) {
       if (node.tag === '!include') parsed.includes.push({ node, reference: String(node.value) });
@@ -102,8 +81,4 @@ function findJsonMistake(source: SourceText): Diagnostic | undefined {
     const message = `not JSON: ${text.replace(/ in JSON at position.*$/s, '')}`;
     return { severity: 'error', code: 'json-syntax', message, ...place, path: '' };
   }
-}
-
-function sentence(message: string): string {
-  return message.charAt(0).toLowerCase() + message.slice(1);
 }

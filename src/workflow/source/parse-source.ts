@@ -2,6 +2,7 @@ import type { JsonValue } from '../../json.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { Report } from '../report.ts';
 import { loadSources } from './load-sources.ts';
+import type { ParsedFile } from './parse-file.ts';
 import { readValues } from './read-values.ts';
 import { SourceMap } from './source-map.ts';
 import type { SourceReader } from './source-reader.ts';
@@ -9,7 +10,7 @@ import type { SourceText } from './source-text.ts';
 
 /** A workflow's file, and what it includes, as one JSON value whose parts know where they stand. */
 export type ParsedSource = {
-  /** `undefined` when the file is too broken to go on. */
+  /** `undefined` when the file, or one that it includes, is too broken to go on: what is missing would be missed everywhere. */
   value: JsonValue | undefined;
   map: SourceMap;
   sources: ReadonlyMap<string, SourceText>;
@@ -27,6 +28,11 @@ export async function parseSource(file: string, reader: SourceReader): Promise<P
   const map = new SourceMap(loaded.root.source);
   const report = new Report(map);
   report.addAll(loaded.diagnostics);
-  const value = await readValues(loaded, map, report);
+  const read = await readValues(loaded, map, report);
+  const value = [loaded.root, ...loaded.included.values()].every(isWhole) ? read : undefined;
   return { value, map, sources: loaded.sources, diagnostics: report.diagnostics() };
+}
+
+function isWhole({ document, text }: ParsedFile): boolean {
+  return document !== undefined || text !== undefined;
 }

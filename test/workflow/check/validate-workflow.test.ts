@@ -51,6 +51,11 @@ describe('each mistake is found where it stands', () => {
     ['a key of somebody else', { 'name: sample\n': 'name: sample\nx-team: 3\n' }, []],
     ['a limit of zero', { 'name: sample\n': 'name: sample\nlimits: { maxSteps: 0 }\n' }, ['2 error wrong-type: 0']],
     ['a limit that is half', { 'description: writes': 'limits: { maxVisits: 1.5 }' }, ['4 error wrong-type: 1.5']],
+    [
+      'roles under another key',
+      { 'roles:': 'rolls:' },
+      ['1 error missing-key: name: sample', '2 error unknown-key: rolls'],
+    ],
     ['a misspelt key of a role', { 'description: writes': 'descripton: writes' }, ['4 error unknown-key: descripton']],
     [
       'a role without a schema',

@@ -132,6 +132,42 @@ describe('mistakes', () => {
     expect(await codes({ '/r/a.yaml': text })).toContain(finding);
   });
 
+  test.each([
+    ['in a block', 'a:\n  b: "x "y" z"\n  c: 1\n', [[2, 9]], '\\"'],
+    ['with a colon behind it', "a:\n  b: 'It''s 'fine': do it'\n", [[2, 13]], "''"],
+    ['in a flow', 'g: {\n  d: { p: "say "hi: you" now", x: 1 },\n  e: { r: d },\n f: [a, "b"],\n}\n', [[2, 16]], '\\"'],
+    ['that is an apostrophe', "a:\n  p: 'don't do it'\n  q: 'b'\n", [[2, 10]], "''"],
+    ['in a list', '- "a "b" c"\n- { x: "q" }\n', [[1, 6]], '\\"'],
+    [
+      'on each of two lines',
+      'a: "x "y" z"\nb: "q"\nc: "x "y" z"\n',
+      [
+        [1, 7],
+        [3, 7],
+      ],
+      '\\"',
+    ],
+  ])('a quote inside quotes %s is one mistake a line', async (_name, text, places, written) => {
+    const { diagnostics } = await parse({ '/r/a.yaml': text });
+    expect(diagnostics.map(({ line, column }) => [line, column])).toEqual(places);
+    expect(diagnostics[0]).toMatchObject({
+      code: 'yaml-syntax',
+      hint: expect.stringContaining(`write it as ${written}`),
+    });
+  });
+
+  test('a file that is included and broken is all that is told, for without it everything else is', async () => {
+    const files = { '/r/a.yaml': 'roles: !include b.yaml\nx: .nan', '/r/b.yaml': 'w: { d: "a "b" c" }' };
+    const { value, diagnostics } = await parse(files);
+    expect(value).toBeUndefined();
+    expect(diagnostics.filter(({ file }) => file === '/r/b.yaml')).toMatchObject([{ code: 'yaml-syntax', column: 12 }]);
+  });
+
+  test('of other mistakes that break the file the first is told', async () => {
+    expect(await codes({ '/r/a.yaml': 'a: [b\nc: ]]\nd: "\n' })).toHaveLength(1);
+    expect(await codes({ '/r/a.yaml': 'a: "b": c: d\n  - e\n f: *g\n' })).toHaveLength(1);
+  });
+
   test('a key that stands twice does not hide the other mistakes', async () => {
     expect(await codes({ '/r/a.yaml': 'a: 1\na: 2\nb: .nan' })).toEqual([
       '/r/a.yaml:2:1 duplicate-key',
