@@ -1,11 +1,11 @@
 import { nearestName } from '../nearest-name.ts';
 
-/** `did you mean 'x'?` for a name that is probably mistyped; otherwise what there is to choose from. */
-export function didYouMean(name: string, known: Iterable<string>): string | undefined {
+/** `did you mean 'x'?` for a name that is probably mistyped; otherwise what there is to choose from, as `listNames` has it. */
+export function didYouMean(name: string, known: Iterable<string>, most?: number): string | undefined {
   const names = [...known];
   const near = nearestName(name, names);
   if (near !== undefined) return `did you mean '${near}'?`;
-  return names.length === 0 ? undefined : `there is ${listNames(names)}`;
+  return names.length === 0 ? undefined : `there is ${listNames(names, most)}`;
 }
 
 /** `'a', 'b' and 'c'`; long lists are cut. */

@@ -46,8 +46,11 @@ async function checkTemplate(
       checkVariable(report, shapes, rule, source, path, name, variable);
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error;
+    const offset = offsetIn(source, error.line, error.column);
+    const triple = findTripleBraces(source, offset);
     report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
-      at: placeOfTag(source, offsetIn(source, error.line, error.column)),
+      at: triple ?? placeOfTag(source, offset),
+      hint: triple && "Liquid has two braces: write {{ name }}; a brace itself is {{ '{' }}",
     });
   }
 }
@@ -106,6 +109,14 @@ function offsetIn(text: string, line: number, column: number): number {
   let start = 0;
   for (let number = 1; number < line; number += 1) start = text.indexOf('\n', start) + 1;
   return start + column - 1;
+}
+
+/** Braces as Mustache and Handlebars have them, around an offset. */
+function findTripleBraces(source: string, offset: number): { offset: number; length: number } | undefined {
+  for (const { 0: text, index } of source.matchAll(/\{\{\{[^{}]*\}*/gu)) {
+    if (index <= offset && offset <= index + text.length) return { offset: index, length: text.length };
+  }
+  return undefined;
 }
 
 /** The whole of a tag or an output, so that the eye finds it. */

@@ -47,7 +47,7 @@ export function readFields(
   }
   for (const key of Object.keys(value)) {
     if (known.includes(key) || key.startsWith('x-')) continue;
-    const hint = Object.hasOwn(instead, key) ? instead[key] : didYouMean(key, known);
+    const hint = Object.hasOwn(instead, key) ? instead[key] : didYouMean(key, known, known.length);
     report.error('unknown-key', [...path, key], `${name} has no key '${key}'`, { hint, at: 'key' });
   }
   return { values: value, path, name };

@@ -260,3 +260,23 @@ test('a value that is no workflow at all is a diagnostic', async () => {
     expect(diagnostics.length).toBeGreaterThan(0);
   }
 });
+
+test('an unknown key is told with all keys there are, and three braces with how many Liquid has', async () => {
+  const { diagnostics } = await loadText(
+    sample({
+      'description: writes': 'zzz: writes',
+      '{{ words }}': '{{{words}}}',
+      '{{ why }}': '{{ why }} {{{ why }}}',
+    }),
+  );
+  const [key, ...braces] = diagnostics;
+  expect(key).toMatchObject({
+    code: 'unknown-key',
+    hint: expect.stringMatching(/'systemPrompt'.*'schema'.*'retries'/u),
+  });
+  expect(key?.hint).not.toContain('more');
+  expect(braces).toMatchObject([
+    { code: 'template-syntax', line: 16, column: 61, length: 11, hint: expect.stringContaining('{{ name }}') },
+    { code: 'template-syntax', line: 17, hint: expect.stringContaining('{{ name }}') },
+  ]);
+});
