@@ -7,7 +7,7 @@ import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject } from '../json.ts';
 import { isOfType } from '../schema/built-in.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean, listNames } from './did-you-mean.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
 /** A workflow as the registry knows it: the newest version of a name. */
@@ -37,6 +37,18 @@ export class WorkflowNotFound extends UwfError {
     });
     this.workflow = workflow;
     this.lookedAt = lookedAt;
+  }
+}
+
+/** A folder was named that is no workflow. */
+export class NoWorkflowFolder extends UwfError {
+  constructor(folder: string, files: readonly string[]) {
+    const held = files.length === 0 ? 'no workflow file lies in it' : `in it lie ${listNames(files)}`;
+    super(`'${folder}' is a folder without an index.yaml, and no workflow; ${held}`, {
+      code: 'workflow-not-found',
+      kind: 'usage',
+      hint: "name a file; 'uwf workflow list' lists the workflows that have names",
+    });
   }
 }
 

@@ -5,11 +5,11 @@ import { isNodeHash, prepareHashing, type NodeHash } from '../cas/hash.ts';
 import { placeInside } from '../git/read-file-inside.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import { whyNoWorkflowName } from './check/check-names.ts';
+import { nameFromPath, whyNoWorkflowName } from './check/check-names.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { InvalidWorkflow } from './diagnostic.ts';
 import { encodeWorkflow } from './encode-workflow.ts';
-import { findWorkflow, WorkflowNotFound } from './find-workflow.ts';
+import { findWorkflow, NoWorkflowFolder, WorkflowNotFound } from './find-workflow.ts';
 import { loadWorkflow } from './load-workflow.ts';
 import { loadWorkflowFile } from './load-workflow-file.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
@@ -17,6 +17,8 @@ import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
 export const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
 const extensions = ['.yaml', '.yml', '.json'];
+/** Where a workflow is a folder, with what it includes beside it, this is its file, with one of the extensions. */
+const FOLDER_FILE = 'index';
 
 /** A workflow that an argument named, and how it was found. */
 export type ResolvedWorkflow = {
@@ -27,10 +29,11 @@ export type ResolvedWorkflow = {
 
 /**
  * Finds the workflow that an argument means: a hash, a path to a file, a name in `.uwf/workflows/` from `cwd` upward to
- * the work tree's top, a name in the registry; the first that is there.
+ * the work tree's top, a name in the registry; the first that is there. A workflow may be a folder with an `index.yaml`.
  *
  * @param argument with a slash or an extension it is a path and nothing else
  * @param options.cwd the folder to start from, absolute
+ * @throws {NoWorkflowFolder} if it is a folder without one
  * @throws {WorkflowNotFound} naming what was looked at and the nearest name
  * @throws {InvalidWorkflow} if the file that was found has mistakes; a later place is not tried then
  */
@@ -49,11 +52,13 @@ export async function resolveWorkflow(
     }
   }
   const root = workTreeAround(repository, options.cwd);
+  const named = resolve(options.cwd, argument);
   const files = isPath(argument)
-    ? [resolve(options.cwd, argument)]
-    : foldersUp(options.cwd, root).flatMap((folder) =>
-        extensions.map((extension) => join(folder, argument + extension)),
-      );
+    ? [named, ...(hasExtension(argument) ? [] : filesAt(join(named, FOLDER_FILE)))]
+    : foldersUp(options.cwd, root).flatMap((folder) => [
+        ...filesAt(join(folder, argument)),
+        ...filesAt(join(folder, argument, FOLDER_FILE)),
+      ]);
   for (const file of files) {
     lookedAt.push(shorten(file, options.cwd));
     if (!(await isFile(file))) continue;
@@ -67,14 +72,14 @@ export async function resolveWorkflow(
       return { definition: await loadWorkflow(repository, hash), hash, origin: { kind: 'registry', ref } };
     }
   }
+  if (await isFolder(named)) throw new NoWorkflowFolder(argument, await workflowsIn(named, options.cwd));
   throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
 }
 
 /** The names that could have been meant: files beside the path, or what the folders and the registry hold. */
 async function knownNames(repository: Repository, argument: string, cwd: string): Promise<string[]> {
   if (isPath(argument)) {
-    const folder = dirname(resolve(cwd, argument));
-    return (await workflowFiles(folder)).map((file) => shorten(join(folder, file), cwd));
+    return workflowsIn(dirname(resolve(cwd, argument)), cwd);
   }
   const names = new Set<string>();
   for (const workflow of await listWorkflowFiles(repository, cwd)) names.add(workflow.name);
@@ -96,8 +101,9 @@ export async function listWorkflowFiles(
   for (const folder of foldersUp(cwd, top)) {
     if (top === undefined || !isFolderInside(top, folder)) continue;
     for (const file of await workflowFiles(folder)) {
-      const name = file.slice(0, file.lastIndexOf('.'));
-      if (!found.has(name)) found.set(name, join(folder, file));
+      const name = nameFromPath(file);
+      // A link in it that leads out is not shown, as the folder is not.
+      if (!found.has(name) && isFolderInside(top, dirname(file))) found.set(name, file);
     }
   }
   return [...found].map(([name, file]) => ({ name, file })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -130,14 +136,31 @@ function foldersUp(cwd: string, top: string | undefined): string[] {
   }
 }
 
+/** The paths of a workflow file without its extension, in the order in which they are tried. */
+function filesAt(stem: string): string[] {
+  return extensions.map((extension) => stem + extension);
+}
+
+/** The workflow files in a folder, and those of the folders in it, so that the first of a name is the one that counts. */
 async function workflowFiles(folder: string): Promise<string[]> {
-  try {
-    const names = await readdir(folder);
-    // In the order in which the extensions are tried, so that the first of a name is the one that counts.
-    return extensions.flatMap((extension) => names.filter((name) => name.endsWith(extension)).toSorted());
-  } catch {
-    return [];
-  }
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries.map(({ name }) => name).toSorted();
+  const files = extensions.flatMap((extension) => names.filter((name) => name.endsWith(extension)));
+  const folders = entries
+    .filter((entry) => !entry.isFile())
+    .map(({ name }) => name)
+    .toSorted();
+  const within = folders.map(async (name) => {
+    const tried = await Promise.all(
+      filesAt(join(folder, name, FOLDER_FILE)).map(async (file) => ((await isFile(file)) ? [file] : [])),
+    );
+    return tried.flat().slice(0, 1);
+  });
+  return [...files.map((file) => join(folder, file)), ...(await Promise.all(within)).flat()];
+}
+
+async function workflowsIn(folder: string, cwd: string): Promise<string[]> {
+  return (await workflowFiles(folder)).map((file) => shorten(file, cwd));
 }
 
 /** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
@@ -150,6 +173,13 @@ function isFolderInside(top: string, folder: string): boolean {
   }
 }
 
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
 async function isFile(file: string): Promise<boolean> {
   try {
     return (await stat(file)).isFile();
@@ -159,9 +189,11 @@ async function isFile(file: string): Promise<boolean> {
 }
 
 function isPath(argument: string): boolean {
-  return (
-    argument.includes('/') || argument.includes(sep) || extensions.some((extension) => argument.endsWith(extension))
-  );
+  return /^\.\.?$/.test(argument) || argument.includes('/') || argument.includes(sep) || hasExtension(argument);
+}
+
+function hasExtension(argument: string): boolean {
+  return extensions.some((extension) => argument.endsWith(extension));
 }
 
 function isInside(path: string, folder: string): boolean {

@@ -260,12 +260,41 @@ describe('resolving an argument', () => {
     const error = await resolveWorkflow(repository, 'smell', { cwd: temporary.dir }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(WorkflowNotFound);
     expect(error).toMatchObject({
-      message: "there is no workflow 'smell'; looked at .uwf/workflows/smell.{yaml,yml,json}, refs/workflows/smell",
+      message:
+        "there is no workflow 'smell'; looked at .uwf/workflows/smell.{yaml,yml,json}, .uwf/workflows/smell/index.{yaml,yml,json}, refs/workflows/smell",
       hint: "did you mean 'small'?",
     });
     await expect(resolveWorkflow(repository, './smell.yaml', { cwd: temporary.dir })).rejects.toMatchObject({
       lookedAt: ['smell.yaml'],
     });
+    await repository.close();
+  });
+
+  test('takes a folder with an index for the workflow of its name, and says what another folder is', async () => {
+    const temporary = createTemporaryRepository();
+    const repository = await temporary.open();
+    const folder = join(temporary.dir, '.uwf', 'workflows', 'small');
+    const index = join(folder, 'index.yaml');
+    write(index, byRules);
+    write(join(temporary.dir, '.uwf', 'workflows', 'other', 'notes.json'), {});
+    const resolve = (argument: string, cwd = temporary.dir) => resolveWorkflow(repository, argument, { cwd });
+    for (const argument of ['small', '.uwf/workflows/small', '.uwf/workflows/small/', folder]) {
+      expect(await resolve(argument)).toMatchObject({ origin: { kind: 'file', file: index } });
+    }
+    expect(await resolve('.', folder)).toMatchObject({ origin: { file: index } });
+    expect(await listWorkflowFiles(repository, temporary.dir)).toEqual([{ name: 'small', file: index }]);
+    await expect(resolve('.uwf/workflows')).rejects.toMatchObject({
+      code: 'workflow-not-found',
+      message: expect.stringMatching(/is a folder .*no workflow; in it lie '.uwf\/workflows\/small\/index.yaml'/u),
+    });
+    await expect(resolve('.git')).rejects.toMatchObject({
+      message: expect.stringContaining('no workflow file lies in it'),
+    });
+    // Of one name the file counts.
+    const file = join(temporary.dir, '.uwf', 'workflows', 'small.json');
+    write(file, changed);
+    expect(await resolve('small')).toMatchObject({ origin: { file } });
+    expect(await listWorkflowFiles(repository, temporary.dir)).toEqual([{ name: 'small', file }]);
     await repository.close();
   });
 

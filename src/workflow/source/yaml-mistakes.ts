@@ -35,13 +35,19 @@ export function yamlMistakes(
   return { found: quotes.length > 0 ? quotes : [diagnosticOf(first, source)], isBroken: true };
 }
 
-function diagnosticOf({ code, message, pos: [start, end] }: YAMLError, source: SourceText): Diagnostic {
-  const hint = hints[code];
-  const isTwice = code === 'DUPLICATE_KEY';
+function diagnosticOf(error: YAMLError, source: SourceText): Diagnostic {
+  const {
+    message,
+    pos: [start, end],
+  } = error;
+  const hint = hints[error.code];
   return {
     severity: 'error',
-    code: isTwice ? 'duplicate-key' : 'yaml-syntax',
-    message: isTwice ? 'this key stands here twice' : message.charAt(0).toLowerCase() + message.slice(1),
+    code: error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'yaml-syntax',
+    message:
+      error.code === 'DUPLICATE_KEY'
+        ? 'this key stands here twice'
+        : message.charAt(0).toLowerCase() + message.slice(1),
     ...source.place(start, Math.max(end, start + 1)),
     path: '',
     ...(hint === undefined ? {} : { hint }),
