@@ -48,3 +48,10 @@ export class AgentBroken extends UwfError {
     super(message, { code: 'agent-broken', kind: 'agent', hint: facts.hint, cause: facts.cause });
   }
 }
+
+/** A model's server does not take what it was asked. The agent is there; what it is told to ask is wrong. */
+export class RequestRefused extends UwfError {
+  constructor(message: string, facts: { hint: string }) {
+    super(message, { code: 'request-refused', kind: 'environment', hint: facts.hint });
+  }
+}

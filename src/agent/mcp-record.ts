@@ -7,8 +7,11 @@ import type { JsonObject } from '../json.ts';
 /** In a step's folder: what uwf's own MCP server was asked in that turn, a line for each. */
 const FILE = 'mcp-asked.jsonl';
 
-/** One thing that uwf's server was asked: which tools it has, or to run one. */
-export type AskedOfServer = { listed: { name: string; inputSchema: JsonObject }[] } | { called: string };
+/** What an agent has had of uwf's server: that it was started, which tools it has, that one was run. */
+export type AskedOfServer =
+  | { started: true }
+  | { listed: { name: string; inputSchema: JsonObject }[] }
+  | { called: string };
 
 /** Writes down what the server of a turn was asked, before it answers. */
 export function recordAsked(stepDir: string, asked: AskedOfServer): void {
@@ -34,7 +37,8 @@ function parseAsked(line: string): AskedOfServer | undefined {
   try {
     const value: unknown = JSON.parse(line);
     if (!isJsonObject(value)) return undefined;
-    const { called, listed } = value;
+    const { called, listed, started } = value;
+    if (started === true) return { started };
     if (typeof called === 'string') return { called };
     if (!Array.isArray(listed)) return undefined;
     const tools = listed.flatMap((tool) => {

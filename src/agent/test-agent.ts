@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
+import { hasListedTools, toolsMissing } from './acp/mcp-server.ts';
 import type { AgentBinding } from './agent-binding.ts';
 import type { CommandConfig } from './command/command-config.ts';
 import { findProgram } from './command/find-program.ts';
@@ -15,7 +16,14 @@ import { formatInstruction } from './extract/format-instruction.ts';
 import { createConfiguredAgent } from './load-agent.ts';
 
 /** What is looked at, in this order. */
-export const agentChecks = ['found', 'version', 'authenticated', 'structured output', 'session resume'] as const;
+export const agentChecks = [
+  'found',
+  'version',
+  'authenticated',
+  'structured output',
+  'uwf tools',
+  'session resume',
+] as const;
 
 /** How one thing about an agent stands. */
 export type AgentCheck = {
@@ -82,7 +90,9 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
   const stepDir = await mkdtemp(join(tmpdir(), 'uwf-handshake-'));
   try {
     await writeFile(join(stepDir, 'schema.json'), JSON.stringify(schema));
-    await shakeHands(agent, checks, { ...options, stepDir });
+    const isGivenTools = binding.package === 'builtin:acp' && binding.config['mcp'] !== false;
+    if (!isGivenTools) checks.notApplicable('uwf tools', "it is not given uwf's MCP server");
+    await shakeHands(agent, checks, { ...options, stepDir, isGivenTools });
     if (binding.package === 'builtin:command') checks.notApplicable('authenticated', 'it is a program of your own');
   } finally {
     await agent.close?.();
@@ -102,7 +112,7 @@ function checkProgram({ argv: [program], env }: CommandConfig, checks: Checks, o
 async function shakeHands(
   agent: Agent,
   checks: Checks,
-  options: HandshakeOptions & { stepDir: string },
+  options: HandshakeOptions & { stepDir: string; isGivenTools: boolean },
 ): Promise<void> {
   // A word that no agent knows but from the first turn.
   const word = `w${Math.random().toString(36).slice(2, 10)}`;
@@ -115,6 +125,8 @@ async function shakeHands(
   if (first.kind !== 'reply') return checks.failed('structured output', first.reason);
   checks.ok('authenticated', 'it takes turns');
   if (first.agentVersion !== undefined) checks.ok('version', first.agentVersion);
+  if (options.isGivenTools && hasListedTools(options.stepDir)) checks.ok('uwf tools', "it takes uwf's MCP server");
+  else if (options.isGivenTools) checks.failed('uwf tools', toolsMissing(first.agentVersion));
   const said = await extractReply(first.text, schema, first.meta);
   if (said.kind === 'ok') checks.ok('structured output', first.meta === undefined ? 'front matter' : 'reported apart');
   else checks.failed('structured output', said.kind === 'invalid' ? said.errors.join('; ') : said.reason);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RequestRefused } from '../agent/agent-errors.ts';
 import type { Agent, AgentReply, AgentRequest, Usage } from '../agent/contract.ts';
 import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
@@ -184,7 +185,8 @@ async function graceAfter(signal: AbortSignal): Promise<undefined> {
  * something, for that has been paid for; where it has not, nothing is stored.
  */
 function afterError(error: unknown, hasSpoken: boolean, said: string): Reply | Suspension {
-  if (error instanceof UwfError && error.kind === 'agent' && hasSpoken) {
+  const needsPerson = error instanceof RequestRefused || (error instanceof UwfError && error.kind === 'agent');
+  if (needsPerson && hasSpoken) {
     return { kind: 'suspend', cause: 'agent', reason: `${error.message}; ${error.hint}`, text: said };
   }
   if (error instanceof UwfError && error.kind !== 'data') throw error;

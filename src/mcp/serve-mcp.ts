@@ -5,6 +5,7 @@ import { recordAsked } from '../agent/mcp-record.ts';
 import type { AskedOfServer } from '../agent/mcp-record.ts';
 import { McpStreamTransport } from '../agent/mcp-stream-transport.ts';
 import { UwfError } from '../errors.ts';
+import { isJsonObject } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import { casTools } from './cas-tools.ts';
 import type { McpContext, McpTool } from './mcp-tool.ts';
@@ -34,6 +35,10 @@ export function mcpTools(context: McpContext): McpTool[] {
  * @see https://modelcontextprotocol.io/specification
  */
 export async function serveMcp(context: McpContext, streams: McpStreams, signal: AbortSignal): Promise<void> {
+  const note = (asked: AskedOfServer): void => {
+    if (context.stepDir !== undefined) recordAsked(context.stepDir, asked);
+  };
+  note({ started: true });
   const [{ Server }, protocol, { deserializeMessage }] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/index.js'),
     import('@modelcontextprotocol/sdk/types.js'),
@@ -46,9 +51,6 @@ export async function serveMcp(context: McpContext, streams: McpStreams, signal:
     { name: 'uwf', version: context.version },
     { capabilities: { tools: {} }, instructions: instructions(context) },
   );
-  const note = (asked: AskedOfServer): void => {
-    if (context.stepDir !== undefined) recordAsked(context.stepDir, asked);
-  };
   server.setRequestHandler(ListToolsRequestSchema, () => {
     note({ listed: tools.map(({ name, inputSchema }) => ({ name, inputSchema })) });
     return { tools: tools.map(describeTool) };
@@ -100,7 +102,19 @@ async function callTool(tool: McpTool, input: JsonObject): Promise<CallToolResul
 }
 
 function answer(text: string, isError: boolean): CallToolResult {
-  return { content: [{ type: 'text', text }], ...(isError && { isError }) };
+  const value = parseJson(text);
+  // The Gemini CLI (0.61) takes a text that is JSON for structured content, and then has to have an object.
+  const isOdd = value !== undefined && !isJsonObject(value);
+  const structured = isOdd ? { structuredContent: { result: value } } : {};
+  return { content: [{ type: 'text', text }], ...structured, ...(isError && { isError }) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function describeTool({ name, description, inputSchema, isReadOnly }: McpTool): {

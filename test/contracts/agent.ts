@@ -26,10 +26,10 @@ const silentServer = await startModelServer([{ silent: true }], afterAll);
 /** Every built-in agent, by its name: a new one adds itself here. */
 const contracts: Record<string, BuiltInContract> = {
   acp: {
-    config: { command: [process.execPath, fixtureAgent('acp-agent.mjs'), 'work', 'reply'], graceMs: 200 },
+    config: { command: [process.execPath, fixtureAgent('acp-agent.mjs'), 'work', 'reply'], graceMs: 200, mcp: false },
     refusedConfigs: [{}, { command: [] }, { command: ['agent'], permissions: 'sometimes' }],
     replies: { request: { outputSchema }, reply: { text: '---\n$status: done\n---\nDo the work.\n' } },
-    hangs: { config: { command: [process.execPath, fixtureAgent('acp-agent.mjs'), 'hang'], graceMs: 50 } },
+    hangs: { config: { command: [process.execPath, fixtureAgent('acp-agent.mjs'), 'hang'], graceMs: 50, mcp: false } },
   },
   command: {
     config: { argv: [process.execPath, fixtureAgent('echo.js'), '$status: done'] },

@@ -63,6 +63,22 @@ function stepFolder(repository: CliRepository, schema: JsonObject): string {
 }
 
 describe('a session of the official client', () => {
+  test('is answered with structured content where the text is JSON and no object, as the Gemini CLI takes it', async () => {
+    const { repository, thread } = await withStart();
+    const client = await connect(repository, { UWF_THREAD: thread });
+    const { text: hash } = await call(client, 'cas_put', { text: '[1, 2]' });
+    const answers = [
+      await client.callTool({ name: 'thread_list', arguments: {} }),
+      await client.callTool({ name: 'cas_get', arguments: { hash } }),
+      await client.callTool({ name: 'thread_show', arguments: {} }),
+    ];
+    expect(answers.map(({ structuredContent }) => structuredContent)).toEqual([
+      { result: [expect.objectContaining({ thread })] },
+      { result: [1, 2] },
+      undefined,
+    ]);
+  });
+
   test('lists tools that its own check accepts, and says who it is', async () => {
     const { repository } = await withRun();
     const client = await connect(repository);

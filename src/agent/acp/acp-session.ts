@@ -14,7 +14,7 @@ import { acpEnvironment } from './acp-environment.ts';
 import { AgentProcess } from './agent-process.ts';
 import { createClientApp } from './client-handlers.ts';
 import { loadSdk } from './load-sdk.ts';
-import { uwfMcpServer } from './mcp-server.ts';
+import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './mcp-server.ts';
 import { isAuthRequired, notAuthorized } from './not-authorized.ts';
 import { OutputFlood } from './message-stream.ts';
 import { openSession } from './open-session.ts';
@@ -43,6 +43,8 @@ export class AcpSession {
   /** The prompt at hand. Updates and requests that come at another time are of no turn. */
   #turn: PromptTurn | undefined;
   #updates = 0;
+  /** Whether anything was told again that was said in the session before. */
+  #hasPast = false;
   /** What the session had cost before the prompt at hand; undefined where the agent has not said. */
   #costUsd: number | undefined;
 
@@ -189,14 +191,25 @@ export class AcpSession {
       session: request.session,
       mcpServers: this.#config.mcp === false ? [] : [uwfMcpServer(request)],
     });
-    if (this.#session.isReplayed) await this.#untilQuiet();
+    if (this.#session.isReplayed) {
+      await this.#untilQuiet();
+      // Qwen Code 0.15 loads any session, one that it has never had too.
+      if (!this.#hasPast) this.#session = { ...this.#session, isContinued: false };
+    }
+    if (this.#config.mcp === false || (await untilToolsAreListed(request.stepDir, () => this.isAlive))) return;
+    if (!this.isAlive) return;
+    const { message, hint } = toolsMissing(this.#version());
+    request.emit({ kind: 'refusal', text: `${message} (${hint})` });
   }
 
   #read(params: JsonObject): void {
     this.#updates += 1;
     const { update } = params;
     // Before the prompt is sent, what comes is the session's past, told again.
-    if (isJsonObject(update)) this.#turn?.reader.read(update);
+    if (!isJsonObject(update)) return;
+    this.#turn?.reader.read(update);
+    this.#hasPast ||=
+      update['sessionUpdate'] === 'user_message_chunk' || update['sessionUpdate'] === 'agent_message_chunk';
   }
 
   /** Waits for the rest of a past that is told again: the Gemini CLI goes on with it after it has said to be ready. */

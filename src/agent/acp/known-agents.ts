@@ -17,6 +17,9 @@ type KnownAgent = {
   config?: JsonObject;
 };
 
+/** uwf's MCP server as the Copilot CLI wants it; the turn is told to it by the environment. */
+export const COPILOT_SERVER = '{"mcpServers":{"uwf":{"command":"uwf","args":["mcp"],"tools":["*"]}}}';
+
 const knownAgents: readonly KnownAgent[] = [
   {
     name: 'claude',
@@ -47,7 +50,13 @@ const knownAgents: readonly KnownAgent[] = [
   native('opencode', 'opencode', ['opencode', 'acp'], []),
   native('goose', 'goose', ['goose', 'acp'], []),
   native('cursor', 'Cursor', ['cursor-agent', 'acp'], ['CURSOR_API_KEY']),
-  native('copilot', 'GitHub Copilot CLI', ['copilot', '--acp', '--stdio'], []),
+  // Over ACP it takes no server that is started with a command: it starts uwf's by itself.
+  native(
+    'copilot',
+    'GitHub Copilot CLI',
+    ['copilot', '--acp', '--stdio', '--additional-mcp-config', COPILOT_SERVER],
+    [],
+  ),
   native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY']),
   native('kimi', 'Kimi CLI', ['kimi', 'acp'], []),
 ];

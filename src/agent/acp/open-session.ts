@@ -16,7 +16,7 @@ export type OpenSession = {
   id: string;
   /** False where the one that was to be continued is lost: the agent knows nothing of what went before. */
   isContinued: boolean;
-  /** True where the agent tells the session's past again, be it before or after it says that the session is open. */
+  /** True where the agent has to tell the session's past again, be it before or after it says that the session is open. */
   isReplayed: boolean;
 };
 
@@ -25,6 +25,8 @@ type SessionInfo = {
   sessionId: string;
   modes?: SessionModeState | null;
   configOptions?: SessionConfigOption[] | null;
+  /** What came before options that are configured, and what the Gemini CLI has alone; the SDK knows it no more. */
+  models?: { availableModels?: { modelId: string }[] } | null;
 };
 
 /**
@@ -42,9 +44,9 @@ export async function openSession(
   try {
     if (config.authMethod !== undefined) await logIn(agent, about, config.authMethod);
     const continued = wanted.session === undefined ? undefined : await goOn(agent, about, wanted, wanted.session);
-    const info: SessionInfo = continued ?? (await agent.request('session/new', onlyPlace(wanted)));
-    await choose(agent, info.sessionId, info, config);
-    const isReplayed = continued !== undefined && resumeMethod(about) === 'session/load';
+    const info: SessionInfo = continued?.info ?? (await agent.request('session/new', onlyPlace(wanted)));
+    await choose(agent, info, config);
+    const isReplayed = continued?.method === 'session/load';
     return { id: info.sessionId, isContinued: continued !== undefined, isReplayed };
   } catch (error) {
     if (isAuthRequired(error)) throw notAuthorized(about, config, error);
@@ -69,54 +71,64 @@ async function logIn(agent: ClientContext, about: InitializeResponse, methodId: 
   await agent.request('authenticate', { methodId });
 }
 
-/** Continues a session; undefined where the agent cannot, or has it no more. */
+/** Continues a session in the first way that the agent announces and has; undefined where it cannot, or has it no more. */
 async function goOn(
   agent: ClientContext,
-  about: InitializeResponse,
+  { agentCapabilities }: InitializeResponse,
   wanted: { cwd: string; mcpServers: McpServer[] },
   sessionId: string,
-): Promise<SessionInfo | undefined> {
+): Promise<{ method: ResumeMethod; info: SessionInfo } | undefined> {
   const { RequestError } = await loadSdk();
-  const method = resumeMethod(about);
-  if (method === undefined) return undefined;
-  try {
-    const info = await agent.request(method, { ...onlyPlace(wanted), sessionId });
-    return { ...info, sessionId };
-  } catch (error) {
-    if (error instanceof RequestError && !isAuthRequired(error)) return undefined;
-    throw error;
+  const methods: ResumeMethod[] = [
+    ...(agentCapabilities?.sessionCapabilities?.resume ? (['session/resume'] as const) : []),
+    ...(agentCapabilities?.loadSession ? (['session/load'] as const) : []),
+  ];
+  for (const method of methods) {
+    try {
+      const info = await agent.request(method, { ...onlyPlace(wanted), sessionId });
+      return { method, info: { ...info, sessionId } };
+    } catch (error) {
+      if (!(error instanceof RequestError) || isAuthRequired(error)) throw error;
+    }
   }
+  return undefined;
 }
 
 /** Resuming tells nothing again of what was said; loading does. */
-function resumeMethod({ agentCapabilities }: InitializeResponse): 'session/resume' | 'session/load' | undefined {
-  if (agentCapabilities?.sessionCapabilities?.resume) return 'session/resume';
-  return agentCapabilities?.loadSession ? 'session/load' : undefined;
+type ResumeMethod = 'session/resume' | 'session/load';
+
+/** A choice that the agent offers: its values, and how one is taken. */
+type Offer = { values: readonly string[]; take(value: string): Promise<unknown> };
+
+async function choose(agent: ClientContext, info: SessionInfo, { model, mode }: AcpConfig): Promise<void> {
+  const { sessionId, models, modes } = info;
+  const ofModels: Offer = {
+    values: (models?.availableModels ?? []).map(({ modelId }) => modelId),
+    take: (modelId) => agent.request('session/set_model', { sessionId, modelId }),
+  };
+  const ofModes: Offer = {
+    values: (modes?.availableModes ?? []).map(({ id }) => id),
+    take: (modeId) => agent.request('session/set_mode', { sessionId, modeId }),
+  };
+  if (model !== undefined) await chooseFrom([optionOf(agent, info, 'model'), ofModels], 'model', model);
+  if (mode !== undefined) await chooseFrom([ofModes, optionOf(agent, info, 'mode')], 'mode', mode);
 }
 
-async function choose(agent: ClientContext, sessionId: string, info: SessionInfo, config: AcpConfig): Promise<void> {
-  const { model, mode } = config;
-  if (model !== undefined) await chooseOption(agent, sessionId, info, 'model', model);
-  if (mode === undefined) return;
-  const modes = info.modes?.availableModes.map(({ id }) => id);
-  if (modes === undefined) await chooseOption(agent, sessionId, info, 'mode', mode);
-  else if (modes.includes(mode)) await agent.request('session/set_mode', { sessionId, modeId: mode });
-  else throw notOffered('mode', mode, modes);
+async function chooseFrom(offers: readonly Offer[], what: 'model' | 'mode', value: string): Promise<void> {
+  const offer = offers.find(({ values }) => values.includes(value));
+  if (offer === undefined) throw notOffered(what, value, [...new Set(offers.flatMap(({ values }) => values))]);
+  await offer.take(value);
 }
 
-async function chooseOption(
-  agent: ClientContext,
-  sessionId: string,
-  { configOptions }: SessionInfo,
-  category: 'model' | 'mode',
-  value: string,
-): Promise<void> {
+function optionOf(agent: ClientContext, info: SessionInfo, category: 'model' | 'mode'): Offer {
+  const { sessionId, configOptions } = info;
   const option = configOptions?.find((candidate) => candidate.category === category && candidate.type === 'select');
-  const values =
-    option?.type === 'select' ? option.options.flatMap((item) => ('group' in item ? item.options : item)) : [];
-  const offered = values.map((item) => item.value);
-  if (option === undefined || !offered.includes(value)) throw notOffered(category, value, offered);
-  await agent.request('session/set_config_option', { sessionId, configId: option.id, value });
+  if (option?.type !== 'select') return { values: [], take: () => Promise.resolve() };
+  const items = option.options.flatMap((item) => ('group' in item ? item.options : item));
+  return {
+    values: items.map((item) => item.value),
+    take: (value) => agent.request('session/set_config_option', { sessionId, configId: option.id, value }),
+  };
 }
 
 function notOffered(what: 'model' | 'mode', value: string, offered: readonly string[]): AgentBroken {

@@ -24,9 +24,12 @@ export class OwnTools {
     this.#stepDir = stepDir;
   }
 
-  /** Tells whether a call is to be taken for one of the server's. */
-  isOwn(call: ToolCall): boolean {
-    const tool = this.#toolOf(call);
+  /**
+   * Tells whether a call is to be taken for one of the server's.
+   * @param options what the agent calls the answers to its question
+   */
+  isOwn(call: ToolCall, options: readonly string[] = []): boolean {
+    const tool = this.#toolOf(call, options);
     if (tool === undefined || this.findLies().length > 0) return false;
     this.#believed.set(call, { tool, from: this.#called().length });
     return true;
@@ -45,16 +48,20 @@ export class OwnTools {
     return lies.map(({ tool }) => tool);
   }
 
-  #toolOf(call: ToolCall): string | undefined {
+  #toolOf(call: ToolCall, options: readonly string[]): string | undefined {
     const { rawInput: input } = call.fields;
     if (OTHER_WORK.has(call.kind) || this.#stepDir === undefined) return undefined;
     const given = isJsonObject(input) ? input : {};
     const { server, tool, arguments: inner } = isJsonObject(given['invocation']) ? given['invocation'] : given;
     const isWrapped = typeof server === 'string' && typeof tool === 'string';
-    const names = [call.title, call.name, ...(isWrapped ? [`${server} ${tool}`] : [])];
+    const names = [...call.titles, call.name, ...(isWrapped ? [`${server} ${tool}`] : [])];
     const args = isWrapped && isJsonObject(inner) ? inner : given;
     const tools = readAsked(this.#stepDir).flatMap((asked) => ('listed' in asked ? asked.listed : []));
-    const found = tools.find(({ name }) => names.some((text) => hasWord(text, 'uwf') && hasWord(text, name)));
+    // Qwen Code 0.15 asks under no name but that of its answers: `Always Allow in project: report_result`.
+    const isNameless = call.name === call.kind && call.titles.every((title) => title === JSON.stringify(input));
+    const found =
+      tools.find(({ name }) => names.some((text) => hasWord(text, 'uwf') && hasWord(text, name))) ??
+      (isNameless ? tools.find(({ name }) => options.some((text) => text.endsWith(`: ${name}`))) : undefined);
     if (found === undefined || (input !== undefined && !isJsonObject(input))) return undefined;
     const known = propertiesOf(found.inputSchema);
     return known === undefined || Object.keys(args).every((name) => known.has(name)) ? found.name : undefined;

@@ -13,7 +13,7 @@ import type { ToolCall } from './tool-call.ts';
 import type { WorkingFolder } from './working-folder.ts';
 
 /** One of the answers that an agent offers to its question (`PermissionOption`). */
-export type PermissionOption = { optionId: string; kind: string };
+export type PermissionOption = { optionId: string; kind: string; name: string };
 
 /** What is answered: one of the options, or that there is no answer. */
 export type PermissionOutcome = { outcome: 'cancelled' } | { outcome: 'selected'; optionId: string };
@@ -69,7 +69,11 @@ export class PermissionGate {
   async answer(call: ToolCall, options: readonly PermissionOption[]): Promise<PermissionOutcome> {
     // What it is called with may be told anew while a person thinks.
     const asked = call.deed;
-    if (this.#turn.ownTools.isOwn(call)) return choose('allow', options);
+    const isOwn = this.#turn.ownTools.isOwn(
+      call,
+      options.map(({ name }) => name),
+    );
+    if (isOwn) return choose('allow', options);
     const deed = await resolveDeed(asked, this.#turn.folder);
     const said = this.#policy(deed);
     const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);

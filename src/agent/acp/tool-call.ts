@@ -15,6 +15,7 @@ export class ToolCall {
   readonly id: string;
   readonly startedAtMs: number;
   #fields: JsonObject = {};
+  readonly #titles = new Set<string>();
 
   constructor(id: string, startedAtMs: number) {
     this.id = id;
@@ -25,6 +26,7 @@ export class ToolCall {
   update(fields: JsonObject): void {
     const news = Object.entries(fields).filter(([, value]) => value !== null);
     this.#fields = { ...this.#fields, ...Object.fromEntries(news) };
+    if (this.#text('title') !== '') this.#titles.add(this.#text('title'));
   }
 
   get status(): ToolStatus {
@@ -38,6 +40,11 @@ export class ToolCall {
 
   get title(): string {
     return this.#text('title') || this.name;
+  }
+
+  /** All titles that it has borne: Copilot tells of `uwf-thread_list`, and asks for `thread_list`. */
+  get titles(): readonly string[] {
+    return [...this.#titles];
   }
 
   /** `other` where the agent does not say. */

@@ -36,7 +36,7 @@ export type Talk = {
  *
  * - the limits of turns and of cost suspend, unless a result was reported by then
  * - a server that stays unavailable suspends, so that a person can resume what was not the model's fault
- * @throws {AgentBroken} where only another configuration helps; the signal's reason when the turn is aborted
+ * @throws {RequestRefused} where only another configuration helps; the signal's reason when the turn is aborted
  */
 export async function converse(talk: Talk, input: string, request: AgentRequest): Promise<AgentReply> {
   const { config, conversation, meter, result } = talk;

@@ -1,4 +1,4 @@
-import { AgentBroken, AgentNotAuthorized } from '../agent-errors.ts';
+import { AgentNotAuthorized, RequestRefused } from '../agent-errors.ts';
 import { isJsonObject } from '../../json.ts';
 import { saysTooLong, TOO_LONG_HINT } from '../too-long.ts';
 import { retryAfterMs, timeAfter } from './retry-after.ts';
@@ -74,7 +74,7 @@ export function modelFailure(
     const due = pauseMs === undefined ? undefined : timeAfter(nowMs, pauseMs);
     return new ModelUnavailable(said, { retryAfterMs: pauseMs, due, isFinal: isOverQuota });
   }
-  return new AgentBroken(`the request to '${where.model}' was refused: ${said}`, {
+  return new RequestRefused(`the request to '${where.model}' was refused: ${said}`, {
     hint: HINTS[statusCode] ?? "look at 'baseUrl' and 'model' of the agent in .uwf/config.yaml",
   });
 }

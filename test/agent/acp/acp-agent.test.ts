@@ -114,9 +114,24 @@ describe('sessions', () => {
     expect(later.reply).toMatchObject({ session: 'session-1' });
   });
 
+  test('one that cannot be resumed is loaded, and what it tells again is no reply', async () => {
+    const words = [`--store=${temporaryFolder()}`, '--resume', '--resume-fails', '--load', 'session', 'reply'];
+    await runScripted(words);
+    const { text, events } = await runScripted(words, {
+      prompt: 'Next.',
+      promptWithoutSession: 'All of it.',
+      session: 'session-1',
+    });
+    expect(text).toContain('"earlier":["Do the work.\\n"]');
+    expect(text).toContain('Next.');
+    expect(events.filter(({ kind }) => kind === 'text').length).toBe(4);
+  });
+
   test.each([
     ['the agent cannot continue any', []],
     ['the agent has lost it', ['--load']],
+    ['the agent has lost it in both ways', ['--resume', '--load']],
+    ['the agent opens any session, and has nothing to tell of it', ['--load', '--load-any']],
   ])('a new one is opened with the whole prompt where %s', async (_, options) => {
     const words = [...options, 'reply'];
     const { text } = await runScripted(words, { prompt: 'Next.', promptWithoutSession: 'All of it.', session: 'gone' });
@@ -128,11 +143,24 @@ describe('sessions', () => {
     expect(text).toContain('"mode":"plan","model":"large"');
   });
 
-  test('a model that is not offered is named, with those that are', async () => {
-    await expect(runScripted(['reply'], { config: { model: 'huge' } })).rejects.toMatchObject({
+  test.each([
+    ['--models-alone', 'huge'],
+    ['--models-too', 'huge'],
+    ['--models-too', 'large'],
+  ])('a model is chosen of those that an agent offers as models, %s', async (how, model) => {
+    const { text } = await runScripted([how, 'session'], { config: { model } });
+    expect(text).toContain(`"model":"${model}"`);
+  });
+
+  test.each([
+    [[], 'huge', 'it offers small, large'],
+    [['--models-alone'], 'large', 'it offers tiny, huge'],
+    [['--models-too'], 'none', 'it offers small, large, tiny, huge'],
+  ])('a model that is not offered is named, with those that are', async (how, model, hint) => {
+    await expect(runScripted([...how, 'reply'], { config: { model } })).rejects.toMatchObject({
       constructor: AgentBroken,
-      message: expect.stringContaining('huge'),
-      hint: 'it offers small, large',
+      message: expect.stringContaining(model),
+      hint,
     });
   });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { JsonObject } from '../../../src/json.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
@@ -39,6 +39,42 @@ test('a tool of uwf’s server needs no permission, whatever an agent puts befor
   expect(refusals).toEqual([]);
 });
 
+test('a tool of uwf’s server needs no permission under a name that it bore before', async () => {
+  const told = { update: own('1', { title: 'uwf-report_result', rawInput: { $status: 'done' } }) };
+  const { outcomes } = await run([told, { ask: { toolCallId: '1', title: 'report_result' } }]);
+  expect(outcomes).toEqual(['told', { asked: 'yes' }]);
+});
+
+describe('a call that is named by the answers to its question alone', () => {
+  const rawInput = { $status: 'done' };
+  const nameless = own('1', { title: JSON.stringify(rawInput), rawInput });
+  const answers = ['Always Allow in project: report_result', 'Always Allow for user: report_result', 'No'];
+
+  test('is believed to be of uwf’s server', async () => {
+    expect((await run([{ ask: nameless, answers }])).outcomes).toEqual([{ asked: 'yes' }]);
+  });
+
+  test.each<[string, JsonObject, string[]]>([
+    ['has another title', { ...nameless, title: 'Publish' }, answers],
+    ['says that it is of another server', { ...nameless, _meta: { toolName: 'mcp__other__report_result' } }, answers],
+    ['is said to run a program', { ...nameless, kind: 'execute' }, answers],
+    ['has arguments of another tool', own('1', { title: '{"a":1}', rawInput: { a: 1 } }), answers],
+    ['is named otherwise', nameless, ['Always Allow in project: not_report_result', 'Yes', 'No']],
+  ])('is not believed where it %s', async (_, ask, named) => {
+    expect((await run([{ ask, answers: named }])).outcomes).toEqual([{ asked: 'no' }]);
+  });
+
+  test('is believed no more once the server was not asked', async () => {
+    const lied = { update: { ...nameless, status: 'completed' } };
+    const { outcomes } = await run([
+      { ask: nameless, answers },
+      lied,
+      { ask: { ...nameless, toolCallId: '2' }, answers },
+    ]);
+    expect(outcomes).toEqual([{ asked: 'yes' }, 'told', { asked: 'no' }]);
+  });
+});
+
 test.each<[string, JsonObject, JsonObject]>([
   ['of an agent that was not given the server', own('1'), { mcp: false }],
   ['that the server does not have', own('1', { title: 'mcp__uwf__run' }), {}],
@@ -52,8 +88,9 @@ test.each<[string, JsonObject, JsonObject]>([
 });
 
 test('a tool is not believed to be uwf’s before the server was asked for its tools', async () => {
-  const { outcomes } = await run([{ ask: own('1') }, mcp, { ask: own('2') }]);
-  expect([outcomes[0], outcomes[2]]).toEqual([{ asked: 'no' }, { asked: 'yes' }]);
+  const { outcomes, refusals } = await run([{ late: true }, { ask: own('1') }, mcp, { ask: own('2') }]);
+  expect([outcomes[1], outcomes[3]]).toEqual([{ asked: 'no' }, { asked: 'yes' }]);
+  expect(refusals[0]).toMatch(/^the agent has not taken uwf's MCP server.*mcp: false/u);
 });
 
 test('a call that the server did not hear of is told, and believed once', async () => {

@@ -275,7 +275,8 @@ describe('a server in trouble', () => {
     const server = await startModelServer([{ status: 404, body: '{"error":{"message":"no model m"}}' }]);
     const agent = createAgent({ baseUrl: server.url, model: 'm' });
     await expect(agent.run(agentRequest())).rejects.toMatchObject({
-      code: 'agent-broken',
+      code: 'request-refused',
+      kind: 'environment',
       message: expect.stringContaining('no model m'),
     });
     expect(server.requests).toHaveLength(1);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { JsonObject } from '../../../src/json.ts';
-import { temporaryFolder } from '../../helpers/agent-request.ts';
+import { fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
 import { startModelServer } from '../../helpers/model-server.ts';
 import type { ModelRequest, ScriptedAnswer } from '../../helpers/model-server.ts';
@@ -43,7 +43,14 @@ test('a model that replies as it has to', async () => {
   const { code, outcomes } = await testAgent({ package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } });
   expect({ code, outcomes }).toEqual({
     code: 0,
-    outcomes: { found: 'ok', version: 'ok', authenticated: 'ok', 'structured output': 'ok', 'session resume': na },
+    outcomes: {
+      found: 'ok',
+      version: 'ok',
+      authenticated: 'ok',
+      'structured output': 'ok',
+      'uwf tools': na,
+      'session resume': na,
+    },
   });
   expect(JSON.stringify(server.requests[0]!.messages)).toContain('test of the connection');
 });
@@ -107,7 +114,14 @@ test.each(['builtin:human', 'builtin:scripted', 'builtin:workflow'])('%s is foun
   const { code, outcomes } = await testAgent({ package: name, config });
   expect({ code, outcomes }).toEqual({
     code: 0,
-    outcomes: { found: 'ok', version: 'ok', authenticated: na, 'structured output': na, 'session resume': na },
+    outcomes: {
+      found: 'ok',
+      version: 'ok',
+      authenticated: na,
+      'structured output': na,
+      'uwf tools': na,
+      'session resume': na,
+    },
   });
 });
 
@@ -119,6 +133,7 @@ test('a package that is not installed', async () => {
     version: na,
     authenticated: na,
     'structured output': na,
+    'uwf tools': na,
     'session resume': na,
   });
 });
@@ -149,6 +164,17 @@ test.each([
     outcomes: { found: 'ok', version: 'ok', 'structured output': 'ok', 'session resume': outcome },
     details: { version: '9.9.9' },
   });
+});
+
+test.each([
+  ['takes uwf’s server', ['[]'], {}, 'ok', null],
+  ['takes no server', ['[{"late":true}]'], {}, 'failed', expect.stringContaining('say mcp: false in its config')],
+  ['is not given it', ['[]'], { mcp: false }, na, null],
+])('an agent over ACP that %s', async (_, words, more, outcome, hint) => {
+  const command = [process.execPath, fixtureAgent('lying-acp-agent.mjs'), ...words];
+  const tested = await testAgent({ package: 'builtin:acp', config: { command, ...more } });
+  expect(tested.outcomes['uwf tools'], JSON.stringify(tested)).toBe(outcome);
+  expect(tested.hints['uwf tools']).toEqual(hint);
 });
 
 test('a name that is not configured is a mistake of the command line', async () => {
