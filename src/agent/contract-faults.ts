@@ -35,7 +35,15 @@ const json: Rule = (value) => {
 };
 const object: Rule = (value) => (isJsonObject(value) ? json(value) : 'must be an object');
 
-const usageRules: Rules<Usage> = { inputTokens: count, outputTokens: count, turns: count, costUsd: optional(amount) };
+const usageRules: Rules<Usage> = {
+  inputTokens: count,
+  outputTokens: count,
+  turns: count,
+  costUsd: optional(amount),
+  cacheReadTokens: optional(count),
+  cacheWriteTokens: optional(count),
+  isAtLeast: optional((value) => (value === true ? undefined : 'must be true')),
+};
 const usage: Rule = (value) => {
   if (!isJsonObject(value)) return 'must be an object';
   const [fault] = faultsOf(value, usageRules);

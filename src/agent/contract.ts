@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
 import type { Said, SaidOptions } from '../thread/read-said.ts';
 
 /** What a package says of the agents it makes. */
@@ -17,8 +18,7 @@ export interface AgentPackage {
   createAgent(config: JsonObject): Agent | Promise<Agent>;
 }
 
-/** Tokens and money of a turn; absent fields are unknown. */
-export type Usage = { inputTokens: number; outputTokens: number; turns: number; costUsd?: number };
+export type { Usage };
 
 /**
  * What an agent tells while it works, in order. Feeds the live view, and becomes the step's trace.

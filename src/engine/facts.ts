@@ -67,7 +67,7 @@ export type ThreadFacts = {
 } & ThreadUsage;
 
 /** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
-const FORM = 'facts 5';
+const FORM = 'facts 6';
 
 const isUsage = objectOf<Usage>({
   inputTokens: isNumber,

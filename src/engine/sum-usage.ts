@@ -1,18 +1,6 @@
+import { addUsage } from '../schema/built-in/add-usage.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import type { PaidTurn } from '../thread/thread-outline.ts';
-
-/** Adds up two usages; the cost is absent only where neither has one. */
-export function addUsage(sum: Usage | null, more: Usage | null | undefined): Usage | null {
-  if (!more) return sum;
-  if (!sum) return more;
-  const costUsd = (sum.costUsd ?? 0) + (more.costUsd ?? 0);
-  return {
-    inputTokens: sum.inputTokens + more.inputTokens,
-    outputTokens: sum.outputTokens + more.outputTokens,
-    turns: sum.turns + more.turns,
-    ...((sum.costUsd !== undefined || more.costUsd !== undefined) && { costUsd }),
-  };
-}
 
 /** What a thread has cost, and each of its roles; turns that ended in a suspension are paid for, too. */
 export type ThreadUsage = {

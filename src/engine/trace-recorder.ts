@@ -1,7 +1,7 @@
 import type { AgentEvent, Usage } from '../agent/contract.ts';
 import type { PartKind, ToolCallDraft, TraceDraft, TurnDraft } from '../thread/trace-files.ts';
 import { Budget, KeptText, type KeptBytes } from './kept-text.ts';
-import { UsageShares, type Share } from './usage-shares.ts';
+import { plus, UsageShares, type Share } from './usage-shares.ts';
 
 /** How much of what an agent reports is kept. */
 export type TraceLimits = {
@@ -227,12 +227,8 @@ export class TraceRecorder {
     call.durationMs = whole(event.durationMs);
   }
 
-  #addShare(share: Share | undefined): void {
-    const used = this.#turn?.used;
-    if (!used || !share) return;
-    used.input += share.input;
-    used.output += share.output;
-    if (share.costUsd !== undefined) used.costUsd = (used.costUsd ?? 0) + share.costUsd;
+  #addShare(share: Partial<Share> | undefined): void {
+    if (this.#turn && share) this.#turn.used = { ...this.#turn.used, ...plus(this.#turn.used, share) };
   }
 
   #kept(text: string): KeptText {
@@ -256,7 +252,12 @@ function draftOf(turn: OpenTurn): TurnDraft {
     output: output.toString(),
     parts: parts.map(({ kind, text }) => ({ kind, text: text.toString() })),
     toolCalls: calls,
-    tokens: { input: whole(used.input), output: whole(used.output) },
+    tokens: {
+      input: whole(used.input),
+      output: whole(used.output),
+      ...(used.cacheRead !== undefined && { cacheRead: whole(used.cacheRead) }),
+      ...(used.cacheWrite !== undefined && { cacheWrite: whole(used.cacheWrite) }),
+    },
     ...(used.costUsd !== undefined && { costUsd: Math.max(used.costUsd, 0) }),
     startedAtMs,
     latencyMs: Math.max(endedAtMs - startedAtMs, 0),

@@ -5,6 +5,7 @@ import { extractReply } from '../agent/extract/extract-reply.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { CheckFailed } from '../moderator/moderator-errors.ts';
+import { addUsage } from '../schema/built-in/add-usage.ts';
 import { schemaWords } from '../schema/schema-words.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../thread/thread-draft.ts';
@@ -14,7 +15,6 @@ import type { EngineContext } from './context.ts';
 import { DepthExceeded } from './engine-errors.ts';
 import type { Redaction } from './redaction.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
-import { addUsage } from './sum-usage.ts';
 import { BudgetExceeded, Interrupted, type TurnClock } from './turn-clock.ts';
 import type { ChildEnd, TurnCalls } from './turn-calls.ts';
 import { TurnListener } from './turn-listener.ts';
@@ -151,6 +151,7 @@ async function runAgent(
   request: Omit<AgentRequest, 'signal' | 'emit'>,
 ): Promise<Reply | Suspension> {
   const { clock } = turn;
+  let session: string | undefined;
   try {
     const running = turn.agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
     // Should it go on after nobody waits any more, then how it ends is nobody's trouble.
@@ -159,6 +160,7 @@ async function runAgent(
     // An agent that was told to stop may still answer; a clock that ran out has decided all the same.
     if (reply && !clock.signal.aborted) return reply;
     if (reply && reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
+    session = reply?.session;
   } catch (error) {
     if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
     if (!clock.signal.aborted) return afterError(error, request.attempt > 0 || listener.hasHeardAnswer, listener.said);
@@ -167,7 +169,13 @@ async function runAgent(
   if (failure !== undefined) throw failure;
   if (ranOut === undefined) throw new Interrupted(turn.request.threadId, context.signal.reason);
   const cause = ranOut instanceof BudgetExceeded ? 'limit' : 'timeout';
-  return { kind: 'suspend', cause, reason: ranOut.message, text: listener.said };
+  return {
+    kind: 'suspend',
+    cause,
+    reason: ranOut.message,
+    text: listener.said,
+    ...(session !== undefined && { session }),
+  };
 }
 
 /**

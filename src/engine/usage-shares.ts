@@ -1,11 +1,12 @@
 import type { Usage } from '../agent/contract.ts';
+import type { TurnTokens } from '../schema/built-in/react.ts';
 
-/** What one turn of a model has used; `costUsd` is absent where the agent does not say. */
-export type Share = { input: number; output: number; costUsd?: number };
+/** What one turn of a model has used; what the agent does not say is absent. */
+export type Share = TurnTokens & { costUsd?: number };
 
-type Sum = { readonly input: number; readonly output: number; readonly costUsd: number };
+type Sum = Partial<Share>;
 
-const nothing: Sum = { input: 0, output: 0, costUsd: 0 };
+const names = ['input', 'output', 'cacheRead', 'cacheWrite', 'costUsd'] as const satisfies readonly (keyof Share)[];
 
 /**
  * Divides what a try of an agent uses among the turns of its model.
@@ -15,8 +16,8 @@ const nothing: Sum = { input: 0, output: 0, costUsd: 0 };
  */
 export class UsageShares {
   #endedTurns = 0;
-  #given: Sum = nothing;
-  #givenToTurn: Sum = nothing;
+  #given: Sum = {};
+  #givenToTurn: Sum = {};
   #told: Usage | undefined;
 
   /** What the agent has told of the whole try, at once or turn by turn; `undefined` if nothing. */
@@ -25,46 +26,63 @@ export class UsageShares {
   }
 
   startTurn(): void {
-    this.#givenToTurn = nothing;
+    this.#givenToTurn = {};
   }
 
   /** The present turn has ended and used so much; gives what is to be added to its share. */
-  endTurn(usage: Usage | undefined): Share | undefined {
+  endTurn(usage: Usage | undefined): Sum | undefined {
     this.#endedTurns += 1;
     if (!usage) return undefined;
-    const share = this.#give(minus(sumOf(usage), this.#givenToTurn), usage.costUsd !== undefined);
-    const { input, output, costUsd } = this.#given;
-    const turns = Math.max(this.#told?.turns ?? 0, this.#endedTurns);
-    const hasCost = usage.costUsd !== undefined || this.#told?.costUsd !== undefined;
-    this.#told = { inputTokens: input, outputTokens: output, turns, ...(hasCost && { costUsd }) };
+    const share = this.#give(minus(sumOf(usage), this.#givenToTurn));
+    const { input = 0, output = 0, cacheRead, cacheWrite, costUsd } = this.#given;
+    this.#told = {
+      inputTokens: input,
+      outputTokens: output,
+      turns: Math.max(this.#told?.turns ?? 0, this.#endedTurns),
+      ...(costUsd !== undefined && { costUsd }),
+      ...(cacheRead !== undefined && { cacheReadTokens: cacheRead }),
+      ...(cacheWrite !== undefined && { cacheWriteTokens: cacheWrite }),
+      ...((this.#told?.isAtLeast ?? usage.isAtLeast) && { isAtLeast: true }),
+    };
     return share;
   }
 
   /** The try has used so much until now; gives what of it is the present turn's. */
-  tell(usage: Usage): Share {
+  tell(usage: Usage): Sum {
     this.#told = usage;
-    const rest = minus(sumOf(usage), this.#given);
-    const positive = (count: number): number => Math.max(count, 0);
-    const share = { input: positive(rest.input), output: positive(rest.output), costUsd: positive(rest.costUsd) };
-    return this.#give(share, usage.costUsd !== undefined);
+    return this.#give(each((name) => positive(minus(sumOf(usage), this.#given)[name])));
   }
 
-  #give(share: Sum, hasCost: boolean): Share {
+  #give(share: Sum): Sum {
     this.#given = plus(this.#given, share);
     this.#givenToTurn = plus(this.#givenToTurn, share);
-    const { input, output, costUsd } = share;
-    return { input, output, ...(hasCost && { costUsd }) };
+    return share;
   }
 }
 
-function sumOf({ inputTokens, outputTokens, costUsd = 0 }: Usage): Sum {
-  return { input: inputTokens, output: outputTokens, costUsd };
-}
-
-function plus(a: Sum, b: Sum): Sum {
-  return { input: a.input + b.input, output: a.output + b.output, costUsd: a.costUsd + b.costUsd };
+/** Adds up two sums; what neither of them has is absent. */
+export function plus(a: Sum, b: Sum): Sum {
+  return each((name) => (a[name] === undefined ? b[name] : a[name] + (b[name] ?? 0)));
 }
 
 function minus(a: Sum, b: Sum): Sum {
-  return { input: a.input - b.input, output: a.output - b.output, costUsd: a.costUsd - b.costUsd };
+  return each((name) => (a[name] === undefined ? undefined : a[name] - (b[name] ?? 0)));
+}
+
+function sumOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd }: Usage): Sum {
+  const all = { input: inputTokens, output: outputTokens, cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens };
+  return each((name) => ({ ...all, costUsd })[name]);
+}
+
+function each(count: (name: (typeof names)[number]) => number | undefined): Sum {
+  const sum: Sum = {};
+  for (const name of names) {
+    const value = count(name);
+    if (value !== undefined) sum[name] = value;
+  }
+  return sum;
+}
+
+function positive(count: number | undefined): number | undefined {
+  return count === undefined ? undefined : Math.max(count, 0);
 }

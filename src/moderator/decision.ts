@@ -1,5 +1,6 @@
 import type { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
+import type { Usage } from '../schema/built-in/usage.ts';
 
 /** A step as rules and templates see it; oldest first in `$steps`. */
 export type StepView = {
@@ -12,7 +13,7 @@ export type StepView = {
   /** `meta.$status`, or null. */
   status: string | null;
   agent: string;
-  usage: { inputTokens: number; outputTokens: number; turns: number; costUsd?: number } | null;
+  usage: Usage | null;
   startedAtMs: number;
   completedAtMs: number;
 };

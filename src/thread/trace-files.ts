@@ -4,6 +4,7 @@ import type { NodeFile } from '../cas/node-tree.ts';
 import { pathName } from '../cas/path-name.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn, encodeTyped } from '../schema/built-in.ts';
+import type { TurnTokens } from '../schema/built-in/react.ts';
 import { contentNode } from './thread-draft.ts';
 
 /** What a part of a turn is that is neither its input nor what it says to others; the name of its file ends in it. */
@@ -19,7 +20,7 @@ export type TurnDraft = {
   output: string;
   parts: readonly { kind: PartKind; text: string }[];
   toolCalls: readonly ToolCallDraft[];
-  tokens: { input: number; output: number };
+  tokens: TurnTokens;
   /** Absent where the agent does not say. */
   costUsd?: number;
   startedAtMs: number;

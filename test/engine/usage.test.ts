@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addUsage } from '../../src/engine/sum-usage.ts';
+import { addUsage } from '../../src/schema/built-in/add-usage.ts';
 import { createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';
 
 const spender = workflow('spender', { spender: statuses('spent'), saver: statuses('saved') }, [
@@ -45,12 +45,18 @@ describe('what steps have cost', () => {
   });
 });
 
-test('a sum has a cost as soon as one of its parts has', () => {
+test('a sum has a cost as soon as one of its parts has, which is not all of it', () => {
   const [tokens, money] = [
     { inputTokens: 1, outputTokens: 2, turns: 1 },
     { inputTokens: 3, outputTokens: 4, turns: 2, costUsd: 0.5 },
   ];
   expect(addUsage(tokens, tokens)).toEqual({ inputTokens: 2, outputTokens: 4, turns: 2 });
-  expect(addUsage(tokens, money)).toEqual({ inputTokens: 4, outputTokens: 6, turns: 3, costUsd: 0.5 });
+  expect(addUsage(tokens, money)).toEqual({
+    ...{ inputTokens: 4, outputTokens: 6, turns: 3, costUsd: 0.5 },
+    isAtLeast: true,
+  });
+  const cached = { ...money, cacheReadTokens: 2, cacheWriteTokens: 1 };
+  expect(addUsage(cached, money)).toEqual({ ...cached, inputTokens: 6, outputTokens: 8, turns: 4, costUsd: 1 });
+  expect(addUsage(money, { ...money, isAtLeast: true })).toHaveProperty('isAtLeast', true);
   expect(addUsage(null, undefined)).toBeNull();
 });

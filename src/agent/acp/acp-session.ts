@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientConnection, InitializeResponse } from '@agentclientprotocol/sdk/unstable';
+import type { ClientConnection, InitializeResponse, PromptResponse } from '@agentclientprotocol/sdk/unstable';
 
 import type { JsonObject } from '../../json.ts';
 import { isJsonObject } from '../../json.ts';
@@ -22,6 +22,8 @@ import type { OpenSession } from './open-session.ts';
 import { PromptTurn } from './prompt-turn.ts';
 import type { WorkPlace } from './prompt-turn.ts';
 import { removeReportedResult, replyOfPrompt } from './reply-of-prompt.ts';
+import { costCountingOf, nameOfSession, readSessionName, SessionCost } from './session-cost.ts';
+import { usageOfPrompt } from './usage-of-prompt.ts';
 import { whenAborted, within } from './within.ts';
 import { WorkingFolder } from './working-folder.ts';
 
@@ -45,8 +47,7 @@ export class AcpSession {
   #updates = 0;
   /** Whether anything was told again that was said in the session before. */
   #hasPast = false;
-  /** What the session had cost before the prompt at hand; undefined where the agent has not said. */
-  #costUsd: number | undefined;
+  #cost: SessionCost | undefined;
 
   private constructor(config: AcpConfig, process: AgentProcess, place: WorkPlace) {
     this.#config = config;
@@ -123,26 +124,28 @@ export class AcpSession {
     await removeReportedResult(request.stepDir);
     this.#process.renewBudget();
     this.#turn = turn;
+    let response: PromptResponse | undefined;
     try {
       const answer = this.#require(this.#connection).agent.request('session/prompt', {
         sessionId: this.#require(this.#session).id,
         prompt: [{ type: 'text', text }],
       });
-      const response = await Promise.race([
+      response = await Promise.race([
         // Qwen Code 0.15 fails where it is told to stop.
         answer.catch((error: unknown) => (stop.signal.aborted ? undefined : Promise.reject(error as Error))),
         stopped.after(graceMs),
       ]);
       signal.throwIfAborted();
       turn.finish();
-      const before = this.#costUsd ?? (this.isContinued ? undefined : 0);
-      this.#costUsd = turn.reader.sessionCostUsd ?? this.#costUsd;
-      return await replyOfPrompt(turn, response, {
-        session: this.#require(this.#session).id,
-        agentVersion: this.#version(),
-        costBeforeUsd: before,
-      });
+      const cost = this.#require(this.#cost);
+      const usage = usageOfPrompt(response, turn.reader, cost.share(turn.reader.sessionCostUsd));
+      if (usage) request.emit({ kind: 'usage', usage });
+      const session = nameOfSession({ id: this.#require(this.#session).id, costUsd: cost.usd });
+      return await replyOfPrompt(turn, response, { session, agentVersion: this.#version(), usage });
     } catch (error) {
+      // The session's next prompt has in its cost what this one has cost.
+      const usage = usageOfPrompt(response, turn.reader, { isAtLeast: true });
+      if (usage) request.emit({ kind: 'usage', usage });
       signal.throwIfAborted();
       turn.finish();
       return await this.#failedAttempt(error, turn);
@@ -186,9 +189,10 @@ export class AcpSession {
       );
     }
     this.#about = about;
+    const left = request.session === undefined ? undefined : readSessionName(request.session);
     this.#session = await openSession(agent, about, this.#config, {
       cwd: this.#place.folder.path,
-      session: request.session,
+      session: left?.id,
       mcpServers: this.#config.mcp === false ? [] : [uwfMcpServer(request)],
     });
     if (this.#session.isReplayed) {
@@ -196,6 +200,7 @@ export class AcpSession {
       // Qwen Code 0.15 loads any session, one that it has never had too.
       if (!this.#hasPast) this.#session = { ...this.#session, isContinued: false };
     }
+    this.#cost = new SessionCost(await costCountingOf(about.agentInfo), this.isContinued ? left : undefined);
     if (this.#config.mcp === false || (await untilToolsAreListed(request.stepDir, () => this.isAlive))) return;
     if (!this.isAlive) return;
     const { message, hint } = toolsMissing(this.#version());

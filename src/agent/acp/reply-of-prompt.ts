@@ -16,8 +16,7 @@ const RESULT_FILE = 'result.json';
 export type ReplyFacts = {
   session: string;
   agentVersion: string | undefined;
-  /** What the session had cost before; undefined where nobody knows. */
-  costBeforeUsd: number | undefined;
+  usage: Usage | undefined;
 };
 
 /** Forgets what an earlier try reported, so that it is not taken for this one's result. */
@@ -41,9 +40,8 @@ export async function replyOfPrompt(
   facts: ReplyFacts,
 ): Promise<AgentReply> {
   const { reader, request, unanswered } = turn;
+  const { usage } = facts;
   const stopReason = response?.stopReason ?? 'cancelled';
-  const usage = usageOf(response, reader.turns, reader.sessionCostUsd, facts.costBeforeUsd);
-  if (usage !== undefined) request.emit({ kind: 'usage', usage });
   const text = replyText(reader.segments);
   const common = { text, session: facts.session, ...(usage && { usage }) };
   // An agent may go on without what it asked for; what it comes to then is not what it was asked for.
@@ -100,31 +98,6 @@ async function readReportedResult(stepDir: string): Promise<JsonObject | undefin
     // The server replaces the file as a whole: this is not its work, and the front matter is still there to be read.
     return undefined;
   }
-}
-
-function usageOf(
-  response: PromptResponse | undefined,
-  turns: number,
-  costUsd: number | undefined,
-  costBeforeUsd: number | undefined,
-): Usage | undefined {
-  const tokens = response?.usage ?? quotaOf(response);
-  const cost =
-    costUsd === undefined || costBeforeUsd === undefined ? {} : { costUsd: Math.max(0, costUsd - costBeforeUsd) };
-  if (tokens === undefined) return undefined;
-  return { inputTokens: tokens.inputTokens, outputTokens: tokens.outputTokens, turns, ...cost };
-}
-
-/** What the Gemini CLI reports, which has no place for it in the protocol it was written for. */
-function quotaOf(response: PromptResponse | undefined): { inputTokens: number; outputTokens: number } | undefined {
-  // `_meta` was parsed from JSON.
-  const quota = (response?._meta as JsonObject | null | undefined)?.['quota'];
-  const count = isJsonObject(quota) ? quota['token_count'] : undefined;
-  if (!isJsonObject(count)) return undefined;
-  const { input_tokens: inputTokens, output_tokens: outputTokens } = count;
-  return typeof inputTokens === 'number' && typeof outputTokens === 'number'
-    ? { inputTokens, outputTokens }
-    : undefined;
 }
 
 function saidWhy(text: string): string {

@@ -1,7 +1,9 @@
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
-import type { AgentEvent } from '../contract.ts';
+import { addUsage } from '../../schema/built-in/add-usage.ts';
+import type { AgentEvent, Usage } from '../contract.ts';
 import { OutputFlood } from './message-stream.ts';
+import { readTokens } from './reported-tokens.ts';
 import { ToolCall, textOfBlock } from './tool-call.ts';
 
 /** What a reply may have in characters. */
@@ -24,6 +26,10 @@ export type UpdateSink = {
 export class UpdateReader {
   /** The cost of the session so far in US dollars, where the agent reports it. */
   sessionCostUsd: number | undefined;
+  /** What the context holds by the agent's own count, in tokens. */
+  contextTokens: number | undefined;
+  /** What the requests of this prompt have used together, where the agent tells each by itself, as Qwen Code does. */
+  requests: Usage | null = null;
   /** How often the model was asked, as far as one can see from outside: once, and again after each tool's result. */
   turns = 0;
   readonly #sink: UpdateSink;
@@ -43,6 +49,7 @@ export class UpdateReader {
   /** @throws {OutputFlood} when the reply gets longer than any reply may be */
   read(update: JsonObject): void {
     const { sessionUpdate: kind, content } = update;
+    this.#readRequest(update);
     if (kind === 'agent_message_chunk' && isJsonObject(content)) this.#readText(textOfBlock(content), update);
     else if (kind === 'agent_thought_chunk' && isJsonObject(content))
       this.#say({ kind: 'thought', text: textOfBlock(content) });
@@ -109,7 +116,17 @@ export class UpdateReader {
     this.#isTurnOpen = false;
   }
 
+  /** Takes in what one request has used; told at once, as it may be the last that is heard of this prompt. */
+  #readRequest({ _meta: meta }: JsonObject): void {
+    const tokens = isJsonObject(meta) ? readTokens(meta['usage']) : undefined;
+    if (tokens === undefined) return;
+    const requests = addUsage(this.requests, tokens) ?? tokens;
+    this.requests = requests;
+    this.#sink.emit({ kind: 'usage', usage: { ...requests, isAtLeast: true } });
+  }
+
   #readText(text: string, { messageId }: JsonObject): void {
+    if (text === '') return;
     this.#characters += text.length;
     if (this.#characters > MAX_REPLY_CHARACTERS)
       throw new OutputFlood(`a reply of more than ${MAX_REPLY_CHARACTERS} characters`);
@@ -131,8 +148,9 @@ export class UpdateReader {
     this.#say({ kind: 'plan', text: lines.join('\n') });
   }
 
-  #readCost({ cost }: JsonObject): void {
-    if (isJsonObject(cost) && cost['currency'] === 'USD' && typeof cost['amount'] === 'number') {
+  #readCost({ cost, used }: JsonObject): void {
+    if (typeof used === 'number') this.contextTokens = used;
+    if (isJsonObject(cost) && cost['currency'] === 'USD' && typeof cost['amount'] === 'number' && cost['amount'] >= 0) {
       this.sessionCostUsd = cost['amount'];
     }
   }

@@ -1,7 +1,12 @@
 import type { JsonObject } from '../../json.ts';
 
-/** What a million tokens cost, in US dollars. */
-export type TokenPrice = { inputPerMTok: number; outputPerMTok: number };
+/** What a million tokens cost, in US dollars. Tokens of caches for which no price is given cost as much as other input. */
+export type TokenPrice = {
+  inputPerMTok: number;
+  outputPerMTok: number;
+  cacheReadPerMTok?: number;
+  cacheWritePerMTok?: number;
+};
 
 /** A server of the Model Context Protocol: a program that speaks it on stdin and stdout, or an address. */
 export type McpServerConfig =
@@ -115,7 +120,12 @@ export const llmConfigSchema: JsonObject = {
       type: 'object',
       additionalProperties: false,
       required: ['inputPerMTok', 'outputPerMTok'],
-      properties: { inputPerMTok: { type: 'number', minimum: 0 }, outputPerMTok: { type: 'number', minimum: 0 } },
+      properties: {
+        inputPerMTok: { type: 'number', minimum: 0 },
+        outputPerMTok: { type: 'number', minimum: 0 },
+        cacheReadPerMTok: { description: 'of those read from a cache (as inputPerMTok)', type: 'number', minimum: 0 },
+        cacheWritePerMTok: { description: 'of those written to a cache (as inputPerMTok)', type: 'number', minimum: 0 },
+      },
       'x-uwf-record': true,
     },
     tools: {

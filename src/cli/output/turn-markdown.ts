@@ -15,11 +15,12 @@ const titles: Readonly<Record<PartKind, string>> = {
 /** Writes a turn of a model as Markdown: what it was told, thought, said, and the tools that it called. */
 export function turnMarkdown(turn: TracedTurn, of: number, paint: Palette): string {
   const { tokens, costUsd } = turn;
-  const used = { inputTokens: tokens.input, outputTokens: tokens.output, turns: 0 };
+  const { input, output, cacheRead = 0, cacheWrite = 0 } = tokens;
+  const used = { inputTokens: input, outputTokens: output, cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite };
   const facts = [
     formatTime(turn.startedAtMs),
     formatDuration(turn.latencyMs),
-    formatUsage({ ...used, ...(costUsd !== undefined && { costUsd }) }),
+    formatUsage({ ...used, turns: 0, ...(costUsd !== undefined && { costUsd }) }),
     turn.hash,
   ];
   const sections = [

@@ -1,11 +1,22 @@
 import type { Usage } from '../../agent/contract.ts';
 import { formatCount } from './time.ts';
 
-/** `12,345 tokens in, 678 out, 3 turns, $0.0123`: what something has cost; '' where nobody says. */
+/**
+ * `at least 12,345 tokens in (9,000 from a cache, 800 to a cache), 678 out, 3 turns, $0.0123`: what something has cost; '' where
+ * nobody says, `tokens unknown` where an agent keeps it to itself.
+ */
 export function formatUsage(usage: Usage | null): string {
   if (usage === null) return '';
-  const { inputTokens, outputTokens, turns, costUsd } = usage;
-  const spent = [`${formatCount(inputTokens)} tokens in`, `${formatCount(outputTokens)} out`];
+  const { inputTokens, outputTokens, turns, costUsd, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
+  const cached = [
+    ...(cacheReadTokens > 0 ? [`${formatCount(cacheReadTokens)} from a cache`] : []),
+    ...(cacheWriteTokens > 0 ? [`${formatCount(cacheWriteTokens)} to a cache`] : []),
+  ];
+  const given = `${formatCount(inputTokens)} tokens in${cached.length > 0 ? ` (${cached.join(', ')})` : ''}`;
+  const isUntold = usage.isAtLeast && inputTokens + outputTokens === 0;
+  const spent = isUntold
+    ? ['tokens unknown']
+    : [`${usage.isAtLeast ? 'at least ' : ''}${given}`, `${formatCount(outputTokens)} out`];
   if (turns > 0) spent.push(`${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}`);
   if (costUsd !== undefined) spent.push(formatCost(costUsd));
   return spent.join(', ');

@@ -1,19 +1,23 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { closedObject, count, hasAny } from './schema-parts.ts';
 
-/** What a turn cost. */
+/**
+ * What a turn cost. `inputTokens + outputTokens` is all that was used, whatever the agent: limits count it.
+ */
 export type Usage = {
+  /** All that the model was given, with what a cache had of it and what a cache got of it. */
   inputTokens: number;
+  /** All that the model said, its thoughts included. */
   outputTokens: number;
   /** How often the model was asked. */
   turns: number;
   /** In US dollars; absent where the agent does not say. */
   costUsd?: number;
-  /** Tokens that were read from a cache; absent where the agent does not say. */
+  /** Those of `inputTokens` that were read from a cache; absent where the agent does not say. */
   cacheReadTokens?: number;
-  /** Tokens that were written to a cache; absent where the agent does not say. */
+  /** Those of `inputTokens` that were written to a cache; absent where the agent does not say. */
   cacheWriteTokens?: number;
-  /** Present where the agent leaves a part of the cost untold. */
+  /** Present where a part of the tokens or of the cost is not known: it was no less than this. */
   isAtLeast?: true;
 };
 

@@ -19,9 +19,10 @@ describe('a turn', () => {
       session: 'session-1',
       agentVersion: 'Scripted 1.2.3',
       stopReason: 'end_turn',
+      usage: { inputTokens: 0, outputTokens: 0, turns: 1, isAtLeast: true },
     });
     expect(events[0]).toHaveProperty('kind', 'process-group');
-    expect(events.slice(1).map((event) => event.kind)).toEqual(['text', 'text']);
+    expect(events.slice(1).map((event) => event.kind)).toEqual(['text', 'text', 'usage']);
   });
 
   test('tells thoughts, plans, tool calls with what they were given and gave, and usage', async () => {
@@ -96,6 +97,16 @@ describe('sessions', () => {
     expect(second.text).toContain('"earlier":["Do the work.\\n"]');
     await agent.close?.();
     expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
+  });
+
+  test('a later turn has in its cost what the session has cost since, not all of it', async () => {
+    const words = [`--store=${temporaryFolder()}`, '--resume', 'spend', 'reply'];
+    const first = await runScripted(words);
+    expect(first.reply).toMatchObject({ usage: { costUsd: 0.1, inputTokens: 1000, cacheReadTokens: 700 } });
+    const { session } = first.reply as { session: string }; // as every reply of this agent has one
+    const second = await runScripted(words, { session });
+    // It is not known how an agent of this name counts.
+    expect(second.reply).toMatchObject({ usage: { costUsd: 0.1, isAtLeast: true, outputTokens: 20 } });
   });
 
   test.each(['--load', '--resume'])('a later turn continues the session it is given, with %s', async (how) => {
