@@ -48,7 +48,10 @@ function plus(a: Tokens, b: Tokens): Tokens {
 }
 
 /** A model that lists the folder in each visit, where it is to use a tool at all, and counts what it says there. */
-function createModel(usesTools: boolean, writesCaches: boolean): { think(asked: Conversation): Move; visits: Tokens[] } {
+function createModel(
+  usesTools: boolean,
+  writesCaches: boolean,
+): { think(asked: Conversation): Move; visits: Tokens[] } {
   const visits: Tokens[] = [];
   const answers = new Map<string, Move>();
   let requests = 0;
@@ -121,7 +124,11 @@ test.each(trials)('$name counts three visits as they were paid (tools: $usesTool
     expect(usage['isAtLeast'] ?? false).toBe(isPart);
     if (isPart) expect(usage['inputTokens']).toBeLessThan(paid.input);
     else {
-      expect(usage).toMatchObject({ inputTokens: paid.input, outputTokens: paid.output, cacheReadTokens: paid.cacheRead });
+      expect(usage).toMatchObject({
+        inputTokens: paid.input,
+        outputTokens: paid.output,
+        cacheReadTokens: paid.cacheRead,
+      });
       expect(usage['cacheWriteTokens'] ?? 0).toBe(paid.cacheWrite);
     }
   }

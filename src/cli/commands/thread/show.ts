@@ -48,7 +48,8 @@ export const command: Command = defineCommand({
       holder: 'who works on it: pid, host, since; or null',
       interruption:
         'of an interrupted one: pid, host and since of the process that died over it, processes that still work; else null',
-      usage: 'what its steps have cost together: inputTokens, outputTokens, turns, costUsd; or null',
+      usage:
+        'what its steps have cost together: inputTokens (those of caches included), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true where a part is not known); or null',
       usageByRole: 'the same for each role',
     },
   },
