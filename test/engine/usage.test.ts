@@ -52,7 +52,10 @@ test('a sum has a cost as soon as one of its parts has, which is not all of it',
   ];
   expect(addUsage(tokens, tokens)).toEqual({ inputTokens: 2, outputTokens: 4, turns: 2 });
   expect(addUsage(tokens, money)).toEqual({
-    ...{ inputTokens: 4, outputTokens: 6, turns: 3, costUsd: 0.5 },
+    inputTokens: 4,
+    outputTokens: 6,
+    turns: 3,
+    costUsd: 0.5,
     isAtLeast: true,
   });
   const cached = { ...money, cacheReadTokens: 2, cacheWriteTokens: 1 };
