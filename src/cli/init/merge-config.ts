@@ -59,7 +59,8 @@ export async function mergeConfig(text: string, addition: string): Promise<Merge
     }
     for (const [name, node] of missing) document.setIn([section, name], node);
     // Where the section is written in an unusual way, the file is written anew.
-    const isSame = isDeepStrictEqual(yaml.parseDocument(inserted).toJS(), document.toJS());
+    const result = yaml.parseDocument(inserted);
+    const isSame = result.errors.length === 0 && isDeepStrictEqual(result.toJS(), document.toJS());
     merged = isSame ? inserted : document.toString(layout);
   }
   return { text: merged, added, kept };
