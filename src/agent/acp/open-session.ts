@@ -26,7 +26,7 @@ type SessionInfo = {
   modes?: SessionModeState | null;
   configOptions?: SessionConfigOption[] | null;
   /** What came before options that are configured, and what the Gemini CLI has alone; the SDK knows it no more. */
-  models?: { availableModels?: { modelId: string }[] } | null;
+  models?: { availableModels?: { modelId: string }[]; currentModelId?: string } | null;
 };
 
 /**
@@ -103,7 +103,10 @@ type Offer = { values: readonly string[]; take(value: string): Promise<unknown> 
 async function choose(agent: ClientContext, info: SessionInfo, { model, mode }: AcpConfig): Promise<void> {
   const { sessionId, models, modes } = info;
   const ofModels: Offer = {
-    values: (models?.availableModels ?? []).map(({ modelId }) => modelId),
+    // The Gemini CLI leaves out the one that it was started with.
+    values: [...(models?.availableModels ?? []), { modelId: models?.currentModelId }].flatMap(
+      ({ modelId }) => modelId ?? [],
+    ),
     take: (modelId) => agent.request('session/set_model', { sessionId, modelId }),
   };
   const ofModes: Offer = {

@@ -156,6 +156,7 @@ describe('sessions', () => {
 
   test.each([
     ['--models-alone', 'huge'],
+    ['--models-alone', 'started-with'],
     ['--models-too', 'huge'],
     ['--models-too', 'large'],
   ])('a model is chosen of those that an agent offers as models, %s', async (how, model) => {
@@ -165,8 +166,8 @@ describe('sessions', () => {
 
   test.each([
     [[], 'huge', 'it offers small, large'],
-    [['--models-alone'], 'large', 'it offers tiny, huge'],
-    [['--models-too'], 'none', 'it offers small, large, tiny, huge'],
+    [['--models-alone'], 'large', 'it offers tiny, huge, started-with'],
+    [['--models-too'], 'none', 'it offers small, large, tiny, huge, started-with'],
   ])('a model that is not offered is named, with those that are', async (how, model, hint) => {
     await expect(runScripted([...how, 'reply'], { config: { model } })).rejects.toMatchObject({
       constructor: AgentBroken,
