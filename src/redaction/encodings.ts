@@ -1,12 +1,13 @@
 /** A text that a value can look like. `isCut`: its last character is shared with what follows, and left out. */
 type Encoding = { text: string; isBase64: boolean; isCut: boolean };
 
-/** What a value looks like plainly, in base64 and in hexadecimal; escapes are decoded instead. */
+/** What a value looks like plainly, in hexadecimal, and in base64 also of JSON and of a URL; other escapes are decoded. */
 export function encodingsOf(value: string): Encoding[] {
   const plain = [value, value.replaceAll(' ', '+'), value.replaceAll('\n', '\r\n')];
   const bytes = Buffer.from(value);
   const hex = bytes.toString('hex');
-  const base64 = [0, 1, 2].flatMap((before) => inBase64(bytes, before));
+  const escaped = new Set([value, JSON.stringify(value).slice(1, -1), encodeURIComponent(bytes.toString())]);
+  const base64 = [...escaped].flatMap((text) => [0, 1, 2].flatMap((before) => inBase64(Buffer.from(text), before)));
   const all = [
     ...[...plain, hex, hex.toUpperCase()].map((text) => ({ text, isBase64: false, isCut: false })),
     ...base64.map(({ text, isCut }) => ({ text, isBase64: true, isCut })),

@@ -24,8 +24,8 @@ export function isRedactable(value: string): boolean {
   return !isNumber && !isWord && !isPath;
 }
 
-/** A line of base64 ends here. */
-const wrapped = /[\w+/-]{4}(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}$/;
+/** A line that may go on ends here, perhaps between the two characters of its end. */
+const wrapped = /[\w+/-]{4}(?:\r?\n|\r$|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}$/;
 
 type Pattern = { text: string; secret: string; isBase64: boolean; isCut: boolean; hasBlank: boolean };
 
@@ -119,9 +119,9 @@ export class KnownValues {
   #openIn(text: string): number | undefined {
     const isWrapped = wrapped.test(text.slice(-64));
     let open: number | undefined;
-    for (const { text: pattern, isBase64, hasBlank } of this.#all) {
-      if (isBase64 ? !isWrapped : !hasBlank) continue;
-      const whole = isBase64 ? text.trimEnd() : text;
+    for (const { text: pattern, hasBlank } of this.#all) {
+      if (!isWrapped && !hasBlank) continue;
+      const whole = hasBlank ? text : text.trimEnd();
       for (let at = Math.max(0, whole.length - pattern.length + 1); at < (open ?? whole.length); at++) {
         if (whole[at] === pattern[0] && pattern.startsWith(whole.slice(at))) {
           open = at;

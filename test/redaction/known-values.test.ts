@@ -58,6 +58,12 @@ const encodings: Record<string, (value: string) => string> = {
       )
       .join(''),
   hexadecimal: (value) => Buffer.from(value).toString('hex'),
+  'JSON in base64': (value) => Buffer.from(JSON.stringify({ token: value })).toString('base64'),
+  'a form in base64': (value) => Buffer.from(`user=me&token=${encodeURIComponent(value)}`).toString('base64'),
+  'JSON in base64 in lines of Windows': (value) =>
+    Buffer.from(JSON.stringify({ token: value }))
+      .toString('base64')
+      .replaceAll(/.{64}/g, '$&\r\n'),
 };
 
 const letters = new Letters(1);

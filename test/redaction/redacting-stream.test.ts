@@ -107,6 +107,16 @@ test('a text in two pieces gives what the whole gives, at every cut', () => {
   }
 });
 
+test.each(['\n', '\r\n', '\n   '])('a known value in lines, in two pieces, at every cut (%j)', (newline) => {
+  for (const encoding of ['base64', 'hex'] as const) {
+    const bytes = Buffer.from(`some words ${known[0]} and some more words behind it`);
+    const inLines = bytes.toString(encoding).replaceAll(/.{32}/g, `$&${newline}`);
+    const whole = `one ${inLines} two`;
+    expect(redactor.redactText(whole).hits).toHaveLength(1);
+    for (let cut = 1; cut < whole.length; cut++) assertSame(redactor, whole, (at) => (at === 0 ? cut : whole.length));
+  }
+});
+
 test('own rules give in a stream what they give in the whole', () => {
   const own = createRedactor({
     key,
