@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseDocument } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { liquidEngine } from '../../src/expression/liquid-engine.ts';
 import { CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/function-names.ts';
 import {
@@ -13,6 +13,7 @@ import {
   ruleProperties,
   workflowProperties,
 } from '../../src/workflow/notation/file-schema.ts';
+import { validateWorkflow } from '../../src/workflow/validate-workflow.ts';
 import { codesIn, keyTable } from './key-table.ts';
 import { root, testDocument } from './live-document.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
@@ -26,6 +27,40 @@ function namesBetween(from: string, to: string): string[] {
   const start = markdown.indexOf(from);
   const text = markdown.slice(start, markdown.indexOf(to, start + from.length));
   return [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1] ?? '');
+}
+
+/** What has to stand beside a key for it to be valid. */
+const completing: Readonly<Record<string, object>> = {
+  check: { expression: 'true', message: 'no' },
+  edge: { role: '$END' },
+  rule: { from: 'writer', to: 'checker' },
+};
+
+/** A workflow in which a role, check, edge or rule of its own says what is given. */
+function around(place: string, values: object): unknown {
+  const schema = {
+    properties: { $status: { enum: ['done', 'rejected'] }, folder: { type: 'string' }, ok: { type: 'boolean' } },
+    required: ['$status'],
+  };
+  const own = place === 'check' || place === 'limits' ? { [place]: values } : {};
+  const roles = {
+    writer: { schema, ...own, ...(place === 'role' && values) },
+    checker: { schema, limits: { maxVisits: 9 } },
+  };
+  const end = { role: '$END' };
+  const graph = {
+    $START: { new: { role: 'writer' } },
+    writer: { done: [{ role: 'checker', when: '1 > 2' }, end], rejected: end },
+    checker: { done: place === 'edge' ? [{ when: '1 > 2', ...values }, end] : end, rejected: end },
+  };
+  const moderator = [
+    { from: '__start__', to: 'writer' },
+    ...(place === 'rule' ? [{ when: '1 > 2', ...values }] : []),
+    { from: 'writer', to: 'checker', when: '2 > 3' },
+    { from: 'writer', to: '__end__' },
+    { from: 'checker', to: '__end__' },
+  ];
+  return { name: 'example', roles, ...(place === 'rule' ? { moderator } : { graph }) };
 }
 
 describe('the reference of workflows', () => {
@@ -60,6 +95,26 @@ describe('the reference of workflows', () => {
       documented.push(...others);
     }
     expect(documented.filter((key) => key !== 'x-…').toSorted()).toEqual(Object.keys(properties).toSorted());
+  });
+
+  test.each(
+    [
+      ['## Roles', 'role'],
+      ['### Check', 'check'],
+      ['### Limits', 'limits'],
+      ['### `graph`: edges by status', 'edge'],
+      ['### `moderator`: a list of rules', 'rule'],
+    ].flatMap(([heading = '', place = '']) =>
+      keyTable(markdown, heading)
+        .flatMap((cells) =>
+          cells.flatMap((cell) => /^(`+)(?<example>[a-zA-Z]+: .*)\1$/.exec(cell)?.groups?.['example'] ?? []),
+        )
+        .map((example) => ({ place, example })),
+    ),
+  )('shows an example that is valid in a $place: $example', async ({ place, example }) => {
+    const values = { ...(place === 'role' ? {} : completing[place]), ...(parse(example) as object) };
+    const { diagnostics } = await validateWorkflow(around(place, values));
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
   test('lists the filters and tags that there are', async () => {
