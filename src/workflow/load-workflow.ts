@@ -41,7 +41,7 @@ export class NewerWorkflow extends UwfError {
 /**
  * Reads a definition back from its nodes; it equals the one that was stored.
  *
- * Its shape is checked, for it may have come over the wire; what was checked when it was registered (schemas,
+ * Its roles are in the order in which its rules lead on from them. Its shape is checked, for it may have come over the wire; what was checked when it was registered (schemas,
  * expressions, where rules lead) is not checked again.
  * @param source where to look: a repository, a thread's nodes, memory
  * @throws {NodeNotFound} if a node of it is not there
@@ -61,7 +61,15 @@ export async function loadWorkflow(source: NodeSource | Repository, hash: string
   const report = new Report();
   const { definition } = reduceWorkflow(report, { ...workflow, roles: Object.fromEntries(roles) });
   if (report.hasErrors) throw new InvalidWorkflow(definition.name, report.diagnostics());
-  return definition;
+  return { ...definition, roles: inOrderOfRules(definition) };
+}
+
+/** A node keeps its keys in the order of their letters; a file has its roles as its rules lead on from them. */
+function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefinition['roles'] {
+  const named = moderator.map(({ from }) => from).filter((name) => Object.hasOwn(roles, name));
+  return Object.fromEntries(
+    [...named, ...Object.keys(roles)].flatMap((name) => (roles[name] ? [[name, roles[name]]] : [])),
+  );
 }
 
 async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<JsonObject> {

@@ -63,7 +63,9 @@ describe('registering', () => {
     const memory = await createMemoryRepository();
     const definition = await fixture(name);
     const hash = await registerWorkflow(memory.repository, definition);
-    expect(await loadWorkflow(memory.repository, hash)).toEqual(definition);
+    const loaded = await loadWorkflow(memory.repository, hash);
+    expect(loaded).toEqual(definition);
+    expect(Object.keys(loaded.roles)).toEqual(Object.keys(definition.roles));
     const { commit } = (await findWorkflow(memory.repository, name))!;
     expect(await loadWorkflow(nodesBehind(memory.repository, [commit]), hash)).toEqual(definition);
     expectCleanMemory(memory);
