@@ -84,7 +84,10 @@ export const acpConfigSchema: JsonObject = {
       description: 'whether the agent is to read and write files through uwf (both true)',
       type: 'object',
       additionalProperties: false,
-      properties: { read: { type: 'boolean' }, write: { type: 'boolean' } },
+      properties: {
+        read: { description: 'whether it reads files through uwf (true)', type: 'boolean' },
+        write: { description: 'whether it writes files through uwf (true)', type: 'boolean' },
+      },
     },
     startTimeoutMs: {
       ...duration,

@@ -48,31 +48,42 @@ const DEFAULT_RULES: readonly PermissionRule[] = [
   { kinds: ['edit'], answer: 'allow' },
 ];
 
-const answer: JsonObject = { enum: ['allow', 'ask', 'deny'] };
+const answers: JsonObject = { enum: ['allow', 'ask', 'deny'] };
 
 /** JSON Schema of {@link Permissions}. */
 export const permissionsSchema: JsonObject = {
   description: "what the agent may do: 'ask', 'allow', 'deny', or rules by kind of tool and path",
   anyOf: [
-    answer,
+    answers,
     {
       type: 'object',
       additionalProperties: false,
       properties: {
         rules: {
+          description: 'the first rule that fits decides',
           type: 'array',
           items: {
             type: 'object',
             additionalProperties: false,
             required: ['answer'],
             properties: {
-              kinds: { type: 'array', minItems: 1, items: { enum: KINDS } },
-              paths: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 } },
-              answer,
+              kinds: {
+                description: 'the kinds of tools that it is about (all)',
+                type: 'array',
+                minItems: 1,
+                items: { enum: KINDS },
+              },
+              paths: {
+                description: 'globs of the paths that it is about (what stays in the working folder)',
+                type: 'array',
+                minItems: 1,
+                items: { type: 'string', minLength: 1 },
+              },
+              answer: { description: "what becomes of it; 'ask': a person decides", ...answers },
             },
           },
         },
-        default: answer,
+        default: { description: 'the answer where no rule fits (ask)', ...answers },
       },
     },
   ],

@@ -121,8 +121,8 @@ export const llmConfigSchema: JsonObject = {
       additionalProperties: false,
       required: ['inputPerMTok', 'outputPerMTok'],
       properties: {
-        inputPerMTok: { type: 'number', minimum: 0 },
-        outputPerMTok: { type: 'number', minimum: 0 },
+        inputPerMTok: { description: 'that the model reads', type: 'number', minimum: 0 },
+        outputPerMTok: { description: 'that the model writes', type: 'number', minimum: 0 },
         cacheReadPerMTok: { description: 'of those read from a cache (as inputPerMTok)', type: 'number', minimum: 0 },
         cacheWritePerMTok: { description: 'of those written to a cache (as inputPerMTok)', type: 'number', minimum: 0 },
       },
@@ -151,11 +151,11 @@ export const llmConfigSchema: JsonObject = {
         type: 'object',
         additionalProperties: false,
         properties: {
-          command: { type: 'string', minLength: 1 },
-          args: { type: 'array', items: { type: 'string' } },
-          env: textsByName,
-          url: { type: 'string', pattern: '^https?://[^\\s]+$' },
-          headers: textsByName,
+          command: { description: 'a program that speaks it on stdin and stdout', type: 'string', minLength: 1 },
+          args: { description: "the program's arguments", type: 'array', items: { type: 'string' } },
+          env: { description: "added to the program's environment", ...textsByName },
+          url: { description: 'the address of a server', type: 'string', pattern: '^https?://[^\\s]+$' },
+          headers: { description: 'what is sent to the server beside', ...textsByName },
         },
         oneOf: [{ required: ['command'] }, { required: ['url'] }],
       },
@@ -165,10 +165,19 @@ export const llmConfigSchema: JsonObject = {
       type: 'object',
       additionalProperties: false,
       properties: {
-        maxRetries: { type: 'integer', minimum: 0, maximum: 100 },
-        baseDelayMs: milliseconds,
-        maxDelayMs: milliseconds,
-        maxRetryAfterMs: milliseconds,
+        maxRetries: { description: 'requests after the first (4)', type: 'integer', minimum: 0, maximum: 100 },
+        baseDelayMs: {
+          description: 'the first pause, in ms; each further one is twice as long (1000)',
+          ...milliseconds,
+        },
+        maxDelayMs: {
+          description: 'the longest pause, in ms, unless the server asks for a longer one (30000)',
+          ...milliseconds,
+        },
+        maxRetryAfterMs: {
+          description: 'a server that asks for a longer pause, in ms, is not waited for (600000)',
+          ...milliseconds,
+        },
       },
     },
     requestTimeoutMs: {
