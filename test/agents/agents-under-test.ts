@@ -112,12 +112,15 @@ function claudeEnvironment(url: string): JsonObject {
   return {
     ANTHROPIC_API_KEY: 'dummy',
     ANTHROPIC_BASE_URL: url,
+    // Its price is known.
+    ANTHROPIC_MODEL: 'claude-sonnet-4-5',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
   };
 }
 
 function openCodeConfig(url: string): JsonObject {
+  const cost = { input: 3, output: 15, cache_read: 0.3, cache_write: 3.75 };
   return {
     autoupdate: false,
     share: 'disabled',
@@ -128,7 +131,7 @@ function openCodeConfig(url: string): JsonObject {
       scripted: {
         npm: '@ai-sdk/openai-compatible',
         options: { baseURL: `${url}/v1`, apiKey: 'dummy' },
-        models: { scripted: { name: 'Scripted', tool_call: true, limit: { context: 100_000, output: 8_000 } } },
+        models: { scripted: { name: 'Scripted', tool_call: true, limit: { context: 100_000, output: 8_000 }, cost } },
       },
     },
     permission: { edit: 'ask', bash: 'ask' },

@@ -24,7 +24,7 @@ export type UpdateSink = {
  * It takes what it understands and passes over the rest: updates of newer agents are no mistakes.
  */
 export class UpdateReader {
-  /** The cost of the session so far in US dollars, where the agent reports it. */
+  /** The cost of the session so far in US dollars, where the agent reports it; one without prices reports 0. */
   sessionCostUsd: number | undefined;
   /** What the context holds by the agent's own count, in tokens. */
   contextTokens: number | undefined;
@@ -150,7 +150,7 @@ export class UpdateReader {
 
   #readCost({ cost, used }: JsonObject): void {
     if (typeof used === 'number') this.contextTokens = used;
-    if (isJsonObject(cost) && cost['currency'] === 'USD' && typeof cost['amount'] === 'number' && cost['amount'] >= 0) {
+    if (isJsonObject(cost) && cost['currency'] === 'USD' && typeof cost['amount'] === 'number' && cost['amount'] > 0) {
       this.sessionCostUsd = cost['amount'];
     }
   }
