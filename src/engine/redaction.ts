@@ -1,11 +1,9 @@
 import type { JsonValue } from '../json.ts';
+import { marks } from '../redaction/marks.ts';
 import { RedactionFailed } from '../redaction/redaction-failed.ts';
 import type { RedactingStream, Redactor } from '../redaction/redactor.ts';
 import { hitsInText } from '../thread/secrets/find-hits.ts';
 import type { Redacted } from '../schema/built-in/schema-parts.ts';
-
-/** What a redactor leaves in the place of a secret; see `markOf`. */
-const marks = /‹redacted:([^:›]+):[0-9a-f]{8}›/gu;
 
 /**
  * Takes secrets out of all that belongs to one node, and knows how many there were.

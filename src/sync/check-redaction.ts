@@ -5,6 +5,7 @@ import { isObjectId, type ObjectId } from '../git/object-id.ts';
 import { readAnyTree, readBlob, readCommit, type ObjectReader } from '../git/read.ts';
 import { kindOfMode } from '../git/tree-lines.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
+import { marks } from '../redaction/marks.ts';
 import type { RedactionRecord } from '../thread/redaction-record.ts';
 import { isThreadId } from '../thread/thread-id.ts';
 
@@ -107,8 +108,8 @@ function isSameText(before: string, after: string): boolean {
 
 /** Tells whether a text is another one but for marks. */
 function isMarked(before: string, after: string): boolean {
-  const parts = after.split(/‹redacted:[^:›]+:[0-9a-f]{8}›/);
-  const [first = '', ...rest] = parts;
+  // Every other part is the rule of a mark.
+  const [first = '', ...rest] = after.split(marks).filter((_, at) => at % 2 === 0);
   const last = rest.pop();
   if (last === undefined) return before === after;
   let at = first.length;

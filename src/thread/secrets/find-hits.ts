@@ -1,5 +1,6 @@
 import { pointer } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
+import { marks } from '../../redaction/marks.ts';
 import { RedactionFailed } from '../../redaction/redaction-failed.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 
@@ -62,10 +63,8 @@ function compare(before: JsonValue, after: JsonValue, path: (string | number)[],
   }
 }
 
-const mark = /‹redacted:([^:›]+):[0-9a-f]{8}›/g;
-
 function addMarks(before: string, after: string, path: (string | number)[], found: SecretHit[]): void {
   if (before === after) return;
-  const old = new Set(before.match(mark));
-  for (const [text, rule = ''] of after.matchAll(mark)) if (!old.has(text)) found.push({ at: pointer(path), rule });
+  const old = new Set(before.match(marks));
+  for (const [text, rule = ''] of after.matchAll(marks)) if (!old.has(text)) found.push({ at: pointer(path), rule });
 }
