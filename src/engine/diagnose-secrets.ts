@@ -1,9 +1,7 @@
-import { isRedactable } from '../redaction/known-values.ts';
+import { isRedactable, shortestKnown } from '../redaction/known-values.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import type { KnownSecret } from './known-secrets.ts';
 
-/** What is shorter is not taken out; see `isRedactable`. */
-const SHORTEST_KNOWN = 12;
 /** Below this a value is a switch or a number of a port, and no secret. */
 const SHORTEST_SECRET = 5;
 
@@ -12,7 +10,7 @@ export function diagnoseSecrets(secrets: readonly KnownSecret[]): Diagnosis[] {
   const short = secrets.filter(
     ({ value }) =>
       value.length >= SHORTEST_SECRET &&
-      value.length < SHORTEST_KNOWN &&
+      value.length < shortestKnown &&
       !isRedactable(value) &&
       !/^false$/iu.test(value),
   );
@@ -23,7 +21,7 @@ export function diagnoseSecrets(secrets: readonly KnownSecret[]): Diagnosis[] {
       level: 'warning',
       code: 'secret-too-short',
       message: `too short to be taken out of what agents say, for it would be found by chance: ${names}`,
-      hint: `give it ${SHORTEST_KNOWN} characters or more, or keep it out of the environment of uwf`,
+      hint: `give it ${shortestKnown} characters or more, or keep it out of the environment of uwf`,
     },
   ];
 }

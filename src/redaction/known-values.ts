@@ -5,7 +5,7 @@ import { encodingsOf } from './encodings.ts';
 import { looksRandom, strange, strangenessOf } from './looks-random.ts';
 
 /** What is shorter is found by chance, and said to the person instead. */
-const shortest = 12;
+export const shortestKnown = 12;
 /** A longer value is looked for in parts, so that what a stream holds back has a bound. */
 const longest = 320;
 /** In code units of JSON in JSON, or in percents of UTF-8. */
@@ -16,7 +16,7 @@ const deepest = 3;
 /** Tells whether a known value can be taken out of texts: long enough, and no word, path or number. */
 export function isRedactable(value: string): boolean {
   const bare = value.trim();
-  if (bare.length < shortest) return false;
+  if (bare.length < shortestKnown) return false;
   const isNumber = /^[\d.,_:/TZ +-]+$/.test(bare);
   // Three words and more are a phrase, which is not met by chance.
   const isWord = /^[\p{L}_.-]+(?: [\p{L}_.-]+)?$/u.test(bare) && strangenessOf(bare) < strange;
@@ -32,7 +32,7 @@ type Pattern = { text: string; secret: string; isBase64: boolean; isCut: boolean
 /** Finds exact values in a text, also where they are escaped or in base64. */
 export class KnownValues {
   /** By a hash of three characters: how far on the next value can end at the earliest. Source: Wu and Manber 1994. */
-  readonly #shifts = new Uint8Array(1 << 15).fill(shortest - 2);
+  readonly #shifts = new Uint8Array(1 << 15).fill(shortestKnown - 2);
   readonly #patterns = new Map<number, Pattern[]>();
   readonly #all: Pattern[] = [];
   #hasBlanks = false;
@@ -47,10 +47,10 @@ export class KnownValues {
   #add(pattern: Pattern): void {
     this.#all.push(pattern);
     this.#hasBlanks ||= pattern.hasBlank;
-    for (let end = 3; end <= shortest; end++) {
+    for (let end = 3; end <= shortestKnown; end++) {
       const hash = hashAt(pattern.text, end - 3);
-      this.#shifts[hash] = Math.min(this.#shifts[hash] ?? 0, shortest - end);
-      if (end < shortest) continue;
+      this.#shifts[hash] = Math.min(this.#shifts[hash] ?? 0, shortestKnown - end);
+      if (end < shortestKnown) continue;
       const others = this.#patterns.get(hash);
       if (others === undefined) this.#patterns.set(hash, [pattern]);
       else others.push(pattern);
@@ -93,13 +93,13 @@ export class KnownValues {
 
   #findIn(text: string, view: DecodedView | undefined, findings: Finding[]): void {
     const shifts = this.#shifts;
-    for (let at = shortest - 3; at + 3 <= text.length;) {
+    for (let at = shortestKnown - 3; at + 3 <= text.length;) {
       const shift = shifts[hashAt(text, at)] ?? 1;
       if (shift > 0) {
         at += shift;
         continue;
       }
-      const start = at + 3 - shortest;
+      const start = at + 3 - shortestKnown;
       for (const pattern of this.#patterns.get(hashAt(text, at)) ?? []) {
         if (!text.startsWith(pattern.text, start)) continue;
         const end = start + pattern.text.length + tailOf(pattern, text, start + pattern.text.length);
@@ -155,5 +155,5 @@ function partsOf(value: string): string[] {
   if (value.length <= longest) return [value, ...lines];
   const parts: string[] = [];
   for (let at = 0; at < value.length; at += longest) parts.push(value.slice(at, at + longest));
-  return [...parts.filter((part) => part.length >= shortest), ...lines];
+  return [...parts.filter((part) => part.length >= shortestKnown), ...lines];
 }
