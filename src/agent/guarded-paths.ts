@@ -1,7 +1,7 @@
 import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 
 import { discoverRepository } from '../git/discover.ts';
 import { isDotGit } from '../git/dot-git.ts';
@@ -11,6 +11,7 @@ import type { RepositoryLocation } from '../git/repository.ts';
 import { findNamedPaths, pathsOfUser } from './git-named-paths.ts';
 import type { NamedPaths } from './git-named-paths.ts';
 import { openUnmoved } from './open-unmoved.ts';
+import { isWithin } from '../is-within.ts';
 
 /** What an agent wants to do with a path. */
 export type Access = 'read' | 'write';
@@ -177,11 +178,6 @@ function isAmong(real: string, paths: readonly string[]): boolean {
 
 function folded(path: string): string {
   return path.normalize('NFKC').toLowerCase();
-}
-
-function isWithin(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 function entriesOf(folder: string): string[] {

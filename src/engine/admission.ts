@@ -13,7 +13,8 @@ import type { EngineContext } from './context.ts';
 import { definitionOf, pinnedDefinition } from './definition-of.ts';
 import { pinnedSubWorkflow, subWorkflowOf } from './sub-workflow.ts';
 import { isRecording } from './snapshot-config.ts';
-import { holds, workingFolder } from './working-folder.ts';
+import { workingFolder } from './working-folder.ts';
+import { isWithin } from '../is-within.ts';
 
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
 export async function admitWorkflow(context: EngineContext, definition: WorkflowDefinition): Promise<void> {
@@ -103,7 +104,7 @@ class Gathering {
   }
 
   addUse(binding: AgentBinding, cwd: string, isRecorded = false): AgentUse {
-    const isLeft = this.#left.some((top) => holds(top, cwd));
+    const isLeft = this.#left.some((top) => isWithin(cwd, top));
     const key = `${binding.name}\0${cwd}`;
     // Of several roles that an agent does there, one may have its files recorded.
     const isAlready = this.#uses.get(key)?.isRecorded === true;

@@ -1,9 +1,10 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { UwfError } from '../errors.ts';
 import { linkedWorkTrees } from '../git/linked-work-trees.ts';
 import type { RepositoryLocation } from '../git/repository.ts';
 import type { EngineContext } from './context.ts';
+import { isWithin } from '../is-within.ts';
 
 /** A workflow wants a role to work in a folder that is none of the repository's files. */
 export class WorkingFolderOutside extends UwfError {
@@ -41,7 +42,7 @@ export function workingFolder(
     : (['cwd', wanted.cwd] as const);
   if (folder === undefined) return cwd;
   const path = followLinks(resolve(cwd, folder));
-  const isWork = (top: string): boolean => path !== undefined && holds(top, path) && !isGits(top, path, location);
+  const isWork = (top: string): boolean => path !== undefined && isWithin(path, top) && !isGits(top, path, location);
   if (path === undefined || !workTrees(cwd, location).some(isWork))
     throw new WorkingFolderOutside(role, source, folder);
   return path;
@@ -65,7 +66,7 @@ function isGits(top: string, path: string, location: RepositoryLocation | undefi
     return true;
   const folders = location ? [location.gitDir, location.commonDir] : [];
   // A work tree may itself have been put among what is git's.
-  return folders.some((folder) => holds(top, folder) && holds(folder, path));
+  return folders.some((folder) => isWithin(folder, top) && isWithin(path, folder));
 }
 
 /** The path with links resolved as far as it is there; `undefined` if that cannot be told. */
@@ -89,10 +90,4 @@ function isLink(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Tells whether a path is a folder or lies in it, by name. */
-export function holds(top: string, path: string): boolean {
-  const way = relative(top, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

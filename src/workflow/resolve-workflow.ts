@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../cas/hash.ts';
 import { placeInside } from '../git/read-file-inside.ts';
@@ -13,6 +13,7 @@ import { findWorkflow, NoWorkflowFolder, WorkflowNotFound } from './find-workflo
 import { loadWorkflow } from './load-workflow.ts';
 import { loadWorkflowFile } from './load-workflow-file.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
+import { isWithin } from '../is-within.ts';
 
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
 export const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
@@ -118,12 +119,12 @@ async function loadFile(repository: Repository, file: string): Promise<ResolvedW
 /** What a workflow file and all that it includes must not leave: the work tree's top, where it lies in the work tree. */
 export function rootOf({ location }: Repository, file: string): { root?: string } {
   const top = location?.workTree;
-  return top !== undefined && isInside(file, top) ? { root: top } : {};
+  return top !== undefined && isWithin(file, top) ? { root: top } : {};
 }
 
 function workTreeAround(repository: Repository, cwd: string): string | undefined {
   const top = repository.location?.workTree;
-  return top !== undefined && isInside(cwd, top) ? top : undefined;
+  return top !== undefined && isWithin(cwd, top) ? top : undefined;
 }
 
 /** The workflow folders from `cwd` up to the work tree's top; outside a work tree there are none. */
@@ -196,14 +197,9 @@ function hasExtension(argument: string): boolean {
   return extensions.some((extension) => argument.endsWith(extension));
 }
 
-function isInside(path: string, folder: string): boolean {
-  const inside = relative(folder, path);
-  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
-}
-
 /** A path as one would type it in `cwd`. */
 function shorten(file: string, cwd: string): string {
-  return isInside(file, cwd) ? relative(cwd, file) : file;
+  return isWithin(file, cwd) ? relative(cwd, file) : file;
 }
 
 /** `a.yaml`, `a.yml` and `a.json` are said as `a.{yaml,yml,json}`. */

@@ -21,7 +21,15 @@ const floors: Record<string, number> = {
 };
 
 /** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */
-const ground = ['errors.ts', 'is-well-formed.ts', 'json.ts', 'nearest-name.ts', 'package-root.ts', 'shape.ts'];
+const ground = [
+  'errors.ts',
+  'is-well-formed.ts',
+  'is-within.ts',
+  'json.ts',
+  'nearest-name.ts',
+  'package-root.ts',
+  'shape.ts',
+];
 const publicApi = 'index.ts';
 
 /** Deciding and acting take values: of a definition and of a run these rooms see the types only. */

@@ -2,6 +2,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 
 import type { JsonObject } from '../../json.ts';
 import { matchesGlob } from './glob.ts';
+import { isWithin } from '../../is-within.ts';
 
 /** What becomes of something an agent wants to do. `ask`: a person decides. */
 export type PermissionAnswer = 'allow' | 'ask' | 'deny';
@@ -139,10 +140,4 @@ function startOf(pattern: string, cwd: string): string {
 function isMatch(path: string, pattern: string, cwd: string): boolean {
   if (isAbsolute(pattern)) return matchesGlob(path, pattern);
   return isWithin(path, cwd) && matchesGlob(relative(cwd, path).split(sep).join('/'), pattern);
-}
-
-/** Tells whether a path is a folder or lies in it, by name. */
-export function isWithin(path: string, folder: string): boolean {
-  const steps = relative(folder, path);
-  return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
 }

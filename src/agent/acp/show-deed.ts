@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { cutText } from './cut-text.ts';
 import type { Deed } from './deed.ts';
 import { shellLineOf } from './deed.ts';
-import { isWithin } from './permission-policy.ts';
+import { isWithin } from '../../is-within.ts';
 
 /** What is shown of a line, and how many lines of a text: its beginning and its end. */
 const MAX_LINE = 2000;

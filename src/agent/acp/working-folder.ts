@@ -1,7 +1,7 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { isWithin } from './permission-policy.ts';
+import { isWithin } from '../../is-within.ts';
 
 /** A path leads out of the working folder, by its name or through a symbolic link. */
 export class OutsideFolder extends Error {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, join, resolve } from 'node:path';
 import { canonicalJson } from '../../cas/canonical.ts';
-import { holds } from '../../engine/working-folder.ts';
 import type { OwnProgram } from '../../git/native/own-programs.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { MOST_WORDS, wordsIn, type Claim } from './claim.ts';
 import { TooMuchToTrust, type FileHasher } from './hash-files.ts';
+import { isWithin } from '../../is-within.ts';
 
 /** What a repository's own configuration of git claims to run; `undefined` where that is nothing. */
 export function claimOfGit(
@@ -36,7 +36,7 @@ function programFiles(
   if (words.size > MOST_WORDS) throw new TooMuchToTrust(join(commonDir, 'config'));
   return [...words].flatMap((word) => {
     const path = resolve(top, word);
-    const isOthers = isAbsolute(word) && !holds(top, path) && !holds(commonDir, path);
+    const isOthers = isAbsolute(word) && !isWithin(path, top) && !isWithin(path, commonDir);
     const file = word === '' || isOthers ? undefined : hasher.hashFile(path);
     return file === undefined ? [] : [{ word, ...file }];
   });

@@ -6,10 +6,10 @@ import { mapTexts } from '../../agent/program-words.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
 import type { AgentUse } from '../../engine/agent-use.ts';
 import type { ConfigSetting } from '../../engine/parse-config.ts';
-import { holds } from '../../engine/working-folder.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { TooMuchToTrust, type FileHasher, type HashedFile } from './hash-files.ts';
+import { isWithin } from '../../is-within.ts';
 
 /** Something that a repository wants to run or to let out, and that a person has to agree to. */
 export type Claim = {
@@ -88,7 +88,7 @@ function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): Claim['f
 
 /** By name or links followed. */
 function isInside(root: string, folder: string): boolean {
-  return holds(root, folder) || holds(realpathSync(root), realpathSync(folder));
+  return isWithin(folder, root) || isWithin(realpathSync(folder), realpathSync(root));
 }
 
 /**
@@ -99,7 +99,7 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
   const found = new Map<string, Claim['files'][number]>();
   const look = (word: string, folder: string): boolean => {
     const path = resolve(folder, word);
-    const isOthers = isAbsolute(word) && !holds(root, path) && !holds(cwd, path);
+    const isOthers = isAbsolute(word) && !isWithin(path, root) && !isWithin(path, cwd);
     const file = word === '' || isOthers ? undefined : hasher.hashFile(path);
     if (file !== undefined) found.set(`${file.sha256} ${word}`, { word, ...file });
     return file !== undefined;

@@ -9,6 +9,7 @@ import type { Access } from '../../guarded-paths.ts';
 import { openFolder, PathMoved } from '../../open-unmoved.ts';
 import type { OpenFolder } from '../../open-unmoved.ts';
 import { ToolFailure, ToolRefused } from './tool.ts';
+import { isWithin } from '../../../is-within.ts';
 
 /**
  * The folder that an agent works in, and the only one that its file tools touch.
@@ -90,7 +91,7 @@ export class WorkFolder {
 
   /** Tells whether a real path lies inside. */
   holds(real: string): boolean {
-    return real === this.path || real.startsWith(this.path.endsWith(sep) ? this.path : this.path + sep);
+    return isWithin(real, this.path);
   }
 
   async #pass(path: string, real: string, access: Access): Promise<void> {
