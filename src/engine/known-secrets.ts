@@ -14,7 +14,10 @@ export type SecretSources = {
   git?: readonly GitVariable[];
 };
 
-/** A name that says that its value is secret: `GITHUB_TOKEN`, `authToken`, `DB_PASS`, `x-api-key`. */
+/**
+ * A name that says that its value is secret: `GITHUB_TOKEN`, `authToken`, `DB_PASS`, `x-api-key`, but not `KEYBOARD` or
+ * `AUTHOR`, whose values would be taken out of texts. What a program is not given is asked less strictly (`looksSecret`).
+ */
 const secretName =
   /(?:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIAL|COOKIE|AUTH|AUTHORIZATION|API[_-]?KEY|(?:^|[_-])(?:KEY|PAT|PASS|PWD|PSK|DSN))S?(?:$|[_\d-])/iu;
 
