@@ -38,7 +38,16 @@ const allowed: JsonObject = {
       },
       ['rule', 'path'],
     ),
-    fields('one value', { hash: { ...text("the hash that 'uwf scan' prints"), pattern: allowHash.source } }, ['hash']),
+    fields(
+      'one value',
+      {
+        hash: {
+          ...text('<salt>:<SHA-256 of the salt, a NUL and the value>, in hexadecimal'),
+          pattern: allowHash.source,
+        },
+      },
+      ['hash'],
+    ),
   ],
 };
 

@@ -6,7 +6,7 @@ export type ConfigRedact = { isOff: boolean; rules: OwnRule[]; allow: Allowed[] 
 
 /** What a rule may be called. */
 export const ruleName: RegExp = /^[a-z0-9]+(?:-[a-z0-9]+)*$/u;
-/** What `uwf scan` prints for a value. */
+/** What `allowHashOf` makes of a value. */
 export const allowHash: RegExp = /^[0-9a-f]+:[0-9a-f]{64}$/u;
 
 /** Reads `redact` of a configuration file, as its parser gives it; `fault` says what is wrong with it. */
@@ -33,7 +33,7 @@ export function readRedact(value: unknown): ConfigRedact | { fault: string } {
     if (isTexts(one, ['rule', 'path'])) redact.allow.push({ rule: one['rule'] ?? '', path: one['path'] ?? '' });
     else if (isTexts(one, ['hash']) && allowHash.test(one['hash'] ?? ''))
       redact.allow.push({ hash: one['hash'] ?? '' });
-    else return { fault: "an entry of redact.allow has a rule and a path, or the hash that 'uwf scan' prints" };
+    else return { fault: "an entry of redact.allow has a rule and a path, or a hash '<salt>:<SHA-256>'" };
   }
   return redact;
 }

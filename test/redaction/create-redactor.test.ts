@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 
+import { readRedact } from '../../src/engine/redact-config.ts';
+import { packageRoot } from '../../src/package-root.ts';
 import { allowHashOf } from '../../src/redaction/allow-list.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import type { JsonValue } from '../../src/json.ts';
@@ -65,6 +70,15 @@ test('own rules find what their pattern says, and are told by their name', () =>
 test('an own rule that never ends is stopped, and nothing of the text is given', () => {
   const own = createRedactor({ key, known: [], rules: [{ name: 'acme', pattern: '(a+)+$' }] });
   expect(() => own.redactText(`${'a'.repeat(60)}!`)).toThrow(expect.objectContaining({ code: 'redaction-failed' }));
+});
+
+test('a value stays that is allowed by the hash that a shell makes of it, as the docs say', () => {
+  const docs = readFileSync(join(packageRoot(), 'docs', 'configuration.md'), 'utf8');
+  const [, making = ''] = /^(echo "\$salt:.*)$/mu.exec(docs) ?? [];
+  const env = { ...process.env, salt: '0123456789abcdef', value: token };
+  const hash = execFileSync('sh', ['-c', making], { env, encoding: 'utf8' }).trim();
+  expect(readRedact({ allow: [{ hash }] })).toEqual({ isOff: false, rules: [], allow: [{ hash }] });
+  expect(createRedactor({ key, known: [], allow: [{ hash }] }).redactText(token).hits).toEqual([]);
 });
 
 test('what is allowed stays: a rule in files of a path, and a value by its hash', () => {
