@@ -4,6 +4,8 @@ import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { configFileSchema } from '../../src/engine/config-schema.ts';
+import { isJsonObject, type JsonValue } from '../../src/json.ts';
+import { hasAny } from '../../src/schema/built-in/schema-parts.ts';
 import { workflowFileSchema } from '../../src/workflow/notation/file-schema.ts';
 import { root } from './live-document.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
@@ -29,17 +31,16 @@ test.each(examples)('an editor finds nothing wrong with $file of $place', async 
   expect(isAccepted(value), ajv.errorsText(isAccepted.errors)).toBe(true);
 });
 
-/** The keys of all maps that a schema describes, as paths, which have nothing to be shown in an editor. */
-function undescribed(schema: unknown, path = ''): string[] {
-  if (typeof schema !== 'object' || schema === null) return [];
-  return Object.entries(schema).flatMap(([keyword, value]: [string, unknown]) => {
-    const inner = undescribed(value, `${path}/${keyword}`);
-    // What only chooses between forms describes no key, and JSON Schema has its own documents.
-    if (keyword !== 'properties' || /\/(?:oneOf\/\d+|if|then|keywords)$/.test(path)) return inner;
-    const bare = Object.entries(value as object).filter(
-      ([, one]) => !/"(?:description|\$ref)":/.test(JSON.stringify(one)),
-    );
-    return [...bare.map(([key]) => `${path}/${key}`), ...inner];
+/** The keys of all maps that a schema describes, as paths, of which an editor has nothing to show. */
+function undescribed(schema: JsonValue, path = ''): string[] {
+  // JSON Schema has documents of its own.
+  if (typeof schema !== 'object' || schema === null || path === '/definitions/keywords') return [];
+  return Object.entries(schema).flatMap(([keyword, value]: [string, JsonValue]) => {
+    const below = undescribed(value, `${path}/${keyword}`);
+    // What only chooses between forms describes no key.
+    if (keyword !== 'properties' || !isJsonObject(value) || /\/(?:oneOf\/\d+|if|then)$/.test(path)) return below;
+    const bare = Object.entries(value).filter(([, one]) => !hasAny(one, ['description', '$ref']));
+    return [...bare.map(([key]) => `${path}/${key}`), ...below];
   });
 }
 
