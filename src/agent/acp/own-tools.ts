@@ -50,8 +50,11 @@ export class OwnTools {
 
   #toolOf(call: ToolCall, options: readonly string[]): string | undefined {
     const { rawInput: input } = call.fields;
-    if (OTHER_WORK.has(call.kind) || this.#stepDir === undefined) return undefined;
     const given = isJsonObject(input) ? input : {};
+    // Codex' bridge says `execute` of every call of a server's tool, which it names in the arguments and nothing beside it.
+    const isCall = Object.keys(given).toSorted().join(' ') === 'arguments server tool';
+    const isOther = OTHER_WORK.has(call.kind) && !(isCall && call.kind === 'execute');
+    if (isOther || this.#stepDir === undefined) return undefined;
     const { server, tool, arguments: inner } = isJsonObject(given['invocation']) ? given['invocation'] : given;
     const isWrapped = typeof server === 'string' && typeof tool === 'string';
     const names = [...call.titles, call.name, ...(isWrapped ? [`${server} ${tool}`] : [])];

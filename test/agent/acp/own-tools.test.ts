@@ -39,6 +39,18 @@ test('a tool of uwf’s server needs no permission, whatever an agent puts befor
   expect(refusals).toEqual([]);
 });
 
+test('a tool of uwf’s server is known by its arguments where every call of a server’s is said to run something', async () => {
+  const rawInput = { server: 'uwf', tool: 'thread_show', arguments: {} };
+  const asks = [
+    rawInput,
+    { ...rawInput, command: 'rm -rf build' },
+    { ...rawInput, server: 'other' },
+    { ...rawInput, arguments: { command: 'rm -rf build' } },
+  ].map((input, index) => ({ toolCallId: `${index}`, title: 'mcp.server.tool', kind: 'execute', rawInput: input }));
+  const { outcomes } = await run([mcp, ...asks.map((ask) => ({ ask }))]);
+  expect(outcomes.slice(1)).toEqual([{ asked: 'yes' }, { asked: 'no' }, { asked: 'no' }, { asked: 'no' }]);
+});
+
 test('a tool of uwf’s server needs no permission under a name that it bore before', async () => {
   const told = { update: own('1', { title: 'uwf-report_result', rawInput: { $status: 'done' } }) };
   const { outcomes } = await run([told, { ask: { toolCallId: '1', title: 'report_result' } }]);
