@@ -20,7 +20,8 @@ type KnownAgent = {
 /** uwf's MCP server as the Copilot CLI wants it; the turn is told to it by the environment. */
 export const COPILOT_SERVER = '{"mcpServers":{"uwf":{"command":"uwf","args":["mcp"],"tools":["*"]}}}';
 
-const knownAgents: readonly KnownAgent[] = [
+/** They are found in this order. */
+export const knownAgents: readonly KnownAgent[] = [
   {
     name: 'claude',
     title: 'Claude Code',
@@ -29,6 +30,8 @@ const knownAgents: readonly KnownAgent[] = [
       { program: 'claude', command: ['npx', '-y', '@agentclientprotocol/claude-agent-acp'] },
     ],
     keys: ['ANTHROPIC_API_KEY'],
+    // Its own default is a model that answers most questions for permission, so that the rules of `permissions` are not asked.
+    config: { mode: 'default' },
   },
   {
     name: 'codex',
@@ -38,6 +41,7 @@ const knownAgents: readonly KnownAgent[] = [
       { program: 'codex', command: ['npx', '-y', '@agentclientprotocol/codex-acp'] },
     ],
     keys: ['OPENAI_API_KEY'],
+    config: { mode: 'workspace-write' },
   },
   {
     name: 'gemini',
@@ -57,8 +61,9 @@ const knownAgents: readonly KnownAgent[] = [
     ['copilot', '--acp', '--stdio', '--additional-mcp-config', COPILOT_SERVER],
     [],
   ),
-  native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY']),
+  { ...native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY']), config: { mode: 'default' } },
   native('kimi', 'Kimi CLI', ['kimi', 'acp'], []),
+  native('cline', 'cline', ['cline', '--acp'], []),
 ];
 
 function native(name: string, title: string, command: readonly [string, ...string[]], keys: string[]): KnownAgent {
@@ -95,24 +100,28 @@ export function findKnownAgents(env: Readonly<Record<string, string | undefined>
   });
 }
 
-/** Tells whether one of some configured agents is a known one: by the program it starts, or the bridge. */
-export function isConfigured(found: FoundAgent, agents: readonly { package: string; config: JsonObject }[]): boolean {
-  const words = found.config['command'];
-  const wanted = Array.isArray(words) ? words.at(words[0] === 'npx' ? 2 : 0) : undefined;
-  const names = [wanted, basename(found.program)];
-  return agents.some(({ package: reference, config }) => {
-    const { command } = isJsonObject(config) ? config : {};
-    if (reference !== 'builtin:acp' || !Array.isArray(command)) return false;
-    // A version may be named with a bridge: @agentclientprotocol/codex-acp@2
-    return command.some(
-      (word) => (typeof word === 'string' && names.includes(basename(word))) || isBridge(word, wanted),
-    );
-  });
+/** An agent as it is configured. */
+type ConfiguredAgent = { package: string; config: JsonObject };
+
+/** Tells whether one of some configured agents is a known one. */
+export function isConfigured(found: { name: string }, agents: readonly ConfiguredAgent[]): boolean {
+  return agents.some((agent) => nameOfKnown(agent) === found.name);
 }
 
-function isBridge(word: unknown, wanted: unknown): boolean {
-  if (typeof word !== 'string' || typeof wanted !== 'string') return false;
-  return word === wanted || word.startsWith(`${wanted}@`);
+/** The name of the known agent that a configured one is: by the program that it starts, or the bridge. */
+export function nameOfKnown({ package: reference, config }: ConfiguredAgent): string | undefined {
+  const { command } = isJsonObject(config) ? config : {};
+  if (reference !== 'builtin:acp' || !Array.isArray(command)) return undefined;
+  const known = knownAgents.find(({ programs }) => {
+    const names = programs.flatMap(({ program, command: words }) => [program, words[words[0] === 'npx' ? 2 : 0] ?? '']);
+    return command.some((word) => typeof word === 'string' && names.some((name) => isNamed(word, name)));
+  });
+  return known?.name;
+}
+
+/** A version may be named with a bridge: `@agentclientprotocol/codex-acp@2`. */
+function isNamed(word: string, name: string): boolean {
+  return word === name || basename(word) === name || word.startsWith(`${name}@`);
 }
 
 function lineOf(name: string, config: JsonObject): string {

@@ -39,7 +39,7 @@ test('what only bears the name is not found', () => {
 
 test('a bridge that is installed is preferred to one that has to be fetched', () => {
   const [found] = findKnownAgents({ PATH: folderWith('claude', 'claude-agent-acp') });
-  expect(found?.config).toEqual({ command: ['claude-agent-acp'] });
+  expect(found?.config).toEqual({ command: ['claude-agent-acp'], mode: 'default' });
 });
 
 test('a key in the environment is passed on by name, and its value is nowhere', () => {

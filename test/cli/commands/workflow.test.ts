@@ -1,6 +1,7 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { trials, trialsOf } from '../../../src/agent/acp/tried-agents.ts';
 import { createCliRepository, createLoopRepository, loopWorkflow } from '../../helpers/cli.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
@@ -131,7 +132,7 @@ test.each(['text', 'mermaid', 'dot'])('graph draws every role as %s', async (for
 test('agent list and show tell who does what and what it may be told', async () => {
   const { json, uwf } = createLoopRepository();
   expect(await json(['agent', 'list'])).toEqual([
-    { name: 'script', package: 'builtin:scripted', isDefault: true, roles: [] },
+    { name: 'script', package: 'builtin:scripted', isDefault: true, roles: [], tried: [] },
   ]);
   expect(await json(['agent', 'show', 'script'])).toMatchObject({
     name: 'script',
@@ -144,6 +145,28 @@ test('agent list and show tell who does what and what it may be told', async () 
     stderr: expect.stringContaining("did you mean 'script'?"),
   });
   expect(await uwf(['agent', 'show', 'builtin:comand'])).toMatchObject({ code: 6 });
+});
+
+test('agent list says of coding agents with which versions uwf was tried', async () => {
+  const { dir, json, uwf, write } = createCliRepository();
+  for (const name of ['opencode', 'goose']) {
+    write(`programs/${name}`, '#!/bin/sh\n');
+    chmodSync(join(dir, 'programs', name), 0o755);
+  }
+  const env = { PATH: `${join(dir, 'programs')}:${process.env['PATH'] ?? ''}` };
+  const { stderr } = await uwf(['agent', 'list'], { env });
+  expect(stderr).toContain(`opencode is installed (tried with ${trialsOf('opencode')[0]?.version})`);
+  expect(stderr).toContain('goose is installed (not tried with uwf yet)');
+
+  const known = (await json(['agent', 'list', '--known'])) as { name: string; tried: unknown[] }[];
+  expect(known.flatMap(({ tried }) => tried)).toEqual(expect.arrayContaining([...trials]));
+  const { stdout } = await uwf(['agent', 'list', '--known']);
+  expect(stdout).toMatch(/^goose +not tried$/mu);
+  for (const { agent, version } of trials) expect(stdout).toMatch(new RegExp(`^${agent} .*${version}`, 'mu'));
+
+  write('.uwf/config.yaml', 'agents: { coder: { package: "builtin:acp", config: { command: [qwen, --acp] } } }');
+  expect(await json(['agent', 'list'])).toMatchObject([{ name: 'coder', tried: trialsOf('qwen') }]);
+  expect((await uwf(['agent', 'list'])).stdout).toContain(trialsOf('qwen')[0]?.version);
 });
 
 test('where nothing is configured it is said how to begin', async () => {

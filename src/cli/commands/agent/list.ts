@@ -1,18 +1,25 @@
-import { findKnownAgents, isConfigured } from '../../../agent/acp/known-agents.ts';
+import { findKnownAgents, isConfigured, knownAgents, nameOfKnown } from '../../../agent/acp/known-agents.ts';
+import { trialsOf, type Trial } from '../../../agent/acp/tried-agents.ts';
 import type { Config } from '../../../engine/config.ts';
 import { defineCommand, type Command } from '../../command.ts';
 import { configHere } from '../../config-here.ts';
 import { openToRead } from '../../open-repository.ts';
+import type { CliContext } from '../../context.ts';
+import type { Output } from '../../output/output.ts';
 import { formatTable } from '../../output/table.ts';
 
-type Row = { name: string; package: string; isDefault: boolean; roles: string[] };
+type Row = { name: string; package: string; isDefault: boolean; roles: string[]; tried: Trial[] };
 
 export const command: Command = defineCommand({
   summary: 'list the agents that are configured here',
   description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git folder, and the roles
-that each does. Known coding agents that are installed and not configured are named, with the line to add.`,
+that each does. Known coding agents that are installed and not configured are named, with the line to add. --known lists
+all coding agents that uwf knows, with the versions that it was tried with; what was found out stands in --json, and in
+docs/agents.md.`,
   arguments: [],
-  options: {},
+  options: {
+    known: { summary: 'list the coding agents that uwf knows, configured or not' },
+  },
   json: {
     shape: 'list',
     fields: {
@@ -20,10 +27,16 @@ that each does. Known coding agents that are installed and not configured are na
       package: 'what makes it: builtin:<name>, or an npm package',
       isDefault: 'whether it does the roles that nobody else is named for',
       roles: 'the roles it is named for: workflow.role or role',
+      tried:
+        'the versions of this coding agent that uwf was tried with, the newest first: { agent, title, version, date, note?, permissions, sessions, tokens, cost, mcp, models, cancel }, the last seven as { says, isTested }',
     },
   },
-  examples: [{ command: 'uwf agent list', comment: 'who would do what' }],
-  async run({ cli, out }) {
+  examples: [
+    { command: 'uwf agent list', comment: 'who would do what' },
+    { command: 'uwf agent list --known --json', comment: 'what was tried with which coding agent' },
+  ],
+  async run({ cli, options, out }) {
+    if (options.known) return listKnown(out, cli);
     const repository = await openToRead(cli);
     const config = await configHere(cli, repository);
     const rows = Object.values(config.agents).map((agent) => ({
@@ -31,6 +44,7 @@ that each does. Known coding agents that are installed and not configured are na
       package: agent.package,
       isDefault: agent.name === config.defaultAgent,
       roles: rolesOf(config, agent.name),
+      tried: trialsOf(nameOfKnown(agent) ?? ''),
     }));
     await out.result(rows, () =>
       formatTable<Row>(
@@ -42,6 +56,7 @@ that each does. Known coding agents that are installed and not configured are na
             title: 'ROLES',
             cell: ({ roles, isDefault }) => [...roles, ...(isDefault ? ['every other role'] : [])].join(', '),
           },
+          { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) },
         ],
         out.paint,
         cli.stdout,
@@ -50,11 +65,34 @@ that each does. Known coding agents that are installed and not configured are na
     const agents = Object.values(config.agents);
     for (const found of findKnownAgents(cli.env)) {
       if (isConfigured(found, agents)) continue;
-      out.hint(`${found.title} is installed; to use it, add to 'agents' in .uwf/config.yaml: ${found.line}`);
+      const versions = versionsOf(trialsOf(found.name));
+      const tried = versions === '' ? 'not tried with uwf yet' : `tried with ${versions}`;
+      out.hint(`${found.title} is installed (${tried}); to use it, add to 'agents' in .uwf/config.yaml: ${found.line}`);
     }
     if (rows.length === 0) out.hint("none is configured; 'uwf init' writes a .uwf/config.yaml to begin with");
   },
 });
+
+async function listKnown(out: Output, cli: CliContext): Promise<void> {
+  const rows: Row[] = knownAgents.map(({ name }) => {
+    return { name, package: 'builtin:acp', isDefault: false, roles: [], tried: trialsOf(name) };
+  });
+  await out.result(rows, () =>
+    formatTable(
+      rows,
+      [
+        { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
+        { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) || 'not tried' },
+      ],
+      out.paint,
+      cli.stdout,
+    ),
+  );
+}
+
+function versionsOf(tried: readonly Trial[]): string {
+  return tried.map(({ version }) => version).join(', ');
+}
 
 function rolesOf(config: Config, agent: string): string[] {
   return Object.keys(config.roles).filter((role) => config.roles[role] === agent);
