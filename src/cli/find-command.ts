@@ -20,9 +20,10 @@ export type Target =
 export function findCommand(argv: readonly string[]): Target {
   const [front, words] = splitFront(argv);
   const [first, second] = words;
-  if (first === undefined || first === '--help' || first === '-h') return { kind: 'help', noun: undefined };
+  const isHelp = first === '--help' || first === '-h';
+  if (first === undefined || (isHelp && second === undefined)) return { kind: 'help', noun: undefined };
   if (first === '--version' || first === '-V') return { kind: 'version' };
-  if (first === 'help') {
+  if (first === 'help' || isHelp) {
     return second === undefined ? { kind: 'help', noun: undefined } : findCommand([...words.slice(1), '--help']);
   }
 

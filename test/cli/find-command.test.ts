@@ -11,6 +11,7 @@ test.each([
   [['-C', 'dir', '--no-pager', 'thread', 'show'], 'thread show', ['-C', 'dir', '--no-pager']],
   [['-Cdir', 'log'], 'log', ['-Cdir']],
   [['help', 'thread', 'show'], 'thread show', ['--help']],
+  [['-h', 'thread', 'show'], 'thread show', ['--help']],
 ])('%j is the command %s', (argv, name, rest) => {
   expect(findCommand(argv)).toMatchObject({ kind: 'command', name, argv: rest });
 });
@@ -22,6 +23,7 @@ test.each([[[]], [['--help']], [['-h']], [['help']]])('%j is help for everything
 test('a noun has help of its own', () => {
   expect(findCommand(['cas', '--help'])).toEqual({ kind: 'help', noun: 'cas' });
   expect(findCommand(['help', 'cas'])).toEqual({ kind: 'help', noun: 'cas' });
+  expect(findCommand(['-h', 'cas'])).toEqual({ kind: 'help', noun: 'cas' });
 });
 
 describe('what is not a command', () => {

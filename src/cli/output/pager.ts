@@ -1,23 +1,31 @@
 import { spawn } from 'node:child_process';
+
 import type { CliContext } from '../context.ts';
 
 /**
  * Writes a text to stdout; on a terminal that it does not fit on, through the person's pager.
  *
- * The pager is `UWF_PAGER`, else `PAGER`, else `less -FRX`; `cat` or the empty text is none. One that cannot be started
- * costs nothing: the text is written as it is.
+ * The pager is `UWF_PAGER`, else what git would take (`GIT_PAGER`, `core.pager` of the person's own configuration, `PAGER`), else
+ * `less -FRX`; `cat` or the empty text is none. One that cannot be started costs nothing: the text is written as it is.
  */
 export async function page(cli: CliContext, text: string): Promise<void> {
-  const command = pagerCommand(cli, text);
+  const command = await pagerCommand(cli, text);
   if (command === undefined || !(await runPager(cli, command, text))) cli.stdout.write(text);
 }
 
-function pagerCommand(cli: CliContext, text: string): string | undefined {
+async function pagerCommand(cli: CliContext, text: string): Promise<string | undefined> {
   if (!cli.mayPage || cli.stdout.isTTY !== true || cli.stdout !== process.stdout || cli.env['TERM'] === 'dumb')
     return undefined;
   if (!isTaller(text, cli.stdout.rows ?? 24)) return undefined;
-  const command = cli.env['UWF_PAGER'] ?? cli.env['PAGER'] ?? 'less';
+  const { UWF_PAGER: own, GIT_PAGER: ofGit, PAGER: ofAll } = cli.env;
+  const command = own ?? ofGit ?? (await corePager(cli.env)) ?? ofAll ?? 'less';
   return command === '' || command === 'cat' ? undefined : command;
+}
+
+/** What a repository says there is a program of its author's, and is not run. */
+async function corePager(env: CliContext['env']): Promise<string | undefined> {
+  const { userVariable } = await import('../../git/native/user-variable.ts');
+  return userVariable('core.pager', env);
 }
 
 function isTaller(text: string, rows: number): boolean {
