@@ -32,6 +32,12 @@ export function formsOf(value: string): Record<string, string> {
       .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
       .join(''),
     JSON: JSON.stringify(value).slice(1, -1),
+    'JSON in JSON': JSON.stringify(JSON.stringify(value)).slice(3, -3),
+    'URL twice': encodeURIComponent(encodeURIComponent(value)),
+    hexadecimal: Buffer.from(value).toString('hex'),
+    'base64 of JSON': Buffer.from(JSON.stringify({ v: value })).toString('base64'),
+    'base64 in lines': Buffer.from(value).toString('base64').replace(/.{20}/gu, '$&\n'),
+    'base64 in lines of Windows': Buffer.from(value).toString('base64').replace(/.{16}/gu, '$&\r\n'),
   };
 }
 
