@@ -9,6 +9,8 @@ export class RunStory {
   readonly #paint: Palette;
   readonly #columns: number;
   readonly #depths = new Map<string, number>();
+  /** Threads whose agent has started and said nothing yet. */
+  readonly #starting = new Set<string>();
 
   /** @param columns how wide a line may get; what does not fit of a reply is cut */
   constructor(paint: Palette, columns: number = Infinity) {
@@ -21,6 +23,8 @@ export class RunStory {
     const paint = this.#paint;
     const depth = this.#depthOf(event);
     const indent = '    '.repeat(depth);
+    if (event.event === 'step.started') this.#starting.add(event.thread);
+    else if (event.event !== 'agent.refusal') this.#starting.delete(event.thread);
     switch (event.event) {
       case 'thread.started':
         return `${indent}${depth > 0 ? 'child thread' : 'thread'} ${paint.id(event.thread)}  ${paint.name(event.workflow)}`;
@@ -59,6 +63,10 @@ export class RunStory {
       }
       case 'snapshot.shortened':
         return `${indent}     ${paint.warning('not recorded')} of what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
+      case 'agent.refusal':
+        // What an agent lacks before it has said a word is in its configuration; what is denied later is in the trace.
+        if (!this.#starting.has(event.thread)) return undefined;
+        return `${indent}     ${paint.warning('not given')} to ${paint.name(event.role)}: ${oneLine(event.text)}`;
       case 'child.left':
         return `${indent}     ${paint.warning('left')} child thread ${paint.id(event.child)} (${event.status}): no later try asked for it`;
       case 'thread.ended':
