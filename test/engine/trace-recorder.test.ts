@@ -166,6 +166,24 @@ describe('what is recorded', () => {
     expect(trace?.turns[1]?.costUsd).toBeCloseTo(0.2);
   });
 
+  test('gives each turn its share of what came from caches and went into them', () => {
+    const cached = (cacheReadTokens: number, cacheWriteTokens?: number): AgentEvent => ({
+      kind: 'usage',
+      usage: {
+        inputTokens: 100 + cacheReadTokens,
+        outputTokens: 10,
+        turns: 1,
+        cacheReadTokens,
+        ...(cacheWriteTokens !== undefined && { cacheWriteTokens }),
+      },
+    });
+    const trace = record([call('a'), cached(50), result('a'), text('b'), cached(80, 7)]);
+    expect(trace?.turns.map(({ tokens }) => tokens)).toEqual([
+      { input: 150, output: 10, cacheRead: 50 },
+      { input: 30, output: 0, cacheRead: 30, cacheWrite: 7 },
+    ]);
+  });
+
   test('counts nothing twice where turns and the whole are told', () => {
     const trace = record([
       { kind: 'turn-start', input: '' },
