@@ -10,7 +10,7 @@ import type { CommandConfig } from './command/command-config.ts';
 import { findProgram } from './command/find-program.ts';
 import { programNotFound } from './command/start-program.ts';
 import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
-import type { Agent, AgentReply, AgentRequest } from './contract.ts';
+import type { Agent, AgentCas, AgentReply, AgentRequest } from './contract.ts';
 import { extractReply } from './extract/extract-reply.ts';
 import { formatInstruction } from './extract/format-instruction.ts';
 import { createConfiguredAgent } from './load-agent.ts';
@@ -43,6 +43,8 @@ export type HandshakeOptions = {
   cwd: string;
   /** The environment of the agent. */
   env: Readonly<Record<string, string>>;
+  /** The thread of the turns, and its store. */
+  thread: { id: string; cas: AgentCas };
   /** How long each of the two turns may take. */
   timeoutMs: number;
   signal: AbortSignal;
@@ -172,13 +174,13 @@ async function takeTurn(
 }
 
 function requestOf(
-  { cwd, env, stepDir }: HandshakeOptions & { stepDir: string },
+  { cwd, env, stepDir, thread }: HandshakeOptions & { stepDir: string },
   turn: Pick<AgentRequest, 'prompt' | 'session' | 'signal'>,
 ): AgentRequest {
-  const noThread = (): Promise<never> => Promise.reject(new Error('a test of an agent has no thread'));
+  const noSteps = (): Promise<never> => Promise.reject(new Error('a test of an agent has no steps'));
   return {
     ...turn,
-    threadId: '00000000000000000000000000',
+    threadId: thread.id,
     role: 'tested',
     promptWithoutSession: turn.prompt,
     task: turn.prompt,
@@ -189,11 +191,11 @@ function requestOf(
     attempt: 0,
     visit: turn.session === undefined ? 0 : 1,
     answer: undefined,
-    env: { ...env, UWF_ROLE: 'tested', UWF_STEP_DIR: stepDir },
+    env: { ...env, UWF_THREAD: thread.id, UWF_ROLE: 'tested', UWF_STEP_DIR: stepDir },
     emit: () => {},
-    cas: { put: noThread, get: noThread, list: noThread },
-    readThread: noThread,
-    runChild: noThread,
+    cas: thread.cas,
+    readThread: noSteps,
+    runChild: noSteps,
     askPerson: undefined,
   };
 }

@@ -199,3 +199,18 @@ test('a person is told in lines, failed ones with what to try', async () => {
   expect(stdout).toMatch(/^authenticated +failed +the key for 'm' is not accepted/mu);
   expect(stderr).toContain('apiKeyEnv');
 });
+
+test('what an agent puts while it is tried lies under a thread of its own, and nothing of it is left', async () => {
+  const program = `id=$(echo a note | uwf cas put -) && uwf cas list --json > "$UWF_STEP_DIR/../listed" && printf -- '---\n$status: ready\n---\n%s' "$id"`;
+  const config = JSON.stringify({
+    agents: {
+      tested: { package: 'builtin:command', config: { argv: ['sh', '-c', program], answers: true, output: 'stdout' } },
+    },
+  });
+  const { uwf, git } = createCliRepository({ '.uwf/config.yaml': config });
+  const before = git('for-each-ref');
+  const result = await uwf(['agent', 'test', 'tested', '--json'], { env: { PATH: process.env['PATH'] } });
+  expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('"structured output","outcome":"ok"') });
+  expect(git('for-each-ref')).toBe(before);
+  expect((await uwf(['thread', 'list', '--all', '--json'])).stdout.trim()).toBe('[]');
+});

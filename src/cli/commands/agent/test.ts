@@ -1,6 +1,7 @@
 import { testAgent } from '../../../agent/test-agent.ts';
 import type { AgentCheck } from '../../../agent/test-agent.ts';
 import { usesIn } from '../../../engine/admission.ts';
+import { withTrialThread } from '../../../engine/trial-thread.ts';
 import { configRoot } from '../../../engine/config.ts';
 import { nearestName } from '../../../nearest-name.ts';
 import { packageRoot } from '../../../package-root.ts';
@@ -19,7 +20,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 export const command: Command = defineCommand({
   summary: 'try an agent out with one turn',
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps sessions takes a
-second one, which needs to remember the first. One that was not made to be asked is looked for and not run: a program
+second one, which needs to remember the first. While it runs there is a thread 'agent-test', whose store it has; nothing
+of that is left. One that was not made to be asked is looked for and not run: a program
 (builtin:command) without 'answers: true', and an agent of a package that does not say that it answers.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration', candidates: 'agent' }],
   options: {
@@ -49,13 +51,16 @@ second one, which needs to remember the first. One that was not made to be asked
     );
     const context = readingContext(repository, config);
     await lazyGate(cli, repository, config)(usesIn(context, [binding], cwd));
-    const checks = await testAgent(binding, {
-      cwd,
-      resolveFrom: configRoot(repository) ?? cwd,
-      env: Object.fromEntries(env),
-      timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
-      signal: cli.signal,
-    });
+    const checks = await withTrialThread(context, (thread) =>
+      testAgent(binding, {
+        cwd,
+        thread,
+        resolveFrom: configRoot(repository) ?? cwd,
+        env: Object.fromEntries(env),
+        timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
+        signal: cli.signal,
+      }),
+    );
     await out.result(
       checks.map((check) => ({ ...check, hint: check.hint ?? null })),
       () =>

@@ -1,0 +1,48 @@
+import type { AgentCas } from '../agent/contract.ts';
+import { prepareHashing } from '../cas/hash.ts';
+import { ObjectBatch } from '../git/object-batch.ts';
+import type { RefEdit } from '../git/ref-store.ts';
+import { startThread } from '../thread/start-thread.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { activeRef, scratchRef } from '../thread/thread-refs.ts';
+import { END, START } from '../workflow/definition.ts';
+import { writeWorkflowTree } from '../workflow/write-workflow-tree.ts';
+import { agentCas } from './agent-cas.ts';
+import type { EngineContext } from './context.ts';
+import { forgetThread } from './local-traces.ts';
+
+/** A thread that is there while an agent is tried out. */
+export type TrialThread = { id: ThreadId; cas: AgentCas };
+
+const definition = {
+  name: 'agent-test',
+  description: "is there while 'uwf agent test' runs",
+  roles: { tested: { description: '', systemPrompt: '', extractPrompt: '', schema: {} } },
+  moderator: [
+    { from: START, to: 'tested', when: null },
+    { from: 'tested', to: END, when: null },
+  ],
+};
+
+/** Gives a turn that is a trial a thread of its own to put nodes under; afterwards nothing leads to any of it. */
+export async function withTrialThread<T>(
+  context: EngineContext,
+  take: (thread: TrialThread) => Promise<T>,
+): Promise<T> {
+  const { repository } = context;
+  await prepareHashing();
+  const batch = new ObjectBatch(repository.objects.format);
+  const workflow = writeWorkflowTree(batch, definition);
+  const { id } = await startThread(repository, batch, { workflow, prompt: definition.description, agents: {} });
+  try {
+    return await take({ id, cas: agentCas(context, id, context.redaction()) });
+  } finally {
+    const edits: RefEdit[] = [];
+    for (const name of [activeRef(id), scratchRef(id)]) {
+      const value = await repository.refs.read(name);
+      if (value !== undefined) edits.push({ name, expected: value, value: null });
+    }
+    await repository.refs.update(edits);
+    forgetThread(repository, id);
+  }
+}
