@@ -38,7 +38,6 @@ describe('a program runs once a turn', () => {
     ['that fails', 'echo no disk >&2; exit 1', {}, ship, 'agent', /exit code 1: no disk/],
     ['that dies by a signal', 'kill -9 $$', {}, ship, 'agent', /SIGKILL/],
     ['that says too much', 'yes', { maxOutputBytes: 100 }, ship, 'agent', /maxOutputBytes/],
-    ['whose output is no reply', 'echo all is well', {}, ship, 'invalid-reply', /gave no acceptable reply/],
     ['whose status is not enough', 'echo ok', { statuses: { 0: 'deployed' } }, strict, 'invalid-reply', /url/],
   ] as const)('%s', async (_, script, config, definition, cause, words) => {
     const { engine, thread, runs } = await shipBy(script, config, definition);
@@ -49,6 +48,17 @@ describe('a program runs once a turn', () => {
     // A person says that it shall run once more.
     await engine.resume(thread, {});
     expect(runs()).toBe(2);
+  });
+
+  test('unless it writes its reply itself, which it may correct', async () => {
+    const { engine, thread, runs } = await shipBy(
+      `[ $(wc -l < log) -gt 1 ] || { echo all is well; exit; }; ${deployed}`,
+    );
+    expect(await engine.run(thread)).toMatchObject({ event: 'thread.ended' });
+    expect(runs()).toBe(2);
+    const never = await shipBy('echo all is well');
+    expect(await never.engine.run(never.thread)).toMatchObject({ event: 'thread.suspended', cause: 'invalid-reply' });
+    expect(never.runs()).toBe(3);
   });
 
   test('unless its configuration names the exit, as often as the role allows', async () => {

@@ -66,7 +66,8 @@ export const commandConfigSchema: JsonObject = {
       'x-uwf-record': true,
     },
     answers: {
-      description: 'it may be run again for a correction, and for what it is asked beside its turns (false)',
+      description:
+        'it may be run for what it is asked beside its turns, and again for a status that is not accepted (false)',
       type: 'boolean',
       'x-uwf-record': true,
     },

@@ -17,8 +17,8 @@ const LONGEST_WORD = 1024;
  * - exit code 0 otherwise: the output is the reply, front matter and all
  * - anything else, and an output that was too long: a failed attempt, with the end of what it said
  *
- * Whatever a program has done, running it again does it again: a reply that is not accepted is final unless the
- * configuration says that the program answers.
+ * Whatever a program has done, running it again does it again, so that what it came to is final: but for what it writes as
+ * a reply, which it is told the mistakes of, and where the configuration says that the program answers.
  */
 export function replyOfProgram(result: ProgramResult, config: CommandConfig): AgentReply {
   const [program] = config.argv;
@@ -37,9 +37,10 @@ export function replyOfProgram(result: ProgramResult, config: CommandConfig): Ag
     return { kind: 'failed-attempt', reason: reasonOf(program, result), text };
   }
   const status = statusOf(String(key), config.statuses ?? {});
-  const isFinal = config.answers !== true;
-  if (status !== undefined) return { kind: 'reply', text, meta: { $status: status }, isFinal };
-  if (key === 0) return { kind: 'reply', text, isFinal };
+  if (status !== undefined) {
+    return { kind: 'reply', text, meta: { $status: status }, isFinal: config.answers !== true };
+  }
+  if (key === 0) return { kind: 'reply', text };
   return { kind: 'failed-attempt', reason: reasonOf(program, result), text, isFinal: true };
 }
 

@@ -131,12 +131,13 @@ describe('a program is run again', () => {
   });
 
   test.each([
-    ['a program', {}, true],
-    ['a program with a status', { statuses: { '0': 'done' } }, true],
-    ['a program that answers', { answers: true }, false],
-  ])('for a reply of %s that is not accepted: only where it answers', async (_, config, isFinal) => {
-    expect(await says('echo fine', config)).toMatchObject({ kind: 'reply', isFinal });
-    expect(createAgent({ argv: ['true'], ...config }).answers).toBe(!isFinal);
+    ['not after a status that is not accepted', { statuses: { '0': 'done' } }, true, false],
+    ['after one of a program that answers', { statuses: { '0': 'done' }, answers: true }, false, true],
+    ['after a reply that is not accepted', {}, undefined, false],
+  ])('%s', async (_, config, isFinal, answers) => {
+    const reply = await says('echo fine', config);
+    expect(reply.kind === 'reply' && reply.isFinal).toBe(isFinal);
+    expect(createAgent({ argv: ['true'], ...config }).answers).toBe(answers);
   });
 });
 
