@@ -139,7 +139,7 @@ function whyHeld(edits: readonly PushEdit[], outcomes: ReadonlyMap<string, PushR
   return cause?.outcome === 'moved' ? `${MOVED} (${cause.reason})` : MOVED;
 }
 
-export function emptyReport({ name, url }: Remote): PushReport {
+export function emptyReport({ name, url }: Pick<Remote, 'name' | 'url'>): PushReport {
   return {
     remote: name,
     url,

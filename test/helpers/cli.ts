@@ -147,6 +147,18 @@ moderator:
   - { from: checker, to: __end__, when: null, prompt: "The text was accepted after {{ steps.size }} steps." }
 `;
 
+/** A workflow of two turns, one after the other, whose replies may hold anything. */
+export const twoWorkflow = `name: two
+description: two turns
+roles:
+  first: { description: f, systemPrompt: f, schema: { type: object } }
+  second: { description: s, systemPrompt: s, schema: { type: object } }
+moderator:
+  - { from: __start__, to: first }
+  - { from: first, to: second }
+  - { from: second, to: __end__ }
+`;
+
 /** A configuration in which a script says what every role replies. */
 export function scriptedConfig(replies: Record<string, unknown>, more: Record<string, unknown> = {}): string {
   // JSON is YAML.

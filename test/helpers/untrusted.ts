@@ -1,4 +1,4 @@
-import { createCliRepository, type CliRepository, type CommandOptions } from './cli.ts';
+import { createCliRepository, type CliRepository, type CommandOptions, twoWorkflow } from './cli.ts';
 import { createTemporaryFolder } from './temporary-repository.ts';
 
 /** The folders of a user who has agreed to nothing yet, as environment variables. */
@@ -29,16 +29,7 @@ export function createStrictRepository(
 }
 
 /** A workflow of two roles, one after the other. */
-export const pairWorkflow = `name: pair
-description: two turns
-roles:
-  first: { description: f, systemPrompt: f, schema: { type: object } }
-  second: { description: s, systemPrompt: s, schema: { type: object } }
-moderator:
-  - { from: __start__, to: first }
-  - { from: first, to: second }
-  - { from: second, to: __end__ }
-`;
+export const pairWorkflow: string = twoWorkflow.replace('two', 'pair');
 
 /** A program for a turn that says with a file that it ran. */
 export function script(name: string): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCommand, type CommandResult } from '../helpers/cli.ts';
+import { runCommand, type CommandResult, twoWorkflow } from '../helpers/cli.ts';
 import { createTemporaryFolder, runGit } from '../helpers/temporary-repository.ts';
 import { buildKind, kinds, placeAt, type Place } from './kinds.ts';
 
@@ -10,16 +10,6 @@ const config = `agents:
   work: { package: "builtin:command", config: { argv: [sh, -c, "echo $UWF_ROLE >> log.txt; printf '%s\\\\n' --- 'ok: true' --- done"] } }
 defaultAgent: work
 snapshot: { mode: on, timeoutMs: 120000 }
-`;
-const workflow = `name: two
-description: two turns
-roles:
-  first: { description: f, systemPrompt: f, schema: { type: object } }
-  second: { description: s, systemPrompt: s, schema: { type: object } }
-moderator:
-  - { from: __start__, to: first }
-  - { from: first, to: second }
-  - { from: second, to: __end__ }
 `;
 
 /** Everything of the user's that must be as before: files of the git folder by content, refs, and what git says. */
@@ -86,7 +76,7 @@ describe('in a repository with', () => {
     const place = buildKind(kinds[name]!);
     place.write(isBare ? 'uwf/config.yaml' : '.uwf/config.yaml', config);
     const file = isBare ? 'two.yaml' : '.uwf/workflows/two.yaml';
-    place.write(file, workflow);
+    place.write(file, twoWorkflow);
     const before = usersState(place);
     if (isBare) await fine(place, 'workflow', 'add', file);
     const ran = await fine(place, 'run', 'two', '-p', 'go');

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, write
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
-import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
+import { createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
 const files = {
@@ -13,16 +13,7 @@ defaultAgent: work
 snapshot: { mode: on }
 `,
   'work.sh': `echo $UWF_THREAD $UWF_ROLE >> log.txt; printf '%s\\n' --- 'ok: true' --- "done by $UWF_ROLE"`,
-  '.uwf/workflows/two.yaml': `name: two
-description: two turns
-roles:
-  first: { description: f, systemPrompt: f, schema: { type: object } }
-  second: { description: s, systemPrompt: s, schema: { type: object } }
-moderator:
-  - { from: __start__, to: first }
-  - { from: first, to: second }
-  - { from: second, to: __end__ }
-`,
+  '.uwf/workflows/two.yaml': twoWorkflow,
 };
 
 function createRepository(): CliRepository {

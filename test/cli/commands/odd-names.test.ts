@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cloneCliRepository, createCliRepository, type CliRepository } from '../../helpers/cli.ts';
+import { cloneCliRepository, createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
 import { createTemporaryFolder, expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';
 
 const files = {
@@ -10,16 +10,7 @@ const files = {
 defaultAgent: work
 snapshot: { mode: on }
 `,
-  '.uwf/workflows/two.yaml': `name: two
-description: two turns
-roles:
-  first: { description: f, systemPrompt: f, schema: { type: object } }
-  second: { description: s, systemPrompt: s, schema: { type: object } }
-moderator:
-  - { from: __start__, to: first }
-  - { from: first, to: second }
-  - { from: second, to: __end__ }
-`,
+  '.uwf/workflows/two.yaml': twoWorkflow,
 };
 
 /** Names as bytes, one character each: not UTF-8, with line ends, like options, patterns and uwf's own, and long. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cloneCliRepository, createCliRepository, type CliRepository } from '../../helpers/cli.ts';
+import { cloneCliRepository, createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
 import { createTemporaryFolder, expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';
 
 const files = {
@@ -11,16 +11,7 @@ defaultAgent: work
 snapshot: { mode: on }
 `,
   'work.sh': `echo $UWF_ROLE >> log.txt; echo '#!/bin/sh' > run.sh; chmod +x run.sh; printf '%s\\n' --- 'ok: true' --- done`,
-  '.uwf/workflows/two.yaml': `name: two
-description: two turns
-roles:
-  first: { description: f, systemPrompt: f, schema: { type: object } }
-  second: { description: s, systemPrompt: s, schema: { type: object } }
-moderator:
-  - { from: __start__, to: first }
-  - { from: first, to: second }
-  - { from: second, to: __end__ }
-`,
+  '.uwf/workflows/two.yaml': twoWorkflow,
 };
 
 async function runTwo(): Promise<{ repository: CliRepository; thread: string }> {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -37,8 +38,9 @@ describe('a question that one key answers', () => {
       'yn',
     );
     for (const text of typed) {
+      const heard = once(stdin, 'data');
       stdin.write(text);
-      await sleep(1);
+      await heard;
     }
     await expect(asked).resolves.toBe(key);
     expect(stderr.text).toBe(`\nMay it?\uFFFD[2J ${key}\n`);

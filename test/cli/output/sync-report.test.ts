@@ -4,23 +4,14 @@ import { formatDryPush, formatFetch, formatPush, formatSync } from '../../../src
 import { parseObjectId } from '../../../src/git/object-id.ts';
 import type { FetchReport, PushReport } from '../../../src/sync/report.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
+import { emptyReport } from '../../../src/sync/push-threads.ts';
 
 const paint = createPalette({}, {});
 const thread = (digit: number): ReturnType<typeof parseThreadId> => parseThreadId(`01KTWEWZ76000000000000000${digit}`);
 const commit = (digit: string): ReturnType<typeof parseObjectId> => parseObjectId(digit.repeat(40));
 
 const url = 'https://example.org/threads.git';
-const nothingPushed: PushReport = {
-  remote: 'origin',
-  url,
-  threads: [],
-  workflows: [],
-  rejected: [],
-  held: [],
-  alongside: [],
-  commits: [],
-  secrets: [],
-};
+const nothingPushed = emptyReport({ name: 'origin', url });
 const nothingFetched: FetchReport = { remote: 'origin', url, threads: [], workflows: [], refused: [], held: [] };
 
 describe('a push', () => {
