@@ -51,7 +51,7 @@ export const runExitCodes: Readonly<Record<number, string>> = {
   0: 'the thread has ended',
   3: 'the thread has failed: its workflow could not go on, or said so',
   4: 'the thread is suspended and waits for you',
-  5: 'somebody else works on the thread, or was faster',
+  5: 'another process works on the thread, or was faster',
   6: 'an agent is missing, or you have not agreed to what would run',
   130: 'interrupted, or the thread was cancelled; what was stored stays',
 };

@@ -19,7 +19,7 @@ export async function hintAfterFetch(out: Output, repository: Repository, report
   for (const { thread, head } of newest) {
     const commit = await readThreadCommit(repository, head).catch(() => undefined);
     if (commit?.kind !== 'suspend') continue;
-    out.hint(`thread ${thread} waits for somebody: 'uwf thread show ${thread}', then 'uwf thread resume'`);
+    out.hint(`thread ${thread} waits for a person: 'uwf thread show ${thread}', then 'uwf thread resume'`);
     return;
   }
   out.hint(`'uwf log ${first.thread}' tells its story`);

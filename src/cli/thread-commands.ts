@@ -85,7 +85,7 @@ export const threadCommands: readonly CommandEntry[] = [
   {
     noun: 'thread',
     verb: 'join',
-    summary: 'wait for whoever runs a thread',
+    summary: 'wait for the process that runs a thread',
     load: () => import('./commands/thread/join.ts'),
   },
   {

@@ -72,7 +72,7 @@ export class InvalidCallKey extends UwfError {
 /** The process that took a thread's lease for another one has ended, or was stopped, before it handed it over. */
 export class HandOverFailed extends UwfError {
   constructor(thread: string) {
-    super(`the work on thread ${thread} was not handed over: whoever wanted to start it has ended`, {
+    super(`the work on thread ${thread} was not handed over: the process that wanted to start it has ended`, {
       code: 'hand-over-failed',
       kind: 'conflict',
       hint: `run 'uwf thread run ${thread}'`,

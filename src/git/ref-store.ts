@@ -24,7 +24,7 @@ export class RefMoved extends UwfError {
     super(`${ref} is at ${actual ?? 'nothing'}, not at ${expected ?? 'nothing'} as expected`, {
       code: 'ref-moved',
       kind: 'conflict',
-      hint: 'somebody else changed it; look at it again and repeat',
+      hint: 'another process changed it; look at it again and repeat',
     });
     this.ref = ref;
     this.expected = expected;

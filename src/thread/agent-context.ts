@@ -60,7 +60,7 @@ export const DEFAULT_MAX_CHARACTERS = 60_000;
 
 /** What is said to a role whose step is done again, before a person's own words. */
 const AGAIN =
-  'Somebody has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
+  'A person has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
   'of the other one: give it whole.';
 
 /** The most steps that the list of who did what names. */

@@ -24,7 +24,7 @@ export function notAuthorized(about: InitializeResponse, config: AcpConfig, caus
     ...(others.length === 0 ? [] : [`or choose one of its ways as authMethod: ${others.join(', ')}`]),
     ...(ways.length === 0 ? [] : [`it knows ${ways.join('; ')}`]),
   ];
-  return new AgentNotAuthorized(`the agent '${program}' wants somebody to log in: ${said}`, {
+  return new AgentNotAuthorized(`the agent '${program}' wants a person to log in: ${said}`, {
     subject: program,
     hint: hints.join('; '),
     cause,

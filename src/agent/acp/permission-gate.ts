@@ -95,7 +95,7 @@ export class PermissionGate {
     const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
     const what = nameDeed(deed, folder.path);
     if (verdict === 'deny') throw new Refused(`not permitted: ${what}`);
-    if (verdict === 'unanswered') throw new Refused(`nobody is there to permit it: ${what}`);
+    if (verdict === 'unanswered') throw new Refused(`no person is there to permit it: ${what}`);
   }
 
   /** Tells that the agent was kept from something, or has lied. */
@@ -144,7 +144,7 @@ export class PermissionGate {
     if (verdict === 'always') this.#always.add(fingerprint);
     if (verdict === 'deny') this.refuse(`denied by the person asked: ${this.#name(deed)}`);
     if (verdict === 'unanswered') {
-      this.refuse(`nobody was there to permit it: ${this.#name(deed)}`);
+      this.refuse(`no person was there to permit it: ${this.#name(deed)}`);
       this.#turn.onUnanswered(this.#reason(deed, fingerprint));
     }
     return verdict;

@@ -15,7 +15,7 @@ import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-w
 export const command: Command = defineCommand({
   summary: 'send threads and workflows to a remote',
   description: `Sends what the remote does not have of all threads and registered workflows, or of the threads that are named, in one
-connection. Nothing there is ever overwritten: a thread only goes forward, and one that somebody else has taken further is
+connection. Nothing there is ever overwritten: a thread only goes forward, and one that another person has taken further is
 rejected until it is fetched; 'uwf sync' does both. The ref of a thread that is over moves to refs/history/ there too.
 
 What was put under a thread and not taken in by a step, journals and sessions stay on this machine. Everything else of a

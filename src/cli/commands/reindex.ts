@@ -7,7 +7,7 @@ import { formatCount } from '../output/time.ts';
 export const command: Command = defineCommand({
   summary: 'work the local lookup out again',
   description: `Rebuilds the table that finds nodes by hash from the commits of all threads and workflows. It is never the truth: deleting it
-loses nothing, and this command is needed only where somebody has meddled with it.`,
+loses nothing, and this command is needed only where another program has meddled with it.`,
   arguments: [],
   options: {},
   json: { shape: 'object', fields: { commits: 'how many commits were read', nodes: 'how many nodes they hold' } },

@@ -10,9 +10,9 @@ import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-w
 
 export const command: Command = defineCommand({
   summary: 'fetch from a remote, then push to it',
-  description: `Does what 'uwf fetch' and 'uwf push' do, and again where somebody else pushed in between, so that afterwards both sides have
+  description: `Does what 'uwf fetch' and 'uwf push' do, and again where another person pushed in between, so that afterwards both sides have
 the same threads and workflows. Where a thread went on in both places, the remote's keeps its id and this repository's
-becomes a fork, which is pushed too. A thread that somebody removed with 'uwf thread rm --remote' is removed here as well,
+becomes a fork, which is pushed too. A thread that was removed with 'uwf thread rm --remote' is removed here as well,
 unless it has steps that only this repository has.`,
   arguments: remoteArguments,
   options: { thread: onlyThreadsOption, ...publishOptions },

@@ -113,7 +113,7 @@ async function commonCommits(repository: Repository, there: There): Promise<Obje
 function encodeCommands(capabilities: Capabilities, sent: readonly SentEdit[]): Buffer {
   if (!capabilities.has('report-status')) throw new BrokenAnswer('it would not say what became of a push');
   if (sent.some(({ edit }) => edit.value === null) && !capabilities.has('delete-refs')) {
-    throw new BrokenAnswer('it lets nobody delete refs');
+    throw new BrokenAnswer('it lets no user delete refs');
   }
   const chosen = ['report-status', 'side-band-64k', 'atomic'].filter((name) => capabilities.has(name));
   if (capabilities.has('agent')) chosen.push('agent=git/uwf');

@@ -39,7 +39,7 @@ async function planEdit(edit: PushEdit, before: ObjectId | null, follows: Follow
   const moved = (reason: string): PlannedEdit => ({ kind: 'settled', result: { name, outcome: 'moved', reason } });
   if (before === value && value !== null) return { kind: 'settled', result: { name, outcome: 'unchanged' } };
   if (value === null && before === null) return moved('the remote does not have it');
-  if (value === null && expected === undefined) return moved('nobody said where it is expected to be');
+  if (value === null && expected === undefined) return moved('it was not said where it is expected to be');
   if (expected !== undefined && expected !== before) {
     return moved(before === null ? 'the remote does not have it' : `the remote has it at ${before}`);
   }

@@ -22,7 +22,7 @@ export function checkOrder(commit: ThreadCommit, before: Progress, report: Repor
   const { head, last } = before;
   if (head.kind === 'end') report(null, 'it stands on the end of its thread');
   if (head.kind === 'suspend' && commit.kind !== 'resume' && commit.kind !== 'end') {
-    report(null, 'it stands on a suspension that nobody has resumed');
+    report(null, 'it stands on a suspension that was not resumed');
   }
   switch (commit.kind) {
     case 'step': {

@@ -71,7 +71,7 @@ test('an agent that has to log in again in the middle of its turn suspends it, a
   const fixture = await createFixture(configOf({ worker: acp(['logOut']) }));
   const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
   const over = await fixture.engine.run(thread);
-  expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('wants somebody to log in') });
+  expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('wants a person to log in') });
   expect(fixture.git('show', `${over.head}:output.md`)).toBe('So far so good.');
 });
 

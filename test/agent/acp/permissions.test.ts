@@ -47,7 +47,7 @@ describe('a question for permission', () => {
       session: 'session-1',
       reason: expect.stringMatching(/npm publish.*resuming it at a terminal.*kinds: \[execute\], answer: allow/u),
     });
-    expect(refusalsOf(events)).toEqual(['nobody was there to permit it: run npm publish (execute)']);
+    expect(refusalsOf(events)).toEqual(['no person was there to permit it: run npm publish (execute)']);
   });
 
   test('that nobody is there to answer suspends also when the agent does not heed that', async () => {

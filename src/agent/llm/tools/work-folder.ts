@@ -105,7 +105,7 @@ export class WorkFolder {
     const { askPerson, role } = this.#request;
     const name = printable(this.nameOf(real));
     const why = `'${path}' decides what git or uwf runs and ${isToBe} without the word of a person`;
-    if (askPerson === undefined) throw new ToolRefused(`${why}; nobody is there to permit it`);
+    if (askPerson === undefined) throw new ToolRefused(`${why}; no person is there to permit it`);
     const answer = await askPerson(`${role} wants to: ${access} ${name}\nallow it? [y]es, [N]o `);
     if (!/^y(?:es)?$/iu.test(answer.trim())) throw new ToolRefused(`${why}; it was denied`);
   }

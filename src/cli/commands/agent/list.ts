@@ -25,7 +25,7 @@ docs/agents.md.`,
     fields: {
       name: 'what it is called here',
       package: 'what makes it: builtin:<name>, or an npm package',
-      isDefault: 'whether it does the roles that nobody else is named for',
+      isDefault: 'whether it does the roles that no other agent is named for',
       roles: 'the roles it is named for: workflow.role or role',
       tried:
         'the versions of this coding agent that uwf was tried with, the newest first: { agent, title, version, date, note?, permissions, sessions, tokens, cost, mcp, models, cancel }, the last seven as { says, isTested }',

@@ -5,7 +5,7 @@ import { openToWrite } from '../../open-repository.ts';
 
 export const command: Command = defineCommand({
   summary: 'end a thread for good',
-  description: `Stops whoever works on the thread, cancels the threads that it called, and writes its end. Everything it did stays
+  description: `Stops the process that works on the thread, cancels the threads that it called, and writes its end. Everything it did stays
 readable.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: {

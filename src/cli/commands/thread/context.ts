@@ -17,7 +17,7 @@ stored. How much of earlier replies it may hold is 'context.maxCharacters' in th
     },
   ],
   options: {
-    role: { value: '<role>', summary: 'what this role would be told, whoever is next' },
+    role: { value: '<role>', summary: 'what this role would be told, whichever role is next' },
   },
   json: {
     shape: 'object',

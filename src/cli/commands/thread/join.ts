@@ -6,8 +6,8 @@ import { parseDuration } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
 
 export const command: Command = defineCommand({
-  summary: 'wait for whoever runs a thread',
-  description: `Waits until nobody works on the thread any more, and says how it stands; at once if nobody does.`,
+  summary: 'wait for the process that runs a thread',
+  description: `Waits until no process works on the thread any more, and says how it stands; at once if none does.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: { timeout: { value: '<span>', summary: 'give up after so long: 30s, 5min', parse: parseDuration } },
   json: {
@@ -30,7 +30,7 @@ export const command: Command = defineCommand({
   ],
   exitCodes: {
     ...runExitCodes,
-    0: 'the thread has ended, or nobody works on it',
+    0: 'the thread has ended, or no process works on it',
     124: 'it took longer than --timeout',
   },
   async run({ args, options, cli, out }) {
@@ -39,7 +39,7 @@ export const command: Command = defineCommand({
     if (over === undefined) {
       const { thread, status, head } = await engine.describe(args.thread);
       await out.result({ event: 'thread.idle', thread, status, returnCode: null, head, text: '' }, () => '');
-      if (!out.isJson) out.note(`thread ${thread} is ${status}: nobody works on it`);
+      if (!out.isJson) out.note(`thread ${thread} is ${status}: no process works on it`);
       out.hint(`'uwf thread run ${thread}' runs it on`);
       return EXIT.done;
     }

@@ -23,13 +23,13 @@ and all that was said in it, and what was answered. Long threads are read in pie
 after the first of them, --before what stands in front of a step, a suspension or an answer.
 
 With --follow it goes on with what is said from now on, texts and tools as they come, from whichever terminal the thread is
-run, and ends when nobody works on it any more. What was said in a turn that was cut off comes last. --debug prints what
+run, and ends when no process works on it any more. What was said in a turn that was cut off comes last. --debug prints what
 this machine's journal knows besides: decisions, leases, tries, times.`,
   arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
   options: {
     limit: { short: 'n', value: '<n>', summary: 'only the last so many steps', parse: parseCount },
     before: beforeOption,
-    follow: { short: 'f', summary: 'go on with what is said, until nobody works on the thread' },
+    follow: { short: 'f', summary: 'go on with what is said, until no process works on the thread' },
     debug: { summary: "print the engine's own lines instead" },
   },
   json: {

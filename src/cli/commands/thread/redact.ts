@@ -58,7 +58,7 @@ A secret that was pushed has been read: change it. The old commits stay in this 
       comment: 'collects what no ref leads to any more, the old commits among it',
     },
   ],
-  exitCodes: { 1: 'secrets stay, or it would not be sound', 5: 'somebody works on one of the threads' },
+  exitCodes: { 1: 'secrets stay, or it would not be sound', 5: 'a process works on one of the threads' },
   async run({ args, options, cli, out }) {
     const repository = await openToWrite(cli);
     const seenAt = await lastSeenAt(repository);

@@ -22,7 +22,7 @@ export const command: Command = defineCommand({
   summary: 'remove threads from this repository',
   description: `Removes a thread's refs, what was put under it, and what this machine keeps of it (journal, sessions); its commits are then
 git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over is removed with
---force only, one that somebody works on not at all.
+--force only, one that a process works on not at all.
 
 This machine remembers that, and no fetch brings the thread back until it is named: 'uwf fetch <remote> <thread>'. Remotes
 keep it. With --remote it is removed there, too, and a mark is left by which the next sync of others removes it from theirs,

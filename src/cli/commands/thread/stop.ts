@@ -27,7 +27,7 @@ grace time. The thread stays where its last step left it and can be run on.`,
     await out.result({ thread, status, head, ...stopped }, () =>
       stopped.wasRunning
         ? `thread ${out.paint.id(thread)} was stopped${stopped.isKilled ? ' by force' : ''} and is ${status}`
-        : `nobody works on thread ${out.paint.id(thread)}; it is ${status}`,
+        : `no process works on thread ${out.paint.id(thread)}; it is ${status}`,
     );
   },
 });

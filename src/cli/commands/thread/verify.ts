@@ -21,11 +21,11 @@ the steps that are stored. No agent is asked, and nothing is written. The first 
       head: 'the commit that it is at',
       sound: 'whether nothing is wrong',
       commits: 'how many commits were looked at, those of threads it called included',
-      unchecked: 'how many contents were not checked, because a light fetch left them out and nobody has read them yet',
+      unchecked: 'how many contents were not checked, because a light fetch left them out and they were not read yet',
       findings: 'what is wrong: commit, path (null for the commit itself), what',
     },
   },
-  examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from somebody' }],
+  examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from a remote' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
     const verdict = await verifyThread(readingContext(await openToRead(cli)), args.thread);

@@ -117,7 +117,10 @@ describe.each(['.uwf/config.yaml', '.UWF/config.yaml', 'sub/.uwf/x', '.husky/pre
 
     test('nobody may without a person', async () => {
       const { isError, result, refusals } = await attempt();
-      expect({ isError, refusals }).toEqual({ isError: true, refusals: [expect.stringContaining('nobody is there')] });
+      expect({ isError, refusals }).toEqual({
+        isError: true,
+        refusals: [expect.stringContaining('no person is there')],
+      });
       expect(result).toContain('without the word of a person');
       expect(existsSync(join(cwd, path))).toBe(false);
     });
