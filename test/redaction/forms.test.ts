@@ -187,6 +187,11 @@ describe('what is no secret stays', () => {
         `session_id: 'sesn_${letters.alnum(24)}' join(pwd, './data/pcg64dxsm-1.csv') token: 'ABCDEFGHIJKLMNOP' me's password:\n\nroot@30aa0cfaf1b5:/#`,
     ],
     [
+      'the name of a key, and letters in a longer word',
+      () =>
+        `PrivateKey=ALICE_cf_c2pnb163v1\nPrivateKey=KAS-ECC-CDH_P-192_C0\n"lutclpwdlgbw","${letters.of('bcdfghjklmnpqrstvwxz', 17)}":"x"`,
+    ],
+    [
       'code',
       () =>
         'const token = await readTokenFromConfig2(path); password = process.env.DB_PASSWORD_2; secretKey: options.signing.keyV2,',

@@ -1,4 +1,4 @@
-import { isPlaceholder, looksRandom } from '../looks-random.ts';
+import { isPlaceholder, looksRandom, strange, strangenessOf } from '../looks-random.ts';
 import { separator } from './rule.ts';
 import type { Rule } from './rule.ts';
 
@@ -59,7 +59,8 @@ export const randomRules: readonly Rule[] = [
 
 function isSecretValue(secret: string, match: RegExpExecArray, before: string): boolean {
   const name = (/[\w.-]{0,60}$/.exec(before)?.[0] ?? '') + (match.groups?.['n'] ?? '');
-  if (harmless.test(name) || isPlaceholder(secret)) return false;
+  // Letters that happen to stand in a longer word say nothing.
+  if (harmless.test(name) || /[a-z](?:pwd|jwt)[a-z]/.test(name) || isPlaceholder(secret)) return false;
   const between = match[0].slice(match.groups?.['n']?.length, match[0].length - secret.length);
   const opening = between.at(-1) ?? '';
   const behind = match.input.slice(match.index + match[0].length, match.index + match[0].length + 2);
@@ -69,9 +70,17 @@ function isSecretValue(secret: string, match: RegExpExecArray, before: string): 
   if (isQuoted ? !/^["'`]|^$/.test(behind) && !isEscape : /^[([{<‹\\]/.test(behind) && !isEscape) return false;
   if (!isQuoted && /[\r\n]/.test(between)) return false;
   if (!isQuoted && /^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(secret)) return false;
+  if (!isQuoted && /private_?key$/i.test(name) && isNameOfKey(secret)) return false;
   const isArgument = /,\s*["'`]$/.test(between);
   if (isArgument && !/["'`(]\s*[\w-]*$/.test(before)) return false;
   if (secret.includes('://') || notSecret.test(secret)) return false;
   const parts = secret.split(/[.:?/=]/);
   return looksRandom(secret) && parts.some((part) => part.length >= 10 && looksRandom(part));
+}
+
+/** Tells whether a word begins it and nothing in it is random: `ALICE_secp112r1`, `KAS-P-192_C0`. */
+function isNameOfKey(value: string): boolean {
+  const [first = '', ...parts] = value.split(/[-_]/);
+  const isWord = /^[A-Za-z]{3,}$/.test(first) && (first === first.toUpperCase() || strangenessOf(first) < strange);
+  return isWord && parts.length > 0 && !parts.some(looksRandom);
 }
