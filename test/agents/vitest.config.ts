@@ -8,8 +8,8 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: ['test/global-setup.ts'],
     testTimeout: 600_000,
     hookTimeout: 60_000,
-    // Each agent takes a processor of its own to start.
-    maxWorkers: 1,
+    // Each agent takes a processor of its own to start, and there are two where these tests run.
+    maxWorkers: 2,
   },
 });
 
