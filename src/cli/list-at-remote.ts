@@ -4,6 +4,7 @@ import type { Moment } from './input/parse-value.ts';
 import { openToRead } from './open-repository.ts';
 import { openRemoteHere } from './open-remote-here.ts';
 import type { Output } from './output/output.ts';
+import { shortIds } from './output/short-ids.ts';
 import { formatTable } from './output/table.ts';
 import { formatAgo } from './output/time.ts';
 import { UsageError } from './usage-error.ts';
@@ -44,8 +45,9 @@ export async function listAtRemote(cli: CliContext, out: Output, options: ListOp
   const repository = await openToRead(cli);
   const name = given === true ? undefined : given;
   const remote = await openRemoteHere(cli, repository, { name, direction: 'fetch' });
-  const which = { active: !ended, ended: all || ended };
-  const found = await listRemoteThreads(repository, remote, which, cli.signal);
+  const everything = await listRemoteThreads(repository, remote, { active: true, ended: true }, cli.signal);
+  const found = everything.filter(({ endedOn }) => (endedOn === null ? !ended : all || ended));
+  const short = shortIds(everything.map(({ thread }) => thread));
   const sinceMs = since?.(cli.now()) ?? 0;
   const untilMs = until?.(cli.now()) ?? Number.POSITIVE_INFINITY;
   const wanted = found.filter(({ thread, startedAt }) => {
@@ -58,10 +60,15 @@ export async function listAtRemote(cli: CliContext, out: Output, options: ListOp
     formatTable<RemoteThread>(
       threads,
       [
-        { title: 'THREAD', cell: ({ thread }) => thread, paint: out.paint.id },
+        { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
         { title: 'STATUS', cell: ({ endedOn }) => (endedOn === null ? 'active' : `ended ${endedOn}`) },
-        { title: 'HEAD', cell: ({ head }) => head.slice(0, 7), paint: out.paint.quiet },
-        { title: 'STARTED', cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs), paint: out.paint.quiet },
+        { title: 'HEAD', cell: ({ head }) => head.slice(0, 7), paint: out.paint.quiet, extra: 1 },
+        {
+          title: 'STARTED',
+          cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
+          paint: out.paint.quiet,
+          extra: 2,
+        },
         { title: 'HERE', cell: ({ here }) => presence[here] },
       ],
       out.paint,

@@ -8,6 +8,7 @@ import { NewerFormat } from '../thread/thread-errors.ts';
 import type { SuspensionOutline } from '../thread/suspension-outline.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../thread/thread-status.ts';
+import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { EngineContext } from './context.ts';
 import { describeChildren, waitingChild, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts } from './facts.ts';
@@ -37,6 +38,10 @@ export type ThreadSummary = {
   nextRole: string | null;
   /** What a process that died over it has left; null for a thread that is not interrupted. */
   interruption: Interruption | null;
+  /** Why it is suspended, or how it ended. */
+  reason: string | null;
+  /** What suspended it; null for a thread that is not suspended. */
+  cause: SuspendCause | null;
 };
 
 /** A thread by itself. */
@@ -53,7 +58,7 @@ export type ThreadView = ThreadSummary & {
   calls: ChildView[];
   /** How many threads are above it. */
   depth: number;
-  /** Why it is suspended, or how it ended. Of one that waits for a child this is what the child waits for. */
+  /** Of one that waits for a child this is what the child waits for. */
   reason: string | null;
   /** What the turn came to that waits; null for a thread that is not suspended. */
   suspension: SuspensionOutline | null;
@@ -227,6 +232,8 @@ function unreadable(thread: ThreadId, head: ObjectId | null, error: unknown): Th
     steps: 0,
     nextRole: null,
     interruption: null,
+    reason: error instanceof Error ? error.message : null,
+    cause: null,
   };
 }
 
@@ -267,5 +274,7 @@ function summarize(repository: Repository, pointer: ThreadPointer, facts: Thread
     steps: facts.steps,
     nextRole: facts.nextRole,
     interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
+    reason: facts.reason,
+    cause: facts.cause,
   };
 }

@@ -57,11 +57,9 @@ function watch(repository: Repository): () => boolean {
 
 async function lastWord(context: EngineContext, thread: ThreadId): Promise<ThreadChange> {
   try {
-    const { status, workflow, startedAt, head, endedAt, prompt, steps, nextRole, interruption } = await describeThread(
-      context,
-      thread,
-    );
-    return { thread, status, workflow, startedAt, head, endedAt, prompt, steps, nextRole, interruption };
+    const view = await describeThread(context, thread);
+    const { status, workflow, startedAt, head, endedAt, prompt, steps, nextRole, interruption, reason, cause } = view;
+    return { thread, status, workflow, startedAt, head, endedAt, prompt, steps, nextRole, interruption, reason, cause };
   } catch (error) {
     if (error instanceof ThreadNotFound) return { thread, status: 'removed' };
     throw error;

@@ -45,6 +45,8 @@ export type CommandOptions = {
   input?: string | Uint8Array;
   /** Whether stdout and stderr are a terminal. */
   isTTY?: boolean;
+  /** How wide the terminal is; default: 100. */
+  columns?: number;
   signal?: AbortSignal;
   now?: () => number;
 };
@@ -52,7 +54,7 @@ export type CommandOptions = {
 /** Runs a command in this process. */
 export async function runCommand(argv: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const log: string[] = [];
-  const terminal = options.isTTY ? { isTTY: true, columns: 100 } : {};
+  const terminal = options.isTTY ? { isTTY: true, columns: options.columns ?? 100 } : {};
   const stdout = recorder(log, terminal);
   const stderr = recorder(log, terminal);
   const code = await main(argv, {

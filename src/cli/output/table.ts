@@ -9,12 +9,21 @@ export type Column<Row> = {
   cell: (row: Row) => string;
   paint?: (text: string, row: Row) => string;
   align?: 'right';
+  /** A shorter text for the same, where the terminal is too narrow for the row. */
+  short?: (row: Row) => string;
+  /** How narrow it may be cut on a terminal; default: only the last column is cut. */
+  least?: number;
+  /** Left out where the terminal is too narrow for the least of all columns, the highest number first. */
+  extra?: number;
 };
+
+/** As wide as a text should be before what says the same in less is taken for other columns. */
+const ENOUGH = 24;
 
 /**
  * Writes rows as aligned columns below titles; '' where there are no rows.
  *
- * On a terminal the last column is cut so that a row takes one line; in a pipe nothing is cut.
+ * On a terminal columns are cut, and left out, so that a row takes one line; in a pipe nothing is cut.
  */
 export function formatTable<Row>(
   rows: readonly Row[],
@@ -23,34 +32,74 @@ export function formatTable<Row>(
   stream: Pick<OutputStream, 'isTTY' | 'columns'>,
 ): string {
   if (rows.length === 0) return '';
-  const cells = rows.map((row) => columns.map((column) => oneLine(column.cell(row))));
-  const widths = columns.map(({ title }, place) =>
-    Math.max(widthOf(title), ...cells.map((line) => widthOf(line[place] ?? ''))),
+  const available = stream.isTTY === true ? stream.columns || 80 : Infinity;
+  const all = columns.map((column, place) => {
+    const texts = rows.map((row) => oneLine(column.cell(row)));
+    const least = column.least ?? (place === columns.length - 1 ? 10 : Infinity);
+    return measured({ column, texts, width: 0, least });
+  });
+  const isTight =
+    sumOf(all.map(({ width, least }) => (least === Infinity ? width : Math.min(width, ENOUGH)))) > available;
+  const shown = all.map((one) =>
+    isTight && one.column.short ? measured({ ...one, texts: rows.map(one.column.short) }) : one,
   );
-  const available = stream.isTTY === true ? (stream.columns ?? 80) : Infinity;
-  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
-  const lastWidth = Math.max(available - before, 10);
+  fitColumns(shown, available);
 
-  const formatLine = (texts: readonly string[], colour: (text: string, place: number) => string): string => {
-    const parts = columns.map(({ align }, place) => {
-      const isLast = place === columns.length - 1;
-      const text = isLast ? fitTo(texts[place] ?? '', lastWidth) : (texts[place] ?? '');
-      const padding = ' '.repeat(Math.max((widths[place] ?? 0) - widthOf(text), 0));
-      const painted = colour(text, place);
-      if (align === 'right') return padding + painted;
-      return isLast ? painted : painted + padding;
+  const formatLine = (textOf: (shown: Shown<Row>) => string, colour: (text: string, shown: Shown<Row>) => string) => {
+    const parts = shown.map((one, place) => {
+      const text = fitTo(textOf(one), one.width);
+      const padding = ' '.repeat(Math.max(one.width - widthOf(text), 0));
+      const painted = colour(text, one);
+      if (one.column.align === 'right') return padding + painted;
+      return place === shown.length - 1 ? painted : painted + padding;
     });
     return parts.join('  ').trimEnd();
   };
 
   const head = formatLine(
-    columns.map((column) => column.title),
+    ({ column }) => column.title,
     (text) => paint.quiet(text),
   );
   const body = rows.map((row, index) =>
-    formatLine(cells[index] ?? [], (text, place) => columns[place]?.paint?.(text, row) ?? text),
+    formatLine(
+      ({ texts }) => texts[index] ?? '',
+      (text, { column }) => column.paint?.(text, row) ?? text,
+    ),
   );
   return [head, ...body].join('\n');
+}
+
+/** A column as it is shown; `width` shrinks until all fit. */
+type Shown<Row> = { column: Column<Row>; texts: readonly string[]; width: number; least: number };
+
+function measured<Row>(shown: Shown<Row>): Shown<Row> {
+  return { ...shown, width: Math.max(widthOf(shown.column.title), ...shown.texts.map(widthOf)) };
+}
+
+/** Leaves out what is extra until the least of all columns fits, and then cuts the widest until they do. */
+function fitColumns<Row>(shown: Shown<Row>[], available: number): void {
+  const leastOf = ({ width, least }: Shown<Row>): number => Math.min(width, least);
+  while (sumOf(shown.map(leastOf)) > available) {
+    const extra = Math.max(...shown.map(({ column }) => column.extra ?? 0));
+    if (extra === 0) break;
+    shown.splice(
+      shown.findIndex(({ column }) => column.extra === extra),
+      1,
+    );
+  }
+  for (let excess = sumOf(shown.map(({ width }) => width)) - available; excess > 0; excess -= 1) {
+    const [widest] = shown.filter((one) => one.width > leastOf(one)).toSorted((a, b) => b.width - a.width);
+    if (widest === undefined) break;
+    // What is far wider than the terminal is cut to it at once.
+    const cut = Math.max(Math.min(widest.width - available, excess), 1);
+    widest.width -= cut;
+    excess -= cut - 1;
+  }
+}
+
+/** What columns take in a line, with the room between them. */
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + 2, -2);
 }
 
 /** Writes named facts as two aligned columns; facts without a text are left out. No newline at the end. */

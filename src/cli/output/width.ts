@@ -69,6 +69,8 @@ export function oneLine(text: string): string {
 function widthOfCharacter(character: string): number {
   if (character <= '~') return 1;
   // Expressions with properties of characters take long to make; here nobody pays for them who writes ASCII.
+  // It makes an emoji of the character before it, which is wider then.
+  if (character === '\uFE0F') return 1;
   if (isZeroWidth(character)) return 0;
   return isDoubleWidth(character) ? 2 : 1;
 }
@@ -78,9 +80,9 @@ function isZeroWidth(character: string): boolean {
   return /^[\p{Mn}\p{Me}\p{Cf}]$/u.test(character);
 }
 
-/** East Asian wide and fullwidth characters, and emoji: two columns. Source: Unicode TR 11, its main blocks. */
+/** East Asian wide and fullwidth characters, and emoji: two columns. Source: Unicode TR 11, its main blocks; TR 51. */
 function isDoubleWidth(character: string): boolean {
-  return /^[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1F64F}\u{1F680}-\u{1F6FF}\u{1F900}-\u{1F9FF}\u{20000}-\u{3FFFD}]$/u.test(
+  return /^[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1F64F}\u{1F680}-\u{1F6FF}\u{1F900}-\u{1F9FF}\u{20000}-\u{3FFFD}]$/u.test(
     character,
   );
 }

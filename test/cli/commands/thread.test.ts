@@ -7,6 +7,7 @@ import {
   loopWorkflow,
   scriptedConfig,
 } from '../../helpers/cli.ts';
+import { widthOf } from '../../../src/cli/output/width.ts';
 import type { CliRepository } from '../../helpers/cli.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
@@ -245,10 +246,12 @@ describe('uwf thread list', () => {
     expect(list.map(({ thread }) => thread)).toEqual([waiting, newer, older]);
     expect(list[0]).toMatchObject({ status: 'suspended', workflow: 'loop', startedAt: iso, head: oid });
     const { stdout } = await repository.uwf(['thread']);
-    expect(stdout.split('\n')[0]).toMatch(/^THREAD +STATUS +WORKFLOW +STEPS +NEXT +STARTED +TASK$/);
+    expect(stdout.split('\n')[0]).toMatch(/^THREAD +STATUS +WORKFLOW +STEPS +NEXT +STARTED +WHY +TASK$/);
     expect(stdout.split('\n')[1]).toMatch(
-      new RegExp(`^${waiting} +suspended +loop +0 +writer +just now +the one that waits$`),
+      new RegExp(`^${waiting} +suspended +loop +0 +writer +just now +Which\\? +the one that waits$`),
     );
+    expect(list[0]).toMatchObject({ cause: 'agent', reason: 'Which?' });
+    expect(list[1]).toMatchObject({ cause: null, reason: null });
 
     const ids = async (...argv: string[]): Promise<string[]> =>
       ((await repository.json(['thread', 'list', ...argv])) as { thread: string }[]).map(({ thread }) => thread);
@@ -264,6 +267,29 @@ describe('uwf thread list', () => {
     expect(await ids('--limit', '1', '--status', 'suspended')).toEqual([waiting]);
     expect(await ids('--since', '1h')).toHaveLength(3);
     expect(await ids('--until', '2020-01-01')).toEqual([]);
+  });
+
+  test('fits the terminal, with ids that can be given and why each thread waits', async () => {
+    const asking = 'どのデータベースを使いますか、それとも\n🚀❤️✅を待ちますか'.repeat(3);
+    const repository = createLoopRepository({ ...loopReplies, writer: [{ suspend: asking, reply: 'x' }] });
+    await repository.uwf(['run', 'loop', '-p', '日本語の仕事'.repeat(20)]);
+    await repository.uwf(['run', 'loop', '--limit', '0', '-p', 'x']);
+    await repository.uwf(['run', 'loop', '--limit', '1', '-p', 'y']);
+    const ids = ((await repository.json(['thread', 'list'])) as { thread: string }[]).map(({ thread }) => thread);
+    for (const columns of [40, 80, 120, 200]) {
+      const { stdout } = await repository.uwf(['thread', 'list'], { isTTY: true, columns, env: { NO_COLOR: '1' } });
+      const [head = '', ...rows] = stdout.trimEnd().split('\n');
+      expect(rows).toHaveLength(ids.length);
+      for (const line of [head, ...rows]) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      expect(head).toContain('WHY');
+      expect(stdout).toMatch(/ どのデ/);
+      for (const [place, row] of rows.entries()) {
+        const prefix = row.split(' ')[0] ?? '';
+        expect(prefix.length).toBeGreaterThanOrEqual(columns === 200 ? 26 : 10);
+        expect(await repository.json(['thread', 'show', prefix])).toMatchObject({ thread: ids[place] });
+      }
+    }
+    expect((await repository.uwf(['thread', 'list'])).stdout).toContain('日本語の仕事'.repeat(20));
   });
 
   test('says how to see more when there is nothing', async () => {

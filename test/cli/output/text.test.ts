@@ -32,6 +32,8 @@ describe('the width of a text', () => {
     ['日本', 4],
     ['e\u0301', 1],
     ['🚀', 2],
+    ['✅', 2],
+    ['❤️', 2],
     ['\u001B[31mred\u001B[0m', 3],
   ])('%j is %d columns', (text, width) => {
     expect(widthOf(text)).toBe(width);
@@ -115,6 +117,16 @@ describe('a table', () => {
     expect(formatTable(rows, columns, plain, { isTTY: true, columns: 30 }).split('\n')[1]).toBe(
       '日本       1  a long text tha…',
     );
+  });
+
+  test('cuts what may be cut, and leaves out what is extra, where a row does not fit', () => {
+    const cut = columns.map((column, place) => (place === 2 ? { ...column, extra: 1 } : { ...column, least: 3 }));
+    const wide = [['一二三四', '12345678', 'text']];
+    const lines = (width: number): string[] =>
+      formatTable(wide, cut, plain, { isTTY: true, columns: width }).split('\n');
+    expect(lines(22)).toEqual(['A         NUMBER  TEXT', '一二三…  123456…  text']);
+    expect(lines(10)).toEqual(['A     NUM…', '一…   123…']);
+    expect(lines(8)).toEqual(['A    NU…', '一…  12…']);
   });
 
   test('without rows is nothing', () => {

@@ -1,20 +1,26 @@
 import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe.ts';
 import type { UwfError } from '../../../errors.ts';
 import type { ThreadChange } from '../../../engine/follow-threads.ts';
-import { getThread } from '../../../thread/find-thread.ts';
+import { suspendCauses, type SuspendCause } from '../../../schema/built-in/thread-suspend.ts';
+import { getThread, listPointers } from '../../../thread/find-thread.ts';
 import { threadStatuses, type ThreadStatus } from '../../../thread/thread-status.ts';
 import { defineCommand, type Command } from '../../command.ts';
+import type { CliContext } from '../../context.ts';
 import { readingContext } from '../../engine-here.ts';
 import { EXIT } from '../../exit-code.ts';
 import { parseCount, parseMoment } from '../../input/parse-value.ts';
 import { openToRead } from '../../open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { paintStatus } from '../../output/palette.ts';
+import { shortIds } from '../../output/short-ids.ts';
 import { formatTable } from '../../output/table.ts';
 import { formatAgo } from '../../output/time.ts';
-import { oneLine } from '../../output/width.ts';
+import { fitTo, oneLine, widthOf } from '../../output/width.ts';
 
 const longestStatus = Math.max(...threadStatuses.map((status) => status.length));
+
+/** What was asked, or says by itself why it waits. */
+const isQuestion: ReadonlySet<SuspendCause> = new Set<SuspendCause>(['agent', 'human', 'child']);
 
 /** Those of them that a thread never leaves. */
 const over = ['ended', 'failed', 'cancelled'] as const;
@@ -67,6 +73,8 @@ With --remote it lists the threads that a remote has, newest first, from what th
       nextRole: 'who is next, or who waits; null when it is over',
       interruption:
         'of an interrupted one: pid, host and since of the process that died over it, processes that still work; else null',
+      reason: 'why it is suspended, or how it ended; else null',
+      cause: `what suspended it: ${suspendCauses.join(', ')}; null for one that is not suspended`,
       endedOn: 'with --remote: the UTC day on which it ended, or null',
       here: "with --remote: whether it is here, too: 'same' commit, 'other' commit, or 'none'",
     },
@@ -109,28 +117,35 @@ With --remote it lists the threads that a remote has, newest first, from what th
     if (options.follow) {
       const { followThreads } = await import('../../../engine/follow-threads.ts');
       for await (const change of followThreads(readingContext(repository), which, cli.signal)) {
-        await out.line(change, changeLine(change, out));
+        await out.line(change, changeLine(change, out, cli.stdout));
       }
       return EXIT.interrupted;
     }
     const damage: UwfError[] = [];
     const threads = await listThreads(readingContext(repository), { ...which, onDamaged: (one) => damage.push(one) });
     const nowMs = cli.now();
+    const areWaiting = threads.some((thread) => whyItWaits(thread) !== '');
+    // The names of all refs are read where prefixes may be shown, and nowhere else.
+    const isTerminal = !out.isJson && cli.stdout.isTTY === true;
+    const known = isTerminal ? await listPointers(repository, undefined, { damaged: () => {} }) : [];
+    const short = shortIds(known.map(({ id }) => id));
     await out.result(threads, () =>
       formatTable<ThreadSummary>(
         threads,
         [
-          { title: 'THREAD', cell: ({ thread }) => thread, paint: out.paint.id },
+          { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
           { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
-          { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name },
-          { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right' },
-          { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '' },
+          { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name, least: 8, extra: 2 },
+          { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right', extra: 4 },
+          { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '', least: 6, extra: 3 },
           {
             title: 'STARTED',
             cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
             paint: out.paint.quiet,
+            extra: 5,
           },
-          { title: 'TASK', cell: ({ prompt }) => prompt },
+          ...(areWaiting ? [{ title: 'WHY', cell: whyItWaits, least: 12 }] : []),
+          { title: 'TASK', cell: ({ prompt }) => prompt, least: 10, ...(areWaiting && { extra: 1 }) },
         ],
         out.paint,
         cli.stdout,
@@ -158,13 +173,22 @@ With --remote it lists the threads that a remote has, newest first, from what th
   },
 });
 
-function changeLine(change: ThreadChange, { paint }: Output): string {
+/** What a person has to see to, the kind of it first; '' for a thread that waits for nobody. */
+function whyItWaits({ status, cause, reason }: ThreadSummary): string {
+  if (status === 'failed' || status === 'corrupt') return reason ?? '';
+  if (status !== 'suspended' || reason === null) return '';
+  return cause === null || isQuestion.has(cause) ? reason : `${cause}: ${reason}`;
+}
+
+function changeLine(change: ThreadChange, { paint }: Output, { isTTY, columns }: CliContext['stdout']): string {
   const padding = ' '.repeat(longestStatus - change.status.length);
   const known = `${paint.id(change.thread)}  ${paintStatus(paint, change.status)}${padding}`;
   if (change.status === 'removed') return known.trimEnd();
   const { workflow, steps, nextRole, prompt } = change;
-  const next = nextRole === null ? '' : `  next ${oneLine(nextRole)}`;
-  return `${known}  ${paint.name(oneLine(workflow))}  ${steps} ${steps === 1 ? 'step' : 'steps'}${next}  ${oneLine(prompt)}`;
+  const next = nextRole === null ? '' : `next ${nextRole}`;
+  const texts = [workflow, `${steps} ${steps === 1 ? 'step' : 'steps'}`, next, whyItWaits(change), prompt].map(oneLine);
+  const rest = texts.filter((text) => text !== '').join('  ');
+  return `${known}  ${isTTY ? fitTo(rest, (columns || 80) - widthOf(known) - 2) : rest}`.trimEnd();
 }
 
 function asStatuses(texts: readonly string[]): ThreadStatus[] {
