@@ -21,6 +21,8 @@ export type Config = {
   defaultAgent?: string;
   /** By `workflow.role` or `role`; values are names of `agents`. */
   roles: Record<string, string>;
+  /** Where the files of the repository and of its git folder say it; the user's own file serves other repositories too. */
+  rolesHere?: Record<string, AgentReference['place']>;
   limits?: ConfigLimits;
   /** `compactor` is one of `agents`. */
   context?: ConfigContext & { compactor?: string };
@@ -83,6 +85,7 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
   ];
   const snapshots = files.flatMap((file) => file.snapshot ?? []);
   const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
+  const rolesHere = { ...shared?.roles, ...machine?.roles };
   // What lets no more out needs no word.
   const redactOf = (file: ParsedConfig | undefined): ConfigRedact | undefined =>
     file?.redact &&
@@ -105,6 +108,9 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
   return {
     agents,
     roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
+    ...(Object.keys(rolesHere).length > 0 && {
+      rolesHere: Object.fromEntries(Object.entries(rolesHere).map(([role, { place }]) => [role, place])),
+    }),
     limits: Object.assign({}, ...files.map((file) => file.limits)),
     context: Object.assign({}, ...files.map((file) => file.context), compactor && { compactor: compactor.agent }),
     ...(snapshots.length > 0 && { snapshot: Object.assign({}, ...snapshots) }),

@@ -13,6 +13,7 @@ import type { Repository } from '../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../thread/find-thread.ts';
 import { threadTimeMs } from '../thread/thread-id.ts';
 import { configRoot, loadConfig, type Config } from './config.ts';
+import { diagnoseBindings, diagnoseVariables } from './diagnose-bindings.ts';
 import { diagnoseLocks } from './diagnose-locks.ts';
 import type { Diagnosis } from './diagnosis.ts';
 import { findAbandoned } from './find-lease.ts';
@@ -32,11 +33,12 @@ const LONG_UNPUSHED_MS = 14 * 86_400_000;
  *
  * @param env what git and agents would inherit
  * @param from.userFolder the folder of the user's own configuration
+ * @param from.cwd the folder from which workflows are found; default: the work tree's top
  */
 export async function diagnose(
   repository: Repository,
   env: GitEnvironment,
-  from: { userFolder?: string } = {},
+  from: { userFolder?: string; cwd?: string } = {},
 ): Promise<Diagnosis[]> {
   const { location } = repository;
   const found: Diagnosis[] = [];
@@ -200,7 +202,7 @@ function sharedConfigFile(root: string): string[] {
 async function ofAgents(
   repository: Repository,
   env: GitEnvironment,
-  from: { userFolder?: string },
+  from: { userFolder?: string; cwd?: string },
 ): Promise<Diagnosis[]> {
   let config: Config;
   try {
@@ -209,7 +211,10 @@ async function ofAgents(
     return [ofError(error, 'config-broken')];
   }
   const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? '/';
-  const found: Diagnosis[] = [];
+  const found = [
+    ...diagnoseVariables(config, env),
+    ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom)),
+  ];
   for (const agent of Object.values(config.agents)) {
     try {
       const { config: checked } = await checkAgent(agent, { resolveFrom });

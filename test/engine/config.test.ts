@@ -80,6 +80,7 @@ test('a file says which agents there are, which roles they do, and limits', asyn
     },
     defaultAgent: 'claude',
     roles: { 'develop.tester': 'tests' },
+    rolesHere: { 'develop.tester': { file, line: 8, column: 19 } },
     limits: { maxSteps: 100, idleTimeoutMs: 600_000, maxParallelThreads: 4 },
     context: { maxCharacters: 9000 },
   });

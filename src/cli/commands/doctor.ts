@@ -13,7 +13,8 @@ export const command: Command = defineCommand({
   description: `Looks for what keeps uwf from working well here: a git that is missing or too old, a shallow clone, garbage collection
 that is off or prunes at once, too many packs, refs that are broken or locked, runs that were interrupted, a clock that is
 off, threads that were not pushed for long, a configuration that another user can write to, secrets that are too short to
-be taken out of what agents say, and agents whose package or program is not there. Nothing is changed, no agent is run.`,
+be taken out of what agents say, agents whose package, program or key is not there, bindings to roles and workflows that do
+not exist, and workflows that do not load. Nothing is changed, no agent is run.`,
   arguments: [],
   options: {},
   json: {
@@ -30,7 +31,7 @@ be taken out of what agents say, and agents whose package or program is not ther
   async run({ cli, out }) {
     const repository = await openToRead(cli);
     const found = [
-      ...(await diagnose(repository, cli.env, { userFolder: configFolder(cli.env) })),
+      ...(await diagnose(repository, cli.env, { userFolder: configFolder(cli.env), cwd: cli.cwd })),
       ...diagnoseSecrets(await secretsHere(cli, repository, await configOrNone(cli, repository))),
     ];
     await out.result(found, () =>

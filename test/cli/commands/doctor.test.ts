@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
@@ -139,4 +139,62 @@ test('names the variables of secrets that are too short to be taken out, and no 
   const found = (JSON.parse(stdout) as Diagnosis[]).find(({ code }) => code === 'secret-too-short');
   expect(found).toMatchObject({ level: 'warning', message: expect.stringMatching(/: DB_PASSWORD$/u) });
   expect(stdout).not.toContain('hunter2');
+});
+
+test('names bindings to what does not exist, and variables that are not set', async () => {
+  const flow = (name: string, role: string): string =>
+    `name: ${name}\nroles:\n  ${role}: { goal: work, schema: { properties: { $status: { const: done } } } }\nmoderator: [{ from: __start__, to: ${role} }, { from: ${role}, to: __end__ }]\n`;
+  const { dir, git, uwf, write } = createCliRepository({
+    '.uwf/workflows/flow.yaml': flow('flow', 'tester'),
+    '.uwf/workflows/v2.flow.yaml': flow('v2.flow', 'dotted.role'),
+    '.uwf/workflows/stored.yaml': flow('stored', 'writer'),
+    '.uwf/config.yaml': `agents:
+  me: { package: "builtin:human" }
+  child: { package: "builtin:workflow", config: { workflow: stord } }
+  model: { package: "builtin:llm", config: { baseUrl: "http://localhost:1/v1", model: m, apiKeyEnv: NO_KEY, tools: [runCommand], runCommand: { passEnv: [NO_VARIABLE, HOME] } } }
+roles:
+  tester: me
+  flow.tester: me
+  v2.flow.dotted.role: me
+  stored.writer: me
+  nosuchworkflow.role: me
+  flwo.tester: me
+  flow.testre: me
+  tseter: me
+`,
+  });
+  await uwf(['workflow', 'add', 'stored']);
+  unlinkSync(join(dir, '.uwf/workflows/stored.yaml'));
+  const config = createTemporaryFolder();
+  mkdirSync(join(config, 'uwf'));
+  // What the user's own file binds may be another repository's.
+  writeFileSync(
+    join(config, 'uwf/config.yaml'),
+    'agents: { own: { package: "builtin:human" } }\nroles: { other.x: own }\n',
+  );
+  const doctor = async (env: Record<string, string> = {}): Promise<string[]> => {
+    const { stdout } = await uwf(['doctor', '--json'], { env: { XDG_CONFIG_HOME: config, HOME: '/', ...env } });
+    return (JSON.parse(stdout) as Diagnosis[]).map((one) => `${one.level} ${one.code} ${one.message} ${one.hint}`);
+  };
+  const place = join(dir, '.uwf/config.yaml');
+  expect(await doctor()).toEqual([
+    expect.stringMatching(/^problem variable-not-set agent 'model' .* NO_KEY \(apiKeyEnv\).*export NO_KEY=/),
+    expect.stringMatching(/^problem workflow-not-found agent 'child' .*'stord'.* did you mean 'stored'\?$/),
+    expect.stringMatching(/^warning variable-not-set agent 'model' .* NO_VARIABLE \(passEnv\)/),
+    expect.stringContaining(`${place}:10:24: roles.nosuchworkflow.role binds what is not there: there is no workflow`),
+    expect.stringMatching(/there is no workflow 'flwo' did you mean 'flow\.tester'\?$/),
+    expect.stringMatching(/workflow 'flow' has no role 'testre' did you mean 'flow\.tester'\?$/),
+    expect.stringMatching(/no workflow here has a role 'tseter' did you mean 'tester'\?$/),
+  ]);
+  expect((await doctor({ NO_KEY: 'k', NO_VARIABLE: '' })).join('\n')).not.toContain('variable-not-set');
+
+  // A role may be one of a workflow that does not load.
+  write('.uwf/workflows/flow.yaml', 'name: flow\nroles: 3\n');
+  git('update-ref', 'refs/workflows/foreign', git('commit-tree', git('mktree'), '-m', 'x'));
+  const found = (await doctor()).join('\n');
+  expect(found).toMatch(
+    /^problem registration-refused refs\/workflows\/foreign does not load: .*'uwf workflow rm foreign'$/m,
+  );
+  expect(found).toMatch(/^problem workflow-broken .*flow\.yaml has .*'uwf workflow validate flow'$/m);
+  expect(found).not.toMatch(/roles\.(tester|tseter|flow\.testre) /);
 });
