@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import { removeTemporaryFiles } from '../git/disk/remove-temporary-files.ts';
 import { namesIn } from '../git/names-in.ts';
 import { reindex } from '../cas/lookup/repository-nodes.ts';
@@ -10,19 +10,33 @@ import { snapshotFolder } from '../git/native/snapshot.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';
 import { RefMoved, type RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
+import { sizeOf } from '../git/size-of.ts';
 import { findKept } from '../thread/find-kept.ts';
 import { findDamaged, listPointers } from '../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 import { LeaseDamaged } from './engine-errors.ts';
-import { findLease, leaseFolder } from './find-lease.ts';
+import { findLease, leaseFolder, leasePath } from './find-lease.ts';
 import { journalPaths, listJournals } from './journal-files.ts';
 import { LeaseHeld, takeLease } from './lease.ts';
 import { listLocalTraces } from './local-traces.ts';
 import { isAllStored, readJournal } from './read-journal.ts';
 
+/** What a step of the cleaning removed: an absolute path, or a ref. */
+type Found = { path: string; bytes: number };
+
 const SCRATCH_PREFIX = 'refs/uwf/scratch/';
 
-/** What was cleaned up, in numbers. */
+/** Something that was removed. */
+export type RemovedItem = {
+  /** The count in which it is: `journals`. */
+  kind: string;
+  /** A path from the git folder, or a ref. */
+  name: string;
+  /** How many bytes it took; what a ref led to stays until git collects it. */
+  bytes: number;
+};
+
+/** What was cleaned up, in numbers and one by one. */
 export type Collected = {
   /** Leases of processes that are no more. */
   leases: number;
@@ -42,6 +56,8 @@ export type Collected = {
   lookup: { commits: number; nodes: number };
   /** Packs of the repository, before and after small ones were folded. */
   packs: { before: number; after: number };
+  /** All that was removed, but for packs that were folded. */
+  removed: RemovedItem[];
 };
 
 /**
@@ -58,24 +74,41 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
   const journals = removeToldJournals(repository);
   const scratch = await removeOrphanedScratch(repository);
   const { stateDir, location } = repository;
-  const snapshots = stateDir === undefined ? 0 : removeStaleQuarantines(snapshotFolder(stateDir));
-  const transfers = stateDir === undefined ? 0 : removeStaleQuarantines(incomingFolder(stateDir));
-  const temporary = location === undefined ? 0 : removeTemporaryFiles(join(location.commonDir, 'objects'));
+  const snapshots = stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir));
+  const transfers = stateDir === undefined ? [] : removeStaleQuarantines(incomingFolder(stateDir));
+  const temporary = location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects'));
   const lookup = await reindex(repository);
   const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
-  return { leases, files, journals, scratch, snapshots, transfers, temporary, lookup, packs };
+  const found = { leases, files, journals, scratch, snapshots, transfers, temporary };
+  const named = (path: string): string => (isAbsolute(path) ? relative(location?.commonDir ?? '', path) : path);
+  return {
+    leases: leases.length,
+    files: files.length,
+    journals: journals.length,
+    scratch: scratch.length,
+    snapshots: snapshots.length,
+    transfers: transfers.length,
+    temporary: temporary.length,
+    lookup,
+    packs,
+    removed: Object.entries(found).flatMap(([kind, items]) =>
+      items.map(({ path, bytes }) => ({ kind, name: named(path), bytes })),
+    ),
+  };
 }
 
 /** Taking over a dead one's lease ends what is left of its agent, and giving it back removes the file. */
-async function removeStaleLeases(repository: Repository): Promise<number> {
+async function removeStaleLeases(repository: Repository): Promise<Found[]> {
   const { stateDir } = repository;
-  if (stateDir === undefined) return 0;
-  let removed = 0;
+  if (stateDir === undefined) return [];
+  const removed: Found[] = [];
   for (const thread of threadsWithLease(stateDir)) {
     if (mayWork(repository, thread)) continue;
+    const path = leasePath(stateDir, thread);
+    const bytes = sizeOf(path);
     try {
       (await takeLease(repository, thread)).release();
-      removed += 1;
+      removed.push({ path, bytes });
     } catch (error) {
       if (!(error instanceof LeaseHeld || error instanceof LeaseDamaged)) throw error;
     }
@@ -105,50 +138,53 @@ async function listAll(repository: Repository): Promise<Set<ThreadId>> {
   return new Set([...(await listPointers(repository)).map(({ id }) => id), ...damaged.keys()]);
 }
 
-async function removeOrphanedFiles(repository: Repository): Promise<number> {
+async function removeOrphanedFiles(repository: Repository): Promise<Found[]> {
   const { stateDir } = repository;
-  if (stateDir === undefined) return 0;
+  if (stateDir === undefined) return [];
   // In this order: a thread that starts in between has files and is listed.
   const traces = listLocalTraces(stateDir);
   const known = await listAll(repository);
   const pointers = await listPointers(repository);
-  let removed = 0;
+  const removed: Found[] = [];
   for (const { thread, path } of traces) {
     if (known.has(thread) || mayWork(repository, thread)) continue;
     // A child that has ended is one of the threads that there are, as long as its caller is.
     if ((await findKept(repository, pointers, thread)).length > 0) continue;
+    const bytes = sizeOf(path);
     rmSync(path, { recursive: true, force: true });
-    removed += 1;
+    removed.push({ path, bytes });
   }
   return removed;
 }
 
-function removeToldJournals(repository: Repository): number {
+function removeToldJournals(repository: Repository): Found[] {
   const { stateDir } = repository;
-  if (stateDir === undefined) return 0;
-  let removed = 0;
+  if (stateDir === undefined) return [];
+  const removed: Found[] = [];
   for (const thread of listJournals(stateDir)) {
     if (!isAllStored(readJournal(repository, thread))) continue;
     // Asked last: reading takes a while, and whoever begins to work on the thread meanwhile writes on in its journal.
     if (mayWork(repository, thread)) continue;
-    for (const path of Object.values(journalPaths(stateDir, thread))) rmSync(path, { force: true });
-    removed += 1;
+    const paths = journalPaths(stateDir, thread);
+    const bytes = sizeOf(paths.current) + sizeOf(paths.older);
+    for (const path of Object.values(paths)) rmSync(path, { force: true });
+    removed.push({ path: paths.current, bytes });
   }
   return removed;
 }
 
-async function removeOrphanedScratch(repository: Repository): Promise<number> {
+async function removeOrphanedScratch(repository: Repository): Promise<Found[]> {
   const scratch = await repository.refs.list(SCRATCH_PREFIX);
   const active = new Set((await listPointers(repository)).filter(({ isHistory }) => !isHistory).map(({ id }) => id));
   for (const id of (await findDamaged(repository)).keys()) active.add(id);
-  let removed = 0;
+  const removed: Found[] = [];
   for (const { name, id: value } of scratch) {
     const thread = name.slice(SCRATCH_PREFIX.length);
     if (!isThreadId(thread) || active.has(thread)) continue;
     const edit: RefEdit = { name, expected: value, value: null };
     try {
       await repository.refs.update([edit]);
-      removed += 1;
+      removed.push({ path: name, bytes: 0 });
     } catch (error) {
       // Somebody puts something there at this moment, and knows why.
       if (!(error instanceof RefMoved)) throw error;

@@ -7,8 +7,8 @@ import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
 /** Something that this machine keeps of a thread beside its refs. */
 export type LocalTrace = { thread: ThreadId; path: string };
 
-/** The folders of sessions, journals, running steps and verdicts, in which every name begins with the id of a thread. */
-const folders = ['sessions', 'journal', 'steps', 'corrupt'];
+/** The folders of sessions, journals, running steps, verdicts and what runs in the background prints, in which every name begins with the id of a thread. */
+const folders = ['sessions', 'journal', 'steps', 'corrupt', 'log'];
 const idLength = 26;
 
 /** Removes what this machine keeps of a thread that was removed: facts, journal, sessions, folders of steps, a turn. */

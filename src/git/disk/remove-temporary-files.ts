@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { namesIn } from '../names-in.ts';
 import { isOlderThan } from '../older-than.ts';
+import { sizeOf } from '../size-of.ts';
 import { removeFile } from './durable-file.ts';
 
 /** What git, and uwf before it gave its packs their names at once, call files that they are writing. */
@@ -17,10 +18,10 @@ const TEMPORARY_MS = 24 * 3_600_000;
  *
  * A file that this user may not remove stays.
  * @param folder the folder of a repository's objects
- * @returns how many were removed
+ * @returns what was removed, with how many bytes it had
  * Source: `remove_temporary_files` and `prune_cruft` in git's builtin/prune.c.
  */
-export function removeTemporaryFiles(folder: string): number {
+export function removeTemporaryFiles(folder: string): { path: string; bytes: number }[] {
   const folders = namesIn(folder).filter((name) => folderOfObjects.test(name));
   const found = [
     ...namesIn(join(folder, 'pack')).flatMap((name) => (ofPacks.test(name) ? [join(folder, 'pack', name)] : [])),
@@ -28,7 +29,10 @@ export function removeTemporaryFiles(folder: string): number {
       namesIn(join(folder, below)).flatMap((name) => (ofObjects.test(name) ? [join(folder, below, name)] : [])),
     ),
   ];
-  return found.filter((path) => isOlderThan(path, TEMPORARY_MS) && tryToRemove(path)).length;
+  return found
+    .filter((path) => isOlderThan(path, TEMPORARY_MS))
+    .map((path) => ({ path, bytes: sizeOf(path) }))
+    .filter(({ path }) => tryToRemove(path));
 }
 
 function tryToRemove(path: string): boolean {

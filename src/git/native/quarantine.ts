@@ -11,6 +11,7 @@ import { isObjectId, type GitObject, type ObjectId } from '../object-id.ts';
 import { isOlderThan } from '../older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../process-identity.ts';
 import { share } from '../sharing.ts';
+import { sizeOf } from '../size-of.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
 const packName = /^(pack-[0-9a-f]+)\.pack$/;
@@ -136,24 +137,27 @@ export class Quarantine {
 /**
  * Removes what processes that were killed left below a folder of quarantines; of those that cannot be seen from here, what is
  * older than a keep may be.
- * @returns how many
+ * @returns what was removed, with how many bytes it had
  */
-export function removeStaleQuarantines(parent: string): number {
-  if (!existsSync(parent)) return 0;
+export function removeStaleQuarantines(parent: string): { path: string; bytes: number }[] {
+  if (!existsSync(parent)) return [];
   const stale = readdirSync(parent).filter((name) => {
     const owner = parseIdentity(folderName.exec(name)?.[1] ?? '');
     if (owner === undefined) return false;
     const alive = isAlive(owner);
     return alive === 'other-host' ? isOlderThan(join(parent, name), KEEP_MS) : !alive;
   });
-  for (const name of stale) {
+  return stale.flatMap((name) => {
+    const path = join(parent, name);
+    const bytes = sizeOf(path);
     try {
-      rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 2 });
+      rmSync(path, { recursive: true, force: true, maxRetries: 2 });
+      return [{ path, bytes }];
     } catch {
       // A git that outlived its uwf still writes there; the next command finds it quiet.
+      return [];
     }
-  }
-  return stale.length;
+  });
 }
 
 /** How much the files of a folder take; git may be adding to it, and take away what it had begun. */

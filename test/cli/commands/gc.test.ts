@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
@@ -154,6 +154,32 @@ describe('of journals uwf gc', () => {
     expect(readFileSync(journal(cut), 'utf8')).toBe(left);
     expect(await repository.json(['gc'])).toMatchObject({ journals: 0 });
   });
+});
+
+test('uwf gc says what it removes, with sizes, what a background run printed too', async () => {
+  const repository = createRepository();
+  const { dir, git, uwf, write } = repository;
+  const [told, gone, over] = [await start(repository), await start(repository), await start(repository)];
+  await uwf(['thread', 'step', told]);
+  git('update-ref', '-d', `refs/threads/${gone}`);
+  write(`.git/uwf/log/${gone}.log`, 'twelve bytes');
+  write(`.git/uwf/log/${told}.log`, 'stays');
+  await uwf(['cas', 'put', 'never taken in', '--thread', over]);
+  const journal = `.git/uwf/journal/${told}.jsonl`;
+  const { size } = statSync(join(dir, journal));
+  expect(size).toBeGreaterThan(0);
+  await uwf(['thread', 'cancel', over]);
+  const { stdout } = await uwf(['gc']);
+  const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+  expect(rows).toContainEqual(['files', '12', `uwf/log/${gone}.log`]);
+  expect(rows).toContainEqual(['scratch', '0', `refs/uwf/scratch/${over}`]);
+  const [, bytes = ''] = rows.find(([, , name]) => name === `uwf/journal/${told}.jsonl`) ?? [];
+  expect(Number(bytes.replaceAll(',', ''))).toBeGreaterThanOrEqual(size);
+  expect(rows).toContainEqual(['told journals', `1 (${bytes} bytes)`]);
+  expect(existsSync(join(dir, `.git/uwf/log/${gone}.log`))).toBe(false);
+  expect(existsSync(join(dir, `.git/uwf/log/${told}.log`))).toBe(true);
+  expect(await repository.json(['gc'])).toMatchObject({ removed: [] });
+  expect((await uwf(['gc'])).stdout).not.toContain('REMOVED');
 });
 
 describe('uwf thread list', () => {

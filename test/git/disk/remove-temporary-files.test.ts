@@ -21,7 +21,7 @@ test('temporary files of packs and objects go once nothing was written to them f
     utimesSync(join(folder, name), dayBefore, dayBefore);
   }
   writeFileSync(join(folder, 'pack/tmp_pack_young'), '');
-  expect(removeTemporaryFiles(folder)).toBe(left.length);
+  expect(removeTemporaryFiles(folder)).toHaveLength(left.length);
   for (const name of left) expect(existsSync(join(folder, name))).toBe(false);
   for (const name of [...others, 'pack/tmp_pack_young']) expect(existsSync(join(folder, name))).toBe(true);
   expect(readdirSync(join(folder, 'ab'))).toHaveLength(2);
