@@ -86,7 +86,7 @@ function sayWhereToLook(folder, { thread, ref }) {
     [`uwf thread show ${thread}`, 'what is known about the run'],
     [`uwf thread read ${thread}`, 'every word of it'],
     [`git ls-tree -r --name-only ${ref}^`, 'its last step, as files'],
-    [`cat .uwf/workflows/${workflow}.yaml`, 'the workflow; README.md says how to write one'],
+    [`cat .uwf/workflows/${workflow}.yaml`, 'the workflow; docs/workflows.md of uwf says how to write one'],
   ];
   const width = Math.max(...rows.map(([command]) => command.length));
   say(values.keep ? '\nWhere to look next:' : "\nWhere to look next, after 'npm run demo -- --keep':");
