@@ -59,14 +59,16 @@ export const runExitCodes: Readonly<Record<number, string>> = {
 /**
  * Runs a thread and shows it: events as they happen, the summary on stdout, where to look next.
  *
+ * @param asked the thread; default: the one that is started
  * @returns the exit code that tells how the thread stands
  */
 export async function followRun(
   { cli, out }: { cli: CliContext; out: Output },
   repository: Repository,
   work: (engine: Engine) => Promise<ThreadOver>,
+  asked?: string,
 ): Promise<ExitCode> {
-  const view = createRunView(cli, out);
+  const view = createRunView(cli, out, asked);
   let over: ThreadOver;
   try {
     over = await work(await openEngine(cli, repository, view));
@@ -83,7 +85,7 @@ export function showOver({ cli, out }: { cli: CliContext; out: Output }, over: T
   const text = harmless(over.text).trimEnd();
   const status = paintStatus(paint, over.status);
   if (over.event === 'thread.suspended') {
-    out.note(`thread ${paint.id(over.thread)} is ${status}: ${text}`);
+    out.note(`thread ${paint.id(over.thread)} is ${status}${text === '' ? '' : `: ${text}`}`);
     out.hint(`${hintToResume(over.thread, over.cause)}; 'uwf thread read ${over.thread}' tells what was said`);
     return;
   }

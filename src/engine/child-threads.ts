@@ -13,6 +13,7 @@ import { definitionOf, pinnedDefinition } from './definition-of.ts';
 import { DepthExceeded, KeyTaken } from './engine-errors.ts';
 import { LeaseHeld, takeLease, type Lease } from './lease.ts';
 import { combineLimits, DEFAULT_LIMITS } from './limits.ts';
+import { describeOver } from './over.ts';
 import { pinnedSubWorkflow } from './sub-workflow.ts';
 import { runOn } from './run.ts';
 import { start } from './start.ts';
@@ -50,7 +51,8 @@ export async function runChild(
     const child = found ?? (await startChild(inner, parent, request));
     // What it waits for is answered by resuming it, or the parent, which comes to the same.
     if (child.head.kind === 'suspend') return waiting(id, child, child.head.node.reason);
-    const over = await runOn(inner, lease, child);
+    // One that was over before has told so.
+    const over = (child.end && (await describeOver(inner, child))) ?? (await runOn(inner, lease, child));
     if (over.event === 'thread.suspended') {
       return { outcome: { kind: 'suspended', threadId: id, reason: over.text }, head: over.head };
     }

@@ -99,7 +99,7 @@ export class JournalView {
       case 'thread.ended':
       case 'thread.failed':
       case 'thread.cancelled':
-        return `thread ${entry.status}: ${oneLine(entry.text)}`;
+        return `thread ${entry.status}${entry.text.trim() === '' ? '' : `: ${oneLine(entry.text)}`}`;
       default:
         return '';
     }

@@ -4,7 +4,13 @@ import { redactedLine } from './redacted-line.ts';
 import { formatDuration } from './time.ts';
 import { fitTo, oneLine, widthOf } from './width.ts';
 
-/** Turns what the engine tells into lines for people; child threads are indented below the step that called them. */
+/** The events by which a run of a thread ends. */
+const overs: ReadonlySet<string> = new Set(['thread.ended', 'thread.failed', 'thread.cancelled', 'thread.suspended']);
+
+/**
+ * Turns what the engine tells into lines for people; child threads are indented below the step that called them. How the
+ * thread that was asked for came out is left to the command.
+ */
 export class RunStory {
   readonly #paint: Palette;
   readonly #columns: number;
@@ -12,16 +18,26 @@ export class RunStory {
   /** Threads whose agent has started and said nothing yet. */
   readonly #starting = new Set<string>();
 
-  /** @param columns how wide a line may get; what does not fit of a reply is cut */
-  constructor(paint: Palette, columns: number = Infinity) {
+  #asked: string | undefined;
+  #isAskedOver = false;
+
+  /**
+   * @param columns how wide a line may get; what does not fit of a reply is cut
+   * @param asked the thread that was asked for; default: the first that is heard of
+   */
+  constructor(paint: Palette, columns: number = Infinity, asked?: string) {
     this.#paint = paint;
     this.#columns = columns;
+    this.#asked = asked;
   }
 
   /** The line for an event; `undefined` for one that only the live line shows. */
   lineFor(event: EngineEvent): string | undefined {
     const paint = this.#paint;
+    this.#asked ??= event.thread;
+    const isAsked = event.thread === this.#asked;
     const depth = this.#depthOf(event);
+    if (isAsked && overs.has(event.event)) this.#isAskedOver = true;
     const indent = '    '.repeat(depth);
     if (event.event === 'step.started') this.#starting.add(event.thread);
     else if (event.event !== 'agent.refusal') this.#starting.delete(event.thread);
@@ -73,7 +89,11 @@ export class RunStory {
       case 'thread.failed':
       case 'thread.cancelled':
       case 'thread.suspended':
-        return depth === 0 ? undefined : `${indent}child thread ${event.status}: ${oneLine(event.text)}`;
+        if (isAsked) return undefined;
+        return [
+          `${indent}${depth > 0 ? 'child thread' : `thread ${paint.id(event.thread)}`} ${event.status}`,
+          ...(oneLine(event.text) === '' ? [] : [oneLine(event.text)]),
+        ].join(': ');
       default:
         return undefined;
     }
@@ -83,8 +103,10 @@ export class RunStory {
     const known = this.#depths.get(event.thread);
     if (known !== undefined) return known;
     const parent = event.event === 'thread.started' ? event.parent : null;
-    // The first thread that is heard of is the one that was asked for; a child that is only continued tells no start.
-    const depth = parent === null ? (this.#depths.size === 0 ? 0 : 1) : (this.#depths.get(parent) ?? 0) + 1;
+    // One that is only continued tells no start. Before the thread that was asked for is over it is a child of it, which
+    // goes on first; afterwards it is its caller.
+    const isBelow = event.thread !== this.#asked && !this.#isAskedOver;
+    const depth = parent === null ? (isBelow ? 1 : 0) : (this.#depths.get(parent) ?? 0) + 1;
     this.#depths.set(event.thread, depth);
     return depth;
   }

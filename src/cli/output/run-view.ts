@@ -20,9 +20,10 @@ export interface RunView {
 /**
  * The view that fits where the output goes: JSON lines on stdout under `--json`; else a line on stderr for every
  * finished step, and on a terminal below them one that lives.
+ * @param asked the thread that was asked for; default: the first that is heard of
  */
-export function createRunView(cli: CliContext, out: Output): RunView {
-  return out.isJson ? jsonView(out) : textView(cli);
+export function createRunView(cli: CliContext, out: Output, asked?: string): RunView {
+  return out.isJson ? jsonView(out) : textView(cli, asked);
 }
 
 function jsonView(out: Output): RunView {
@@ -46,10 +47,10 @@ function inPromisedOrder(event: EngineEvent): object {
   return { event: name, thread, status, returnCode, head, ...rest };
 }
 
-function textView(cli: CliContext): RunView {
+function textView(cli: CliContext, asked: string | undefined): RunView {
   const columns = cli.stderr.isTTY === true ? cli.stderr.columns : undefined;
   const paint = createPalette(cli.stderr, cli.env);
-  const story = new RunStory(paint, columns);
+  const story = new RunStory(paint, columns, asked);
   const live = cli.stderr.isTTY === true && cli.env['TERM'] !== 'dumb' ? new LiveLine(cli) : undefined;
   let silent: ReadonlySet<string> = new Set();
   /** Lines that wait while a person is asked; several questions may be open. */

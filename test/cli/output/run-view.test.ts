@@ -1,5 +1,11 @@
-import { expect, test } from 'vitest';
-import { createLoopRepository, loopReplies } from '../../helpers/cli.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  createCliRepository,
+  createLoopRepository,
+  loopReplies,
+  scriptedConfig,
+  type CliRepository,
+} from '../../helpers/cli.ts';
 
 const erase = '\r\u001B[K';
 
@@ -44,4 +50,57 @@ test('what an agent says cannot steer the terminal', async () => {
   const { stdout } = await uwf(['thread', 'read', '0'], { isTTY: true, env: { NO_COLOR: '1' } });
   expect(stdout).not.toContain('\u001B');
   expect(stdout).toContain('text');
+});
+
+describe('a child thread', () => {
+  const workflow = (name: string): string => `name: ${name}
+roles:
+  does: { description: d, schema: { properties: { $status: { const: done } }, required: [$status] } }
+graph:
+  $START: { new: { role: does } }
+  does: { done: { role: $END${name === 'top' ? ', prompt: top is over' : ''} } }
+`;
+  const create = (reply: unknown): CliRepository =>
+    createCliRepository({
+      '.uwf/workflows/top.yaml': workflow('top'),
+      '.uwf/workflows/below.yaml': workflow('below'),
+      '.uwf/config.yaml': scriptedConfig(
+        { does: [reply] },
+        {
+          agents: {
+            script: { package: 'builtin:scripted', config: { replies: { does: [reply] } } },
+            calls: { package: 'builtin:workflow', config: { workflow: 'below' } },
+          },
+          roles: { 'top.does': 'calls' },
+        },
+      ),
+    });
+  const done = '---\n$status: done\n---\n';
+
+  test.each(['top', 'below'])(
+    'that goes on and its caller are each told once by their names: %s is resumed',
+    async (which) => {
+      const { uwf, json } = create({ suspend: 'Which?', reply: `${done}below is over` });
+      await uwf(['run', 'top', '-p', 'x']);
+      const [top, below] = (
+        (await json(['thread', 'list', '--role', 'does'])) as { thread: string; workflow: string }[]
+      )
+        .toSorted((a, b) => (a.workflow < b.workflow ? 1 : -1))
+        .map(({ thread }) => thread);
+      const { stdout, stderr } = await uwf(['thread', 'resume', (which === 'top' ? top : below) ?? '', '-p', 'so']);
+      expect(stdout).toBe(`${which} is over\n`);
+      const overs = stderr.split('\n').filter((line) => /thread .*ended/.test(line));
+      expect(overs).toEqual(
+        which === 'top'
+          ? ['    child thread ended: below is over', `thread ${top} has ended`]
+          : [`thread ${top} ended: top is over`, `thread ${below} has ended`],
+      );
+    },
+  );
+
+  test('that ends without a word is told without one', async () => {
+    const { uwf } = create(done);
+    const { stderr } = await uwf(['run', 'top', '-p', 'x']);
+    expect(stderr).toMatch(/^    child thread ended$/m);
+  });
 });

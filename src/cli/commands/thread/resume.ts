@@ -54,10 +54,10 @@ A turn whose files hold secrets is not taken again: without an answer its files 
       ...wantedAgent(options.agent),
       ...(options['allow-secrets'] && { allowSecrets: true }),
     };
-    if (!options.background) {
-      return followRun({ cli, out }, repository, (engine) => engine.resume(args.thread, resumption));
-    }
     const { id: thread, head } = await getThread(repository, args.thread);
+    if (!options.background) {
+      return followRun({ cli, out }, repository, (engine) => engine.resume(thread, resumption), thread);
+    }
     await (await openEngine(cli, repository)).checkResume(thread, resumption);
     const argv = [
       'thread',

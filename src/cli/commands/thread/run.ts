@@ -23,12 +23,12 @@ to be repaired: steps that were stored are never done again.`,
   exitCodes: runExitCodes,
   async run({ args, options, cli, out }) {
     const repository = await openToWrite(cli);
+    const { id: thread, head } = await getThread(repository, args.thread);
     if (!options.background) {
       const adoptLease = cli.env[ADOPT_LEASE];
       const wish = { ...(adoptLease && { adoptLease }), ...wantedAgent(options.agent) };
-      return followRun({ cli, out }, repository, (engine) => engine.run(args.thread, wish));
+      return followRun({ cli, out }, repository, (engine) => engine.run(thread, wish), thread);
     }
-    const { id: thread, head } = await getThread(repository, args.thread);
     await (await openEngine(cli, repository)).checkRun(thread, wantedAgent(options.agent));
     const log = await runInBackground(cli, repository, thread, [
       'thread',
