@@ -26,7 +26,7 @@ export class AgentNotAuthorized extends UwfError {
 export class AgentConfigInvalid extends UwfError {
   /** The agent's name in the configuration. */
   readonly agent: string;
-  /** One sentence for each mistake, each naming its key: `agents.tests.config.argv must be array`. */
+  /** One sentence for each mistake, each naming its key: `agents.tests.config.argv must be an array`. */
   readonly mistakes: readonly string[];
 
   /** @param declaredAt where the agent is declared, `file:line:column` */

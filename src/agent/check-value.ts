@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
  * Holds a value against a JSON Schema (2020-12) and says what is wrong, one sentence for each mistake; none when all is
  * well.
  *
- * The sentences are for people and agents: each names its place from `root` on (`meta.words must be integer`).
+ * The sentences are for people and agents: each names its place from `root` on (`meta.words must be an integer`).
  * @throws {InvalidSchema} when the schema is none
  * @throws {ValidationTimeout} when a regular expression of the schema does not come to an end
  */

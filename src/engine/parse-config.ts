@@ -5,6 +5,7 @@ import type { AgentBinding } from '../agent/agent-binding.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
+import { withArticle } from '../with-article.ts';
 import { faultOfValue } from '../schema/fault-of-value.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import { configSchema } from './config-schema.ts';
@@ -170,7 +171,7 @@ class ConfigParser {
     for (const name of Array.isArray(required) ? required.map(String) : []) {
       const example = isJsonObject(known[name]) ? [known[name]['examples']].flat()[0] : undefined;
       if (!map.has(name))
-        this.#mistake(near, `${where} needs a ${name}, such as '${name}: ${JSON.stringify(example)}'`);
+        this.#mistake(near, `${where} needs ${withArticle(name)}, such as '${name}: ${JSON.stringify(example)}'`);
     }
   }
 

@@ -91,7 +91,7 @@ async function* untilIdle(
 
 async function callTool(tool: McpTool, input: JsonObject): Promise<CallToolResult> {
   try {
-    const mistakes = tool.checksItself ? [] : await checkValue(tool.inputSchema, input, 'arguments');
+    const mistakes = tool.checksItself ? [] : await checkValue(tool.inputSchema, input, 'input');
     if (mistakes.length > 0) return answer(mistakes.join('\n'), true);
     const value = await tool.run(input);
     return answer(typeof value === 'string' ? value : JSON.stringify(value, null, 2), false);

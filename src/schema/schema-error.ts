@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv';
+import { withArticle } from '../with-article.ts';
 
 /** One thing that is wrong with a value. */
 export type SchemaError = {
@@ -83,21 +84,70 @@ function describe(error: ErrorObject): SchemaError {
 
 function sentence(error: ErrorObject): string {
   const { keyword, params } = error;
+  const limit: unknown = params['limit'];
   switch (keyword) {
     case 'required':
-      return `must have the property '${String(params['missingProperty'])}'`;
+      return `lacks the property '${String(params['missingProperty'])}'`;
+    case 'dependentRequired':
+    case 'dependencies':
+      return `lacks the property '${String(params['missingProperty'])}', which '${String(params['property'])}' needs`;
     case 'additionalProperties':
       return `must not have the property '${String(params['additionalProperty'])}'`;
     case 'unevaluatedProperties':
       return `must not have the property '${String(params['unevaluatedProperty'])}'`;
+    case 'propertyNames':
+      return `must not have the property '${String(params['propertyName'])}': its name is not allowed`;
+    case 'type':
+      return `must be ${[params['type']].flat().map(nameOfType).join(' or ')}`;
     case 'const':
     case 'enum':
       return `must be ${keyword === 'enum' ? 'one of ' : ''}${listValues(allowedValues(error))}`;
+    case 'minimum':
+      return `must be ${String(limit)} or more`;
+    case 'maximum':
+      return `must be ${String(limit)} or less`;
+    case 'exclusiveMinimum':
+      return `must be more than ${String(limit)}`;
+    case 'exclusiveMaximum':
+      return `must be less than ${String(limit)}`;
+    case 'multipleOf':
+      return `must be a multiple of ${String(params['multipleOf'])}`;
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      return `must have at least ${countOf(keyword, limit)}`;
+    case 'maxLength':
+    case 'maxItems':
+    case 'maxProperties':
+      return `must have at most ${countOf(keyword, limit)}`;
+    case 'uniqueItems':
+      return `must not have the same item twice (items ${String(params['j'])} and ${String(params['i'])}, from 0)`;
+    case 'pattern':
+      return `must match the pattern '${String(params['pattern'])}'`;
     case 'format':
-      return params['format'] === 'cas_ref' ? 'must be a node hash' : `must be a ${String(params['format'])}`;
+      return params['format'] === 'cas_ref'
+        ? 'must be a node hash'
+        : `must have the format '${String(params['format'])}'`;
+    case 'anyOf':
+      return 'must match one of the variants in its schema';
+    case 'oneOf':
+      return 'must match one of the variants in its schema, and no other';
+    case 'not':
+      return 'must not match what its schema excludes';
     case 'false schema':
       return 'must not be there';
     default:
       return error.message ?? `fails '${keyword}'`;
   }
+}
+
+function nameOfType(type: unknown): string {
+  return type === 'null' ? 'null' : withArticle(String(type));
+}
+
+/** `1 character`, `3 items`: what a keyword such as `minLength` counts. */
+function countOf(keyword: string, limit: unknown): string {
+  const one = keyword.endsWith('Length') ? 'character' : keyword.endsWith('Items') ? 'item' : 'property';
+  const many = one === 'property' ? 'properties' : `${one}s`;
+  return `${String(limit)} ${limit === 1 ? one : many}`;
 }

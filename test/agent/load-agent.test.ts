@@ -189,7 +189,7 @@ describe('a package', () => {
         record: { name: 'me', package: 'mine', version: '1.2.3', config: { model: 'small' } },
       });
       const mistaken = checkAgent({ ...binding, config: { model: 1 } }, { resolveFrom });
-      await expect(mistaken).rejects.toThrow('agents.me.config.model must be string');
+      await expect(mistaken).rejects.toThrow('agents.me.config.model must be a string');
     });
 
     test.each([{}, { uwf: null }, { uwf: 'all' }, { uwf: { capabilities: [1], configSchema: true } }])(
@@ -274,9 +274,9 @@ describe('the configuration', () => {
   });
 
   test.each([
-    ['builtin:command', { argv: 'npm test' }, 'agents.tests.config.argv must be array'],
-    ['builtin:command', {}, "agents.tests.config must have the property 'argv'"],
-    ['builtin:command', { argv: ['npm'], env: { CI: 1 } }, 'agents.tests.config.env.CI must be string'],
+    ['builtin:command', { argv: 'npm test' }, 'agents.tests.config.argv must be an array'],
+    ['builtin:command', {}, "agents.tests.config lacks the property 'argv'"],
+    ['builtin:command', { argv: ['npm'], env: { CI: 1 } }, 'agents.tests.config.env.CI must be a string'],
     ['builtin:command', { argv: ['npm'], statuses: { ok: 'x' } }, 'agents.tests.config'],
     ['builtin:workflow', { workflow: 'develop', status: {} }, "must not have the property 'status'"],
     ['builtin:scripted', { replies: {}, file: 'x' }, 'agents.tests.config'],

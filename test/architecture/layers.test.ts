@@ -29,6 +29,7 @@ const ground = [
   'nearest-name.ts',
   'package-root.ts',
   'shape.ts',
+  'with-article.ts',
 ];
 const publicApi = 'index.ts';
 

@@ -198,8 +198,8 @@ describe('what is wrong is an answer', () => {
   test.each([
     ['cas_get', { hash: 'ZZZZZZZZZZZZZ' }, 'ZZZZZZZZZZZZZ'],
     ['cas_get', { hash: 'no hash' }, 'no hash'],
-    ['cas_get', {}, "arguments must have the property 'hash'"],
-    ['thread_read', { limit: 0 }, 'arguments.limit'],
+    ['cas_get', {}, "input lacks the property 'hash'"],
+    ['thread_read', { limit: 0 }, 'input.limit'],
     ['thread_read', { thred: 'x' }, "'thred'"],
     ['thread_read', {}, 'no thread was named'],
     ['thread_show', { thread: '01ZZZZ' }, '01ZZZZ'],
@@ -273,7 +273,7 @@ describe('report_result', () => {
     const folder = stepFolder(repository, schema);
     const client = await connect(repository, { UWF_THREAD: thread, UWF_STEP_DIR: folder });
     const wrong = await call(client, 'report_result', { result: { $status: 'written', words: 'three' } });
-    expect(wrong).toEqual({ text: expect.stringContaining('meta.words must be integer'), isError: true });
+    expect(wrong).toEqual({ text: expect.stringContaining('meta.words must be an integer'), isError: true });
     expect(await call(client, 'report_result')).toHaveProperty('isError', true);
     expect(existsSync(join(folder, 'result.json'))).toBe(false);
   });

@@ -138,8 +138,27 @@ describe('what is wrong is said', () => {
   };
 
   test.each<[string, JsonValue, JsonValue, string[]]>([
-    ['by place', { properties: { a: { items: { type: 'string' } } } }, { a: ['x', 1] }, ['/a/1 must be string']],
-    ['by the name of what is missing', { required: ['a'] }, {}, [" must have the property 'a'"]],
+    ['by place', { properties: { a: { items: { type: 'string' } } } }, { a: ['x', 1] }, ['/a/1 must be a string']],
+    ['by the name of what is missing', { required: ['a'] }, {}, [" lacks the property 'a'"]],
+    ['with the right article', { type: ['integer', 'null'] }, 'x', [' must be an integer or null']],
+    [
+      'by the name of what goes along',
+      { dependentRequired: { a: ['b'] } },
+      { a: 1 },
+      [" lacks the property 'b', which 'a' needs"],
+    ],
+    ['in plain words', { minItems: 2 }, ['a'], [' must have at least 2 items']],
+    ['in plain words', { minProperties: 1 }, {}, [' must have at least 1 property']],
+    [
+      'in plain words',
+      { uniqueItems: true },
+      ['a', 'b', 'a'],
+      [' must not have the same item twice (items 0 and 2, from 0)'],
+    ],
+    ['in plain words', { exclusiveMaximum: 3 }, 3, [' must be less than 3']],
+    ['in plain words', { pattern: '^a' }, 'b', [" must match the pattern '^a'"]],
+    ['in plain words', { not: {} }, 1, [' must not match what its schema excludes']],
+    ['in plain words', { anyOf: [{ type: 'string' }, { minimum: 3 }] }, 1, [' must be 3 or more']],
     ['by the name of what is too much', { additionalProperties: false }, { a: 1 }, [" must not have the property 'a'"]],
     ['with the values there are', { enum: ['a', 1, null] }, 'b', [' must be one of "a", 1, null']],
     ['with the value there is', { const: { a: 1 } }, 'b', [' must be {"a":1}']],
@@ -147,16 +166,16 @@ describe('what is wrong is said', () => {
       'for all mistakes at once',
       { properties: { a: { minimum: 1 }, b: { maxLength: 1 } } },
       { a: 0, b: 'xx' },
-      ['/a must be >= 1', '/b must NOT have more than 1 characters'],
+      ['/a must be 1 or more', '/b must have at most 1 character'],
     ],
-    ['of the variant that was meant', reply, { $status: 'done', files: 'x' }, ['/files must be integer']],
-    ['of the variant that was meant', reply, { $status: 'stuck' }, [" must have the property 'why'"]],
+    ['of the variant that was meant', reply, { $status: 'done', files: 'x' }, ['/files must be an integer']],
+    ['of the variant that was meant', reply, { $status: 'stuck' }, [" lacks the property 'why'"]],
     ['of all variants if none was meant', reply, { $status: 'lost' }, ['/$status must be one of "done", "stuck"']],
     [
       'of null or an object, if it is an object',
       { anyOf: [{ type: 'object', required: ['a'] }, { type: 'null' }] },
       {},
-      [" must have the property 'a'"],
+      [" lacks the property 'a'"],
     ],
   ])('%s', async (_, schema, value, lines) => {
     const errors = await validateAgainst(schema, value);
@@ -166,7 +185,7 @@ describe('what is wrong is said', () => {
   test('of a union in a union', async () => {
     const nested = { properties: { inner: reply }, anyOf: [{ required: ['inner'] }, { required: ['x'] }] };
     const errors = await validateAgainst({ anyOf: [nested, { type: 'null' }] }, { inner: { $status: 'done' } });
-    expect(errors).toEqual([{ path: '/inner', message: "must have the property 'files'" }]);
+    expect(errors).toEqual([{ path: '/inner', message: "lacks the property 'files'" }]);
   });
 
   test('at most fifty times', async () => {

@@ -53,7 +53,7 @@ export async function readResult(
     if (errors.length === 0) errors = verdict.errors;
   }
   // Said of the arguments, where what is wrong is their outer form.
-  const outer = isJsonObject(inner) ? [] : await checkValue(resultToolSchema(schema), input, 'arguments');
+  const outer = isJsonObject(inner) ? [] : await checkValue(resultToolSchema(schema), input, 'input');
   return { kind: 'invalid', errors: outer.length > 0 ? outer : errors };
 }
 

@@ -106,7 +106,7 @@ async function missingField(schema: JsonObject, meta: JsonObject): Promise<OpenF
   const open = openField(schema, meta);
   if (open !== undefined) return open;
   for (const error of await checkValue(schema, withConstants(schema, meta), 'meta')) {
-    const [, name] = /^meta must have the property '(.*)'$/u.exec(error) ?? [];
+    const [, name] = /^meta lacks the property '(.*)'$/u.exec(error) ?? [];
     const field = name === undefined ? undefined : fieldNamed(schema, meta, name);
     if (field !== undefined) return field;
   }

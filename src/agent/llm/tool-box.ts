@@ -68,7 +68,7 @@ export class ToolBox {
 
 async function findMistakes({ inputSchema }: Tool, input: JsonObject): Promise<string[]> {
   try {
-    return await checkValue(inputSchema, input, 'arguments');
+    return await checkValue(inputSchema, input, 'input');
   } catch (error) {
     // The schema of somebody else's tool may be none; its server checks for itself.
     if (error instanceof InvalidSchema) return [];

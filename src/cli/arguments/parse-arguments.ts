@@ -1,4 +1,5 @@
 import { nearestName } from '../../nearest-name.ts';
+import { withArticle } from '../../with-article.ts';
 import type { Command, OptionSpec } from '../command.ts';
 import { UsageError } from '../usage-error.ts';
 import type { GivenOption, ReadWords, Words } from './words.ts';
@@ -109,7 +110,8 @@ function namedArguments(
   const specs = command.arguments;
   const missing = specs.find((spec, place) => !spec.isOptional && positionals[place] === undefined);
   const help = `run 'uwf ${name} --help' to see how it is used`;
-  if (missing !== undefined) throw new UsageError(`'uwf ${name}' needs a ${missing.name}: ${missing.summary}`, help);
+  if (missing !== undefined)
+    throw new UsageError(`'uwf ${name}' needs ${withArticle(missing.name)}: ${missing.summary}`, help);
   const extra = specs.at(-1)?.isRepeatable ? undefined : positionals[specs.length];
   if (extra !== undefined) {
     const quoted = /\s/.test(positionals.join('')) ? help : `${help}; a text of several words needs quotes`;

@@ -131,8 +131,8 @@ describe('the schema', () => {
   });
 
   test.each([
-    ['$status: written\nwords: many', /^meta\.words must be integer$/u],
-    ['$status: written', /^meta must have the property 'words'$/u],
+    ['$status: written\nwords: many', /^meta\.words must be an integer$/u],
+    ['$status: written', /^meta lacks the property 'words'$/u],
     ['$status: rejected\nwords: 1', /^meta\.\$status must be "written"$/u],
     ['$status: written\nwords: 1\nmore: 2', /^meta must not have the property 'more'$/u],
     ['', /'\$status'[^]*'words'/u],
@@ -147,7 +147,7 @@ describe('the schema', () => {
         { properties: { $status: { const: 'rejected' }, reason: { type: 'string' } }, required: ['$status', 'reason'] },
       ],
     };
-    expect(await errorsOf('$status: rejected', review)).toBe("meta must have the property 'reason'");
+    expect(await errorsOf('$status: rejected', review)).toBe("meta lacks the property 'reason'");
     expect(await errorsOf('$status: maybe', review)).toBe('meta.$status must be one of "approved", "rejected"');
   });
 

@@ -86,7 +86,7 @@ describe('a turn', () => {
   test('a result that its schema refuses is answered with the reasons', async () => {
     const wrong: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done', count: 'two' } } };
     const { reply, request } = await runTurn([{ calls: [wrong] }, { calls: [report] }, { text: 'Two.' }]);
-    expect(resultsIn(request)[0]).toMatchObject({ result: 'meta.count must be integer', isError: true });
+    expect(resultsIn(request)[0]).toMatchObject({ result: 'meta.count must be an integer', isError: true });
     expect(reply).toMatchObject({ meta: { count: 2 } });
   });
 
@@ -312,7 +312,7 @@ describe('calls that the model gets wrong', () => {
 
   test('arguments that do not fit are answered with the reasons', async () => {
     expect(await call('read_file', { file: 'a' })).toBe(
-      "arguments must have the property 'path'\narguments must not have the property 'file'",
+      "input lacks the property 'path'\ninput must not have the property 'file'",
     );
   });
 });

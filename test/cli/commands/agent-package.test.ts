@@ -101,7 +101,7 @@ describe('nothing is stored, and it is said what is amiss, where', () => {
       2,
       ["agents.changes.config must not have the property 'sinse'", '.uwf/config.yaml:3:'],
     ],
-    ['a value is wrong', { config: { limit: 'all' } }, 2, ['agents.changes.config.limit must be integer']],
+    ['a value is wrong', { config: { limit: 'all' } }, 2, ['agents.changes.config.limit must be an integer']],
   ])('%s', async (_, binding, code, words) => {
     const repository = createRepository(binding);
     install(repository);
