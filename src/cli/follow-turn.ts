@@ -28,6 +28,7 @@ export async function followTurn({ cli, out }: World, repository: Repository, th
       isShown = true;
     }
   }
+  cli.stdout.write(view.finish());
   if (!isShown) out.hint(`no turn goes on in thread ${id}; 'uwf step turns --thread ${id}' shows the last one`);
   return exitCodeOfFollowing(cli);
 }
@@ -54,6 +55,7 @@ export async function followStory(
     }
     isFirst = false;
   }
+  cli.stdout.write(view.finish());
   return exitCodeOfFollowing(cli);
 }
 

@@ -36,6 +36,11 @@ export class JournalView {
     return block === '' ? '' : `${this.#breakOff()}${block}\n\n`;
   }
 
+  /** Ends the line that the last text has begun: what comes after it, on another stream, begins its own. */
+  finish(): string {
+    return this.#speaking !== undefined && this.#isInLine ? '\n' : '';
+  }
+
   #speak(what: 'text' | 'thought', text: string): string {
     const shown = harmless(text);
     if (shown === '') return '';

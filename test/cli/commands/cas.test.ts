@@ -56,6 +56,13 @@ describe('without a thread', () => {
     expect(runGit(dir, ['hash-object', '--stdin'], stdout)).toBe(oid);
     expect(JSON.parse((await uwf(['cas', 'get', hash])).stdout)).toEqual({ a: [], b: 100 });
   });
+
+  test.each(['cat', 'get'])('%s ends its line on a terminal, and adds nothing in a pipe', async (verb) => {
+    const { uwf, json } = createCliRepository();
+    const { hash } = (await json(['cas', 'put', 'ok'])) as Put;
+    expect((await uwf(['cas', verb, hash])).stdout).toBe('ok');
+    expect((await uwf(['cas', verb, hash], { isTTY: true })).stdout).toBe('ok\n');
+  });
 });
 
 describe('values of a type', () => {

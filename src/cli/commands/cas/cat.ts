@@ -12,12 +12,13 @@ node.`,
   arguments: [{ name: 'hash', summary: "the node's hash, or its first characters" }],
   options: { thread: threadOption },
   examples: [{ command: 'uwf cas cat 3F2V04Y8ZNQWE | git hash-object --stdin', comment: 'the id of its blob' }],
-  async run({ args, options, cli }) {
+  async run({ args, options, cli, out }) {
     const { nodes, find } = scopeOf(cli, await openToRead(cli), options.thread);
     const { type, payload } = await getNode(nodes, await find(args.hash));
     // A node is stored in one form only, and reading has verified that this one is: encoding it gives its bytes.
     const { blob } = encodeNode(type, payload);
     // A terminal obeys what is in a text; a pipe takes the bytes.
-    cli.stdout.write(cli.stdout.isTTY === true ? harmless(Buffer.from(blob).toString('utf8')) : blob);
+    if (cli.stdout.isTTY === true) await out.result({}, () => harmless(Buffer.from(blob).toString('utf8')));
+    else cli.stdout.write(blob);
   },
 });
