@@ -63,6 +63,7 @@ const eventRules: Kinds<AgentEvent> = {
   'tool-call': { id: text, name: text, arguments: json },
   'tool-result': { id: text, result: text, durationMs: amount, isError: optional(flag) },
   refusal: { text },
+  pause: { text, durationMs: amount },
   usage: { usage },
   'process-group': { pgid: group },
 };

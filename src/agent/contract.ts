@@ -39,6 +39,8 @@ export type AgentEvent =
   | { kind: 'tool-result'; id: string; result: string; durationMs: number; isError?: boolean }
   /** The agent was kept from something: a permission that was denied, a path outside its folder. */
   | { kind: 'refusal'; text: string }
+  /** It waits so long before it asks again, because of what `text` says: a server that wants to be left alone. */
+  | { kind: 'pause'; text: string; durationMs: number }
   /** What the whole turn of the role has cost so far. */
   | { kind: 'usage'; usage: Usage }
   /** A process group the agent started (its leader's pid), so that a stop, or the next holder of the lease, can end it. */

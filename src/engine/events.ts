@@ -73,6 +73,8 @@ export type AgentTold = { thread: ThreadId; role: string } &
     | { event: 'agent.result'; id: string; result: string; durationMs: number; isError?: boolean }
     /** It was kept from something. */
     | { event: 'agent.refusal'; text: string }
+    /** It waits so long before it asks its model again, and why. */
+    | { event: 'agent.pause'; text: string; durationMs: number }
     | { event: 'agent.usage'; usage: Usage }
   );
 

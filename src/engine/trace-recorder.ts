@@ -126,6 +126,7 @@ export class TraceRecorder {
       case 'usage':
         this.#addShare(this.#shares.tell(event.usage));
         return;
+      case 'pause':
       case 'process-group':
     }
   }

@@ -98,7 +98,7 @@ function emptyText(): KeptText {
 
 function isAnswer(event: AgentEvent): boolean {
   if (event.kind === 'usage') return event.usage.turns > 0;
-  return event.kind !== 'turn-start' && event.kind !== 'refusal' && event.kind !== 'process-group';
+  return !['turn-start', 'refusal', 'pause', 'process-group'].includes(event.kind);
 }
 
 type Told = AgentTold extends infer T ? (T extends AgentTold ? Omit<T, 'thread' | 'role'> : never) : never;
@@ -112,6 +112,7 @@ const names: Readonly<Record<Exclude<AgentEvent['kind'], 'process-group'>, Agent
   'tool-call': 'agent.tool',
   'tool-result': 'agent.result',
   refusal: 'agent.refusal',
+  pause: 'agent.pause',
   usage: 'agent.usage',
 };
 

@@ -112,11 +112,12 @@ async function ask(talk: Talk, told: string, request: AgentRequest): Promise<Mod
       throw modelFailure(error, where, opened.redact, Date.now());
     }
   };
-  return withRetries(attempt, config.retry ?? {}, signal, () => {
+  return withRetries(attempt, config.retry ?? {}, signal, (failure, durationMs) => {
     // A refusal is an answer: the server is there.
     onSign();
     if (hasArrived) request.emit({ kind: 'turn-end' });
     isOpen = !hasArrived;
+    request.emit({ kind: 'pause', text: opened.redact(failure.message), durationMs });
   });
 }
 

@@ -78,6 +78,8 @@ export class JournalView {
         return `${paint.title('plan')}\n${harmless(entry.text).trim()}`;
       case 'agent.refusal':
         return paint.warning(`kept from something: ${oneLine(entry.text)}`);
+      case 'agent.pause':
+        return paint.warning(`waiting ${formatDuration(entry.durationMs)}: ${oneLine(entry.text)}`);
       case 'agent.tool':
         return this.#call(entry.id, entry.name, entry.arguments);
       case 'agent.result':

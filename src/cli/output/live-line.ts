@@ -9,10 +9,13 @@ const REDRAW_MS = 100;
 /** How much of what an agent says is kept to find its last line in. */
 const TAIL = 2000;
 
+/** Until when an agent waits, and why. */
+type Pause = { untilMs: number; text: string };
+
 /** The line at the bottom of a terminal that shows who works, for how long, and the last that they said. */
 export class LiveLine {
   readonly #cli: CliContext;
-  #work: { role: string; agent: string; thread: string; startedMs: number; said: string } | undefined;
+  #work: { role: string; agent: string; thread: string; startedMs: number; said: string; pause?: Pause } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #frame = 0;
   #isHeld = false;
@@ -33,6 +36,9 @@ export class LiveLine {
         break;
       case 'agent.tool':
         this.#say(`\n[${event.name}]\n`);
+        break;
+      case 'agent.pause':
+        if (this.#work) this.#work.pause = { untilMs: performance.now() + event.durationMs, text: event.text };
         break;
       case 'step.finished':
       case 'thread.suspended':
@@ -74,7 +80,11 @@ export class LiveLine {
     this.#frame = (this.#frame + 1) % FRAMES.length;
     const who = oneLine(`${work.role} (${work.agent})`);
     const elapsed = formatDuration(performance.now() - work.startedMs);
-    const last = oneLine(work.said.split('\n').findLast((line) => line.trim() !== '') ?? '');
+    const leftMs = (work.pause?.untilMs ?? 0) - performance.now();
+    const last =
+      work.pause !== undefined && leftMs > 0
+        ? `waiting ${formatDuration(leftMs)} more: ${oneLine(work.pause.text)}`
+        : oneLine(work.said.split('\n').findLast((line) => line.trim() !== '') ?? '');
     const room = (this.#cli.stderr.columns ?? 80) - who.length - elapsed.length - 8;
     const said = paint.quiet(fitTo(last, Math.max(room, 0)));
     this.#cli.stderr.write(`\r\u001B[K${FRAMES[this.#frame] ?? ''} ${paint.name(who)} ${elapsed}  ${said}`);

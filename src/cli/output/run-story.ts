@@ -83,6 +83,10 @@ export class RunStory {
         // What an agent lacks before it has said a word is in its configuration; what is denied later is in the trace.
         if (!this.#starting.has(event.thread)) return undefined;
         return `${indent}     ${paint.warning('not given')} to ${paint.name(event.role)}: ${oneLine(event.text)}`;
+      case 'agent.pause': {
+        const took = formatDuration(event.durationMs);
+        return `${indent}     ${paint.warning('waiting')} ${took} before ${paint.name(event.role)} goes on: ${oneLine(event.text)}`;
+      }
       case 'child.left':
         return `${indent}     ${paint.warning('left')} child thread ${paint.id(event.child)} (${event.status}): no later try asked for it`;
       case 'thread.ended':

@@ -63,6 +63,8 @@ function textView(cli: CliContext, asked: string | undefined): RunView {
   return {
     tell(event) {
       const line = story.lineFor(event);
+      // The line that lives counts a pause down.
+      if (event.event === 'agent.pause' && live !== undefined) return live.tell(event);
       if (line !== undefined && questions > 0) waiting.push(line);
       else if (line !== undefined) write(line);
       if (event.event === 'step.started' && silent.has(event.agent)) live?.clear();

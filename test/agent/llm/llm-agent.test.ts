@@ -141,8 +141,10 @@ describe('a turn', () => {
 describe('a server in trouble', () => {
   test('a 429 is waited for as long as it asks, in seconds', async () => {
     const script = [{ status: 429, headers: { 'retry-after': '1' } }, { text: 'Done.' }];
-    const { reply, server } = await runTurn(script);
+    const { reply, request, server } = await runTurn(script);
     expect(reply).toMatchObject({ kind: 'reply', text: 'Done.' });
+    const text = expect.stringContaining('answered 429');
+    expect(request.events).toContainEqual({ kind: 'pause', text, durationMs: 1000 });
     expect(server.requests[1]!.atMs - server.requests[0]!.atMs).toBeGreaterThan(950);
   });
 
@@ -228,6 +230,7 @@ describe('a server in trouble', () => {
       'text',
       'usage',
       'turn-end',
+      'pause',
       'turn-start',
       'text',
       'turn-end',

@@ -6,6 +6,7 @@ import {
   scriptedConfig,
   type CliRepository,
 } from '../../helpers/cli.ts';
+import { startModelServer } from '../../helpers/model-server.ts';
 
 const erase = '\r\u001B[K';
 
@@ -103,4 +104,28 @@ graph:
     const { stderr } = await uwf(['run', 'top', '-p', 'x']);
     expect(stderr).toMatch(/^    child thread ended$/m);
   });
+});
+
+test('while a model is left alone, a terminal counts down, and a pipe is told once for how long', async () => {
+  const run = async (isTTY: boolean): Promise<string> => {
+    const server = await startModelServer([
+      { status: 429, headers: { 'retry-after': '1' } },
+      { text: loopReplies.writer[0] },
+    ]);
+    const { uwf, write } = createLoopRepository();
+    write(
+      '.uwf/config.yaml',
+      `agents: { model: { package: "builtin:llm", config: { baseUrl: "${server.url}", model: m } } }\ndefaultAgent: model\n`,
+    );
+    const { all, code } = await uwf(['run', 'loop', '-p', 'x', '--limit', '1'], { isTTY });
+    // The limit of one step suspends.
+    expect(code).toBe(4);
+    return all.replaceAll(/\u001B\[[\d;]*m/g, '');
+  };
+  const piped = await run(false);
+  expect(piped.match(/^ *waiting 1\.0 s before writer goes on: .* answered 429/gm)).toHaveLength(1);
+  expect(piped.match(/waiting/g)).toHaveLength(1);
+  const drawn = (await run(true)).split(erase);
+  expect(drawn).toContainEqual(expect.stringMatching(/^\S writer \(model\) \d\.\d s {2}waiting 0\.\d s more: .*429/));
+  expect(drawn.join('')).not.toContain('before writer goes on');
 });
