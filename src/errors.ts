@@ -31,6 +31,8 @@ export class UwfError extends Error {
   readonly code: string;
   readonly kind: ErrorKind;
   readonly hint: string | undefined;
+  /** How to go on once that is done: said by the caller that knows what the error has cut off. */
+  wayOn: string | undefined;
 
   constructor(message: string, details: ErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });

@@ -1,9 +1,10 @@
-import { hintToResume } from '../thread/hint-to-go-on.ts';
+import { describeThread } from '../engine/describe.ts';
+import { hintToAnswer } from '../engine/hint-to-answer.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ThreadOver } from '../engine/events.ts';
 import type { Repository } from '../git/repository.ts';
 import type { CliContext } from './context.ts';
-import { openEngine } from './engine-here.ts';
+import { openEngine, readingContext } from './engine-here.ts';
 import { exitCodeOfRun, type ExitCode } from './exit-code.ts';
 import type { Output } from './output/output.ts';
 import { createPalette, paintStatus } from './output/palette.ts';
@@ -75,18 +76,24 @@ export async function followRun(
   } finally {
     await view.close();
   }
-  if (!out.isJson) showOver({ cli, out }, over);
+  if (!out.isJson) await showOver({ cli, out }, repository, over);
   return exitCodeOfRun(over);
 }
 
 /** Says how a run came out: its summary on stdout, everything about it on stderr. */
-export function showOver({ cli, out }: { cli: CliContext; out: Output }, over: ThreadOver): void {
+export async function showOver(
+  { cli, out }: { cli: CliContext; out: Output },
+  repository: Repository,
+  over: ThreadOver,
+): Promise<void> {
   const paint = createPalette(cli.stderr, cli.env);
   const text = harmless(over.text).trimEnd();
   const status = paintStatus(paint, over.status);
   if (over.event === 'thread.suspended') {
     out.note(`thread ${paint.id(over.thread)} is ${status}${text === '' ? '' : `: ${text}`}`);
-    out.hint(`${hintToResume(over.thread, over.cause)}; 'uwf thread read ${over.thread}' tells what was said`);
+    const context = readingContext(repository);
+    const hint = await hintToAnswer(context, await describeThread(context, over.thread));
+    out.hint(`${hint === undefined ? '' : `${hint}; `}'uwf thread read ${over.thread}' tells what was said`);
     return;
   }
   if (text !== '') cli.stdout.write(`${text}\n`);

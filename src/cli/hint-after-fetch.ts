@@ -1,5 +1,6 @@
 import type { Repository } from '../git/repository.ts';
 import type { FetchReport } from '../sync/report.ts';
+import { hintToResume } from '../thread/hint-to-go-on.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import type { Output } from './output/output.ts';
 
@@ -19,7 +20,9 @@ export async function hintAfterFetch(out: Output, repository: Repository, report
   for (const { thread, head } of newest) {
     const commit = await readThreadCommit(repository, head).catch(() => undefined);
     if (commit?.kind !== 'suspend') continue;
-    out.hint(`thread ${thread} waits for a person: 'uwf thread show ${thread}', then 'uwf thread resume'`);
+    out.hint(
+      `thread ${thread} waits, and 'uwf thread show ${thread}' tells for what; ${hintToResume(thread, commit.node)}`,
+    );
     return;
   }
   out.hint(`'uwf log ${first.thread}' tells its story`);

@@ -30,8 +30,9 @@ type Description = { code: string; kind: string; message: string; hint: string |
 
 function describe(error: unknown): Description & Record<string, unknown> {
   if (error instanceof UwfError) {
-    const { code, kind, message, hint } = error;
-    const known = new Set(['name', 'code', 'kind', 'hint']);
+    const { code, kind, message } = error;
+    const hint = [error.hint, error.wayOn].filter((part) => part !== undefined).join('; ') || undefined;
+    const known = new Set(['name', 'code', 'kind', 'hint', 'wayOn']);
     const facts = Object.entries(error).filter(([name, value]) => !known.has(name) && !(value instanceof Map));
     return { code, kind, message, hint: hint ?? null, ...Object.fromEntries(facts) };
   }

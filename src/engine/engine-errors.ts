@@ -21,7 +21,7 @@ export class WaitTimeout extends UwfError {
     super(`${what} was not over within ${timeoutMs / 1000} s`, {
       code: 'wait-timeout',
       kind: 'timeout',
-      hint: 'wait longer, or look at it with uwf thread show',
+      hint: "wait longer; 'uwf thread list' shows what it does",
     });
   }
 }

@@ -87,8 +87,8 @@ function getNewestStep(state: ThreadState): StepEntry {
     );
   }
   if (state.head.kind === 'suspend') {
-    const { role, cause } = state.head.node;
-    throw new WrongThreadState(id, status, `${role} waits for you`, hintToResume(id, cause));
+    const { node } = state.head;
+    throw new WrongThreadState(id, status, `${node.role} waits for you`, hintToResume(id, node));
   }
   const what = step === undefined ? 'no role has done anything yet' : 'its last turn is not done yet';
   throw new WrongThreadState(id, status, what, `run 'uwf thread step ${id}'`);

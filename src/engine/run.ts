@@ -1,4 +1,5 @@
 import type { ThreadState } from '../thread/thread-state.ts';
+import { UwfError } from '../errors.ts';
 import { admitThreads } from './admission.ts';
 import type { EngineContext, LeaseOptions } from './context.ts';
 import type { ThreadOver } from './events.ts';
@@ -50,7 +51,12 @@ export async function runOn(
       return over;
     }
     if (context.signal.aborted) throw new Interrupted(state.id, context.signal.reason);
-    const result = await takeStep(context, lease, state, next);
+    const result = await takeStep(context, lease, state, next).catch((error: unknown) => {
+      // Of a child thread and its callers, the outermost has the last word.
+      if (error instanceof UwfError && error.kind === 'agent')
+        error.wayOn = `then 'uwf thread run ${state.id}' goes on`;
+      throw error;
+    });
     next = undefined;
     state = result.state;
     await rememberFacts(context, state, result.nextRole);

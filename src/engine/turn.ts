@@ -8,6 +8,7 @@ import { CheckFailed } from '../moderator/moderator-errors.ts';
 import { addUsage } from '../schema/built-in/add-usage.ts';
 import { schemaWords } from '../schema/schema-words.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
+import { failureReason } from '../thread/failure-reason.ts';
 import type { AttemptDraft } from '../thread/thread-draft.ts';
 import type { TraceDraft } from '../thread/trace-files.ts';
 import { parseThreadId } from '../thread/thread-id.ts';
@@ -195,7 +196,8 @@ async function graceAfter(signal: AbortSignal): Promise<undefined> {
 function afterError(error: unknown, hasSpoken: boolean, said: string): Reply | Suspension {
   const needsPerson = error instanceof RequestRefused || (error instanceof UwfError && error.kind === 'agent');
   if (needsPerson && hasSpoken) {
-    return { kind: 'suspend', cause: 'agent', reason: `${error.message}; ${error.hint}`, text: said };
+    const reason = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
+    return { kind: 'failed-attempt', reason, text: said, isFinal: true };
   }
   if (error instanceof UwfError && error.kind !== 'data') throw error;
   const reason = error instanceof Error ? error.message : String(error);
@@ -257,15 +259,14 @@ function giveUp(
   errors: readonly string[],
   tries: number,
 ): { cause: SuspendCause; reason: string; text: string } {
-  const isFailure = reply.kind === 'failed-attempt';
-  const what = isFailure ? 'failed' : 'gave no acceptable reply';
   const again = reply.isFinal === true ? '; it is not run again until the thread is resumed' : '';
+  const { text } = reply;
+  if (reply.kind === 'failed-attempt') {
+    return { cause: 'agent', reason: `${failureReason(role, tries, errors)}${again}`, text };
+  }
   const times = tries === 1 ? '' : ` in ${tries} tries`;
-  return {
-    cause: isFailure ? 'agent' : 'invalid-reply',
-    reason: `${role} ${what}${times}: ${errors.join('; ')}${again}`,
-    text: reply.text,
-  };
+  const reason = `${role} gave no acceptable reply${times}: ${errors.join('; ')}${again}`;
+  return { cause: 'invalid-reply', reason, text };
 }
 
 function askAgain(prompt: string, errors: readonly string[], isSameSession: boolean): string {

@@ -16,7 +16,7 @@ export class WorkingFolderOutside extends UwfError {
     super(`${who} names '${folder}', which is no folder of the work tree`, {
       code: 'working-folder-outside',
       kind: 'data',
-      hint: "agents work in the work tree and in those that 'git worktree add' has linked to it; 'uwf thread step --role' lets a role run where its definition says",
+      hint: "agents work in the work tree and in those that 'git worktree add' has linked to it; 'uwf thread step <thread> --role <role>' lets a role run where its definition says",
     });
     this.folder = folder;
     this.role = role;

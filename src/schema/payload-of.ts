@@ -48,7 +48,7 @@ export class UnexpectedNode extends UwfError {
     super(`the node ${hash === undefined ? '' : `${hash} `}${why}`, {
       code: 'unexpected-node',
       kind: 'data',
-      hint: "it was not written by uwf; run 'uwf thread verify' on its thread",
+      hint: "it was not written by uwf; run 'uwf thread verify <thread>' on its thread",
     });
     this.wanted = wanted;
   }

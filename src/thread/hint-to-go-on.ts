@@ -1,17 +1,39 @@
-import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
+import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
+import { isFailure } from './failure-reason.ts';
 import type { ThreadCommit } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
 
 /** Says which command lets a thread that is not over go on. */
 export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): string {
-  return head.kind === 'suspend' ? hintToResume(id, head.node.cause) : `run 'uwf thread step ${id}'`;
+  return head.kind === 'suspend' ? hintToResume(id, head.node) : `run 'uwf thread step ${id}'`;
 }
 
-/** Says which command lets a suspended thread go on: one that waits at a limit needs more of it, and no answer. */
-export function hintToResume(id: ThreadId, cause: SuspendCause | undefined): string {
-  if (cause === 'secret') {
-    return `take them out and run 'uwf thread resume ${id}', or store the files as they are with --allow-secrets`;
+/** What of a suspension tells whether a person is asked for something. `due` is absent, or when to go on. */
+export type WhyItWaits = Pick<ThreadSuspend, 'cause' | 'reason' | 'role'> & { due?: number | string };
+
+/** Says which command lets a suspended thread go on: with an answer only where one is asked for. */
+export function hintToResume(id: ThreadId, why: WhyItWaits): string {
+  const resume = `uwf thread resume ${id}`;
+  switch (why.cause) {
+    case 'secret':
+      return `take them out and run '${resume}', or store the files as they are with --allow-secrets`;
+    case 'limit':
+      return `'${resume}' goes on, or says how much more it has to be allowed`;
+    case 'permission':
+      return `answer with '${resume} -p yes' (or no)`;
+    case 'child':
+      return `'uwf thread show ${id}' names the child thread that it waits for; '${resume}' goes on with that`;
+    case 'human':
+    case 'gate':
+      return `answer with '${resume} -p <answer>'`;
+    case 'agent':
+      if (why.due === undefined && !isFailure(why)) return `answer with '${resume} -p <answer>'`;
+      break;
+    case 'invalid-reply':
+    case 'timeout':
+    case 'isolation':
+      break;
   }
-  if (cause === 'limit') return `'uwf thread resume ${id}' goes on, or says how much more it has to be allowed`;
-  return `answer with 'uwf thread resume ${id} -p ${cause === 'permission' ? "yes' (or no)" : "<answer>'"}`;
+  const when = why.due === undefined ? 'once what stopped it is put right' : 'when that time has come';
+  return `'${resume}' takes the turn again, ${when}`;
 }

@@ -59,7 +59,7 @@ export class NoRegistration extends UwfError {
     super(`${ref} is at ${commit}, which holds no workflow`, {
       code: 'no-registration',
       kind: 'data',
-      hint: `look at it with 'git show ${commit}'; 'uwf workflow rm' removes the ref`,
+      hint: `look at it with 'git show ${commit}'; 'uwf workflow rm <name>' removes the ref`,
     });
     this.ref = ref;
   }

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CliContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
+import { assertParses, commandsOfHints, isHarmless, wordsOf } from './hints.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
@@ -66,7 +67,30 @@ export async function runCommand(argv: readonly string[], options: CommandOption
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     ...(options.now && { now: options.now }),
   });
+  await followHints(stderr.text, options);
   return { code, stdout: stdout.text, stderr: stderr.text, all: log.join('') };
+}
+
+/**
+ * Holds what a command has printed as a hint to its word: each command in it exists and takes what it is given, and one that
+ * only looks at something ends well where the hint was printed. What changes something is tried in `hints-followed.test.ts`.
+ */
+async function followHints(stderr: string, { cwd, env }: CommandOptions): Promise<void> {
+  for (const command of commandsOfHints(stderr)) {
+    const words = wordsOf(command);
+    await assertParses(words);
+    if (!isHarmless(words)) continue;
+    const said: string[] = [];
+    const code = await main(words, {
+      stdout: recorder(said),
+      stderr: recorder(said),
+      stdin: inputOf(''),
+      env: { ...isolatedGitEnvironment, ...env },
+      signal: new AbortController().signal,
+      ...(cwd !== undefined && { cwd }),
+    });
+    if (code !== 0) throw new Error(`a hint names '${command}', which exits with ${code}: ${said.join('')}`);
+  }
 }
 
 async function* inputOf(input: string | Uint8Array): AsyncGenerator<string | Uint8Array> {
@@ -102,7 +126,8 @@ export function cloneCliRepository(
   return cliRepositoryOf(temporaryRepositoryAt(dir), files);
 }
 
-function cliRepositoryOf(repository: TemporaryRepository, files: Record<string, string>): CliRepository {
+/** uwf in a repository that there is. */
+export function cliRepositoryOf(repository: TemporaryRepository, files: Record<string, string> = {}): CliRepository {
   const uwf = (argv: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
     runCommand(argv, { cwd: repository.dir, ...more });
   const write = (path: string, text: string): void => {

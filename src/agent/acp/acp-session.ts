@@ -239,7 +239,9 @@ export class AcpSession {
     // What cannot be talked to any more must not run on.
     if (!this.isAlive) await this.end();
     // Asked again, it would be as long.
-    if (saysTooLong(message)) return { kind: 'suspend', cause: 'agent', reason: `${message}; ${TOO_LONG_HINT}`, text };
+    if (saysTooLong(message)) {
+      return { kind: 'failed-attempt', reason: `${message}; ${TOO_LONG_HINT}`, text, isFinal: true };
+    }
     return { kind: 'failed-attempt', reason: message, text };
   }
 

@@ -52,9 +52,11 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
     } catch (error) {
       if (!(error instanceof ModelUnavailable)) throw error;
       const { due } = error;
-      const until = due === undefined ? '' : `; it asks to be left alone until ${new Date(due).toISOString()}`;
-      const reason = `${talk.opened.redact(error.message)}${until}`;
-      return { kind: 'suspend', cause: 'agent', reason, text, usage: meter.total, ...(due !== undefined && { due }) };
+      const said = talk.opened.redact(error.message);
+      const common = { text, usage: meter.total };
+      if (due === undefined) return { kind: 'failed-attempt', reason: said, ...common, isFinal: true };
+      const reason = `${said}; it asks to be left alone until ${new Date(due).toISOString()}`;
+      return { kind: 'suspend', cause: 'agent', reason, ...common, due };
     }
     const usage = meter.add(answer.usage);
     conversation.messages.push(...answer.messages);

@@ -65,7 +65,7 @@ export class RunStory {
         return `${before}${said} ${took}`;
       }
       case 'reply.refused': {
-        const next = event.isLast ? 'no try is left' : 'asking again';
+        const next = event.isLast ? 'not asked again' : 'asking again';
         const errors = event.errors.map(oneLine).join('; ');
         return `${indent}     ${paint.warning('not accepted')} from ${paint.name(event.role)}, ${next}: ${errors}`;
       }

@@ -276,8 +276,8 @@ describe('an agent that fails', () => {
   test('of a prompt that is too long suspends, since another try would be as long', async () => {
     const { reply } = await runScripted(['tooLong']);
     expect(reply).toMatchObject({
-      kind: 'suspend',
-      cause: 'agent',
+      kind: 'failed-attempt',
+      isFinal: true,
       reason: expect.stringMatching(/prompt is too long: 210000.*compact the thread/u),
     });
   });

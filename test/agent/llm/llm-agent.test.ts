@@ -199,8 +199,8 @@ describe('a server in trouble', () => {
     const value: unknown = JSON.parse(body);
     const [{ error }] = [value].flat() as [{ error: { message: string } }]; // as written above
     expect(reply).toMatchObject({
-      kind: 'suspend',
-      cause: 'agent',
+      kind: 'failed-attempt',
+      isFinal: true,
       reason: expect.stringContaining(error.message.replace(/\.$/u, '')),
     });
     expect(reply).toMatchObject({ reason: expect.stringMatching(/^the prompt is too long for .*compact the thread/u) });
@@ -218,7 +218,11 @@ describe('a server in trouble', () => {
     async (status) => {
       const { reply, server } = await runTurn([{ status }], { retry: { ...quick, maxRetries: 2 } });
       expect(server.requests).toHaveLength(3);
-      expect(reply).toMatchObject({ kind: 'suspend', cause: 'agent', reason: expect.stringContaining(String(status)) });
+      expect(reply).toMatchObject({
+        kind: 'failed-attempt',
+        isFinal: true,
+        reason: expect.stringContaining(String(status)),
+      });
     },
   );
 

@@ -175,7 +175,7 @@ describe('a suspension and its answer are shown in their place', () => {
   });
 });
 
-test('what is said to be done next with a suspended thread, or a fork of it, is what answers it', async () => {
+test('what is said to be done next with a turn that failed, or a fork of it, takes it again and asks for no answer', async () => {
   const { repository, thread } = await withPauses();
   for (const words of [
     ['thread', 'ask', thread, '-p', 'Why?'],
@@ -184,11 +184,11 @@ test('what is said to be done next with a suspended thread, or a fork of it, is 
     ['thread', 'join', thread],
   ]) {
     const { stderr } = await repository.uwf(words);
-    expect(stderr, words.join(' ')).toContain(`'uwf thread resume ${thread} -p <answer>'`);
-    expect(stderr).not.toMatch(/'uwf thread (?:run|step)/);
+    expect(stderr, words.join(' ')).toContain(`'uwf thread resume ${thread}' takes the turn again`);
+    expect(stderr).not.toMatch(/<answer>|'uwf thread (?:run|step)/);
   }
   const { stdout, stderr } = await repository.uwf(['thread', 'fork', thread]);
-  expect(stderr).toContain(`'uwf thread resume ${stdout.trim()} -p <answer>'`);
+  expect(stderr).toContain(`'uwf thread resume ${stdout.trim()}' takes the turn again`);
   expect(await repository.uwf(['thread', 'join', thread, '--json'])).toMatchObject({
     code: 4,
     stdout: expect.stringContaining('"role":"writer","cause":"invalid-reply"'),

@@ -40,7 +40,7 @@ test('a reply that is not accepted is told with its reason', async () => {
   const { code, stderr } = await uwf(['run', 'loop', '-p', 'x']);
   expect(code).toBe(4);
   expect(stderr).toContain('not accepted from writer, asking again: ');
-  expect(stderr).toContain('not accepted from writer, no try is left: ');
+  expect(stderr).toContain('not accepted from writer, not asked again: ');
 });
 
 test('what an agent says cannot steer the terminal', async () => {

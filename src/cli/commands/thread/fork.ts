@@ -68,5 +68,5 @@ function hintToGoOn(fork: ThreadId, head: ThreadCommit): string {
   // The child that asks is the other thread's, and gets no answer from here.
   if (head.node.cause === 'child')
     return `'uwf thread resume ${fork}' takes that turn again, with child threads of its own`;
-  return hintToResume(fork, head.node.cause);
+  return hintToResume(fork, head.node);
 }

@@ -34,7 +34,8 @@ export const command: Command = defineCommand({
     124: 'it took longer than --timeout',
   },
   async run({ args, options, cli, out }) {
-    const engine = await openEngine(cli, await openToRead(cli));
+    const repository = await openToRead(cli);
+    const engine = await openEngine(cli, repository);
     const over = await engine.join(args.thread, options.timeout === undefined ? {} : { timeoutMs: options.timeout });
     if (over === undefined) {
       const { thread, status, head } = await engine.describe(args.thread);
@@ -45,7 +46,7 @@ export const command: Command = defineCommand({
     }
     const { event, thread, status, returnCode, head, text, ...waits } = over;
     await out.result({ event, thread, status, returnCode, head, text, ...waits }, () => '');
-    if (!out.isJson) showOver({ cli, out }, over);
+    if (!out.isJson) await showOver({ cli, out }, repository, over);
     return exitCodeOfRun(over);
   },
 });

@@ -39,7 +39,7 @@ instead, the thread stays as it is and a fork of it waits.`,
       await printStep(out, outcome);
       if (outcome.over === undefined) return undefined;
       await view?.close();
-      if (!out.isJson) showOver({ cli, out }, outcome.over);
+      if (!out.isJson) await showOver({ cli, out }, repository, outcome.over);
       return exitCodeOfRun(outcome.over);
     } finally {
       await view?.close();

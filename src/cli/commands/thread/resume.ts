@@ -54,9 +54,11 @@ A turn whose files hold secrets is not taken again: without an answer its files 
       ...wantedAgent(options.agent),
       ...(options['allow-secrets'] && { allowSecrets: true }),
     };
-    const { id: thread, head } = await getThread(repository, args.thread);
+    const { id: thread, head, isHistory } = await getThread(repository, args.thread);
     if (!options.background) {
-      return followRun({ cli, out }, repository, (engine) => engine.resume(thread, resumption), thread);
+      // What has ended goes on as a new thread.
+      const followed = isHistory ? undefined : thread;
+      return followRun({ cli, out }, repository, (engine) => engine.resume(thread, resumption), followed);
     }
     await (await openEngine(cli, repository)).checkResume(thread, resumption);
     const argv = [

@@ -1,7 +1,7 @@
 import { describeThread, type ThreadView } from '../../../engine/describe.ts';
+import { hintToAnswer } from '../../../engine/hint-to-answer.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/interruption.ts';
 import { subjectOfReply } from '../../subject-of-reply.ts';
-import { hintToResume } from '../../../thread/hint-to-go-on.ts';
 import type { SuspensionOutline } from '../../../thread/suspension-outline.ts';
 import { threadStatuses } from '../../../thread/thread-status.ts';
 import type { ChildView } from '../../../engine/describe-children.ts';
@@ -59,10 +59,12 @@ export const command: Command = defineCommand({
   ],
   async run({ args, cli, out }) {
     const repository = await openToRead(cli);
-    const view = await describeThread(readingContext(repository), args.thread);
+    const context = readingContext(repository);
+    const view = await describeThread(context, args.thread);
     await out.result(inPromisedOrder(view), () => describe(view, out, cli.now()));
-    const next = nextStep(view);
-    if ((cli.stdout.isTTY === true || view.interruption) && next !== undefined) out.hint(next);
+    if (cli.stdout.isTTY !== true && !view.interruption) return;
+    const next = view.status === 'suspended' ? await hintToAnswer(context, view) : nextStep(view);
+    if (next !== undefined) out.hint(next);
   },
 });
 
@@ -118,13 +120,11 @@ function describeChild({ thread, status, role, end, isLeft }: ChildView, paint: 
   return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${paint.name(oneLine(role))}${ended}${left}`;
 }
 
-function nextStep({ thread, status, interruption, suspension }: ThreadView): string | undefined {
+function nextStep({ thread, status, interruption }: ThreadView): string | undefined {
   if (interruption) return hintAtInterruption(thread, interruption);
   switch (status) {
     case 'idle':
       return `'uwf thread run ${thread}' runs it on`;
-    case 'suspended':
-      return suspension === null ? undefined : hintToResume(thread, suspension.cause);
     case 'running':
       return `'uwf thread join ${thread}' waits for it`;
     default:

@@ -44,7 +44,7 @@ is ended at once. Of two such commands at the same moment one works and the othe
         await printStep(out, outcome);
         if (outcome.over !== undefined) {
           await view?.close();
-          if (!out.isJson) showOver({ cli, out }, outcome.over);
+          if (!out.isJson) await showOver({ cli, out }, repository, outcome.over);
           exitCode = exitCodeOfRun(outcome.over);
           break;
         }

@@ -1,0 +1,38 @@
+import { parseArguments } from '../../src/cli/arguments/parse-arguments.ts';
+import { readWords } from '../../src/cli/arguments/read-words.ts';
+import { findCommand } from '../../src/cli/find-command.ts';
+
+/** The commands of uwf that a text names in quotes, each as it would be typed. */
+export function commandsIn(text: string): string[] {
+  return [...text.matchAll(/'(uwf (?:[^'\n])*)'/gu)].map(([, command = '']) => command);
+}
+
+/** The commands that the hints on stderr name, those of errors told as JSON among them. */
+export function commandsOfHints(stderr: string): string[] {
+  // eslint-disable-next-line no-control-regex -- hints are coloured on a terminal
+  const plain = stderr.replaceAll(/\u001B\[[\d;]*m/gu, '');
+  return commandsIn(plain.match(/^hint: .*$|"hint":"(?:[^"\\]|\\.)*"/gmu)?.join('\n') ?? '');
+}
+
+/** The words of a command, after `uwf`; `<placeholder>` and what is in quotes are one word. */
+export function wordsOf(command: string): string[] {
+  return (command.match(/<[^>]*>|"[^"]*"|\S+/gu) ?? []).slice(1);
+}
+
+/** @throws {UsageError} if there is no such command, or it does not take these words */
+export async function assertParses(words: readonly string[]): Promise<void> {
+  const target = findCommand(words);
+  if (target.kind !== 'command') return;
+  const { command } = await target.entry.load();
+  parseArguments(target.name, command, target.argv, readWords);
+}
+
+/** Tells whether a hinted command only looks at a thread or a step that it names whole, so that it can be run anywhere. */
+export function isHarmless([noun, verb = '', ...more]: readonly string[]): boolean {
+  const words = [verb, ...more];
+  if (words.some((word) => word.includes('<'))) return false;
+  if (noun === 'log') return words.some((word) => /^[0-9A-Z]{26}$/u.test(word));
+  if (noun === 'thread') return ['show', 'read', 'context'].includes(verb);
+  if (noun === 'step') return ['list', 'show', 'read', 'turns'].includes(verb) && more.length > 0;
+  return noun === 'workflow' && verb === 'list';
+}
