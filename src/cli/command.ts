@@ -3,7 +3,16 @@ import type { ExitCode } from './exit-code.ts';
 import type { Output } from './output/output.ts';
 
 /** What completion offers for a value. */
-export type Candidates = 'thread' | 'workflow' | 'agent' | 'remote' | 'file' | 'folder' | readonly string[];
+export type Candidates =
+  | 'thread'
+  | 'step'
+  | 'workflow'
+  | 'shipped-workflow'
+  | 'agent'
+  | 'remote'
+  | 'file'
+  | 'folder'
+  | readonly string[];
 
 /** One option of a command. Its long name is its key. */
 export type OptionSpec = {

@@ -41,7 +41,7 @@ export function findCommand(argv: readonly string[]): Target {
 }
 
 /** Splits off the options in front of the command's name; the command's own parser reads them. */
-function splitFront(argv: readonly string[]): [front: string[], words: string[]] {
+export function splitFront(argv: readonly string[]): [front: string[], words: string[]] {
   let place = 0;
   while (place < argv.length) {
     const word = argv[place] ?? '';

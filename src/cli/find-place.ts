@@ -9,6 +9,7 @@ import { numberIn, placeOf } from './find-step.ts';
 export const atOption: TextOption = {
   value: '<step>',
   summary: 'the step: its number, or the first characters of its hash; 0 is the start',
+  candidates: 'step',
 };
 
 /**

@@ -17,15 +17,17 @@ import { isStepNumber, likelyOwners, numberIn, placeOf } from './find-step.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The argument that says which turn is meant. */
-export const turnArgument: { name: 'step'; summary: string } = {
+export const turnArgument: { name: 'step'; summary: string; candidates: 'step' } = {
   name: 'step',
   summary: "a step's or suspension's hash, or its first characters; with --thread also a step's number",
+  candidates: 'step',
 };
 
 /** The option that says where a piece of a thread ends. */
 export const beforeOption: TextOption = {
   value: '<step>',
   summary: "only what stands before this: a step's number, or the hash of a step, suspension or resumption",
+  candidates: 'step',
 };
 
 /** A turn that a command line means: a step, or the suspension that a turn ended in; and the thread that has it. */

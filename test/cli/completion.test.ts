@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { shells } from '../../src/cli/completion/scripts.ts';
+import { packageRoot } from '../../src/package-root.ts';
 import { createLoopRepository, runCommand } from '../helpers/cli.ts';
 
 const { uwf, json, git } = createLoopRepository();
@@ -41,6 +43,7 @@ test.each([
       'doctor',
       'gc',
       'completion',
+      'help',
     ],
   ],
   [['th'], ['thread']],
@@ -73,6 +76,71 @@ test.each([
   [['nonsense', ''], []],
 ])('%j is completed by %j', async (words, expected) => {
   expect(await offered(...words)).toEqual(expected);
+});
+
+test.each([
+  [['help', 'wor'], ['workflow']],
+  [
+    ['help', 'thread', 's'],
+    ['show', 'start', 'step', 'stop'],
+  ],
+  [['--help', 'gc'], ['gc']],
+  [['help', 'thread', 'show', ''], []],
+  [['init', '--with', 'dev'], ['develop']],
+  [['init', '-C', '/', '--with', 'find'], ['find-regression']],
+])('%j is completed by %j everywhere', async (words, expected) => {
+  expect(await offered(...words)).toEqual(expected);
+});
+
+describe('behind -C', () => {
+  const there = createLoopRepository();
+  there.write('.uwf/workflows/elsewhere.yaml', 'name: elsewhere\n');
+
+  test('the candidates are those of that folder', async () => {
+    const { thread: other } = (await there.json(['thread', 'start', 'loop', '-p', 'there'])) as { thread: string };
+    expect(await offered('-C', there.dir, 'thread', 'show', '')).toEqual([other]);
+    expect(await offered(`-C${there.dir}`, 'thread', 'show', '')).toEqual([other]);
+    expect(await offered('--no-pager', '-C', there.dir, 'thread', 'sh')).toEqual(['show']);
+    expect(await offered('thread', 'show', '-C', there.dir, '')).toEqual([other]);
+    expect(await offered('run', '-C', there.dir, 'else')).toEqual(['elsewhere']);
+    expect(await offered('-C', `'${there.dir}'`, 'run', 'else')).toEqual(['elsewhere']);
+    expect(await offered('-C', '/nonexistent', 'thread', 'show', '')).toEqual([]);
+    expect(await offered('-C', '')).toEqual([]);
+    const home = { env: { HOME: there.dir } };
+    expect((await uwf(['__complete', '-C', '~', 'run', 'else'], home)).stdout).toMatch(/^elsewhere\t/);
+    expect((await uwf(['__complete', '-C', '~/.uwf', 'run', 'else'], home)).stdout).toMatch(/^elsewhere\t/);
+  });
+});
+
+test('steps are offered by number and hash where a thread is named, else by hash', async () => {
+  const { dir, ...repository } = createLoopRepository();
+  const start = async (): Promise<string> => {
+    const run = (await repository.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+    return run.thread;
+  };
+  const stepsOf = async (id: string): Promise<string[]> =>
+    ((await repository.json(['step', 'list', id])) as { step: string }[]).map(({ step }) => step);
+  const [one, two] = [await start(), await start()];
+  await repository.uwf(['thread', 'run', one]);
+  await repository.uwf(['thread', 'step', two]);
+  const [first = '', second = '', third = '', fourth = ''] = await stepsOf(one);
+  const of = async (...words: string[]): Promise<string[]> => (await offered('-C', dir, ...words)).toSorted();
+  const numbered = ['1', '2', '3', '4', first, second, third, fourth].toSorted();
+  expect(await of('thread', 'fork', one, '--at', '')).toEqual(numbered);
+  expect(await of('thread', 'ask', one, '--at', second.slice(0, 6).toLowerCase())).toEqual([second]);
+  expect(await of('step', 'show', '-t', one, '')).toEqual(numbered);
+  expect(await of('step', 'show', '')).toEqual([first, second, third, fourth, ...(await stepsOf(two))].toSorted());
+  expect(await of('step', 'read', third.slice(0, 8))).toEqual([third]);
+  expect(await of('step', 'list', one, '--before', '3')).toContain('3');
+
+  // In a real shell, with the real program.
+  const { stdout: script } = await runCommand(['completion', 'bash']);
+  const typed = `uwf -C ${dir} thread fork ${one} --at ''`.split(' ');
+  const ask = `${script}
+uwf() { '${process.execPath}' '${join(packageRoot(), 'bin/uwf.js')}' "$@"; }
+COMP_WORDS=(${typed.join(' ')}) COMP_CWORD=${typed.length - 1}; _uwf; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout } = spawnSync('bash', ['-c', ask], { encoding: 'utf8', cwd: '/' });
+  expect(stdout.trimEnd().split('\n').toSorted()).toEqual(numbered);
 });
 
 test('outside a repository it offers nothing, and no error', async () => {

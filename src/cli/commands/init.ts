@@ -22,7 +22,7 @@ added to git's configuration of what is fetched, and none of what 'git push' pus
 Everything works without this command too.`,
   arguments: [],
   options: {
-    with: { value: '<workflow>', summary: 'copy a workflow that comes with uwf' },
+    with: { value: '<workflow>', summary: 'copy a workflow that comes with uwf', candidates: 'shipped-workflow' },
     remote: {
       value: '<remote>',
       summary: "have 'git fetch' of this remote bring threads too",

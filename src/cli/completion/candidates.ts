@@ -12,8 +12,12 @@ export type Candidate = { word: string; about: string };
 /** More than that nobody chooses from. */
 const MOST = 50;
 
-/** What can be typed where something of a kind belongs; nothing for files, which the shell knows better. */
-export async function listCandidates(cli: CliContext, candidates: Candidates): Promise<Candidate[]> {
+/**
+ * What can be typed where something of a kind belongs; nothing for files, which the shell knows better.
+ *
+ * @param thread the thread whose steps are meant; without one, those of the newest threads
+ */
+export async function listCandidates(cli: CliContext, candidates: Candidates, thread?: string): Promise<Candidate[]> {
   if (typeof candidates !== 'string') return candidates.map((word) => ({ word, about: '' }));
   switch (candidates) {
     case 'thread': {
@@ -26,8 +30,14 @@ export async function listCandidates(cli: CliContext, candidates: Candidates): P
         about: `${status}  ${workflow}  ${prompt}`,
       }));
     }
+    case 'step':
+      return listSteps(cli, thread);
     case 'workflow':
       return listWorkflowNames(cli);
+    case 'shipped-workflow': {
+      const { shippedNames } = await import('../init/shipped-workflows.ts');
+      return shippedNames().map((word) => ({ word, about: 'comes with uwf' }));
+    }
     case 'remote': {
       const [{ listRemotes }, { location }] = await Promise.all([
         import('../../git/native/list-remotes.ts'),
@@ -56,4 +66,27 @@ async function listWorkflowNames(cli: CliContext): Promise<Candidate[]> {
     names.set(name.slice(WORKFLOWS_PREFIX.length), 'registered');
   for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) names.set(name, file);
   return [...names].map(([word, about]) => ({ word, about }));
+}
+
+/** Hashes, and of one thread numbers too; the newest first. */
+async function listSteps(cli: CliContext, thread: string | undefined): Promise<Candidate[]> {
+  const [{ getThread, listPointers }, { readSteps }, { statusOf }, { firstLine }] = await Promise.all([
+    import('../../thread/find-thread.ts'),
+    import('../../thread/read-steps.ts'),
+    import('../../thread/meta-status.ts'),
+    import('../../thread/commit-message.ts'),
+  ]);
+  const repository = await openToRead(cli);
+  const pointers = thread === undefined ? await listPointers(repository) : [await getThread(repository, thread)];
+  const found = new Map<string, Candidate>();
+  for (const { head } of pointers.toReversed()) {
+    if (found.size >= MOST) break;
+    for (const { commit, text } of (await readSteps(repository, head, MOST)).steps.toReversed()) {
+      const { number, role, meta } = commit.node;
+      const about = `${number}  ${role} ${statusOf(meta) ?? ''}  ${firstLine(text)}`;
+      if (thread !== undefined) found.set(String(number), { word: String(number), about });
+      found.set(commit.hash, { word: commit.hash, about });
+    }
+  }
+  return [...found.values()];
 }

@@ -1,6 +1,7 @@
 import type { Candidates, Command, OptionSpec } from '../command.ts';
 import { commandTable } from '../command-table.ts';
-import type { CliContext } from '../context.ts';
+import { contextIn, type CliContext } from '../context.ts';
+import { splitFront } from '../find-command.ts';
 import { optionsOf } from '../arguments/parse-arguments.ts';
 import { listCandidates, type Candidate } from './candidates.ts';
 
@@ -12,17 +13,35 @@ import { listCandidates, type Candidate } from './candidates.ts';
  */
 export async function complete(cli: CliContext, words: readonly string[]): Promise<Candidate[]> {
   const current = words.at(-1) ?? '';
-  const found = await findCandidates(cli, words.slice(0, -1), current);
+  const typed = words.slice(0, -1);
+  const folder = folderIn(typed);
+  const here = folder === undefined ? cli : contextIn(cli, { folder: readAsShell(folder, cli.env['HOME']) });
+  const [front, before] = splitFront(typed);
+  if (front.at(-1) === '-C') return [];
+  const found = await findCandidates(here, before, current);
   return found.filter(({ word }) => word.startsWith(current) || word.startsWith(current.toUpperCase()));
+}
+
+/** The folder of `-C`, before the command or behind it. */
+function folderIn(words: readonly string[]): string | undefined {
+  const place = words.findLastIndex((word) => word.startsWith('-C'));
+  const word = words[place];
+  return word === '-C' ? words[place + 1] : word?.slice(2);
+}
+
+/** A word without its quotes: shells hand words over as they were typed. */
+function readAsShell(word: string, home = '~'): string {
+  return word.replace(/^~(?=\/|$)/, () => home).replaceAll(/\\(.)|["']/g, '$1');
 }
 
 async function findCandidates(cli: CliContext, before: readonly string[], current: string): Promise<Candidate[]> {
   const [first, second] = before;
-  if (first === undefined) return firstWords();
-  const ofNoun = commandTable.filter((entry) => entry.noun === first);
-  if (ofNoun.length > 0 && second === undefined && !current.startsWith('-')) {
-    return ofNoun.map((entry) => ({ word: entry.verb, about: entry.summary }));
+  if (first === undefined) return [...firstWords(), { word: 'help', about: 'what a command does' }];
+  if (['help', '--help', '-h'].includes(first)) {
+    return second === undefined ? firstWords() : before.length === 2 ? verbsOf(second) : [];
   }
+  const ofNoun = verbsOf(first);
+  if (ofNoun.length > 0 && second === undefined && !current.startsWith('-')) return ofNoun;
   const verb = ofNoun.length === 0 ? first : second?.startsWith('-') ? 'list' : (second ?? 'list');
   const entry = commandTable.find(
     (candidate) => candidate.noun === (ofNoun.length > 0 ? first : undefined) && candidate.verb === verb,
@@ -31,6 +50,12 @@ async function findCandidates(cli: CliContext, before: readonly string[], curren
   const { command } = await entry.load();
   const rest = before.slice(ofNoun.length > 0 && verb === second ? 2 : 1);
   return ofCommand(cli, command, rest, current);
+}
+
+function verbsOf(noun: string): Candidate[] {
+  return commandTable
+    .filter((entry) => entry.noun === noun)
+    .map(({ verb, summary }) => ({ word: verb, about: summary }));
 }
 
 /** Nouns and commands of one word, each once. */
@@ -50,21 +75,26 @@ async function ofCommand(
   current: string,
 ): Promise<Candidate[]> {
   const specs = optionsOf(command);
+  const words = rest.filter(
+    (word, index) => !word.startsWith('-') && waitingOption(specs, rest[index - 1]) === undefined,
+  );
+  const thread =
+    rest.findLast((_, index) => waitingOption(specs, rest[index - 1])?.candidates === 'thread') ??
+    words[command.arguments.findIndex(({ candidates }) => candidates === 'thread')] ??
+    (cli.env['UWF_THREAD'] || undefined);
+  const list = (candidates: Candidates | undefined): Promise<Candidate[]> =>
+    candidates === undefined ? Promise.resolve([]) : listCandidates(cli, candidates, thread);
   const waiting = waitingOption(specs, rest.at(-1));
-  if (waiting !== undefined) return waiting.candidates === undefined ? [] : listCandidates(cli, waiting.candidates);
+  if (waiting !== undefined) return list(waiting.candidates);
   if (current.startsWith('-')) {
     return Object.entries(specs).map(([name, { summary }]) => ({
       word: name.length === 1 ? `-${name}` : `--${name}`,
       about: summary,
     }));
   }
-  const place = rest.filter(
-    (word, index) => !word.startsWith('-') && waitingOption(specs, rest[index - 1]) === undefined,
-  ).length;
   const last = command.arguments.at(-1);
-  const argument = command.arguments[place] ?? (last?.isRepeatable ? last : undefined);
-  const candidates: Candidates | undefined = argument?.candidates;
-  return candidates === undefined ? [] : listCandidates(cli, candidates);
+  const argument = command.arguments[words.length] ?? (last?.isRepeatable ? last : undefined);
+  return list(argument?.candidates);
 }
 
 /** The option whose value comes next. */

@@ -22,7 +22,7 @@ pieces: --limit takes the last steps, --before those in front of a step.`,
   ],
   options: {
     limit: { short: 'n', value: '<n>', summary: 'only the last so many', parse: parseCount },
-    before: { value: '<step>', summary: 'only steps before this one: its hash or its number' },
+    before: { value: '<step>', summary: 'only steps before this one: its hash or its number', candidates: 'step' },
   },
   json: { shape: 'list', fields: stepFields },
   examples: [

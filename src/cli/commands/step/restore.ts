@@ -13,7 +13,7 @@ untracked. HEAD is detached at the commit that was checked out then, and what di
 its index, HEAD and stash stay as they are.
 
 Steps record their files where the role or the configuration says 'snapshot: on' or 'changed'.`,
-  arguments: [{ name: 'step', summary: 'its hash, or with --thread its number' }],
+  arguments: [{ name: 'step', summary: 'its hash, or with --thread its number', candidates: 'step' }],
   options: { thread: ofThreadOption, worktree: worktreeOption },
   json: {
     shape: 'object',

@@ -24,6 +24,7 @@ said in one that was cut off.`,
       name: 'step',
       summary: `${turnArgument.summary}; by default the newest`,
       isOptional: true,
+      candidates: 'step',
     },
   ],
   options: {
