@@ -77,18 +77,21 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
   offer.edits.push(...deletions);
   if (offer.edits.length === 0) return offer;
   if (mark !== undefined) offer.edits.push({ name: removedRef(thread), value: null, expected: mark });
-  return { ...offer, change: await describe(sides, same ?? others[0], lineage) };
+  const change = await describe(sides, same ?? others[0], lineage);
+  return { ...offer, ...(change && { change }) };
 }
 
 async function describe(
   { thread, here }: OfferSides,
   before: Tip | undefined,
   lineage: OfferLineage,
-): Promise<ThreadChange> {
+): Promise<ThreadChange | undefined> {
   const at = { thread, head: here.id, before: before?.id ?? null };
   if (before === undefined) return { ...at, change: 'new' };
-  const relation = await lineage.relate(before.id, here.id);
   const hasEnded = here.endedOn !== undefined && before.endedOn === undefined;
+  // What an ending that was cut in two had left there goes, and the thread is where it was.
+  if (before.id === here.id && !hasEnded) return undefined;
+  const relation = await lineage.relate(before.id, here.id);
   const commits = relation?.kind === 'behind' ? { commits: relation.by } : {};
   return { ...at, change: hasEnded ? 'ended' : 'forward', ...commits };
 }

@@ -48,6 +48,17 @@ describe('a push', () => {
     expect(await threadsOf(server)).toEqual(await ben.threads());
   });
 
+  test('of what the remote has got from elsewhere tells of no change', async () => {
+    const { places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    await ada.do('append');
+    const { ref, head } = await getThread(ada.repository, id);
+    await ada.remote.push({ edits: [{ name: ref, value: head }] });
+    expect(await pushThreads(ada.context, ada.remote)).toMatchObject({ threads: [], held: [] });
+    expect((await ada.repository.refs.list('refs/uwf/remotes/')).map(({ id }) => id)).toContain(head);
+  });
+
   test('goes through although the last one was done and never heard of', async () => {
     const { server, places } = createPlaces('Ada', 'Ben');
     const [ada, ben] = places as [Place, Place];

@@ -174,7 +174,9 @@ describe('there, by a push', () => {
       return `${short}:${expected ?? ''}=${value ?? ''}`;
     });
     const needs = result.needs.map((id) => `needs ${id.slice(-1)}`);
-    return [...edits, ...needs, ...(result.held === undefined ? [] : ['held'])];
+    const { head, before } = result.change ?? {};
+    const told = result.change !== undefined && head === before ? ['forward by nothing'] : [];
+    return [...edits, ...needs, ...told, ...(result.held === undefined ? [] : ['held'])];
   }
 
   test.each<[what: string, here: string, there: string, expected: string[]]>([
