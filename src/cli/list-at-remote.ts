@@ -1,4 +1,5 @@
 import { listRemoteThreads, type RemoteThread } from '../sync/list-remote-threads.ts';
+import { endedBetween } from '../thread/thread-refs.ts';
 import type { CliContext } from './context.ts';
 import type { Moment } from './input/parse-value.ts';
 import { openToRead } from './open-repository.ts';
@@ -17,6 +18,8 @@ type ListOptions = {
   ended: boolean;
   since: Moment | undefined;
   until: Moment | undefined;
+  'ended-since': Moment | undefined;
+  'ended-until': Moment | undefined;
   limit: number | undefined;
   /** Only those behind this one, or behind where it would stand; its first characters will do. */
   cursor: string | undefined;
@@ -45,8 +48,13 @@ export async function listAtRemote(cli: CliContext, out: Output, options: ListOp
   const repository = await openToRead(cli);
   const name = given === true ? undefined : given;
   const remote = await openRemoteHere(cli, repository, { name, direction: 'fetch' });
+  const [endedSince, endedUntil] = [options['ended-since'], options['ended-until']];
+  const isByEnd = endedSince !== undefined || endedUntil !== undefined;
+  const isWantedDay = endedBetween(endedSince?.(cli.now()), endedUntil?.(cli.now()));
   const everything = await listRemoteThreads(repository, remote, { active: true, ended: true }, cli.signal);
-  const found = everything.filter(({ endedOn }) => (endedOn === null ? !ended : all || ended));
+  const found = everything.filter(({ endedOn }) =>
+    endedOn === null ? !ended && !isByEnd : (all || ended || isByEnd) && isWantedDay(endedOn),
+  );
   const short = shortIds(everything.map(({ thread }) => thread));
   const sinceMs = since?.(cli.now()) ?? 0;
   const untilMs = until?.(cli.now()) ?? Number.POSITIVE_INFINITY;

@@ -83,6 +83,8 @@ export type ListOptions = {
   untilMs?: number;
   /** Only threads that were over before then. */
   endedBeforeMs?: number;
+  /** Only threads that ended since then. */
+  endedSinceMs?: number;
   limit?: number;
   /** Only these threads. */
   among?: ReadonlySet<ThreadId>;
@@ -190,16 +192,21 @@ async function mayHaveStatus(
 }
 
 async function isLike(repository: Repository, summary: ThreadSummary, wanted: ListOptions): Promise<boolean> {
-  const { workflow, role, text, endedBeforeMs } = wanted;
+  const { workflow, role, text, endedBeforeMs = Infinity, endedSinceMs = -Infinity } = wanted;
   if (workflow !== undefined && summary.workflow !== workflow) return false;
   if (role !== undefined && summary.nextRole !== role) return false;
-  if (endedBeforeMs !== undefined && !(summary.endedAt !== null && Date.parse(summary.endedAt) < endedBeforeMs)) {
-    return false;
+  if (isByEnd(wanted)) {
+    const endedMs = summary.endedAt === null ? Number.NaN : Date.parse(summary.endedAt);
+    if (!(endedMs >= endedSinceMs && endedMs < endedBeforeMs)) return false;
   }
   if (text === undefined || hasText(summary.prompt, text)) return true;
   // Only its first line is remembered; the rest is read where it may matter.
   const { readPrompt } = await import('../thread/read-prompt.ts');
   return summary.head !== null && hasText((await readPrompt(repository, summary.head)) ?? '', text);
+}
+
+function isByEnd({ endedBeforeMs, endedSinceMs }: ListOptions): boolean {
+  return endedBeforeMs !== undefined || endedSinceMs !== undefined;
 }
 
 function hasText(prompt: string, text: string): boolean {

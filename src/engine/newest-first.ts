@@ -9,12 +9,15 @@ import {
   type ThreadPointer,
 } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import { dayOfEnd, endedBetween, HISTORY_PREFIX } from '../thread/thread-refs.ts';
 import { isOver, type ThreadStatus } from '../thread/thread-status.ts';
 import { findAbandoned } from './find-lease.ts';
 
 type Wanted = {
   statuses?: readonly ThreadStatus[];
   limit?: number;
+  endedSinceMs?: number;
+  endedBeforeMs?: number;
   onDamaged?: (damage: BrokenPackedRefs) => void;
 };
 
@@ -51,11 +54,14 @@ export async function* newestFirst(
 
 async function* soundOnes(
   repository: Repository,
-  { statuses, limit }: Wanted,
+  { statuses, limit, endedSinceMs, endedBeforeMs }: Wanted,
   onDamage: OnDamage,
 ): AsyncGenerator<ThreadPointer, void, void> {
   if (statuses?.some((status) => isOver(status) || status === 'corrupt')) {
-    yield* (await listPointers(repository, { active: true, history: true }, onDamage)).toReversed();
+    // The names of the refs of ended threads have the day.
+    const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
+    const where = (name: string): boolean => !name.startsWith(HISTORY_PREFIX) || isWanted(dayOfEnd(name));
+    yield* (await listPointers(repository, { active: true, history: true }, { ...onDamage, where })).toReversed();
     return;
   }
   // An ending that a crash cut in two has left the thread among the active ones as well. It happens under a lease, which

@@ -2,6 +2,7 @@ import { UwfError } from '../errors.ts';
 import type { Remote, RemoteRef } from '../git/remote.ts';
 import { AmbiguousThread } from '../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../thread/thread-id.ts';
+import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../thread/thread-refs.ts';
 import { parseSharedRef, SHARED_PATTERNS } from './shared-ref.ts';
 import type { SyncOptions } from './sync-options.ts';
 
@@ -37,11 +38,27 @@ export type Selection = {
  * @throws {ThreadNotThere} {AmbiguousThread} if a thread is named that cannot be told
  */
 export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMissing: boolean): Promise<Selection> {
-  const { threads, sinceMs, signal } = options;
-  if (threads === undefined && sinceMs === undefined) {
+  const { threads, sinceMs, endedSinceMs, endedUntilMs, signal } = options;
+  const isByEnd = endedSinceMs !== undefined || endedUntilMs !== undefined;
+  if (threads === undefined && sinceMs === undefined && !isByEnd) {
     return { refs: SHARED_PATTERNS, named: new Set(), covers: (name) => typeof parseSharedRef(name) !== 'string' };
   }
-  const listed = await remote.list(SHARED_PATTERNS, signal);
+  const listed = await remote.list(
+    SHARED_PATTERNS.flatMap((pattern) => {
+      if (!isByEnd || threads !== undefined) return [pattern];
+      if (pattern.startsWith(ACTIVE_PREFIX)) return [];
+      return pattern.startsWith(HISTORY_PREFIX) ? patternsOfDays(endedSinceMs, endedUntilMs) : [pattern];
+    }),
+    signal,
+  );
+  const isWantedDay = endedBetween(endedSinceMs, endedUntilMs);
+  const endedThen = new Set<ThreadId>();
+  for (const { name } of listed) {
+    const ref = parseSharedRef(name);
+    if (typeof ref !== 'string' && ref.kind === 'thread' && ref.date !== undefined && isWantedDay(ref.date)) {
+      endedThen.add(ref.thread);
+    }
+  }
   const named = new Set<ThreadId>();
   for (const text of threads ?? []) {
     const thread = resolve(text, listed);
@@ -52,9 +69,26 @@ export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMiss
     const ref = parseSharedRef(name);
     if (typeof ref === 'string') return false;
     if (threads !== undefined) return ref.kind !== 'workflow' && named.has(ref.thread);
-    return ref.kind === 'workflow' || sinceMs === undefined || threadTimeMs(ref.thread) >= sinceMs;
+    if (ref.kind === 'workflow') return true;
+    if (isByEnd && !endedThen.has(ref.thread)) return false;
+    return sinceMs === undefined || threadTimeMs(ref.thread) >= sinceMs;
   };
   return { refs: listed.map(({ name }) => name).filter(covers), named, covers };
+}
+
+/** More days than these are asked for by one pattern. */
+const MANY_DAYS = 100;
+const DAY_MS = 86_400_000;
+
+/** What asks for the refs of threads that ended on some days. */
+function patternsOfDays(sinceMs: number | undefined, untilMs: number | undefined): string[] {
+  if (sinceMs === undefined || untilMs === undefined || untilMs - sinceMs > MANY_DAYS * DAY_MS)
+    return [`${HISTORY_PREFIX}*`];
+  const patterns: string[] = [];
+  for (let dayMs = Math.floor(sinceMs / DAY_MS) * DAY_MS; dayMs < untilMs; dayMs += DAY_MS) {
+    patterns.push(`${HISTORY_PREFIX}${new Date(dayMs).toISOString().slice(0, 10)}/*`);
+  }
+  return patterns;
 }
 
 function resolve(text: string, listed: readonly RemoteRef[]): ThreadId | undefined {

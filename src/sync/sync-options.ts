@@ -7,6 +7,10 @@ export type SyncOptions = {
   threads?: readonly string[];
   /** Fetches no thread that was started before; ms since 1970. */
   sinceMs?: number;
+  /** Fetches threads alone that ended since that moment, or earlier on the same UTC day; ms since 1970. */
+  endedSinceMs?: number;
+  /** Fetches threads alone that ended before that moment, or on the same UTC day; ms since 1970. */
+  endedUntilMs?: number;
   /** Brings commits and trees alone; contents come when they are first read. */
   spine?: boolean;
   /** Lets a push publish commits of the user's code that the remote does not have; default: such threads are held. */

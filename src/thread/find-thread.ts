@@ -24,10 +24,10 @@ export type OnDamage = { damaged?: (damage: RefDamage) => void };
 export async function listPointers(
   repository: Repository,
   which: WhichThreads = { active: true, history: true },
-  onDamage: OnDamage = {},
+  wanted: OnDamage & Pick<WantedRefs, 'where'> = {},
 ): Promise<ThreadPointer[]> {
-  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX, onDamage) : [];
-  const history = which.history ? await repository.refs.list(HISTORY_PREFIX, onDamage) : [];
+  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX, wanted) : [];
+  const history = which.history ? await repository.refs.list(HISTORY_PREFIX, wanted) : [];
   return pointersOf([...active, ...history]);
 }
 

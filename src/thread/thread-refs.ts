@@ -36,6 +36,18 @@ export function threadOfRef(ref: RefName): { id: ThreadId; isHistory: boolean } 
   return isThreadId(rest) ? { id: rest, isHistory } : undefined;
 }
 
+/** The UTC day in the name of an ended thread's ref: `2026-11-21`. */
+export function dayOfEnd(ref: string): string {
+  return ref.slice(HISTORY_PREFIX.length, HISTORY_PREFIX.length + '2026-11-21'.length);
+}
+
+/** Says of UTC days whether a thread that ended on one may have ended from one moment on and before another, in ms since 1970. */
+export function endedBetween(sinceMs: number | undefined, untilMs: number | undefined): (day: string) => boolean {
+  const first = sinceMs === undefined ? '' : utcDate(sinceMs);
+  const last = untilMs === undefined ? '~' : utcDate(untilMs - 1);
+  return (day) => day >= first && day <= last;
+}
+
 function utcDate(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }

@@ -21,6 +21,16 @@ with the agents of this machine.`,
   options: {
     thread: onlyThreadsOption,
     since: { value: '<when>', summary: 'only threads started since then: 30d, 2026-11-21', parse: parseMoment },
+    'ended-since': {
+      value: '<when>',
+      summary: 'only threads that ended since then, by the UTC day: 7d',
+      parse: parseMoment,
+    },
+    'ended-until': {
+      value: '<when>',
+      summary: 'only threads that ended before then, by the UTC day',
+      parse: parseMoment,
+    },
     spine: { summary: 'leave out what was said and done until it is first read' },
   },
   json: {
@@ -39,6 +49,7 @@ with the agents of this machine.`,
     { command: 'uwf fetch', comment: 'everything, from the remote that git would fetch from' },
     { command: 'uwf fetch origin 01KAM4', comment: 'one thread, also if it was removed here' },
     { command: 'uwf fetch --since 30d', comment: 'what was started in the last month' },
+    { command: 'uwf fetch --ended-since 2026-11-21 --ended-until 2026-11-22', comment: 'what ended on a day' },
     { command: 'uwf fetch --spine', comment: 'enough to list threads and read their log' },
     { command: 'uwf fetch threads.bundle', comment: 'from a file that was carried here' },
   ],
@@ -49,6 +60,7 @@ with the agents of this machine.`,
   async run({ args, options, cli, out }) {
     const repository = await openToRead(cli);
     const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
+    const [endedSince, endedUntil] = [options['ended-since'], options['ended-until']];
     // While git is asked about the remote, the rest of the command is loaded.
     const [remote, { fetchThreads }] = await Promise.all([
       openRemoteHere(cli, repository, { name, direction: 'fetch' }),
@@ -59,6 +71,8 @@ with the agents of this machine.`,
         ...exchange,
         ...(threads.length > 0 && { threads }),
         ...(options.since && { sinceMs: options.since(cli.now()) }),
+        ...(endedSince && { endedSinceMs: endedSince(cli.now()) }),
+        ...(endedUntil && { endedUntilMs: endedUntil(cli.now()) }),
         spine: options.spine,
       }),
     );

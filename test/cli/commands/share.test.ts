@@ -333,6 +333,26 @@ describe('uwf thread list --remote', () => {
     );
   });
 
+  test('and a fetch go by the day of the end', async () => {
+    const { server, home } = createHome();
+    const [ended, active] = [await start(home), await start(home)];
+    await home.uwf(['thread', 'cancel', ended]);
+    await home.uwf(['push']);
+    const listed = async ({ json }: CliRepository, ...argv: string[]): Promise<string[]> =>
+      ((await json(['thread', 'list', ...argv])) as Change[]).map(({ thread }) => thread);
+    const other = cloneCliRepository(server.dir);
+    expect(await other.json(['fetch', '--ended-until', '2d'])).toMatchObject({ threads: [] });
+    expect(await listed(other, '--remote', '--ended-until', '2d')).toEqual([]);
+    expect(await listed(other, '--remote', '--ended-since', '2d')).toEqual([ended]);
+    expect(await other.json(['fetch', '--ended-since', '2d'])).toMatchObject({ threads: [{ thread: ended }] });
+    expect(await listed(other, '--all')).toEqual([ended]);
+    expect(await listed(home, '--ended-since', '1h')).toEqual([ended]);
+    expect(await listed(home, '--ended-until', '1h')).toEqual([]);
+    expect(await listed(home, '--ended-until', '2100-01-01', '--before', '1h')).toEqual([]);
+    expect(await listed(home, '--ended-until', '2100-01-01')).toEqual([ended]);
+    expect(await listed(home)).toEqual([active]);
+  });
+
   test('refuses what names cannot tell', async () => {
     const { home } = createHome();
     expect(await home.uwf(['thread', 'list', '--remote', '--status', 'failed'])).toMatchObject({

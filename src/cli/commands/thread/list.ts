@@ -49,7 +49,17 @@ With --remote it lists the threads that a remote has, newest first, from what th
     text: { value: '<text>', summary: 'only threads whose prompt has this text' },
     since: { value: '<when>', summary: 'only threads started since then: 2d, 2026-11-21', parse: parseMoment },
     until: { value: '<when>', summary: 'only threads started before then', parse: parseMoment },
-    before: { value: '<when>', summary: 'only threads that were over before then: 90d', parse: parseMoment },
+    'ended-since': {
+      value: '<when>',
+      summary: 'only threads that ended since then; with --remote by the UTC day',
+      parse: parseMoment,
+    },
+    'ended-until': {
+      value: '<when>',
+      summary: 'only threads that ended before then; with --remote by the UTC day',
+      parse: parseMoment,
+    },
+    before: { value: '<when>', summary: 'the same as --ended-until: 90d', parse: parseMoment },
     limit: { short: 'n', value: '<n>', summary: 'at most so many', parse: parseCount },
     remote: {
       value: '<remote>',
@@ -83,6 +93,7 @@ With --remote it lists the threads that a remote has, newest first, from what th
     { command: 'uwf thread list', comment: 'what goes on, and what waits for you' },
     { command: 'uwf thread list --status failed --since 7d', comment: 'what went wrong this week' },
     { command: 'uwf thread list --ended --before 90d', comment: 'what could go' },
+    { command: 'uwf thread list --ended-since 2026-11-21 --ended-until 2026-11-22', comment: 'what ended on a day' },
     { command: 'uwf thread list --follow --json', comment: 'a stream of what changes' },
     { command: 'uwf thread list --remote=origin --since 30d', comment: 'what others have shared this month' },
     { command: "uwf thread list --all --json --query '$count($)'", comment: 'how many there are' },
@@ -94,13 +105,15 @@ With --remote it lists the threads that a remote has, newest first, from what th
       return undefined;
     }
     const repository = await openToRead(cli);
-    const { since, until, before, workflow, role, text, limit, cursor } = options;
+    const { since, until, workflow, role, text, limit, cursor } = options;
+    const endedSince = options['ended-since'];
+    const endedBefore = [options['ended-until'], options.before].flatMap((moment) => moment?.(cli.now()) ?? []);
     const wanted =
       options.status.length > 0
         ? asStatuses(options.status)
         : options.all
           ? threadStatuses
-          : options.ended || before
+          : options.ended || endedSince || endedBefore.length > 0
             ? over
             : undefined;
     const which: ListOptions = {
@@ -108,7 +121,8 @@ With --remote it lists the threads that a remote has, newest first, from what th
       ...(workflow !== undefined && { workflow }),
       ...(role !== undefined && { role }),
       ...(text !== undefined && { text }),
-      ...(before && { endedBeforeMs: before(cli.now()) }),
+      ...(endedSince && { endedSinceMs: endedSince(cli.now()) }),
+      ...(endedBefore.length > 0 && { endedBeforeMs: Math.min(...endedBefore) }),
       ...(since && { sinceMs: since(cli.now()) }),
       ...(until && { untilMs: until(cli.now()) }),
       ...(limit !== undefined && { limit }),
