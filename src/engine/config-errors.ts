@@ -57,12 +57,12 @@ export class UnknownAgent extends UwfError {
   }
 }
 
-/** The error that says that no agent is configured for a role, and which lines would configure one. */
-export function noAgentFor(workflow: string, role: string): AgentMissing {
+/** The error that says that no agent is configured for a role, and which lines of which file would configure one. */
+export function noAgentFor(workflow: string, role: string, file: string = '.uwf/config.yaml'): AgentMissing {
   return new AgentMissing(`no agent is configured on this machine for role '${role}' of workflow '${workflow}'`, {
     subject: `${workflow}.${role}`,
     hint: [
-      'add these lines to .uwf/config.yaml (another agent as you like):',
+      `add these lines to ${file} (another agent as you like):`,
       '',
       'agents:',
       '  me: { package: "builtin:human" }',

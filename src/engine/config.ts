@@ -19,6 +19,8 @@ export type Config = {
   agents: Record<string, AgentBinding>;
   /** The agent of every role that `roles` does not name; one of `agents`. Absent: those roles have none. */
   defaultAgent?: string;
+  /** The file for lines of a repository without a work tree, absolute; absent where that is `.uwf/config.yaml`. */
+  bareFile?: string;
   /** By `workflow.role` or `role`; values are names of `agents`. */
   roles: Record<string, string>;
   /** Where the files of the repository and of its git folder say it; the user's own file serves other repositories too. */
@@ -105,8 +107,10 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
   // Where a file has mistakes, an agent may be missing only because of them.
   if (mistakes.length === 0) mistakes.push(...references.flatMap((one) => faultOf(one, agents)));
   if (mistakes.length > 0) throw new ConfigInvalid(mistakes);
+  const isBare = configRoot(repository) === undefined && repository.stateDir !== undefined;
   return {
     agents,
+    ...(isBare && { bareFile: join(repository.stateDir, 'config.yaml') }),
     roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
     ...(Object.keys(rolesHere).length > 0 && {
       rolesHere: Object.fromEntries(Object.entries(rolesHere).map(([role, { place }]) => [role, place])),
@@ -143,7 +147,7 @@ export function bindingFor(config: Config, workflow: string, role: string): Agen
  */
 export function getBinding(config: Config, workflow: string, role: string): AgentBinding {
   const binding = bindingFor(config, workflow, role);
-  if (binding === undefined) throw noAgentFor(workflow, role);
+  if (binding === undefined) throw noAgentFor(workflow, role, config.bareFile);
   return binding;
 }
 

@@ -53,7 +53,7 @@ Everything works without this command too.`,
     if (top === undefined && (remote === undefined || options.with !== undefined)) {
       throw new UsageError(
         'a bare repository has no work tree to prepare',
-        "register workflows with 'uwf workflow add <file>', and bind agents in uwf/config.yaml of the git folder",
+        `register workflows with 'uwf workflow add <file>', and bind agents in ${join(repository.stateDir ?? '', 'config.yaml')}`,
       );
     }
     // Found out before anything is written: half of it helps nobody.

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { shippedNames } from '../../../src/cli/init/shipped-workflows.ts';
-import { createCliRepository } from '../../helpers/cli.ts';
+import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 test('init makes a configuration that configures nothing yet, and is harmless the second time', async () => {
@@ -121,6 +121,25 @@ test.each([
     'folder',
   ]);
   expect(readFileSync(join(outside, 'config.yaml'), 'utf8')).toBe('# mine\n');
+});
+
+test('a bare repository is told of its own configuration, and what is said works', async () => {
+  const { dir, uwf, write } = createCliRepository({}, { bare: true });
+  const file = join(dir, 'uwf/config.yaml');
+  const added = createLoopRepository();
+  for (const argv of [['init'], ['agent', 'list']]) {
+    const { stderr } = await uwf(argv);
+    expect(stderr).toContain(file);
+    expect(stderr).not.toContain('.uwf/config.yaml');
+  }
+  expect(await uwf(['workflow', 'add', join(added.dir, '.uwf/workflows/loop.yaml')])).toMatchObject({ code: 0 });
+  const { stderr } = await uwf(['run', 'loop', '-p', 'x']);
+  expect(stderr).toContain(`add these lines to ${file} (`);
+  expect(stderr).not.toContain('.uwf/config.yaml');
+  const lines = /^ *agents:\n[^]*?: me$/m.exec(stderr)?.[0] ?? '';
+  write('uwf/config.yaml', lines.replaceAll(/^ {6}/gm, ''));
+  const { stdout } = await uwf(['agent', 'list']);
+  expect(stdout).toMatch(/^me +builtin:human +loop\.writer/m);
 });
 
 test('what cannot be prepared is said', async () => {

@@ -67,9 +67,16 @@ docs/agents.md.`,
       if (isConfigured(found, agents)) continue;
       const versions = versionsOf(trialsOf(found.name));
       const tried = versions === '' ? 'not tried with uwf yet' : `tried with ${versions}`;
-      out.hint(`${found.title} is installed (${tried}); to use it, add to 'agents' in .uwf/config.yaml: ${found.line}`);
+      out.hint(
+        `${found.title} is installed (${tried}); to use it, add to 'agents' in ${config.bareFile ?? '.uwf/config.yaml'}: ${found.line}`,
+      );
     }
-    if (rows.length === 0) out.hint("none is configured; 'uwf init' writes a .uwf/config.yaml to begin with");
+    if (rows.length > 0) return;
+    out.hint(
+      config.bareFile === undefined
+        ? "none is configured; 'uwf init' writes a .uwf/config.yaml to begin with"
+        : `none is configured; a bare repository's agents stand in ${config.bareFile}: agents: { me: { package: "builtin:human" } }`,
+    );
   },
 });
 
