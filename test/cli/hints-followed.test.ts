@@ -56,10 +56,41 @@ async function scene(repository: CliRepository, ...commands: string[][]): Promis
   return { repository, said };
 }
 
+/** A workflow whose one role is a thread of the loop. */
+const callWorkflow = `name: call
+description: calls
+roles:
+  caller: { description: c, systemPrompt: c, schema: { type: object } }
+moderator: [{ from: __start__, to: caller }, { from: caller, to: __end__ }]
+`;
+
+/** A repository in which a thread waits for a child thread of the loop. */
+function createCalling(config: string): CliRepository {
+  const repository = createLoopRepository();
+  repository.write('.uwf/workflows/call.yaml', callWorkflow);
+  repository.write('.uwf/config.yaml', callingConfig(config));
+  return repository;
+}
+
+function callingConfig(config: string): string {
+  const of = JSON.parse(config) as { agents: object }; // as `scriptedConfig` writes it
+  const loop = { package: 'builtin:workflow', config: { workflow: 'loop' } };
+  return JSON.stringify({ ...of, agents: { ...of.agents, loop }, roles: { 'call.caller': 'loop' } });
+}
+
 const scenes: Record<string, () => Promise<Scene>> = {
   'a question': async () => ({
     ...(await scene(createLoopRepository(asks), ['run', 'loop', ...prompt])),
     answer: 'French',
+  }),
+  'a question of a child thread': async () => ({
+    ...(await scene(createCalling(scriptedConfig(asks)), ['run', 'call', ...prompt])),
+    answer: 'French',
+  }),
+  'a child thread that failed': async () => ({
+    ...(await scene(createCalling(scriptedConfig({ writer: ['no'] })), ['run', 'call', ...prompt])),
+    mend: ({ write }) =>
+      write('.uwf/config.yaml', callingConfig(scriptedConfig({ ...loopReplies, checker: [loopReplies.checker[1]] }))),
   }),
   'a program that fails': async () => ({
     ...(await scene(createTwo(program('false')), ['run', 'two', ...prompt])),

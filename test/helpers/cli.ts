@@ -78,7 +78,14 @@ export async function runCommand(argv: readonly string[], options: CommandOption
 async function followHints(stderr: string, { cwd, env }: CommandOptions): Promise<void> {
   for (const command of commandsOfHints(stderr)) {
     const words = wordsOf(command);
-    await assertParses(words);
+    try {
+      await assertParses(words);
+    } catch (error) {
+      // What was mistyped is answered with a name, which is to take the place of the mistyped one.
+      const isName = stderr.includes(`did you mean '${command}'`) && / needs an? /u.test(String(error));
+      if (!isName) throw error;
+      continue;
+    }
     if (!isHarmless(words)) continue;
     const said: string[] = [];
     const code = await main(words, {

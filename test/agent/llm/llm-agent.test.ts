@@ -166,7 +166,11 @@ describe('a server in trouble', () => {
 
   test('a time to come back that is no date is not told', async () => {
     const { reply } = await runTurn([{ status: 503, headers: { 'retry-after': '9'.repeat(30) } }]);
-    expect(reply).toMatchObject({ kind: 'suspend', reason: expect.not.stringContaining('until') });
+    expect(reply).toMatchObject({
+      kind: 'failed-attempt',
+      isFinal: true,
+      reason: expect.not.stringContaining('until'),
+    });
     expect(reply).not.toHaveProperty('due');
   });
 
@@ -259,10 +263,11 @@ describe('a server in trouble', () => {
     await expect(turn).rejects.toBe(reason);
   });
 
-  test('nobody at the address suspends with the reason', async () => {
+  test('nobody at the address is a failure with the reason, which is not tried again', async () => {
     const agent = createAgent({ baseUrl: 'http://127.0.0.1:9/v1', model: 'm', retry: { maxRetries: 0 } });
     expect(await agent.run(agentRequest())).toMatchObject({
-      kind: 'suspend',
+      kind: 'failed-attempt',
+      isFinal: true,
       reason: expect.stringMatching(/127\.0\.0\.1:9/),
     });
   });
@@ -292,7 +297,8 @@ describe('a server in trouble', () => {
   test.each(['events', 'line'] as const)('a flood of one %s after the other is cut off', async (floodWith) => {
     const { reply, server } = await runTurn([{ floodWith }, { text: 'x' }]);
     expect(reply).toMatchObject({
-      kind: 'suspend',
+      kind: 'failed-attempt',
+      isFinal: true,
       reason: expect.stringMatching(/has more than (?:8388608 characters|16777216 bytes)/u),
     });
     expect(server.flooded()).toBeLessThan(200 * 1024 * 1024);
