@@ -5,6 +5,7 @@ import type { ViteUserConfig } from 'vitest/config';
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/**/*.long.test.ts'],
+    exclude: ['**/node_modules/**'],
     globalSetup: ['test/global-setup.ts'],
     testTimeout: 1_200_000,
     hookTimeout: 180_000,

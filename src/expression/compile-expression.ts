@@ -3,6 +3,7 @@ import type jsonata from 'jsonata';
 import { reasonForChild } from './confinement.ts';
 import { ExpressionSyntaxError } from './expression-errors.ts';
 import { countDefaults } from './count-defaults.ts';
+import { findBareNames } from './find-bare-names.ts';
 import type { UnsafeUse } from './find-unsafe-uses.ts';
 import { findUnsafeUses } from './find-unsafe-uses.ts';
 import { JSONATA_FUNCTIONS, REFUSED_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
@@ -29,6 +30,8 @@ export type CompiledExpression = {
   readonly free: readonly VariableUse[];
   readonly roles: readonly RoleUse[];
   readonly listComparisons: readonly ListComparison[];
+  /** Names without `$` that are looked up in the input document. */
+  readonly bareNames: readonly VariableUse[];
   /** Why only a process that can be killed may evaluate it; `undefined` when any may. */
   readonly reasonForChild: string | undefined;
   readonly stepsSeen: StepsSeen;
@@ -75,6 +78,7 @@ async function lookThrough(source: string): Promise<CompiledExpression> {
     free: uses.filter((use) => !bound.has(use.name) && !JSONATA_FUNCTIONS.has(use.name)),
     roles: nodes.flatMap(roleUse),
     listComparisons: findListComparisons(tree),
+    bareNames: findBareNames(tree),
     reasonForChild: reasonForChild(tree),
     stepsSeen: stepsSeen(tree),
   };

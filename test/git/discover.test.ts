@@ -236,7 +236,7 @@ describe('where there is no repository, the error says so', () => {
 
   test('in a folder that is not there, and under a GIT_DIR that is none', async () => {
     const dir = createTemporaryFolder();
-    await expect(discoverRepository(join(dir, 'absent'), {})).rejects.toThrow('there is no such folder');
+    await expect(discoverRepository(join(dir, 'absent'), {})).rejects.toThrow('there is no folder');
     await expectNoneAsGit(dir, { GIT_DIR: join(dir, 'absent') });
     await expectNoneAsGit(createTemporaryRepository().dir, { GIT_DIR: '' });
   });

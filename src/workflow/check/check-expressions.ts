@@ -1,6 +1,6 @@
 import { compileExpression, unknownVariables, type CompiledExpression } from '../../expression/compile-expression.ts';
 import { ExpressionSyntaxError } from '../../expression/expression-errors.ts';
-import { CHECK_NAMES, JSONATA_FUNCTIONS, RULE_NAMES } from '../../expression/function-names.ts';
+import { CHECK_NAMES, JSONATA_FUNCTIONS, RULE_NAMES, STEP_FUNCTIONS } from '../../expression/function-names.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { didYouMean } from '../did-you-mean.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
@@ -96,6 +96,14 @@ function reportUses(
       at: { offset, length: used.length + 1 },
     });
   }
+  for (const { name: used, offset } of compiled.bareNames) {
+    // The input document has what is bound, but no functions.
+    if (known.includes(used) && !STEP_FUNCTIONS.has(used)) continue;
+    report.warning('bare-name', path, `${name} names '${used}' without a $, which is nothing here`, {
+      hint: hintForBareName(used, known),
+      at: { offset, length: used.length },
+    });
+  }
   for (const { functionName, role, offset } of compiled.roles) {
     if (roles.includes(role) || roles.length === 0) continue;
     report.error('unknown-role', path, `${name} asks for $${functionName}('${role}'), but there is no role '${role}'`, {
@@ -114,6 +122,14 @@ function reportUses(
       },
     );
   }
+}
+
+function hintForBareName(name: string, known: readonly string[]): string {
+  if (known.includes(name) || JSONATA_FUNCTIONS.has(name)) return `did you mean $${name}?`;
+  const field = /^[A-Za-z_]\w*$/.test(name) && name !== 'status' ? name : '`$status`';
+  return known.includes('meta')
+    ? `a field of the reply is $meta.${field}`
+    : `a field of a role's last reply is $last('<role>').${field}`;
 }
 
 /** What people write out of habit from other languages. */

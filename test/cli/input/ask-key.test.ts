@@ -37,6 +37,9 @@ describe('a question that one key answers', () => {
       'May it?\u001B[2J',
       'yn',
     );
+    // What is typed before the question is shown answers nothing.
+    stdin.write('y');
+    while (!stderr.text.includes('May it?')) await sleep(5);
     for (const text of typed) {
       const heard = once(stdin, 'data');
       stdin.write(text);
