@@ -121,7 +121,7 @@ describe('what secrets were taken out of', () => {
     await ada.uwf(['thread', 'redact', thread], knowing);
     const after = ada.git('rev-parse', `refs/threads/${thread}`);
     const { code, stdout } = await ada.uwf(['push'], knowing);
-    expect({ code, stdout }).toMatchObject({ code: 5, stdout: expect.stringContaining('[rejected]') });
+    expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('[rejected]') });
     expect((await ada.uwf(['fetch'])).code).toBe(0);
     expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
     expect(reachable(ada)).not.toContain(KNOWN);
