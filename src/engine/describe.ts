@@ -18,7 +18,7 @@ import { findInterruption, type Interruption } from './interruption.ts';
 import { newestFirst } from './newest-first.ts';
 import { statusHere } from './status-here.ts';
 import type { ThreadUsage } from './sum-usage.ts';
-import { findVerdict, listCorrupt } from './verdicts.ts';
+import { findVerdict, FOUND_CORRUPT, listCorrupt } from './verdicts.ts';
 
 /** A thread in a list. */
 export type ThreadSummary = {
@@ -281,7 +281,7 @@ function summarize(repository: Repository, pointer: ThreadPointer, facts: Thread
     steps: facts.steps,
     nextRole: facts.nextRole,
     interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
-    reason: facts.reason,
+    reason: facts.status === 'corrupt' ? FOUND_CORRUPT : facts.reason,
     cause: facts.cause,
   };
 }

@@ -8,7 +8,8 @@ import type { ThreadPointer } from '../thread/find-thread.ts';
 type Place = Pick<ThreadPointer, 'id' | 'head'>;
 
 const FORM = 'corrupt 1';
-const unsaid = "it was found corrupt; 'uwf thread verify' says where";
+/** What is said of a corrupt thread without the words that are kept of it, which damage may have changed. */
+export const FOUND_CORRUPT = "it was found corrupt; 'uwf thread verify' says where";
 
 /**
  * The threads that were found corrupt at a head, which its own bytes need not show.
@@ -23,7 +24,7 @@ export function listCorrupt({ stateDir }: Repository): ReadonlySet<string> {
 /** What was found wrong with a thread at this head; `undefined` if nothing was. */
 export function findVerdict(repository: Repository, place: Place, corrupt: ReadonlySet<string>): string | undefined {
   const path = corrupt.has(nameOf(place)) ? pathOf(repository, place) : undefined;
-  return path === undefined ? undefined : (readDerivedFile(path, FORM) ?? unsaid);
+  return path === undefined ? undefined : (readDerivedFile(path, FORM) ?? FOUND_CORRUPT);
 }
 
 /** Remembers what was found wrong with a thread, or that nothing was. */

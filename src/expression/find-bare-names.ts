@@ -9,19 +9,20 @@ const OTHER_CONTEXTS: ReadonlySet<string> = new Set(['lambda', 'transform', 'par
  * in functions of its own an expression has another context, and names there are fields of that.
  */
 export function findBareNames(root: SyntaxNode): VariableUse[] {
-  if (OTHER_CONTEXTS.has(root.type)) return [];
-  if (root.type === 'name' && typeof root.value === 'string') return [{ name: root.value, offset: offsetOf(root) }];
-  if (root.type === 'path') {
-    const [first] = nodeList(root, 'steps');
-    return first === undefined ? [] : findBareNames(first);
+  const found: VariableUse[] = [];
+  const waiting = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.type === 'name' && typeof node.value === 'string')
+      found.push({ name: node.value, offset: offsetOf(node) });
+    else waiting.push(...childrenInContext(node).toReversed());
   }
-  // A function that is called by a plain name, and what is passed to it.
-  if (root.type === 'function') {
-    const procedure = nodeAt(root, 'procedure');
-    return [...(procedure ? [procedure] : []), ...nodeList(root, 'arguments')].flatMap(findBareNames);
-  }
-  const filters = new Set([...nodeList(root, 'predicate'), ...nodeList(root, 'stages'), nodeAt(root, 'group')]);
-  return childrenOf(root)
-    .filter((child) => !filters.has(child))
-    .flatMap(findBareNames);
+  return found;
+}
+
+/** The nodes right below one that are evaluated in the same context. */
+function childrenInContext(node: SyntaxNode): SyntaxNode[] {
+  if (OTHER_CONTEXTS.has(node.type)) return [];
+  if (node.type === 'path') return nodeList(node, 'steps').slice(0, 1);
+  const filters = new Set([...nodeList(node, 'predicate'), ...nodeList(node, 'stages'), nodeAt(node, 'group')]);
+  return childrenOf(node).filter((child) => !filters.has(child));
 }

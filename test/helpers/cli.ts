@@ -73,7 +73,7 @@ export async function runCommand(argv: readonly string[], options: CommandOption
 
 /**
  * Holds what a command has printed as a hint to its word: each command in it exists and takes what it is given, and one that
- * only looks at something ends well where the hint was printed. What changes something is tried in `hints-followed.test.ts`.
+ * only looks at something ends well where the hint was printed. What changes something is tried in `hints-followed.long.test.ts`.
  */
 async function followHints(stderr: string, { cwd, env }: CommandOptions): Promise<void> {
   for (const command of commandsOfHints(stderr)) {
