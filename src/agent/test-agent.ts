@@ -7,7 +7,7 @@ import type { JsonObject } from '../json.ts';
 import { hasListedTools, toolsMissing } from './acp/mcp-server.ts';
 import type { AgentBinding } from './agent-binding.ts';
 import type { CommandConfig } from './command/command-config.ts';
-import { findProgram } from './command/find-program.ts';
+import { findProgram } from './find-program.ts';
 import { programNotFound } from './command/start-program.ts';
 import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
 import type { Agent, AgentCas, AgentReply, AgentRequest } from './contract.ts';

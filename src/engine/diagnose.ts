@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentBinding } from '../agent/agent-binding.ts';
-import { findProgram } from '../agent/command/find-program.ts';
+import { findProgram } from '../agent/find-program.ts';
 import { checkAgent } from '../agent/load-agent.ts';
 import { UwfError } from '../errors.ts';
 import type { GitEnvironment } from '../git/git-directory.ts';

@@ -1,8 +1,8 @@
-import { accessSync, constants, statSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
+import { isExecutable } from '../find-program.ts';
 
 /** A coding agent that speaks the Agent Client Protocol, by itself or through a bridge. */
 type KnownAgent = {
@@ -134,13 +134,4 @@ function findProgram(program: string, path: string): string | undefined {
     .filter((folder) => folder !== '')
     .map((folder) => join(folder, program))
     .find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

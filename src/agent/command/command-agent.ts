@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { commandConfigSchema } from './command-config.ts';
 import type { CommandConfig } from './command-config.ts';
-import { findProgram } from './find-program.ts';
+import { findProgram } from '../find-program.ts';
 import { replyOfProgram } from './reply-of-program.ts';
 import { runProgram } from './run-program.ts';
 

@@ -12,7 +12,8 @@ export function findProgram(program: string, folder: string, path: string): stri
   return places.find(isExecutable);
 }
 
-function isExecutable(path: string): boolean {
+/** Tells whether a path leads to a file that this process may execute. */
+export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
