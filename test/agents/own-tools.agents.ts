@@ -9,23 +9,8 @@ import { callOwnTool } from './call-tool.ts';
 import type { Conversation, Move } from './conversation.ts';
 import { startModelServer } from './model-server.ts';
 import type { ModelServer } from './model-server.ts';
+import { onceWorkflow } from './once-workflow.ts';
 import { runUwf } from './run-uwf.ts';
-
-const workflow = {
-  name: 'once',
-  description: 'one turn',
-  roles: {
-    worker: {
-      description: 'works',
-      systemPrompt: 'You work.',
-      schema: { type: 'object', properties: { words: { type: 'integer' } }, required: ['words'] },
-    },
-  },
-  moderator: [
-    { from: '__start__', to: 'worker', when: null },
-    { from: 'worker', to: '__end__', when: null },
-  ],
-};
 
 /** A model that reads, puts and reports by uwf's tools, and where it has none replies with front matter. */
 function nextMove({ prompts, results, tools }: Conversation): Move {
@@ -56,7 +41,7 @@ async function runUnattended(
   const config = change(agentUnderTest(name, server.url, home).config);
   const agents = { coding: { package: 'builtin:acp', config } };
   writeFileSync(join(repository.dir, '.uwf/config.yaml'), JSON.stringify({ agents, defaultAgent: 'coding' }));
-  writeFileSync(join(repository.dir, 'once.yaml'), JSON.stringify(workflow));
+  writeFileSync(join(repository.dir, 'once.yaml'), JSON.stringify(onceWorkflow));
   const uwf = async (...args: string[]): Promise<JsonObject[]> =>
     (await runUwf(repository.dir, home, [...args, '--json'])).lines;
   return { server, events: await uwf('run', 'once.yaml', '-p', 'Work.'), uwf };

@@ -10,23 +10,8 @@ import type { AgentName } from './agents-under-test.ts';
 import { callOwnTool } from './call-tool.ts';
 import type { Conversation, Move } from './conversation.ts';
 import { startModelServer } from './model-server.ts';
+import { onceWorkflow } from './once-workflow.ts';
 import { runUwf, uwfAsSpawned } from './run-uwf.ts';
-
-const workflow = {
-  name: 'once',
-  description: 'one turn',
-  roles: {
-    worker: {
-      description: 'works',
-      systemPrompt: 'You work.',
-      schema: { type: 'object', properties: { words: { type: 'integer' } }, required: ['words'] },
-    },
-  },
-  moderator: [
-    { from: '__start__', to: 'worker', when: null },
-    { from: 'worker', to: '__end__', when: null },
-  ],
-};
 
 /**
  * A model that runs commands, each of which it calls a listing of files, and then reports by uwf's tool. What it has done it
@@ -73,7 +58,7 @@ async function startStory(name: AgentName): Promise<{
   for (const folder of ['.uwf', 'build', 'dist']) mkdirSync(join(dir, folder));
   const agents = { coding: { package: 'builtin:acp', config } };
   writeFileSync(join(dir, '.uwf/config.yaml'), JSON.stringify({ agents, defaultAgent: 'coding' }));
-  writeFileSync(join(dir, 'once.yaml'), JSON.stringify(workflow));
+  writeFileSync(join(dir, 'once.yaml'), JSON.stringify(onceWorkflow));
   return {
     json: async (...args) => {
       const { lines, stderr } = await runUwf(dir, home, [...args, '--json']);

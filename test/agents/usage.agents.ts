@@ -7,19 +7,14 @@ import { createTemporaryFolder, createTemporaryRepository } from '../helpers/tem
 import { agentUnderTest } from './agents-under-test.ts';
 import type { Conversation, Move, Tokens } from './conversation.ts';
 import { startModelServer } from './model-server.ts';
+import { onceWorkflow } from './once-workflow.ts';
 import { runUwf } from './run-uwf.ts';
 
 /** Three visits of one role, whose session each is continued by a process of its own. */
 const workflow = {
   name: 'thrice',
   description: 'three visits',
-  roles: {
-    worker: {
-      description: 'works',
-      systemPrompt: 'You work.',
-      schema: { type: 'object', properties: { words: { type: 'integer' } }, required: ['words'] },
-    },
-  },
+  roles: onceWorkflow.roles,
   moderator: [
     { from: '__start__', to: 'worker', when: null },
     { from: 'worker', to: '__end__', when: '$count($steps) = 3' },
