@@ -75,7 +75,7 @@ async function makeAgent(agentPackage: AgentPackage, config: JsonObject, referen
   });
 }
 
-/** A module's namespace is an object as good as any, without being JSON. */
+/** Tells whether a value is an object of any kind; the namespace of a module is one. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

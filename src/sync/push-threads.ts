@@ -107,7 +107,7 @@ export async function pushOnce(
   const done = parts.filter((part) => part.edits.every(({ name }) => isDone(outcomes.get(name))));
   for (const part of parts) {
     const { edits: own, thread, workflow } = part;
-    // The remote had it, whoever brought it there.
+    // The remote had it already.
     if (own.every(({ name }) => outcomes.get(name)?.outcome === 'unchanged')) continue;
     const isRefused = own.some(({ name }) => outcomes.get(name)?.outcome === 'refused');
     if (!done.includes(part)) {

@@ -43,7 +43,7 @@ type Told = RemoteRef & { ref: SharedRef };
  * Sorts what a remote has into what is taken, what is refused, and what is passed over: threads that were removed here or
  * there, and that nobody asked for.
  *
- * What stands here already, or lies on the way to it, is not checked again; all else is, whoever brought it.
+ * What stands here already, or lies on the way to it, is not checked again; all else is.
  */
 export async function receiveRefs(
   context: Pick<EngineContext, 'repository'>,

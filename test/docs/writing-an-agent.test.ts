@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { root, testDocument } from './live-document.ts';
 
-// The document begins in an empty folder and installs what it needs, from the cache of whoever runs the test where it can.
+// The document begins in an empty folder and installs what it needs, from npm's cache where it can.
 testDocument('docs/writing-an-agent.md', (folder) => rmSync(path.join(folder, '.git'), { recursive: true }), {
   UWF_CHECKOUT: root,
   npm_config_offline: 'false',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { everyCommand } from './every-command.ts';
 import { buildClone, copyClone, giveTo, OUTSIDE, runAs, ways, whatLeaked, whatRan } from './hostile-clone.ts';
 
-// Whoever clones a hostile repository runs none of it before a word of trust, whatever command is used.
+// A hostile clone runs nothing before a word of trust, whatever command is used.
 const isRoot = process.getuid?.() === 0;
 const me = process.getuid?.() ?? 0;
 /** Ids of users that need not exist. */

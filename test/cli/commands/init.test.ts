@@ -42,7 +42,7 @@ test('each file that init writes names the schema by which an editor checks it, 
   expect(schemas).toEqual([await printed('config'), await printed('workflow'), await printed('workflow')]);
 });
 
-test('a schema that somebody changed is left, and the command that renews it is named', async () => {
+test('a schema that was changed by hand is left, and the command that renews it is named', async () => {
   const { dir, uwf, write } = createCliRepository();
   write('.uwf/schemas/config.json', 'mine');
   expect(await uwf(['init'])).toMatchObject({
