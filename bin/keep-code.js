@@ -1,15 +1,14 @@
 'use strict';
 const fs = require('node:fs');
 
-/** What is older is worked out again by who still needs it: versions of uwf and Node come and go. */
+/** Older caches are removed: most belong to versions of uwf or Node that are gone. A start that needs one writes it again. */
 const keptMs = 100 * 24 * 60 * 60 * 1000;
 
 /**
  * Has V8 write down what it has compiled of a script, in the first of some folders that takes it.
  *
- * It is there as a whole or not at all: it is written under another name, synced, and renamed. It holds the code twice,
- * since V8 does not look for damage: who reads it compares the halves. One that is there already stays; those that are
- * 100 days old go.
+ * The file is whole or absent: it is written under another name, synced, and renamed. It contains the code twice, because
+ * V8 does not detect damage: the reader compares the halves. An existing file stays. Files older than 100 days are removed.
  *
  * @param script a `vm.Script` whose functions were called
  */
@@ -35,7 +34,7 @@ exports.keepCode = function keepCode(folders, name, script) {
 function removeOld(folder) {
   for (const name of fs.readdirSync(folder)) {
     const file = `${folder}/${name}`;
-    const isOld = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs < Date.now() - keptMs;
+    const isOld = (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) < Date.now() - keptMs;
     if (isOld) remove(file);
   }
 }

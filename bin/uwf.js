@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// CommonJS on purpose: Node starts an ES module a fifth slower, and this is the first thing every command pays for. So is
-// the next file, which is why this one has all that every start needs.
+// CommonJS, because Node starts an ES module a fifth slower. Everything that each start needs is in this file, because each
+// further file costs time.
 'use strict';
 const fs = require('node:fs');
 const { isAbsolute } = require('node:path');
@@ -14,12 +14,12 @@ const dist = `${__dirname.slice(0, -'bin'.length)}dist`;
 /** Runs the command line that this process was given. */
 function run() {
   const argv = process.argv.slice(2);
-  process.on('uncaughtException', (error) => {
-    // A reader that has seen enough (`uwf log | head -1`) ends the command, and that is no error. Commands at work listen
-    // for it themselves, to end their agents first.
+  process.on('uncaughtException', (/** @type {Error & { code?: string, hint?: string }} */ error) => {
+    // The reader closed the pipe (`uwf log | head -1`). This ends the command and is no error. Commands that run agents have
+    // a listener of their own, which ends the agents first.
     if (error?.code === 'EPIPE' && process.stdout.listenerCount('error') === 0) process.exit();
     if (error?.code === 'output-failed') {
-      // A terminal, or /dev/full, says later that it cannot be written to.
+      // A terminal, or /dev/full, reports later that it cannot be written to.
       process.stderr.write(`uwf: ${error.message}\nhint: ${error.hint}\n`);
       process.exit(1);
     }
@@ -35,15 +35,15 @@ function run() {
   } else {
     void program.main(argv).then((code) => {
       process.exitCode = code;
-      // Where something went wrong little was compiled of what the command is about, and that would be kept for good.
+      // A command that failed has compiled little of its code, and the cache would keep that for good.
       if (code === 0) loader.keep(program.commandNameOf(argv));
-      // Node takes a millisecond or two to tidy up what the end of the process tidies up as well.
+      // An exit saves the millisecond or two that Node takes to clean up.
       if (program.isAllWritten()) process.exit();
     });
   }
 }
 
-/** The program, or undefined where it was not built. */
+/** The program; undefined if it was not built. */
 function loadProgram(loader) {
   try {
     return loader.load('cli.cjs');
@@ -59,17 +59,17 @@ const digestOf = /^\/\*([0-9a-f]{16})\*\//;
 /**
  * Loads the programs of a folder with the code that V8 compiled of them earlier.
  *
- * To compile the first part of the command line takes V8 a third of Node's own start, on every start. `keep` has V8 write
- * down what it has compiled for a command, the functions that were called included; a later `load` for the same command
- * takes a fraction of that.
+ * Without a cache V8 compiles the first part of the command line on every start, which takes a third of Node's own start.
+ * `keep` stores what V8 has compiled for a command, with the functions that were called. A later `load` for the same command
+ * takes a fraction of that time.
  *
- * A cache is no truth: it belongs to a digest of the program, a version of Node and an architecture, V8 itself looks
- * whether it can use it, and where it cannot be read or written all works without. One that is damaged would end the
- * process, so it is compared with its copy first. It lies beside the program, where who can write it could write the
- * program as well; where that is read-only, in the user's own cache folder.
+ * A cache belongs to a digest of the program, a version of Node and an architecture, and V8 checks whether it can use it.
+ * Everything works without it. A damaged cache would end the process, so it is compared with its copy first. It is beside the
+ * program: a user who can write there could change the program, too. If that folder is read-only, it is in the user's own
+ * cache folder.
  *
- * A program without a digest is loaded by Node as ever. A program with one never says `import()`: in a script from a cache
- * Node 20 does not know who asks.
+ * Node loads a program without a digest as usual. A program with one has no `import()`, which Node 20 cannot resolve in a
+ * script from a cache.
  *
  * @param folder of the programs, absolute
  * @param argv the words after `uwf`
@@ -78,7 +78,7 @@ const digestOf = /^\/\*([0-9a-f]{16})\*\//;
 function createLoader(folder, argv, env) {
   const programs = new Map();
   const commands = likelyCommands(argv);
-  // One that is not absolute has to be ignored: code from the folder that one happens to be in would be run.
+  // A relative path is ignored: it would run code from the current folder.
   const home = [env.XDG_CACHE_HOME, env.HOME && `${env.HOME}/.cache`].find((path) => path && isAbsolute(path));
   const cacheFolders = [`${folder}/.code-cache`, ...(home ? [`${home}/uwf/code-cache`] : [])];
 
@@ -91,16 +91,15 @@ function createLoader(folder, argv, env) {
     const source = fs.readFileSync(file, 'latin1');
     const digest = digestOf.exec(source)?.[1];
     if (digest === undefined) return require(file);
-    const program = { exports: {}, name: `${name.replaceAll('/', '-')}-${digest}`, script: undefined };
-    program.script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
+    const cached = `${name.replaceAll('/', '-')}-${digest}`;
+    const names = commands.map((command) => cacheName(cached, command));
+    const script = new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
       filename: file,
-      cachedData: readCache(
-        cacheFolders,
-        commands.map((command) => cacheName(program.name, command)),
-      ),
+      cachedData: readCache(cacheFolders, names),
     });
+    const program = { exports: {}, name: cached, script };
     programs.set(name, program);
-    program.script.runInThisContext()(program.exports, requireFrom, program, file, folder);
+    script.runInThisContext()(program.exports, requireFrom, program, file, folder);
     return program.exports;
   }
 
@@ -120,7 +119,7 @@ function createLoader(folder, argv, env) {
   return { load, keep };
 }
 
-/** What may be the command's name: `log` and `log x` of `uwf log x`. The program knows better, but is to be loaded by it. */
+/** Possible names of the command: `log` and `log x` of `uwf log x`. Only the program can tell, and it is not loaded yet. */
 function likelyCommands(argv) {
   if (argv.includes('--help') || argv.includes('-h')) return ['help'];
   let place = 0;
@@ -134,7 +133,7 @@ function cacheName(program, command) {
   return `${program}-${command.replace(' ', '-')}-${process.version}-${process.arch}`;
 }
 
-/** The first of some caches that is there and sound. Those that are damaged are removed, to be written again. */
+/** Reads the first sound cache. Damaged caches are removed, so that they are written again. */
 function readCache(folders, names) {
   for (const folder of folders) {
     for (const name of names) {

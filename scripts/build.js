@@ -6,19 +6,29 @@
 // --quiet     prints nothing when there is nothing to do
 // --force     builds in any case
 // --programs  only what the tests start: the CLI and the evaluator
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { artefacts } from './build/artefacts.js';
-import { fingerprint } from './build/fingerprint.js';
+import { artefacts, inputs } from './build/artefacts.js';
 import { writeOutput } from './build/write-output.js';
+
+/**
+ * What was made of one kind.
+ *
+ * @typedef {object} Made
+ * @property {string[]} files names relative to `dist/`
+ * @property {string[]} sources what is bundled in them, relative to the root
+ */
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const outputFolder = path.join(root, 'dist');
 
-/** The record of what each kind of artefact was built from, and which files that made. */
+/** The record of the last build: for each kind what it was made from and what was made. */
 const recordFile = path.join(outputFolder, '.build.json');
 
+/** @returns {Record<string, Made & { fingerprint: string }>} */
 function readRecord() {
   try {
     return JSON.parse(readFileSync(recordFile, 'utf8'));
@@ -27,82 +37,111 @@ function readRecord() {
   }
 }
 
-function isCurrent(entry, current) {
-  return (
-    entry?.fingerprint === current &&
-    entry.files.every((name) => statSync(path.join(outputFolder, name), { throwIfNoEntry: false }) !== undefined)
-  );
+/**
+ * Digests names, sizes and times of all files that a build reads, so that a change, a new file and a deleted file each give
+ * another value. Contents are not read, because that would take longer than most builds.
+ */
+function fingerprint() {
+  const hash = createHash('sha256').update(process.version);
+  /** @param {string} relativePath */
+  const add = (relativePath) => {
+    const stats = statSync(path.join(root, relativePath), { throwIfNoEntry: false });
+    if (stats?.isDirectory()) {
+      for (const name of readdirSync(path.join(root, relativePath)).toSorted()) add(`${relativePath}/${name}`);
+    } else if (stats !== undefined) hash.update(`${relativePath}\0${stats.size}\0${stats.mtimeMs}\0`);
+  };
+  for (const input of inputs) add(input);
+  return hash.digest('hex');
 }
 
+/** @returns {Promise<Made>} */
 async function makePrograms() {
   const { bundlePrograms } = await import('./build/bundle.js');
   return bundlePrograms(
     root,
     outputFolder,
-    artefacts.filter((artefact) => artefact.kind === 'program'),
+    artefacts.filter(({ kind }) => kind === 'program'),
   );
 }
 
+/** @returns {Promise<Made>} */
 async function makeLibrary() {
-  const [{ bundleLibraries }, { writeDeclarations }, { writeSchemas }] = await Promise.all([
-    import('./build/bundle.js'),
-    import('./build/declarations.js'),
-    import('./build/schemas.js'),
-  ]);
-  const libraries = artefacts.filter((artefact) => artefact.kind === 'library');
-  return [
-    ...(await bundleLibraries(root, outputFolder, libraries)),
-    ...writeDeclarations(root, outputFolder),
-    // By the program that was made before.
-    ...writeSchemas(root, outputFolder),
-  ];
+  const { bundleLibraries } = await import('./build/bundle.js');
+  const { writeDeclarations } = await import('./build/declarations.js');
+  const libraries = artefacts.filter(({ kind }) => kind === 'library');
+  const { files, sources } = await bundleLibraries(root, outputFolder, libraries);
+  const declarations = await writeDeclarations(root, outputFolder, libraries);
+  return { files: [...files, ...declarations, ...writeSchemas()], sources };
 }
 
-/** Removes what earlier builds left: every file in dist/ that no artefact claims. */
+/**
+ * Writes the schemas of the files that people write, for editors that find them in `node_modules`. The program, which was
+ * made before, prints them.
+ */
+function writeSchemas() {
+  return ['workflow', 'config'].map((kind) => {
+    const name = `${kind}.schema.json`;
+    const command = [path.join(root, 'bin/uwf.js'), 'schema', 'show', '--for', kind];
+    writeOutput(path.join(outputFolder, name), execFileSync(process.execPath, command));
+    return name;
+  });
+}
+
+/** @param {Record<string, Made>} record */
+async function writeLicences(record) {
+  const { licencesOf } = await import('./build/licences.js');
+  const sources = Object.values(record).flatMap((made) => made.sources);
+  writeOutput(path.join(outputFolder, 'LICENCES.txt'), licencesOf(root, sources));
+}
+
+/**
+ * Removes what earlier builds left: every file in dist/ that no record names.
+ *
+ * @param {Record<string, Made>} record
+ */
 function removeLeftovers(record) {
-  const claimed = new Set(Object.values(record).flatMap((entry) => entry.files));
+  const claimed = new Set(['LICENCES.txt', ...Object.values(record).flatMap(({ files }) => files)]);
   for (const entry of readdirSync(outputFolder, { recursive: true, withFileTypes: true })) {
     const name = path.relative(outputFolder, path.join(entry.parentPath, entry.name));
-    // Names with a dot in front are the record and the scratch of another build that runs now.
+    // A name with a dot in front is the record, or the scratch of another build that runs now.
     const isOurs = claimed.has(name) || name.startsWith('.') || name.endsWith('.tmp');
-    // What V8 made of programs that are no more.
+    // The code cache is of programs that have been replaced.
     const isCache = name.startsWith('.code-cache');
     if (entry.isFile() && (!isOurs || isCache)) rmSync(path.join(outputFolder, name), { force: true });
   }
 }
 
-function describe(files, log) {
-  const types = files.filter((name) => name.startsWith('types'));
-  for (const name of files.filter((name) => !types.includes(name))) log(`dist/${name}`, sizeOf([name]));
-  if (types.length > 0) log(`dist/types (${types.length} files)`, sizeOf(types));
-}
-
-function sizeOf(files) {
-  const bytes = files.reduce((sum, name) => sum + statSync(path.join(outputFolder, name)).size, 0);
-  return `${(bytes / 1024).toFixed(1)} kB`;
+/** @param {string} name */
+function sizeOf(name) {
+  return `${(statSync(path.join(outputFolder, name)).size / 1024).toFixed(1)} kB`;
 }
 
 /**
  * Brings dist/ up to date.
  *
- * @param options.programsOnly leave the library and its declarations as they are
- * @param options.force build although nothing has changed
- * @param options.log told each file that was written, with its size
- * @returns whether anything was built
+ * @param {object} [options]
+ * @param {boolean} [options.programsOnly] leave the library and its declarations as they are
+ * @param {boolean} [options.force] build although nothing has changed
+ * @param {(file: string, size: string) => void} [options.log] called for each file that was written
+ * @returns {Promise<boolean>} whether anything was built
  */
 export async function build({ programsOnly = false, force = false, log = () => {} } = {}) {
   mkdirSync(outputFolder, { recursive: true });
-  const current = fingerprint(root);
+  const current = fingerprint();
   const record = readRecord();
-  const makers = { programs: makePrograms, ...(programsOnly ? {} : { library: makeLibrary }) };
-  const stale = Object.keys(makers).filter((kind) => force || !isCurrent(record[kind], current));
+  const isThere = (/** @type {string} */ name) => statSync(path.join(outputFolder, name), { throwIfNoEntry: false });
+  const isCurrent = (/** @type {string} */ kind) =>
+    record[kind]?.fingerprint === current && record[kind].files.every((name) => isThere(name) !== undefined);
+  const makers = Object.entries({ programs: makePrograms, ...(programsOnly ? {} : { library: makeLibrary }) });
+  const stale = makers.filter(([kind]) => force || !isCurrent(kind));
   if (stale.length === 0) return false;
 
-  for (const kind of stale) {
-    const files = await makers[kind]();
-    record[kind] = { fingerprint: current, files };
-    describe(files, log);
+  for (const [kind, make] of stale) {
+    const made = await make();
+    record[kind] = { ...made, fingerprint: current };
+    for (const name of made.files) log(`dist/${name}`, sizeOf(name));
   }
+  await writeLicences(record);
   removeLeftovers(record);
   writeOutput(recordFile, `${JSON.stringify(record, null, 2)}\n`);
   return true;
@@ -110,12 +149,14 @@ export async function build({ programsOnly = false, force = false, log = () => {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const flags = new Set(process.argv.slice(2));
-  const log = (what, size) => console.log(`${what.padEnd(36)} ${size.padStart(10)}`);
-  try {
-    const didBuild = await build({ programsOnly: flags.has('--programs'), force: flags.has('--force'), log });
-    if (!didBuild && !flags.has('--quiet')) console.log('dist is up to date');
-  } catch (error) {
+  const didBuild = await build({
+    programsOnly: flags.has('--programs'),
+    force: flags.has('--force'),
+    log: (file, size) => console.log(`${file.padEnd(36)} ${size.padStart(10)}`),
+  }).catch((/** @type {Error} */ error) => {
     console.error(error.message);
     process.exitCode = 1;
-  }
+    return true;
+  });
+  if (!didBuild && !flags.has('--quiet')) console.log('dist is up to date');
 }

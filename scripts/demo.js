@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// `npm run demo`: builds a repository with a bug somewhere in its history, has uwf find the commit that brought it, live,
-// and shows the run as uwf and as git tell it. Needs Node and git, nothing else; no model, no network.
+// `npm run demo`: builds a repository with a bug in its history, lets uwf find the commit that introduced it, and shows the
+// run in uwf and in git. Needs only Node and git: no model, no network.
 //
-//   npm run demo              leaves nothing behind
-//   npm run demo -- --keep    leaves the repository, to look around in
+//   npm run demo              removes the repository at the end
+//   npm run demo -- --keep    keeps it
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { ensure, root } from './ensure.js';
 
 const workflow = 'find-regression';
 
-/** What a person would ask for: find-regression.yaml says what may stand here. */
+/** The task of a user; find-regression.yaml describes its form. */
 const task = 'test: node test.js\ngood: v1.0\nbad: HEAD';
 
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } });
 
-/** Nobody in particular, and nothing of the machine's configuration, so that the demo is the same everywhere. */
+/** A fixed author and no configuration of the machine, so that the demo is the same everywhere. */
 function demoEnvironment(folder) {
   const kept = Object.entries(process.env).filter(([name]) => !/^(GIT_|UWF_)/.test(name));
   return {
@@ -40,7 +40,7 @@ function demoEnvironment(folder) {
 const strong = (text) => (process.stdout.isTTY && !process.env.NO_COLOR ? `\u001b[1m${text}\u001b[0m` : text);
 const say = (text = '') => process.stdout.write(`${text}\n`);
 
-/** Shows a command and runs it with this terminal, so that it looks as if it had been typed. */
+/** Prints a command and runs it in this terminal, as if a user had typed it. */
 function show(place, program, argv) {
   const words = [program, ...argv].map((word) => (/^[\w./:=@^-]+$/.test(word) ? word : `'${word}'`));
   say(`\n${strong(`$ ${words.join(' ')}`)}`);
@@ -82,6 +82,7 @@ function foundCommit(git, ref) {
 }
 
 function sayWhereToLook(folder, { thread, ref }) {
+  /** @type {[command: string, what: string][]} */
   const rows = [
     [`uwf thread show ${thread}`, 'what is known about the run'],
     [`uwf thread read ${thread}`, 'every word of it'],
@@ -95,7 +96,7 @@ function sayWhereToLook(folder, { thread, ref }) {
 }
 
 if (await ensure()) {
-  // A person's Ctrl-C reaches the command that runs; what is left here is to clean up.
+  // Ctrl-C reaches the running command; this process only cleans up.
   process.on('SIGINT', () => {});
   const folder = mkdtempSync(path.join(tmpdir(), 'uwf-demo-'));
   try {

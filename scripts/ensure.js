@@ -1,5 +1,4 @@
-// What `npm test` and `npm run demo` need before they can start: dependencies and a build. Loads nothing that npm must
-// first install.
+// Prepares `npm test` and `npm run demo`: dependencies and a build. Loads no package that npm must install first.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +15,7 @@ function isOlder(version, minimum) {
   return major < minimum[0] || (major === minimum[0] && minor < minimum[1]);
 }
 
-/** What the machine lacks, as a sentence; undefined if it has everything. */
+/** A sentence that names what the machine lacks, or undefined. */
 function missingTool() {
   if (isOlder(process.versions.node, minimumNode)) {
     return `uwf needs Node ${minimumNode.join('.')} or later; this is ${process.versions.node} (https://nodejs.org)`;
@@ -30,9 +29,9 @@ function missingTool() {
 }
 
 /**
- * Checks Node and git, installs dependencies and builds, each only where needed; progress goes to stderr.
+ * Checks Node and git, installs dependencies and builds, each only if needed; progress goes to stderr.
  *
- * @returns whether everything is there; if not, it has said why
+ * @returns whether everything is ready; if not, the reason is on stderr
  */
 export async function ensure() {
   const say = (text) => process.stderr.write(`${text}\n`);

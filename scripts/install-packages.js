@@ -1,16 +1,18 @@
-// Installs packages as a lockfile says. Loads nothing that npm must first install.
+// Installs packages by a lockfile. Loads no package that npm must install first.
 import { spawnSync } from 'node:child_process';
 import { lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Installs what the lockfile of a folder names, unless that is there already; progress goes to stderr.
+ * Installs the packages of a folder's lockfile, unless they are installed; progress goes to stderr.
  *
- * A `node_modules` that is a symbolic link is left alone: npm empties it first, and with it what others use.
- * @param folder of the package.json
- * @param options.what is said where something has to be installed: `dependencies (once; about a minute)`
- * @param options.flags more flags for `npm ci`
- * @returns {'there' | 'installed' | 'failed'} if it failed, it has said why
+ * A `node_modules` that is a symbolic link is not changed: npm would empty it first, and other folders may use it.
+ *
+ * @param {string} folder of the package.json
+ * @param {object} options
+ * @param {string} options.what names the packages in the progress message: `dependencies (once; about a minute)`
+ * @param {string[]} [options.flags] more flags for `npm ci`
+ * @returns {'there' | 'installed' | 'failed'} after a failure, the reason is on stderr
  */
 export function installPackages(folder, { what, flags = [] }) {
   if (isInstalled(folder)) return 'there';
@@ -34,8 +36,9 @@ function isInstalled(folder) {
 }
 
 function runNpm(cwd, argv) {
-  // Under `npm run` this is npm's own file; by hand it has to be found on the PATH, where Windows needs a shell.
+  // Under `npm run` this is npm's own file; otherwise npm is found on the PATH, for which Windows needs a shell.
   const npm = process.env.npm_execpath;
+  /** @type {import('node:child_process').SpawnSyncOptions} */
   const options = { cwd, stdio: ['ignore', 2, 2] };
   const result = npm?.endsWith('.js')
     ? spawnSync(process.execPath, [npm, ...argv], options)

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { ensure, root, runInherited } from './ensure.js';
 
 /**
- * Installs and builds what is missing, then runs vitest with a configuration and this process's arguments.
+ * Installs packages and builds if needed, then runs vitest with a configuration and this process's arguments.
  *
  * @returns the exit code
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npm run test:agents`: drives coding agents of others (opencode, the Gemini CLI, Claude Code by its bridge, Qwen Code)
-// against a scripted server of models. They are installed, pinned, in test/agents alone.
+// `npm run test:agents`: tests other projects' coding agents (opencode, the Gemini CLI, Claude Code by its bridge, Qwen Code)
+// against a scripted model server. They are installed, pinned, in test/agents alone.
 // Arguments go to vitest: `npm run test:agents -- -t gemini`.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { installPackages } from './install-packages.js';
 
 const folder = path.join(root, 'test', 'agents');
 
-/** Installs what the lockfile says. Of all scripts of these packages only opencode's is run, which finds its binary. */
+/** Installs the packages of the lockfile. Of their scripts only opencode's runs, which finds its binary. */
 function installAgents() {
   const done = installPackages(folder, {
     what: 'the coding agents of others into test/agents (once; about 1.2 GB)',

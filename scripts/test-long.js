@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npm run test:long`: the campaigns, which take minutes each. Arguments go to vitest, as those of `npm test` do.
+// `npm run test:long`: the long tests, minutes each. Arguments go to vitest, as for `npm test`.
 import { runTests } from './run-tests.js';
 
 process.exitCode = await runTests('vitest.long.config.ts');

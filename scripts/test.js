@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npm test`: needs Node and git, nothing else. Arguments go to vitest: `npm test -- test/git`.
+// `npm test`: needs only Node and git. Arguments go to vitest: `npm test -- test/git`.
 import { runTests } from './run-tests.js';
 
 process.exitCode = await runTests('vitest.config.ts');

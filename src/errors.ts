@@ -1,9 +1,9 @@
 /**
- * What sort of trouble an error is, for callers that react to the sort and not to the single error.
+ * The kind of an error, for callers that handle all errors of a kind in one way.
  *
  * - `usage`: the caller asked for something that cannot be meant
  * - `data`: what is stored, or was handed in, is not what it has to be
- * - `conflict`: somebody else was faster; trying again can help
+ * - `conflict`: another process or writer was faster; trying again can help
  * - `agent`: an agent is missing, not authorised, or broke its contract
  * - `refused`: a remote does not take it, whatever it is told; trying again does not help
  * - `environment`: the machine refuses: disk full, read-only, a git that is not understood
@@ -41,4 +41,9 @@ export class UwfError extends Error {
     this.kind = details.kind;
     this.hint = details.hint;
   }
+}
+
+/** The message of what was thrown, whatever that is. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -5,32 +5,45 @@
  * signals and the person at the terminal are handed in.
  */
 import { isNodeHash, parseNodeHash, prepareHashing, type NodeHash } from './cas/hash.ts';
-import { openRepository as openGitRepository, type OpenOptions } from './git/open-repository.ts';
-import type { Repository } from './git/repository.ts';
-import type { NodesOf } from './schema/refs.ts';
+import type { NodesOf } from './schema/links/refs.ts';
 import {
   findReachableHashes as findReachable,
   walk as walkNodes,
   type WalkedNode,
   type WalkOptions,
-} from './schema/walk.ts';
-import { getThread } from './thread/find-thread.ts';
-import { nodesOfThread } from './thread/nodes-of-thread.ts';
+} from './schema/links/walk-nodes.ts';
+import { getThread } from './thread/find/find-thread.ts';
+import { nodesOfThread } from './thread/nodes/nodes-of-thread.ts';
 
 // So that `hashNode` and all that hashes can be called without waiting.
 await prepareHashing();
 
-/**
- * Opens the repository that git would work on in a folder. Nothing is written.
- *
- * @throws {RepositoryNotFound} if there is none
- * @throws {DubiousOwnership} if it, or its configuration, belongs to another user and `safe.directory` does not name it;
- *   where the user's configuration of git lies is looked up in `env`
- * @throws {UnsupportedRepository} if its format is one that uwf does not speak
- */
-export function openRepository(dir: string, options?: OpenOptions): Promise<Repository> {
-  return openGitRepository(dir, options);
-}
+// Repositories
+export { committerFromGit } from './git/repository/identity.ts';
+export { parseObjectId, type GitObject, type ObjectId } from './git/format/object-id.ts';
+export { openRepository, type OpenOptions } from './git/open-repository.ts';
+export { openPortableRepository } from './git/stores/portable/open-portable-repository.ts';
+export type { ObjectStore } from './git/object-store.ts';
+export type { Ref, RefEdit, RefName, RefStore } from './git/ref-store.ts';
+export type { Identity, Repository, RepositoryLocation } from './git/repository.ts';
+
+// Nodes
+export { hashNode, isNodeHash, parseNodeHash, type NodeHash } from './cas/hash.ts';
+export { reindex, repositoryNodes, type RepositoryNodes } from './cas/lookup/repository-nodes.ts';
+export type { Node } from './cas/node.ts';
+export { getNode, type NodeSource, type StoredNode } from './cas/node-source.ts';
+export type { JsonObject, JsonValue } from './json.ts';
+
+// Schemas and links
+export { builtIn, type TypeName } from './schema/built-in.ts';
+export type { Content } from './schema/built-in/content.ts';
+export { collectRefs, findCasRefs } from './schema/links/find-links.ts';
+export { putNode, type PutOptions } from './schema/put/put-node.ts';
+export { putSchema } from './schema/put/put-schema.ts';
+export { refs, type NodesOf } from './schema/links/refs.ts';
+export { validate, type Validation } from './schema/validate.ts';
+export { SchemaViolation } from './schema/json-schema/validator.ts';
+export type { WalkedNode, WalkOptions } from './schema/links/walk-nodes.ts';
 
 /**
  * Walks over all nodes that some roots link to, each once, depth first, the roots first.
@@ -62,96 +75,65 @@ async function rootsOf(nodes: NodesOf, texts: readonly string[]): Promise<NodeHa
   return roots;
 }
 
-// Repositories
-export { committerFromGit, FALLBACK_COMMITTER } from './git/identity.ts';
-export { parseObjectId, type GitObject, type ObjectId, type ObjectType } from './git/object-id.ts';
-export type { OpenOptions } from './git/open-repository.ts';
-export { openPortableRepository } from './git/portable/open-portable-repository.ts';
-export type { ObjectStore, ReadOptions, WrittenObjects } from './git/object-store.ts';
-export { RefMoved, type Ref, type RefEdit, type RefName, type RefStore } from './git/ref-store.ts';
-export type { Identity, Repository, RepositoryLocation } from './git/repository.ts';
-
-// Nodes
-export { hashNode, isNodeHash, parseNodeHash, type NodeHash } from './cas/hash.ts';
-export { reindex, repositoryNodes, type RepositoryNodes } from './cas/lookup/repository-nodes.ts';
-export { HashMismatch, NotCanonical, type EncodedNode, type Node } from './cas/node.ts';
-export { getNode, HashCollision, NodeNotFound, type NodeSource, type StoredNode } from './cas/node-source.ts';
-export type { JsonObject, JsonValue } from './json.ts';
-
-// Schemas and links
-export { builtIn, builtInSchema, typeNameOf, typeNames, type TypeName } from './schema/built-in.ts';
-export type { Content } from './schema/built-in/content.ts';
-export { DanglingLink, WrongLinkType } from './schema/check-links.ts';
-export { collectRefs, findCasRefs } from './schema/links.ts';
-export { putNode, putNodes, type PutOptions } from './schema/put-node.ts';
-export { putSchema } from './schema/put-schema.ts';
-export { refs, type NodesOf } from './schema/refs.ts';
-export { validate, type Validation } from './schema/validate.ts';
-export { InvalidSchema, SchemaViolation } from './schema/validator.ts';
-export type { WalkedNode, WalkOptions } from './schema/walk.ts';
-
 // Workflows
 export { END, RESUME, START } from './workflow/definition.ts';
 export type { Limits, RoleCheck, RoleDefinition, Rule, WorkflowDefinition } from './workflow/definition.ts';
-export { formatDiagnostic, InvalidWorkflow, type Diagnostic } from './workflow/diagnostic.ts';
-export { findWorkflow, WorkflowNotFound, type RegisteredWorkflow } from './workflow/find-workflow.ts';
-export { listWorkflows, type UnreadableWorkflow } from './workflow/list-workflows.ts';
-export { loadWorkflow } from './workflow/load-workflow.ts';
-export { loadWorkflowFile, type LoadedWorkflowFile, type LoadFileOptions } from './workflow/load-workflow-file.ts';
-export { registerWorkflow } from './workflow/register-workflow.ts';
-export { removeWorkflow } from './workflow/remove-workflow.ts';
-export { resolveWorkflow, type ResolvedWorkflow } from './workflow/resolve-workflow.ts';
-export { validateWorkflow, type ValidatedWorkflow, type ValidateOptions } from './workflow/validate-workflow.ts';
+export { formatDiagnostic, InvalidWorkflow, type Diagnostic } from './workflow/diagnostics/diagnostic.ts';
+export { findWorkflow, type RegisteredWorkflow } from './workflow/registry/find-workflow.ts';
+export { listWorkflows, type UnreadableWorkflow } from './workflow/registry/list-workflows.ts';
+export { loadWorkflow } from './workflow/nodes/load-workflow.ts';
+export { loadWorkflowFile, type LoadedWorkflowFile, type LoadFileOptions } from './workflow/load/load-workflow-file.ts';
+export { registerWorkflow } from './workflow/registry/register-workflow.ts';
+export { removeWorkflow } from './workflow/registry/remove-workflow.ts';
+export { resolveWorkflow, type ResolvedWorkflow } from './workflow/load/resolve-workflow.ts';
+export { validateWorkflow, type ValidatedWorkflow, type ValidateOptions } from './workflow/check/validate-workflow.ts';
 export { decide, type DecideOptions } from './moderator/decide.ts';
-export type { Decision, DecisionContext, StartView, StepView } from './moderator/decision.ts';
+export type { Decision, DecisionContext, StartView } from './moderator/decision.ts';
+export type { StepView } from './thread/read/step-view.ts';
 
 // Threads
-export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/diff-threads.ts';
-export { forkThread, type Fork } from './thread/fork-thread.ts';
+export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/read/diff-threads.ts';
+export { forkThread, type Fork } from './thread/fork/fork-thread.ts';
 export { exportThread } from './thread/export/export-thread.ts';
-export { RefusedImport } from './thread/export/refused-import.ts';
 export type { ThreadRow } from './thread/export/rows.ts';
-export { getThread, listPointers, type ThreadPointer } from './thread/find-thread.ts';
-export { removeThread } from './thread/remove-thread.ts';
-export { NodeInUse, threadCas, type ThreadCas, type ThreadCasEntry } from './thread/thread-cas.ts';
-export type { ThreadCommit, ThreadCommitKind } from './thread/thread-commit.ts';
-export { CorruptThread, ThreadMoved, ThreadNotFound, WrongThreadState } from './thread/thread-errors.ts';
+export { getThread, listPointers, type ThreadPointer } from './thread/find/find-thread.ts';
+export { removeThread } from './thread/remove/remove-thread.ts';
+export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/nodes/thread-cas.ts';
+export type { ThreadCommit } from './thread/format/thread-commit.ts';
 export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
-export { readThread, type StepEntry, type ThreadState } from './thread/thread-state.ts';
-export type { ThreadStatus } from './thread/thread-status.ts';
+export { readThread, type StepEntry, type ThreadState } from './thread/read/thread-state.ts';
+export type { ThreadStatus } from './thread/read/thread-status.ts';
 
 // Sharing threads with other repositories
-export { openRemote, type OpenRemoteOptions } from './git/open-remote.ts';
-export type { Remote } from './git/remote.ts';
-export { NoSuchRemote, RemoteUnreachable } from './git/remote-errors.ts';
-export { fetchThreads } from './sync/fetch-threads.ts';
-export { listRemoteThreads, type RemoteThread } from './sync/list-remote-threads.ts';
-export { pushThreads } from './sync/push-threads.ts';
-export { NotRemovedThere, removeRemoteThread } from './sync/remove-remote-thread.ts';
+export { openRemote, type OpenRemoteOptions } from './git/transport/open-remote.ts';
+export type { Remote } from './git/transport/remote.ts';
+export { fetchThreads } from './sync/fetch/fetch-threads.ts';
+export { listRemoteThreads, type RemoteThread } from './sync/refs/list-remote-threads.ts';
+export { pushThreads } from './sync/push/push-threads.ts';
+export { removeRemoteThread } from './sync/removal/remove-remote-thread.ts';
 export type * from './sync/report.ts';
-export { ThreadNotThere } from './sync/select-refs.ts';
 export type { SyncOptions } from './sync/sync-options.ts';
 export { syncThreads } from './sync/sync-threads.ts';
 
 // The engine, and the agents it runs
 export { createEngine, type Engine } from './engine/engine.ts';
-export { loadConfig, type Config, type ConfigOptions } from './engine/config.ts';
-export type { Admit, AgentUse } from './engine/agent-use.ts';
-export type { EngineOptions } from './engine/context.ts';
-export type { ListOptions, ThreadSummary, ThreadView } from './engine/describe.ts';
+export { loadConfig, type Config, type ConfigOptions } from './engine/config/config.ts';
+export type { Admit, AgentUse } from './engine/engine-context.ts';
+export type { EngineOptions } from './engine/engine-context.ts';
+export type { ListOptions, ThreadSummary, ThreadView } from './engine/describe/describe.ts';
 export type { EngineEvent, ThreadOver } from './engine/events.ts';
-export { importThread, type Imported } from './engine/import-thread.ts';
-export { LeaseHeld } from './engine/lease.ts';
-export type { Answer, AskOptions } from './engine/ask.ts';
-export type { Compacted, CompactOptions } from './engine/compact.ts';
-export type { PokeOptions } from './engine/poke.ts';
-export type { ResumeOptions } from './engine/resume.ts';
-export type { RunOptions } from './engine/run.ts';
-export { simulateThread, type Divergence, type Simulated } from './engine/simulate.ts';
-export type { StartOptions } from './engine/start.ts';
-export type { StepOptions, StepOutcome } from './engine/step-thread.ts';
-export type { StopOutcome } from './engine/stop.ts';
-export { AgentMissing } from './agent/agent-errors.ts';
+export { importThread, type Imported } from './engine/verbs/import-thread.ts';
+export { LeaseHeld } from './engine/leases/lease.ts';
+export type { Answer, AskOptions } from './engine/verbs/ask.ts';
+export type { Compacted, CompactOptions } from './engine/verbs/compact.ts';
+export type { PokeOptions } from './engine/verbs/poke.ts';
+export type { ResumeOptions } from './engine/verbs/resume.ts';
+export type { RunOptions } from './engine/verbs/run.ts';
+export { simulateThread, type Divergence, type Simulated } from './engine/verbs/simulate.ts';
+export type { StartOptions } from './engine/verbs/start.ts';
+export type { StepOptions } from './engine/verbs/step.ts';
+export type { StepOutcome } from './engine/turn/step.ts';
+export type { StopOutcome } from './engine/verbs/stop.ts';
 export type {
   Agent,
   AgentCas,

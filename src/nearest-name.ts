@@ -1,8 +1,8 @@
 /**
  * Finds the known name that a mistyped one was most likely meant to be, for "did you mean".
  *
- * Compares without case by edit distance (Damerau-Levenshtein with adjacent swaps). Returns `undefined` where nothing is
- * near: more than a third of the letters would have to change, two at least being allowed for names of four letters on.
+ * Compares by edit distance (Damerau-Levenshtein with adjacent swaps), without case. Returns `undefined` if every name would
+ * need changes to more than a third of its letters; two changes are always allowed in names of four letters or more.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase();

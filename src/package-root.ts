@@ -6,8 +6,8 @@ let found: string | undefined;
 /**
  * Finds the folder that uwf is installed in: the nearest one upward from this module whose `package.json` is uwf's own.
  *
- * Holds from the sources, from the library's bundle and from the command's bundle; absolute, found once per process.
- * @throws {Error} when no such folder exists, which only a broken installation brings about
+ * Works in the sources, in the library's bundle and in the command's bundle. The path is absolute, and is found once per process.
+ * @throws {Error} if no such folder exists: the installation is broken
  */
 export function packageRoot(): string {
   found ??= findPackageRoot(import.meta.dirname);

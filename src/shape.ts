@@ -7,7 +7,7 @@ export const isString: Shape<string> = (value) => typeof value === 'string';
 
 export const isNumber: Shape<number> = (value) => typeof value === 'number';
 
-/** A string of which something else is known as well. */
+/** A string that passes a further check. */
 export function stringThat<T extends string>(is: (text: string) => text is T): Shape<T> {
   return (value): value is T => typeof value === 'string' && is(value);
 }
@@ -29,9 +29,9 @@ export function recordOf<T>(is: Shape<T>): Shape<Record<string, T>> {
   return (value): value is Record<string, T> => isJsonObject(value) && Object.values(value).every(is);
 }
 
-/** An object with these members, and perhaps with those that may be absent; what else it has does not matter. */
+/** An object with these members. Those in `mayBe` may be absent; other members are allowed. */
 export function objectOf<T extends object>(members: { [Key in keyof T]-?: MemberShape<T, Key> }): Shape<T> {
-  // `Object.entries` forgets the types of the values.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Object.entries` forgets the types of the values.
   const shapes = Object.entries(members) as [string, Member][];
   return (value): value is T =>
     isJsonObject(value) &&

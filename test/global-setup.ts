@@ -14,6 +14,12 @@ const isolated: Record<string, string> = {
   TZ: 'UTC',
 };
 
+/** Isolates the tests from the machine's configuration. */
+export function isolateEnvironment(): void {
+  for (const name of Object.keys(process.env)) if (leaking.test(name)) delete process.env[name];
+  Object.assign(process.env, isolated);
+}
+
 /**
  * Isolates the tests from the machine's configuration and brings the programs that they start up to date.
  *
@@ -21,9 +27,7 @@ const isolated: Record<string, string> = {
  * builds first, and there it is an error.
  */
 export default async function setUp(project: TestProject): Promise<void> {
-  for (const name of Object.keys(process.env)) if (leaking.test(name)) delete process.env[name];
-  Object.assign(process.env, isolated);
-
+  isolateEnvironment();
   // Plain JavaScript: it has to run before anything is installed or built.
   const script = new URL('../scripts/build.js', import.meta.url).href;
   const { build } = (await import(script)) as { build(options: { programsOnly: boolean }): Promise<boolean> };

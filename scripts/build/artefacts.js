@@ -1,24 +1,42 @@
 /**
- * What a build makes, and from what.
+ * One part of a program that is made in parts.
  *
- * - `cli` and `evaluator` are programs: CommonJS, everything bundled, because an ES module as the entry costs a fifth
- *   of node's own start, and every file that node must find costs again. `cli` comes in parts, because every byte
- *   that V8 must look at costs too: the first tells what this machine remembers, then come objects, what they say, pushes,
- *   other remotes, and last all else. A part that is needed as a whole is evaluated at once, without a wrapper for
- *   each file.
- * - `import-module` is the one place that says `import()` of a file that is known only then: apart, because a program that
- *   says so cannot be loaded from V8's code cache.
- * - `library` is what programs import: one ES module whose packages stay packages, with declarations. `agent-contract` is
- *   another, for the tests of who writes an agent.
+ * @typedef {object} Part
+ * @property {string} output name of its file
+ * @property {string[]} [files] sources that it offers to the other parts; the last part has what is left
+ * @property {boolean} [isAtOnce] all its modules share one scope and are evaluated together: right for a part that is
+ *   always needed as a whole
+ */
+
+/**
+ * What a build makes.
+ *
+ * @typedef {object} Artefact
+ * @property {'program' | 'library'} kind
+ * @property {string} entry the source file
+ * @property {string} output name of its file
+ * @property {Part[]} [parts] of a program that is made in parts; the first has the entry
+ */
+
+/**
+ * - Programs are CommonJS, because Node starts an ES module a fifth slower. The command line comes in parts, because V8
+ *   looks at every byte of a file that is loaded (docs/decisions/0001-one-bundle-per-entry.md).
+ * - `import-module.cjs` holds the only `import()` of a path that is known at run time. It is a file of its own, because a
+ *   program that contains `import()` cannot be loaded from V8's code cache.
+ * - Libraries are ES modules with declarations. `errors.js` is a file of its own, so that all libraries have one class
+ *   `UwfError`.
+ *
+ * @type {Artefact[]}
  */
 export const artefacts = [
   {
-    name: 'cli',
     kind: 'program',
     entry: 'src/cli/main.ts',
+    output: 'cli.cjs',
     parts: [
       {
         output: 'cli.cjs',
+        isAtOnce: true,
         files: [
           'src/cli/main.ts',
           'src/cli/commands/log.ts',
@@ -31,21 +49,22 @@ export const artefacts = [
         output: 'cli-store.cjs',
         isAtOnce: true,
         files: [
-          'src/git/disk/disk-object-store.ts',
-          'src/git/object-batch.ts',
-          'src/git/publish.ts',
-          'src/git/read.ts',
+          'src/git/stores/disk/disk-object-store.ts',
+          'src/git/stores/object-batch.ts',
+          'src/git/stores/publish.ts',
+          'src/git/stores/read.ts',
           'src/git/ref-store.ts',
         ],
       },
       {
         output: 'cli-nodes.cjs',
         files: [
+          'src/cli/command-line/read-words.ts',
           'src/cli/commands/cas/get.ts',
           'src/cli/help/overview.ts',
           'src/cli/log/graph.ts',
           'src/cli/log/read-log.ts',
-          'src/thread/find-children.ts',
+          'src/thread/find/find-children.ts',
         ],
       },
       {
@@ -53,45 +72,100 @@ export const artefacts = [
         isAtOnce: true,
         files: [
           'src/cli/commands/push.ts',
-          'src/git/disk/lock-records.ts',
-          'src/git/disk/ref-transaction.ts',
-          'src/git/folder/folder-remote.ts',
-          'src/sync/push-threads.ts',
+          'src/git/stores/disk/lock-records.ts',
+          'src/git/stores/disk/ref-transaction.ts',
+          'src/git/transport/native-remote.ts',
+          'src/sync/push/push-threads.ts',
         ],
       },
       {
-        output: 'cli-remote.cjs',
-        isAtOnce: true,
-        files: ['src/git/native/bundle-remote.ts', 'src/git/native/native-remote.ts'],
+        output: 'cli-secrets.cjs',
+        files: [
+          'src/cli/commands/cas/put.ts',
+          'src/engine/config/config.ts',
+          'src/engine/redact/known-secrets.ts',
+          'src/redaction/create-redactor.ts',
+        ],
+      },
+      { output: 'cli-checks.cjs', files: ['src/schema/built-in-checks.ts'] },
+      { output: 'cli-agent-checks.cjs', files: ['src/agent/load/config-check.ts'] },
+      { output: 'cli-config.cjs', files: ['src/engine/config/parse-config.ts'] },
+      {
+        output: 'cli-read.cjs',
+        files: [
+          'src/cli/commands/step/list.ts',
+          'src/cli/commands/thread/fork.ts',
+          'src/cli/commands/thread/read.ts',
+          'src/engine/describe/gather-facts.ts',
+        ],
+      },
+      {
+        output: 'cli-workflow.cjs',
+        files: [
+          'src/cli/commands/workflow/list.ts',
+          'src/cli/commands/workflow/validate.ts',
+          'src/moderator/check-reply.ts',
+          'src/workflow/nodes/encode-workflow.ts',
+        ],
+      },
+      {
+        output: 'cli-sharing.cjs',
+        files: [
+          'src/cli/commands/fetch.ts',
+          'src/cli/commands/sync.ts',
+          'src/sync/fetch/fetch-threads.ts',
+          'src/sync/sync-threads.ts',
+        ],
+      },
+      {
+        output: 'cli-engine.cjs',
+        files: [
+          'src/agent/command/command-agent.ts',
+          'src/cli/commands/run.ts',
+          'src/cli/commands/thread/context.ts',
+          'src/cli/commands/thread/start.ts',
+          'src/cli/commands/thread/step.ts',
+          'src/cli/follow/run-view.ts',
+          'src/cli/trust/gate.ts',
+          'src/engine/engine.ts',
+        ],
       },
       { output: 'cli-late.cjs' },
     ],
   },
-  { name: 'import-module', entry: 'src/agent/import-module.ts', output: 'import-module.cjs', kind: 'program' },
-  { name: 'evaluator', entry: 'src/expression/evaluator-main.ts', output: 'evaluator.cjs', kind: 'program' },
-  { name: 'library', entry: 'src/index.ts', output: 'index.js', kind: 'library' },
-  { name: 'agent-contract', entry: 'src/agent/contract-suite/index.ts', output: 'agent-contract.js', kind: 'library' },
+  { kind: 'program', entry: 'src/agent/load/import-module.ts', output: 'import-module.cjs' },
+  { kind: 'program', entry: 'src/expression/evaluation/evaluator-main.ts', output: 'evaluator.cjs' },
+  { kind: 'library', entry: 'src/errors.ts', output: 'errors.js' },
+  { kind: 'library', entry: 'src/index.ts', output: 'index.js' },
+  { kind: 'library', entry: 'src/agent/contract-suite/index.ts', output: 'agent-contract.js' },
 ];
 
 /**
- * Packages that take long to load. Each becomes a file of its own in `dist/vendor`, read when the code that asks for it
- * runs. Packages of one group share their file, and so one copy of what they have in common: ajv-formats extends ajv's
- * code generator, whose classes must be the same ones.
+ * Packages that take long to load. Each group is a file in `dist/vendor`, loaded when the code that asks for it runs, by
+ * programs and libraries alike. Packages that extend each other's classes must be in one group: ajv-formats extends ajv's
+ * code generator. A group names what the sources import of its packages.
+ *
+ * @type {Record<string, string[]>}
  */
 export const vendorGroups = {
-  acp: ['@agentclientprotocol/sdk'],
+  acp: ['@agentclientprotocol/sdk/unstable'],
   ai: ['ai', '@ai-sdk/openai-compatible'],
-  ajv: ['ajv', 'ajv-formats'],
-  commander: ['commander'],
+  ajv: ['ajv/dist/2020.js', 'ajv-formats'],
   'isomorphic-git': ['isomorphic-git'],
   jsonata: ['jsonata'],
   liquidjs: ['liquidjs'],
-  mcp: ['@modelcontextprotocol/sdk'],
-  semver: ['semver'],
+  mcp: [
+    '@modelcontextprotocol/sdk/client/index.js',
+    '@modelcontextprotocol/sdk/client/streamableHttp.js',
+    '@modelcontextprotocol/sdk/server/index.js',
+    '@modelcontextprotocol/sdk/shared/stdio.js',
+    '@modelcontextprotocol/sdk/types.js',
+  ],
+  semver: ['semver/functions/satisfies.js', 'semver/functions/valid.js', 'semver/ranges/valid.js'],
   yaml: ['yaml'],
 };
 
-/** Files and folders (from the package's root) on which what is built depends. */
+/** Files and folders (from the package's root) that a build reads. */
 export const inputs = [
   'src',
   'scripts/build',
@@ -99,4 +173,5 @@ export const inputs = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
+  'tsconfig.build.json',
 ];

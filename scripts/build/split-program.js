@@ -1,70 +1,132 @@
-import { apartPlugin } from './apart-plugin.js';
-import { builtInChecksPlugin } from './built-in-checks-plugin.js';
-import { lazyBuiltinsPlugin } from './lazy-builtins-plugin.js';
-import { partsPlugin } from './parts-plugin.js';
-import { vendorPlugin } from './vendor-plugin.js';
+import path from 'node:path';
+import { build } from 'esbuild';
+import { checkPlugins } from './check-plugins.js';
+import { apartFromPrograms, lazyBuiltinsPlugin, vendorPlugin } from './plugins.js';
 
 /**
- * Bundles a program in parts, each of which is read only when something in it is needed.
- *
- * A part has the files that `artefact.parts` names for it and all that these import by `import … from`, but for what an
- * earlier part has; the last one has what is left. So no file is in two of them: a later part takes from earlier ones what
- * it shares with them, and what a part asks for by `import()` may lie in any.
- *
- * @param options esbuild's options for programs
- * @returns the result of each part, by the name of its file, what is needed by others first
+ * @typedef {import('./artefacts.js').Part} Part
+ * @typedef {import('./bundle.js').Bundle} Bundle
  */
-export async function bundleSplitProgram(root, artefact, { build, options, wanted }) {
-  const { entry, parts } = artefact;
+
+/**
+ * Bundles a program in parts, each of which is loaded when something in it is needed.
+ *
+ * A part has the files that `parts` names for it and all that these import by `import … from`, except what an earlier part
+ * has. The last part has the rest. So no file is in two parts. A part that needs a file of another part takes it from there.
+ *
+ * @param {string} root
+ * @param {{ entry: string, parts: Part[] }} artefact
+ * @param {import('esbuild').BuildOptions & { write: false, metafile: true }} options esbuild's options for programs
+ * @returns {Promise<(readonly [string, Bundle])[]>} each part by the name of its file, what is needed by others first
+ */
+export async function bundleSplitProgram(root, { entry, parts }, options) {
+  /**
+   * @param {string} contents
+   * @param {import('esbuild').Plugin} plugin
+   */
   const bundle = (contents, plugin) =>
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [apartPlugin, builtInChecksPlugin, lazyBuiltinsPlugin, plugin, vendorPlugin(wanted)],
-      // `import()` of what is in the bundle, or Node's own, does with `require`; the loader's cache asks for it.
+      plugins: [apartFromPrograms, ...checkPlugins, lazyBuiltinsPlugin, plugin, vendorPlugin],
+      // All that is imported lies in a bundle or is Node's own, and `require` loads it. A program with `import()` could not
+      // be cached.
       supported: { 'dynamic-import': false },
     });
 
-  // Which files those are is known only after the bundler has followed the imports.
+  // The bundler has to follow the imports once to find which part has which file.
+  /** @type {Map<string, number>} */
   const partOf = new Map();
   for (const [place, { files }] of parts.entries()) {
     if (files === undefined) continue;
     const own = new Set(files);
-    const placeOf = (name) => partOf.get(name) ?? (own.has(name) ? place : parts.length - 1);
+    const placeOf = (/** @type {string} */ name) => partOf.get(name) ?? (own.has(name) ? place : parts.length - 1);
     const trial = await bundle(offer(own), partsPlugin(root, { parts, place, placeOf, onBorrow: () => {} }));
     const inside = Object.keys(trial.metafile.inputs).filter((name) => name.startsWith('src/'));
     for (const name of inside) partOf.set(name, place);
   }
 
-  const placeOf = (name) => partOf.get(name) ?? parts.length - 1;
-  const asked = parts.map(() => new Set());
-  const make = (place) =>
-    bundle(
-      (place === 0 ? `Object.assign(exports, require('./${entry}'));\n` : '') +
-        (parts[place].isAtOnce ? offerAtOnce(asked[place]) : offer(asked[place])),
-      partsPlugin(root, { parts, place, placeOf, onBorrow: (name) => asked[placeOf(name)].add(name) }),
-    );
-  // What parts take from each other shows when they are made, and what is offered then may take more.
-  const countAsked = () => asked.reduce((sum, names) => sum + names.size, 0);
-  let results;
-  for (let before = -1; countAsked() > before;) {
-    before = countAsked();
-    results = [];
-    for (const place of [...parts.keys()].toReversed()) results.push([parts[place].output, await make(place)]);
+  const placeOf = (/** @type {string} */ name) => partOf.get(name) ?? parts.length - 1;
+  /** For each part, the files that other parts take from it. @type {Set<string>[]} */
+  const borrowed = parts.map(() => new Set());
+  const onBorrow = (/** @type {string} */ name) => borrowed[placeOf(name)]?.add(name);
+  const make = async (/** @type {number} */ place, /** @type {Part} */ part) => {
+    const names = borrowed[place] ?? new Set();
+    const isFirst = place === 0;
+    const contents = part.isAtOnce
+      ? (isFirst ? `export * from './${entry}';\n` : '') + offerAtOnce(names)
+      : (isFirst ? `Object.assign(exports, require('./${entry}'));\n` : '') + offer(names);
+    return /** @type {const} */ ([
+      part.output,
+      await bundle(contents, partsPlugin(root, { parts, place, placeOf, onBorrow })),
+    ]);
+  };
+  // Making a part shows what it borrows from others, and these may borrow more then: repeated until nothing is added.
+  const countBorrowed = () => borrowed.reduce((sum, names) => sum + names.size, 0);
+  /** @type {(readonly [string, Bundle])[]} */
+  let bundles = [];
+  for (let before = -1; countBorrowed() > before;) {
+    before = countBorrowed();
+    bundles = [];
+    for (const [place, part] of [...parts.entries()].toReversed()) bundles.push(await make(place, part));
   }
-  return results;
+  return bundles;
 }
 
-/** A source that offers files by their names, each evaluated when it is first asked for. */
+/**
+ * A source that offers files by their names, each evaluated when it is first asked for.
+ *
+ * @param {Set<string>} names
+ */
 function offer(names) {
   const members = [...names].toSorted().map((name) => `${JSON.stringify(name)}: () => require('./${name}'),\n`);
   return `exports.modules = {\n${members.join('')}};`;
 }
 
-/** A source that offers files by their names, and evaluates all of them, and what they import, in one go. */
+/**
+ * A source that offers files by their names, and evaluates all of them, and what they import, at once.
+ *
+ * @param {Set<string>} names
+ */
 function offerAtOnce(names) {
   const sorted = [...names].toSorted();
   const imports = sorted.map((name, place) => `import * as module${place} from './${name}';\n`);
   const members = sorted.map((name, place) => `${JSON.stringify(name)}: () => module${place},\n`);
   return `${imports.join('')}export const modules = {\n${members.join('')}};`;
+}
+
+/**
+ * Leaves out of one part what lies in another, and takes it from there when it is needed.
+ *
+ * @param {string} root
+ * @param {object} options
+ * @param {Part[]} options.parts of the program
+ * @param {number} options.place of the part that is made
+ * @param {(name: string) => number} options.placeOf the place of the part that has a source file (`src/git/format/tree.ts`); a
+ *   later part counts only for `import()`
+ * @param {(name: string) => void} options.onBorrow called with each file that is taken from another part
+ * @returns {import('esbuild').Plugin}
+ */
+function partsPlugin(root, { parts, place, placeOf, onBorrow }) {
+  return {
+    name: 'parts',
+    setup(build) {
+      build.onResolve({ filter: /^\./, namespace: 'file' }, (request) => {
+        const name = path.relative(root, path.resolve(request.resolveDir, request.path)).replaceAll(path.sep, '/');
+        const itsPlace = placeOf(name);
+        const isDynamic = request.kind === 'dynamic-import';
+        // Within a part that is evaluated at once, `import()` goes through the part too, or it would make a second copy.
+        const isHere = itsPlace === place ? !(isDynamic && parts[place]?.isAtOnce) : itsPlace > place && !isDynamic;
+        if (isHere || !name.startsWith('src/')) return undefined;
+        onBorrow(name);
+        return { path: name, namespace: 'borrowed', pluginData: parts[itsPlace]?.output };
+      });
+      build.onResolve({ filter: /.*/, namespace: 'borrowed' }, (request) => ({ path: request.path, external: true }));
+      build.onLoad({ filter: /.*/, namespace: 'borrowed' }, ({ path: name, pluginData: file }) => ({
+        // Inherited, because esbuild copies the own properties of a module for each file that imports it.
+        contents: `module.exports = Object.create(require('./${file}').modules[${JSON.stringify(name)}]());`,
+        loader: 'js',
+      }));
+    },
+  };
 }

@@ -34,7 +34,7 @@ export function total(prices) {
 }
 `;
 
-/** What somebody made of it on a Friday: it looks simpler, and is a cent short now and then. */
+/** The broken version: it looks simpler, and is sometimes a cent short. */
 const brokenTotal = total.replace('Math.round', 'Math.floor');
 
 const testProgram = `import { total } from './src/total.js';
@@ -54,7 +54,9 @@ const moduleOf = (feature) => `/** Part of the shop: ${feature}. */\nexport cons
  * Fills an empty folder with a repository of a small shop: a commit for the beginning, one for each feature, and among
  * them one that breaks what \`node test.js\` checks.
  *
- * @param options.git runs git in the folder and returns what it prints
+ * @param {string} folder
+ * @param {object} options
+ * @param {(...argv: string[]) => string} options.git runs git in the folder and returns what it prints
  * @returns the first commit, the planted one, its place in the history (from 1) and the number of commits
  */
 export function plantRepository(folder, { git }) {
@@ -91,7 +93,7 @@ export function plantRepository(folder, { git }) {
   };
 }
 
-/** A function that runs git in a folder, as nobody in particular and without the machine's configuration. */
+/** Returns a function that runs git in a folder, with a fixed author and without the machine's configuration. */
 export function gitIn(folder, env) {
   return (...argv) => execFileSync('git', argv, { cwd: folder, env, encoding: 'utf8' });
 }

@@ -11,7 +11,7 @@ export class AgentMissing extends UwfError {
   }
 }
 
-/** The agent is there, and does nothing before somebody has logged in with it. */
+/** The agent is installed, and does nothing before a person has logged in with it. */
 export class AgentNotAuthorized extends UwfError {
   /** The agent's program, or the server that it talks to. */
   readonly subject: string;

@@ -2,18 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { UwfError } from '../errors.ts';
+import { messageOf, UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import { hasListedTools, toolsMissing } from './acp/mcp-server.ts';
-import type { AgentBinding } from './agent-binding.ts';
-import type { CommandConfig } from './command/command-config.ts';
-import { findProgram } from './find-program.ts';
-import { programNotFound } from './command/start-program.ts';
+import { hasListedTools, toolsMissing } from './acp/own-tools/mcp-server.ts';
+import type { AgentBinding } from './load/agent-binding.ts';
+import { programOfCommand } from './command/command-agent.ts';
+import { findProgram } from './processes/find-program.ts';
+import { programNotFound } from './processes/start-program.ts';
 import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
 import type { Agent, AgentCas, AgentReply, AgentRequest } from './contract.ts';
 import { extractReply } from './extract/extract-reply.ts';
 import { formatInstruction } from './extract/format-instruction.ts';
-import { createConfiguredAgent } from './load-agent.ts';
+import { createConfiguredAgent } from './load/load-agent.ts';
 
 /** What is looked at, in this order. */
 export const agentChecks = [
@@ -85,8 +85,7 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
   const reason = withoutTurn[binding.package];
   if (reason !== undefined) return checks.all(reason);
   if (agent.answers !== true) {
-    // Its configuration was held against the schema that describes this very type.
-    if (binding.package === 'builtin:command') checkProgram(binding.config as CommandConfig, checks, options);
+    if (binding.package === 'builtin:command') checkProgram(binding.config, checks, options);
     return checks.all('it was not made to be asked, and was not run');
   }
   const stepDir = await mkdtemp(join(tmpdir(), 'uwf-handshake-'));
@@ -104,8 +103,8 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
 }
 
 /** Looks for a program that is not run. */
-function checkProgram({ argv: [program], env }: CommandConfig, checks: Checks, options: HandshakeOptions): void {
-  const path = env?.['PATH'] ?? options.env['PATH'] ?? '';
+function checkProgram(config: JsonObject, checks: Checks, options: HandshakeOptions): void {
+  const { program, path = options.env['PATH'] ?? '' } = programOfCommand(config);
   const found = findProgram(program, options.cwd, path);
   if (found !== undefined) return checks.ok('found', found);
   checks.failed('found', programNotFound(program, { cwd: options.cwd, path }));
@@ -210,7 +209,7 @@ class Checks {
 
   failed(check: AgentCheck['check'], error: unknown): void {
     const hint = error instanceof UwfError ? error.hint : undefined;
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     this.#known.set(check, { check, outcome: 'failed', detail, ...(hint !== undefined && { hint }) });
   }
 

@@ -174,6 +174,6 @@ function write(value: JsonValue, newline: string): string {
 }
 
 function memberOf(object: JsonObject, key: string): JsonValue {
-  // The key comes from Object.keys of this very object, so there is a value.
-  return object[key] as JsonValue;
+  // The key is one of the object's, so there is a value.
+  return object[key] ?? null;
 }

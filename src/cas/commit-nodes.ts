@@ -1,9 +1,9 @@
-import type { Commit } from '../git/commit.ts';
-import { ObjectTooLarge } from '../git/object-errors.ts';
-import type { ObjectId } from '../git/object-id.ts';
-import { readAnyTree, readBlob, readCommit } from '../git/read.ts';
-import type { ObjectReader } from '../git/read.ts';
-import type { TreeLine } from '../git/tree-lines.ts';
+import type { Commit } from '../git/format/commit.ts';
+import { ObjectTooLarge } from '../git/format/object-errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { readAnyTree, readBlob, readCommit } from '../git/stores/read.ts';
+import type { ObjectReader } from '../git/stores/read.ts';
+import type { TreeLine } from '../git/format/tree-lines.ts';
 import { prepareHashing } from './hash.ts';
 import { INDEX_NAME, InvalidIndex, parseIndex } from './index-blob.ts';
 import type { IndexEntry } from './index-blob.ts';
@@ -18,7 +18,7 @@ export type CommitNodes = {
   parents: readonly ObjectId[];
   /** The committer's time in ms since 1970. */
   committedAtMs: number;
-  /** The nodes of its tree, paths from the root; `undefined` if the commit is none of uwf's. */
+  /** The nodes of its tree, paths from the root; `undefined` if uwf did not write the commit. */
   entries: readonly IndexEntry[] | undefined;
 };
 
@@ -29,15 +29,15 @@ const ownIndexes = 'children';
 /** The mode of a folder as it stands in a tree. */
 const FOLDER = '40000';
 
-const maxIndexBytes = 16 * 1024 * 1024;
-const maxCached = 2000;
+const MAX_INDEX_BYTES = 16 * 1024 * 1024;
+const MAX_CACHED = 2000;
 // Commits never change, so what was read of one stays true; one cache per open repository.
 const caches = new WeakMap<ObjectReader, Map<ObjectId, CommitNodes>>();
 
 /**
  * Reads the parents of a commit and the index of its tree, together with the indexes of its `workflow/` and `children/*`.
  *
- * A commit whose tree has no `index`, an empty one, or something else under that name is none of uwf's: it may be a
+ * A commit whose tree has no `index`, an empty one, or something else under that name is not of uwf: it may be a
  * commit of the user's code that a step pins.
  * @param known the commit, where it has been read already
  * @throws {ObjectMissing} {CorruptObject} if the commit or its tree cannot be read
@@ -52,12 +52,14 @@ export async function readCommitNodes(
   const cached = cache.get(commitId);
   if (cached !== undefined) return cached;
   const nodes = await readCommitNodesOnce(repository, commitId, known);
-  if (cache.size >= maxCached) cache.delete(oldestKey(cache));
+  // A map keeps the order of insertion.
+  const [oldest] = cache.keys();
+  if (oldest !== undefined && cache.size >= MAX_CACHED) cache.delete(oldest);
   cache.set(commitId, nodes);
   return nodes;
 }
 
-/** Reads the same without keeping it: for who reads very many commits, each of them once. */
+/** Reads the same without caching it, for callers that read many commits once each. */
 export async function readCommitNodesOnce(
   { objects }: NodeReader,
   commitId: ObjectId,
@@ -72,7 +74,7 @@ export async function readCommitNodesOnce(
  * Lists the nodes of a commit's tree.
  *
  * @param known the commit, where it has been read already
- * @throws {InvalidIndex} if the commit is none of uwf's
+ * @throws {InvalidIndex} if uwf did not write the commit
  */
 export async function readCommitIndex(
   repository: NodeReader,
@@ -123,18 +125,13 @@ async function readIndex(
   const entry = tree.find(({ name }) => name === INDEX_NAME);
   if (entry === undefined || entry.mode !== '100644') return undefined;
   try {
-    const blob = await readBlob(objects, entry.id, { maxBytes: maxIndexBytes });
+    const blob = await readBlob(objects, entry.id, { maxBytes: MAX_INDEX_BYTES });
     const entries = parseIndex(Buffer.from(blob).toString('utf8'));
-    // No tree of uwf is without a node, but a user's code may well have an empty file of this name.
+    // Every tree of uwf has a node, but a user's code may have an empty file of this name.
     if (entries.length === 0) return undefined;
     return entries.map((line) => ({ ...line, path: prefix + line.path }));
   } catch (error) {
     if (error instanceof InvalidIndex || error instanceof ObjectTooLarge) return undefined;
     throw error;
   }
-}
-
-function oldestKey<Key>(map: ReadonlyMap<Key, unknown>): Key {
-  // Only called on a full map, so there is a first key; maps keep the order of insertion.
-  return map.keys().next().value as Key;
 }

@@ -17,7 +17,7 @@ const double = 0xfb;
 /** The longest head of an item, and the longest number. */
 const headBytes = 9;
 /** A larger buffer is not kept for the next value. */
-const mostKept = 1024 * 1024;
+const MAX_KEPT_BYTES = 1024 * 1024;
 
 // One buffer for all: a value is written and handed out before the next one begins.
 let buffer = Buffer.allocUnsafeSlow(4096);
@@ -35,7 +35,7 @@ export function deterministicCbor(value: JsonValue): Uint8Array {
   end = 0;
   writeItem(value);
   const written = buffer.subarray(0, end);
-  if (buffer.length <= mostKept) return Buffer.from(written);
+  if (buffer.length <= MAX_KEPT_BYTES) return Buffer.from(written);
   buffer = Buffer.allocUnsafeSlow(4096);
   return written;
 }
@@ -65,8 +65,8 @@ function writeMap(object: JsonObject): void {
   writeHead(map, keys.length);
   for (const key of keys) {
     writeText(key);
-    // The key comes from Object.keys of this very object, so there is a value.
-    writeItem(object[key] as JsonValue);
+    // The key is one of the object's, so there is a value.
+    writeItem(object[key] ?? null);
   }
 }
 

@@ -83,8 +83,3 @@ export function hashNode(type: NodeHash | string, payload: JsonValue): NodeHash 
   input.set(cbor, type.length);
   return base32(digest(input));
 }
-
-/** Computes the hash of a schema that is its own type: the payload alone, no type in front. */
-export function hashSelfTyped(payload: JsonValue): NodeHash {
-  return base32(digest(deterministicCbor(payload)));
-}

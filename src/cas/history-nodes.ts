@@ -1,5 +1,5 @@
-import { ObjectMissing } from '../git/object-errors.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import { ObjectMissing } from '../git/format/object-errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import { readCommitNodes, readNodeAt } from './commit-nodes.ts';
 import type { CommitNodes, NodeReader } from './commit-nodes.ts';
 import type { NodeHash } from './hash.ts';
@@ -10,7 +10,7 @@ import type { NodeSource, StoredNode } from './node-source.ts';
  * The nodes of all commits that some tips reach, through all their parents: what a thread may link to.
  *
  * Commits are read newest first and only as far as a search needs; what was passed on the way is remembered. Commits
- * that are none of uwf's (code that a step pins) are passed over together with their ancestors, and so is a parent that
+ * that uwf did not write (code that a step pins) are skipped together with their ancestors, and so is a parent that
  * is not in the repository (a shallow clone).
  */
 export function nodesBehind(repository: NodeReader, tips: readonly ObjectId[]): NodeSource {
@@ -51,7 +51,7 @@ class HistoryNodes implements NodeSource {
     }
   }
 
-  /** Takes in the nodes of the newest commit that waits; false when there is none left. */
+  /** Reads the nodes of the newest waiting commit; false when no commit is left. */
   async #takeNext(): Promise<boolean> {
     while (this.#tips.length > 0) {
       const [tip, ...others] = this.#tips;

@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
-import { isObjectId } from '../git/object-id.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import { isObjectId } from '../git/format/object-id.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import { isNodeHash } from './hash.ts';
 import type { NodeHash } from './hash.ts';
 

@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
-import { hashObject } from '../git/object-id.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import { hashObject } from '../git/format/object-id.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { NodeHash } from './hash.ts';
 import type { EncodedNode, Node } from './node.ts';
 
@@ -10,7 +10,7 @@ export type StoredNode = Node & { hash: NodeHash; oid: ObjectId };
 /** Somewhere nodes can be found by hash: a thread, a repository, memory. */
 export interface NodeSource {
   /**
-   * Finds a node; `undefined` if there is none here.
+   * Finds a node; `undefined` if this source does not have it.
    *
    * What comes back has the hash that was asked for: it is computed again on every read.
    * @throws {HashMismatch} if what is listed under the hash is another node

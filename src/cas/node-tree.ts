@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
-import type { ObjectBatch } from '../git/object-batch.ts';
-import type { ObjectId } from '../git/object-id.ts';
-import type { TreeEntry } from '../git/tree.ts';
+import type { ObjectBatch } from '../git/stores/object-batch.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { TreeEntry } from '../git/format/tree.ts';
 import { formatIndex, INDEX_NAME } from './index-blob.ts';
 import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode } from './node.ts';
@@ -58,10 +58,9 @@ export function writeNodeTree(
 
 function place(root: Folder, path: string, what: Omit<TreeEntry, 'name'>): void {
   const components = path.split('/');
-  // `split` gives at least one component.
-  const name = components.pop() as string;
+  const name = components.at(-1) ?? '';
   let folder = root;
-  for (const component of components) {
+  for (const component of components.slice(0, -1)) {
     const next = folder.get(component) ?? new Map<string, Folder | TreeEntry>();
     if (!(next instanceof Map)) throw new PathTaken(path);
     folder.set(component, next);

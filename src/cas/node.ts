@@ -56,8 +56,7 @@ export function encodeNode(type: NodeHash, payload: JsonValue): EncodedNode {
   const text = rawTextOf(type, payload);
   if (text !== undefined) return { hash, type, payload: { text }, blob: new TextEncoder().encode(text) };
   const json = canonicalJson({ payload, type });
-  // What canonicalJson wrote is an object with these two members.
-  const stored = JSON.parse(json) as Node;
+  const stored: Node = JSON.parse(json);
   return { hash, type, payload: stored.payload, blob: new TextEncoder().encode(json) };
 }
 

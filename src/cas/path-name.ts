@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 const plain = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-const longest = 200;
+const MAX_LENGTH = 200;
 const kept = 160;
 
 /**
@@ -16,7 +16,7 @@ export function pathName(name: string): string {
   if (plain.test(name)) return name;
   if (name === '') return '%';
   const encoded = [...Buffer.from(name)].map(encodeByte).join('');
-  if (encoded.length <= longest) return encoded;
+  if (encoded.length <= MAX_LENGTH) return encoded;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);
   // An escape that the cut would split goes as a whole.
   return `${encoded.slice(0, kept).replace(/%[0-9A-F]?$/, '')}%_${digest}`;

@@ -1,4 +1,4 @@
-import { isObjectId, type ObjectId } from '../git/object-id.ts';
+import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import { isJsonObject } from '../json.ts';
 import { ARTIFACT_TYPE } from './frozen-types.ts';
 import type { Node } from './node.ts';

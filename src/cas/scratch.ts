@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ObjectBatch } from '../git/object-batch.ts';
-import type { ObjectId } from '../git/object-id.ts';
-import { publish } from '../git/publish.ts';
+import { ObjectBatch } from '../git/stores/object-batch.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { publish } from '../git/stores/publish.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
@@ -16,7 +16,7 @@ import type { NodeFile, TreeFile } from './node-tree.ts';
 import { keepersOf } from './pins.ts';
 
 const artifacts = 'artifacts/';
-const maxAttempts = 100;
+const MAX_ATTEMPTS = 100;
 
 /**
  * The path under which a node that was put lies, in a scratch tree as in the tree of the step that takes it in:
@@ -37,21 +37,21 @@ function linkedPath(node: EncodedNode): string {
   return `linked/${node.hash}.json`;
 }
 
-/** Tells whether what lies under a path of a scratch tree is there for something else that is there. */
+/** Tells whether an entry of a scratch tree is there only because a node that was put needs it. */
 function isBeside(path: string): boolean {
   return path.startsWith('types/') || path.startsWith('linked/');
 }
 
-/** Tells whether an entry of a scratch tree is a node that somebody put, and not merely something that one needs. */
+/** Tells whether an entry of a scratch tree is a node that was put; other entries are there for such a node. */
 export function isArtifact(entry: Pick<IndexEntry, 'path'>): boolean {
   return entry.path.startsWith(artifacts);
 }
 
 /** What is added to a scratch ref. */
 export type ScratchNodes = {
-  /** What somebody puts. */
+  /** The nodes to put. */
   nodes: readonly EncodedNode[];
-  /** What those link to and nothing else is sure to keep. */
+  /** Nodes that these link to, and that may not be kept by anything else. */
   linked?: readonly EncodedNode[];
   /** The schemas of the types of all these, with the meta-schema, so that what is put can be read wherever it goes. */
   types: readonly EncodedNode[];
@@ -62,8 +62,8 @@ export type ScratchNodes = {
 /**
  * Adds nodes to those that were put at a ref and that no step has taken in yet.
  *
- * The ref points at a single commit that is replaced as a whole, and has no parents but commits that are pinned; of writers at the same moment none is
- * lost. What the ref holds already is not written again.
+ * The ref points at a single commit, which is replaced as a whole; its only parents are pinned commits. Concurrent writers
+ * do not lose each other's nodes. What the ref holds already is not written again.
  * @throws {RefMoved} if the ref changes under every one of many attempts
  */
 export async function putScratch(repository: Repository, ref: RefName, added: ScratchNodes): Promise<void> {
@@ -145,7 +145,7 @@ async function edit(
       await publish(repository, batch, [{ name: ref, expected, value }]);
       return;
     } catch (error) {
-      if (!(error instanceof RefMoved) || attempt === maxAttempts) throw error;
+      if (!(error instanceof RefMoved) || attempt === MAX_ATTEMPTS) throw error;
       // Writers that lost the same race must not meet again in step.
       await sleep(Math.random() * Math.min(attempt, 20));
     }

@@ -1,23 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { createRedactor } from '../redaction/create-redactor.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import { askThread, type Answer, type AskOptions } from './ask.ts';
-import { cancelThread } from './cancel.ts';
-import { runChild } from './child-threads.ts';
-import { cleanError } from './clean-error.ts';
-import { compactThread, type Compacted, type CompactOptions } from './compact.ts';
-import { createContext, type EngineOptions } from './context.ts';
-import { describeThread, listThreads, type ListOptions, type ThreadSummary, type ThreadView } from './describe.ts';
+import { askThread, type Answer, type AskOptions } from './verbs/ask.ts';
+import { cancelThread } from './verbs/cancel.ts';
+import { runChild } from './children/child-threads.ts';
+import { compactThread, type Compacted, type CompactOptions } from './verbs/compact.ts';
+import { createEngineContext, type EngineContext, type EngineOptions } from './engine-context.ts';
+import {
+  describeThread,
+  listThreads,
+  type ListOptions,
+  type ThreadSummary,
+  type ThreadView,
+} from './describe/describe.ts';
 import type { ThreadOver } from './events.ts';
-import { joinThread } from './join.ts';
-import { knownSecrets } from './known-secrets.ts';
-import { pokeThread, type PokeOptions } from './poke.ts';
-import { previewContext, type ContextPreview } from './preview-context.ts';
-import { checkResumption, resumeAndRun, type ResumeOptions } from './resume.ts';
-import { checkRun, runThread, type RunOptions } from './run.ts';
-import { startNew, type StartOptions } from './start.ts';
-import { stepThread, type StepOptions, type StepOutcome } from './step-thread.ts';
-import { stopThread, type StopOutcome } from './stop.ts';
+import { joinThread } from './verbs/join.ts';
+import { knownSecrets } from './redact/known-secrets.ts';
+import { pokeThread, type PokeOptions } from './verbs/poke.ts';
+import { previewContext, type ContextPreview } from './verbs/preview-context.ts';
+import { checkResumption, resumeAndRun, type ResumeOptions } from './verbs/resume.ts';
+import { checkRun, runThread, type RunOptions } from './verbs/run.ts';
+import { startNew, type StartOptions } from './verbs/start.ts';
+import { stepThread, type StepOptions } from './verbs/step.ts';
+import type { StepOutcome } from './turn/step.ts';
+import { stopThread, type StopOutcome } from './verbs/stop.ts';
+import type { Redaction } from './redact/redaction.ts';
 
 /**
  * Runs threads of one repository on this machine. It holds no state: everything is read from the repository when a
@@ -33,8 +40,8 @@ export interface Engine {
   start(options: StartOptions): Promise<ThreadView>;
   /**
    * Does one step: decides, runs the role's agent, stores the step, and ends the thread if that is decided.
-   * @throws {LeaseHeld} if somebody works on it
-   * @throws {ThreadMoved} if somebody else appended meanwhile; the finished step is kept as a fork
+   * @throws {LeaseHeld} if another process works on it
+   * @throws {ThreadMoved} if another process appended meanwhile; the finished step is kept as a fork
    * @throws {AgentMissing} if the role has no agent here; nothing is stored then
    */
   step(thread: string, options?: StepOptions): Promise<StepOutcome>;
@@ -43,7 +50,7 @@ export interface Engine {
   /**
    * Lets a suspended thread go on, with an answer or without, and runs it; a child's parent goes on with it. One whose run
    * was cut off goes on where it stands. An ended thread is taken up again as a new one.
-   * @throws {WrongThreadState} if there is an answer and nobody waits for one, or the thread was cancelled
+   * @throws {WrongThreadState} if there is an answer and the thread waits for none, or the thread was cancelled
    * @throws {WaitsAtLimit} if it waits at a limit and `more` does not raise that far enough
    */
   resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
@@ -66,12 +73,12 @@ export interface Engine {
   compact(thread: string, options?: CompactOptions): Promise<Compacted>;
   /** Puts a question to the agent of a step, in its session where this machine has that; the thread is left as it is. */
   ask(thread: string, question: string, options?: AskOptions): Promise<Answer>;
-  /** Ends a thread for good, its children first; whoever works on it is stopped. */
-  cancel(thread: string, options?: { reason?: string; graceMs?: number }): Promise<ThreadOver>;
+  /** Cancels a thread and its children. Stops the process that runs it, if there is one. */
+  cancel(thread: string, options?: { reason?: string | undefined; graceMs?: number | undefined }): Promise<ThreadOver>;
   /** Ends the work on a thread, agent included, but not the thread. */
-  stop(thread: string, options?: { graceMs?: number }): Promise<StopOutcome>;
-  /** Waits until nobody works on a thread, and says how it stands; `thread.idle` is told as undefined. */
-  join(thread: string, options?: { timeoutMs?: number }): Promise<ThreadOver | undefined>;
+  stop(thread: string, options?: { graceMs?: number | undefined }): Promise<StopOutcome>;
+  /** Waits until no process works on a thread, and says how it stands; `thread.idle` is told as undefined. */
+  join(thread: string, options?: { timeoutMs?: number | undefined }): Promise<ThreadOver | undefined>;
   describe(thread: string): Promise<ThreadView>;
   list(options?: ListOptions): Promise<ThreadSummary[]>;
   /** Writes what the next agent would be told, or that of another role; nothing is run or stored. */
@@ -81,37 +88,57 @@ export interface Engine {
 /** Makes an engine for a repository. */
 export function createEngine(options: EngineOptions): Engine {
   const { redactor = createOwnRedactor(options) } = options;
-  const context = createContext({ ...options, redactor }, runChild);
-  /** What goes wrong may quote what an agent has said. */
-  const guarded = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (error) {
-      throw cleanError(context.redaction(), error);
-    }
-  };
+  const engine = createEngineContext({ ...options, redactor }, runChild);
+  /** Makes a verb of this engine. Secrets are taken out of its errors, which may quote what an agent has said. */
+  const bound =
+    <Given extends unknown[], Result>(verb: (engine: EngineContext, ...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      try {
+        return await verb(engine, ...given);
+      } catch (error) {
+        throw cleanError(engine.redaction(), error);
+      }
+    };
   return {
-    start: (startOptions) => guarded(startNew(context, startOptions)),
-    step: (thread, stepOptions) => guarded(stepThread(context, thread, stepOptions)),
-    run: (thread, runOptions) => guarded(runThread(context, thread, runOptions)),
-    resume: (thread, resumeOptions) => guarded(resumeAndRun(context, thread, resumeOptions)),
-    checkRun: (thread, runOptions) => guarded(checkRun(context, thread, runOptions)),
-    checkResume: (thread, resumeOptions = {}) => guarded(checkResumption(context, thread, resumeOptions)),
-    poke: (thread, word, pokeOptions) => guarded(pokeThread(context, thread, word, pokeOptions)),
-    compact: (thread, compactOptions) => guarded(compactThread(context, thread, compactOptions)),
-    ask: (thread, question, askOptions) => guarded(askThread(context, thread, question, askOptions)),
-    cancel: (thread, cancelOptions) => guarded(cancelThread(context, thread, cancelOptions)),
-    stop: (thread, stopOptions) => guarded(stopThread(context, thread, stopOptions)),
-    join: (thread, joinOptions) => guarded(joinThread(context, thread, joinOptions)),
-    describe: (thread) => describeThread(context, thread),
-    list: (listOptions) => listThreads(context, listOptions),
-    context: (thread, role) => previewContext(context, thread, role),
+    start: bound(startNew),
+    step: bound(stepThread),
+    run: bound(runThread),
+    resume: bound(resumeAndRun),
+    checkRun: bound(checkRun),
+    checkResume: bound(checkResumption),
+    poke: bound(pokeThread),
+    compact: bound(compactThread),
+    ask: bound(askThread),
+    cancel: bound(cancelThread),
+    stop: bound(stopThread),
+    join: bound(joinThread),
+    describe: bound(describeThread),
+    list: bound(listThreads),
+    context: bound(previewContext),
   };
 }
 
-/** What is known from what the engine was given. Its key is of this engine alone: a secret has another mark in the next. */
+/** A redactor for the secrets in the engine's options. Its key is this engine's own: another engine makes other marks. */
 function createOwnRedactor({ env = {}, config }: EngineOptions): Redactor {
   const known = knownSecrets({ env, config }).map(({ value }) => value);
   const { rules = [], allow = [] } = config.redact ?? {};
   return createRedactor({ key: randomBytes(32), known, rules, allow });
+}
+
+/** Takes secrets out of all that an error says, its causes included: it goes to a terminal or a log. */
+function cleanError(redaction: Redaction, error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  for (const name of Object.getOwnPropertyNames(error)) {
+    const property = Object.getOwnPropertyDescriptor(error, name);
+    if (property?.writable !== true) continue;
+    const clean = name === 'cause' ? cleanError(redaction, property.value) : cleaned(redaction, property.value);
+    if (clean !== property.value) Object.defineProperty(error, name, { ...property, value: clean });
+  }
+  return error;
+}
+
+function cleaned(redaction: Redaction, value: unknown): unknown {
+  if (typeof value === 'string') return redaction.text(value);
+  // The facts of uwf's errors are JSON; what else an error has is not told.
+  return Array.isArray(value) ? redaction.value(value) : value;
 }

@@ -1,11 +1,11 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { MissingFiles } from '../git/native/missing-files.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import type { MissingFiles } from '../git/worktree/missing-files.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/thread-status.ts';
+import type { ThreadStatus } from '../thread/read/thread-status.ts';
 
 /** What the engine tells while it works, in the order it happens. Child threads' events come under their own id. */
 export type EngineEvent =
@@ -54,10 +54,10 @@ export type EngineEvent =
   | ChildLeft
   | ThreadOver;
 
-/** A thread goes on without a child that an earlier try of its turn called: nobody has asked for that again. */
+/** A thread goes on without a child that an earlier try of its turn called, because no later try called it. */
 export type ChildLeft = { event: 'child.left'; thread: ThreadId; child: ThreadId; status: ThreadStatus };
 
-/** Who keeps a thread waiting. */
+/** A thread that holds a slot which another thread waits for. */
 export type SlotHolder = { thread: string; pid: number; host: string };
 
 /** What an agent reports while it works, as it comes. */
@@ -88,7 +88,7 @@ export type ThreadOver = {
   head: ObjectId;
   /** The summary of the end, or the reason of the suspension. */
   text: string;
-  /** Of a suspension: whose turn waits. */
+  /** Of a suspension: the role whose turn waits. */
   role?: string;
   /** Of a suspension: what stopped the turn. */
   cause?: SuspendCause;

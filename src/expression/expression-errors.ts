@@ -1,76 +1,66 @@
 import { UwfError } from '../errors.ts';
 
-/** An expression that is no JSONata. */
-export class ExpressionSyntaxError extends UwfError {
+/** An expression is at fault. */
+abstract class ExpressionError extends UwfError {
   readonly expression: string;
+
+  /** @param fault goes on after "the expression …" */
+  constructor(expression: string, fault: string, code: string, hint?: string) {
+    super(`the expression ${quote(expression)} ${fault}`, { code, kind: 'data', hint });
+    this.expression = expression;
+  }
+}
+
+/** An expression is not JSONata. */
+export class ExpressionSyntaxError extends ExpressionError {
   /** Why, in the parser's words. */
   readonly reason: string;
   /** Where, in UTF-16 units from 0; `undefined` where the parser does not say. */
   readonly offset: number | undefined;
 
   constructor(expression: string, reason: string, offset?: number) {
-    super(`the expression ${quote(expression)} is not JSONata: ${reason}${atOffset(offset)}`, {
-      code: 'expression-syntax',
-      kind: 'data',
-      hint: 'see https://docs.jsonata.org for the language',
-    });
-    this.expression = expression;
+    const hint = 'see https://docs.jsonata.org for the language';
+    super(expression, `is not JSONata: ${reason}${atOffset(offset)}`, 'expression-syntax', hint);
     this.reason = reason;
     this.offset = offset;
   }
 }
 
-/** An expression that is not evaluated for what it would do. */
-export class ExpressionRefused extends UwfError {
-  readonly expression: string;
+/** An expression is not evaluated because of what it would do. */
+export class ExpressionRefused extends ExpressionError {
   /** Completes "the expression …". */
   readonly reason: string;
   readonly offset: number;
 
   constructor(expression: string, { reason, hint, offset }: { reason: string; hint: string; offset: number }) {
-    super(`the expression ${quote(expression)} ${reason}, which is refused`, {
-      code: 'expression-refused',
-      kind: 'data',
-      hint,
-    });
-    this.expression = expression;
+    super(expression, `${reason}, which is refused`, 'expression-refused', hint);
     this.reason = reason;
     this.offset = offset;
   }
 }
 
-/** An expression that was evaluated and came to no value. */
-export class ExpressionFailed extends UwfError {
-  readonly expression: string;
+/** An expression was evaluated and has no value. */
+export class ExpressionFailed extends ExpressionError {
   readonly reason: string;
   readonly offset: number | undefined;
   /** JSONata's own code, such as `T2001`; `undefined` where the failure is not JSONata's. */
   readonly jsonataCode: string | undefined;
 
   constructor(expression: string, reason: string, offset?: number, jsonataCode?: string) {
-    super(`the expression ${quote(expression)} failed: ${reason}${atOffset(offset)}`, {
-      code: 'expression-failed',
-      kind: 'data',
-    });
-    this.expression = expression;
+    super(expression, `failed: ${reason}${atOffset(offset)}`, 'expression-failed');
     this.reason = reason;
     this.offset = offset;
     this.jsonataCode = jsonataCode;
   }
 }
 
-/** An expression that did not come to an end within its time box. The expression is at fault, hence `data`. */
-export class ExpressionTimeout extends UwfError {
-  readonly expression: string;
+/** An expression did not end within its time box. The expression is at fault, hence `data`. */
+export class ExpressionTimeout extends ExpressionError {
   readonly timeoutMs: number;
 
   constructor(expression: string, timeoutMs: number) {
-    super(`the expression ${quote(expression)} did not end within ${timeoutMs} ms`, {
-      code: 'expression-timeout',
-      kind: 'data',
-      hint: 'look for a recursion without an end, or a regular expression that backtracks',
-    });
-    this.expression = expression;
+    const hint = 'look for a recursion without an end, or a regular expression that backtracks';
+    super(expression, `did not end within ${timeoutMs} ms`, 'expression-timeout', hint);
     this.timeoutMs = timeoutMs;
   }
 }
@@ -90,13 +80,33 @@ export class EvaluatorUnavailable extends UwfError {
   }
 }
 
-const LONGEST_QUOTE = 120;
+const MAX_QUOTE = 120;
 
 function quote(expression: string): string {
   const line = expression.trim().replaceAll(/\s+/g, ' ');
-  return `'${line.length > LONGEST_QUOTE ? `${line.slice(0, LONGEST_QUOTE - 1)}…` : line}'`;
+  return `'${line.length > MAX_QUOTE ? `${line.slice(0, MAX_QUOTE - 1)}…` : line}'`;
 }
 
 function atOffset(offset: number | undefined): string {
   return offset === undefined ? '' : ` (at character ${offset + 1})`;
+}
+
+/**
+ * Reads what JSONata throws: plain objects, whose fields differ from error to error, and errors of the language.
+ */
+export function readJsonataError(error: unknown): {
+  message: string;
+  code: string | undefined;
+  position: number | undefined;
+  token: unknown;
+} {
+  const field = (name: string): unknown =>
+    typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+  const [message, code, position] = ['message', 'code', 'position'].map(field);
+  return {
+    message: typeof message === 'string' ? message : String(error),
+    code: typeof code === 'string' ? code : undefined,
+    position: typeof position === 'number' ? position : undefined,
+    token: field('token'),
+  };
 }

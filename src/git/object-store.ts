@@ -1,4 +1,4 @@
-import type { GitObject, ObjectFormat, ObjectId } from './object-id.ts';
+import type { GitObject, ObjectFormat, ObjectId } from './format/object-id.ts';
 
 /** Limits of one read. */
 export type ReadOptions = {
@@ -7,9 +7,9 @@ export type ReadOptions = {
 };
 
 /**
- * Objects that are durable but that no ref names yet.
+ * Durable objects that no ref names yet.
  *
- * Until `release` is called nothing that works beside us (`git repack -ad`, `git gc`) removes them.
+ * Until `release` is called, no other process (`git repack -ad`, `git gc`) removes them.
  * The caller releases after the ref has moved, or when it gives up; calling twice is harmless.
  */
 export interface WrittenObjects {
@@ -19,18 +19,18 @@ export interface WrittenObjects {
 /**
  * The immutable half of a repository: objects by id.
  *
- * Implementations: `disk/` (any ordinary repository), `portable/` (isomorphic-git over any `fs`), `native/` (git itself,
- * for what those do not speak).
+ * Implementations: `stores/disk/` (any ordinary repository), `stores/portable/` (isomorphic-git over any `fs`),
+ * `stores/native/` (git, for formats that the others do not support).
  * All pass `test/contracts/object-store.ts`.
  */
 export interface ObjectStore {
-  /** Which hash the ids of this repository are. */
+  /** The hash of the ids of this repository. */
   readonly format: ObjectFormat;
 
   /**
    * Reads an object, or `undefined` if the repository does not have it.
    *
-   * What comes back has the id that was asked for: its hash is computed again on every read.
+   * The hash of the object is computed again on every read.
    * @throws {CorruptObject} if it is there but damaged
    * @throws {ObjectTooLarge} if it is larger than `maxBytes`
    */
@@ -40,20 +40,20 @@ export interface ObjectStore {
   has(id: ObjectId): Promise<boolean>;
 
   /**
-   * Brings objects here that are about to be read, in one connection, where a remote has promised them (a partial clone);
-   * left out where all there is is here. What the remote does not have, or cannot be asked for, is told when it is read.
+   * Fetches promised objects of a partial clone that will be read, in one connection. Absent for other repositories. Failures
+   * are reported when the objects are read.
    */
   prefetch?(ids: readonly ObjectId[]): Promise<void>;
 
   /**
-   * Writes objects so that they survive a power cut, all or none visible as a group being no promise,
-   * each one complete or absent being one.
+   * Writes objects so that they survive a power cut. Each object is complete or absent; there is no such guarantee for the
+   * group.
    *
-   * An empty list writes nothing. An object that is there already may be written again.
+   * An empty list writes nothing. An existing object may be written again.
    * @throws {StorageFull} / {StorageReadOnly} (kind `environment`); nothing half-written stays
    */
   write(objects: readonly GitObject[]): Promise<WrittenObjects>;
 
-  /** Frees file descriptors; the store opens them again when it is used again. */
+  /** Closes files; the store opens them again when it is used again. */
   close(): Promise<void>;
 }

@@ -1,39 +1,38 @@
 import { existsSync } from 'node:fs';
-import { openDiskStores } from './disk/open-disk-stores.ts';
-import type { DiskStores } from './disk/open-disk-stores.ts';
-import { discoverRepository, topOf, type DiscoverOptions } from './discover.ts';
-import { absoluteGitEnvironment } from './git-directory.ts';
-import type { GitEnvironment } from './git-directory.ts';
-import { FALLBACK_COMMITTER } from './identity.ts';
-import { isOwn } from './ownership.ts';
-import { readRepositoryConfig } from './repository-config.ts';
-import { readRepositoryFormat } from './repository-format.ts';
-import { rememberSharing } from './sharing.ts';
-import { assertNoLinks } from './state-folder.ts';
-import { isMadeForThread, mainWorkTree } from './thread-work-tree.ts';
-import type { Identity, Repository, RepositoryLocation } from './repository.ts';
+import { openDiskStores } from './stores/disk/open-disk-stores.ts';
+import type { DiskStores } from './stores/disk/open-disk-stores.ts';
+import { discoverRepository, isOwn, topOf, type DiscoverOptions } from './repository/discover.ts';
+import { absoluteGitEnvironment } from './repository/git-directory.ts';
+import { FALLBACK_COMMITTER } from './repository/identity.ts';
+import { readRepositoryConfig } from './repository/repository-config.ts';
+import { readRepositoryFormat } from './repository/repository-format.ts';
+import { rememberSharing } from './system/sharing.ts';
+import { assertNoLinks } from './system/state-folder.ts';
+import { isMadeForThread, mainWorkTree } from './repository/thread-work-tree.ts';
+import type { GitEnvironment, Identity, Repository, RepositoryLocation } from './repository.ts';
 
-/** What a repository is told when it is opened; the library finds none of it out by itself. */
+/** Facts that callers hand to the library, which does not look for them. */
 export type OpenOptions = DiscoverOptions & {
   /** Where git's variables (`GIT_DIR`, `HOME`, `PATH` …) are looked up; default: none are set. */
   env?: GitEnvironment;
-  /** Default: {@link FALLBACK_COMMITTER}. The user's own is found by `committerFromGit`. */
+  /** Default: `uwf <uwf@localhost>`. The user's own is found by {@link committerFromGit}. */
   committer?: Identity;
   /** The time in ms since 1970; default: the machine's clock. */
   now?: () => number;
-  /** How long another one's lock on a ref is waited for. */
+  /** How long to wait for a lock of another process on a ref. */
   lockTimeoutMs?: number;
 };
 
 /**
- * Opens the repository that git would work on in `dir`. Nothing is written, and nothing read but configuration.
+ * Opens the repository that git would work on in `dir`. Writes nothing, and reads only configuration.
  *
- * An ordinary one is served by uwf's own stores alone. What those do not speak (SHA-256, reftable) goes through the git at
- * hand, and so does what a partial clone has not fetched yet.
+ * An ordinary repository is served by uwf's own stores. Formats that these do not support (SHA-256, reftable), and the
+ * missing objects of a partial clone, go through the installed git.
  * @throws {RepositoryNotFound} if there is none
- * @throws {DubiousOwnership} {BareRepositoryRefused} if git would not work on it, or its configuration is of another user
+ * @throws {DubiousOwnership} if it, or its configuration, belongs to another user and `safe.directory` does not name it
+ * @throws {BareRepositoryRefused} if it is bare and `safe.bareRepository` refuses it
  * @throws {LinkedStateFolder} if uwf's folder in the git folder leads elsewhere
- * @throws {UnsupportedRepository} if its format is spoken neither by uwf nor by the git at hand
+ * @throws {UnsupportedRepository} if neither uwf nor the installed git supports its format
  * @throws {InvalidGitConfig} if its configuration cannot be read
  */
 export async function openRepository(dir: string, options: OpenOptions = {}): Promise<Repository> {
@@ -53,7 +52,7 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   };
   const stores: DiskStores = isOrdinary
     ? openDiskStores(location, storeOptions)
-    : await (await import('./native/open-stores-by-format.ts')).openStoresByFormat(location, format, storeOptions);
+    : await (await import('./open-stores-by-format.ts')).openStoresByFormat(location, format, storeOptions);
   return {
     objects: stores.objects,
     refs: stores.refs,
@@ -65,7 +64,7 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   };
 }
 
-/** What is executed here is said by the files of uwf's configuration: they have to belong to this user, as the repository. */
+/** The files of uwf's configuration name programs, so they have to belong to this user, as the repository. */
 async function assertOwnConfiguration(
   dir: string,
   location: RepositoryLocation,
@@ -76,8 +75,8 @@ async function assertOwnConfiguration(
   const files = [`${commonDir}/uwf/config.yaml`, ...(root === undefined ? [] : [`${root}/.uwf/config.yaml`])];
   const foreign = files.find((file) => existsSync(file) && !isOwn(file, env));
   if (foreign === undefined) return;
-  const { assertSafe } = await import('./native/assert-safe.ts');
-  // Where variables or the caller name the repository, git may find another one in the folder, or none.
+  const { assertSafe } = await import('./repository/assert-safe.ts');
+  // If variables or the caller name the repository, git may find another one in the folder, or none.
   const isFound = env['GIT_DIR'] === undefined && !isNamed;
   const place = isFound ? (workTree ?? location.gitDir) : topOf(location.gitDir);
   await assertSafe({ folder: isFound ? dir : place, path: place, foreign, isImplicitlyBare: false }, env);

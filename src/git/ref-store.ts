@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
-import type { ObjectId } from './object-id.ts';
-import type { RefDamage } from './ref-errors.ts';
+import type { ObjectId } from './format/object-id.ts';
+import type { RefDamage } from './format/ref-errors.ts';
 
 /** A full ref name that passes git's rules (`git check-ref-format`). Made only by `ref-name.ts`. */
 export type RefName = string & { readonly __brand: 'RefName' };
@@ -32,16 +32,16 @@ export class RefMoved extends UwfError {
   }
 }
 
-/** Which of the refs below a prefix somebody will look at; default: all. */
+/** The refs below a prefix that the caller needs; default: all. */
 export type WantedRefs = {
-  /** Those whose names begin so; it begins with the prefix itself. */
+  /** Refs whose names begin with this, which begins with the prefix itself. */
   startsWith?: string;
-  /** Those whose names it holds for. */
+  /** Refs for whose names it returns true. */
   where?: (name: string) => boolean;
-  /** The last so many of those. */
+  /** The last so many of these. */
   last?: number;
   /**
-   * Is told of every ref of the listing that is broken, and of a `packed-refs` that is; what can be read is listed then.
+   * Called for every broken ref and for a broken `packed-refs`; the readable refs are listed then.
    * Default: broken refs are left out, and a broken `packed-refs` is an error.
    */
   damaged?: (damage: RefDamage) => void;
@@ -50,7 +50,8 @@ export type WantedRefs = {
 /**
  * The mutable half of a repository, and the only place where concurrency lives.
  *
- * Implementations: `disk/` (git's own lock protocol), `portable/` (in-process lock), `native/` (git itself).
+ * Implementations: `stores/disk/` (git's own lock protocol), `stores/portable/` (in-process lock),
+ * `stores/native/` (git).
  * All pass `test/contracts/ref-store.ts`.
  */
 export interface RefStore {
@@ -60,8 +61,8 @@ export interface RefStore {
   /**
    * Lists the refs below a prefix that ends in `/`, sorted by name (bytes), loose and packed together.
    * Broken refs and leftovers such as `x.lock` are not listed.
-   * @param wanted saves the store work; what comes back is in order, but may be more than was wanted
-   * @throws {BrokenPackedRefs} unless `wanted.damaged` is told of it
+   * @param wanted saves the store work; the result is sorted, but may have more refs
+   * @throws {BrokenPackedRefs} unless `wanted.damaged` is given
    */
   list(prefix: string, wanted?: WantedRefs): Promise<Ref[]>;
 
@@ -69,19 +70,19 @@ export interface RefStore {
    * Changes several refs, or none: every expected value is compared under the locks of all of them
    * before the first is changed.
    *
-   * A crash in the middle can leave some changed and some not (git's files backend can do no better): creations
-   * and updates come first, deletions last, so that what is being moved exists twice rather than not at all.
+   * A crash in the middle can leave some changed and some not (git's files backend can do no better): creations and updates
+   * come first, deletions last, so that a ref that is renamed exists twice rather than not at all.
    * The new values are durable when this returns.
    * @throws {RefMoved} if one has another value; nothing is changed then
-   * @throws {BrokenRef} {BrokenPackedRefs} if one is damaged, or may be behind what is; nothing is changed then
+   * @throws {BrokenRef} {BrokenPackedRefs} if a ref is damaged, or damage may hide its value; nothing is changed then
    * @throws {RefLocked} (kind `conflict`) if git or another uwf holds a lock for longer than `lockTimeoutMs`
    * @throws {RefNameConflict} if `a` exists and `a/b` is created, or the other way round
    */
   update(edits: readonly RefEdit[]): Promise<void>;
 
   /**
-   * Removes the locks of processes that were killed, which would keep git waiting. `update` does so too; this is for a
-   * command that may come to change nothing.
+   * Removes the locks of killed processes, which would block git. `update` does so too; this is for commands that may change
+   * no ref.
    */
   removeStaleLocks(): Promise<void>;
 }

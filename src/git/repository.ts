@@ -1,6 +1,9 @@
 import type { ObjectStore } from './object-store.ts';
 import type { RefStore } from './ref-store.ts';
 
+/** Environment variables by name, as `process.env` has them. */
+export type GitEnvironment = Readonly<Record<string, string | undefined>>;
+
 /** Where a repository lies on disk; all paths absolute, symbolic links resolved. */
 export type RepositoryLocation = {
   /** The repository's own folder: `.git`, `.git/worktrees/<name>`, or the bare folder itself. */
@@ -15,10 +18,9 @@ export type RepositoryLocation = {
 export type Identity = { name: string; email: string };
 
 /**
- * An open repository: the two stores, and what the library is told instead of finding it out itself.
+ * An open repository: the two stores, and the facts that callers hand to the library.
  *
- * It never changes after it was opened and holds no lock. The library reads neither the home directory nor the clock but
- * through it.
+ * It never changes after it is opened, and holds no lock. The library reads the home directory and the clock only through it.
  */
 export interface Repository {
   readonly objects: ObjectStore;
@@ -27,10 +29,10 @@ export interface Repository {
   readonly location: RepositoryLocation | undefined;
   /**
    * Machine-local folder for leases, lookups and journals (`<common dir>/uwf`), made when first written;
-   * `undefined` where there is no disk. Losing it loses nothing that was acknowledged.
+   * `undefined` where there is no disk. Losing it loses no acknowledged step.
    */
   readonly stateDir: string | undefined;
-  /** Who commits: the user's git identity, or `uwf <uwf@localhost>`. */
+  /** The committer: the user's git identity, or `uwf <uwf@localhost>`. */
   readonly committer: Identity;
   /** The time in ms since 1970. */
   readonly now: () => number;

@@ -1,67 +1,46 @@
-import { describeThread } from '../engine/describe.ts';
-import type { EngineContext } from '../engine/context.ts';
+import { describeThread } from '../engine/describe/describe.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
 import { UwfError } from '../errors.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { getThread, type ThreadPointer } from '../thread/find-thread.ts';
-import { readStart } from '../thread/read-start.ts';
+import { getThread, type ThreadPointer } from '../thread/find/find-thread.ts';
+import { findStart } from '../thread/read/read-start.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { ThreadNeeded, type McpContext } from './mcp-tool.ts';
-
-/** The server works for one thread, and was asked about another that this one has nothing to do with. */
-export class ThreadOutOfReach extends UwfError {
-  constructor(own: string, named: string, what: 'read' | 'put') {
-    super(`'${named}' is not to be ${what === 'read' ? 'read' : 'put into'} from thread ${own}`, {
-      code: 'thread-out-of-reach',
-      kind: 'usage',
-      hint:
-        what === 'read'
-          ? 'a turn reads its own thread, those that called it, and those that it called; thread_list lists them'
-          : "a turn puts into its own thread: leave 'thread' out",
-    });
-  }
-}
+import { textInput, type McpScope } from './mcp-tool.ts';
 
 /**
- * The thread that a tool is to read: the one that its input names, or that the server works for.
+ * The thread that a tool is to read, or to put something into: the one that its input names, or that the server works for.
  *
- * A server that works for a thread reads that, the threads that called it and those that it called. That there are others
- * it does not tell.
- * @throws {ThreadOutOfReach} {ThreadNeeded}
+ * A server that works for a thread reads that, the threads that called it and those that it called; of others it tells
+ * nothing. It puts into its own thread only.
+ * @throws {UwfError} if no thread is meant, or one that is out of reach
  */
-export async function readableThread(context: McpContext, input: JsonObject): Promise<string> {
-  const { repository, thread } = context;
-  const named = typeof input['thread'] === 'string' ? input['thread'] : thread;
-  if (named === undefined) throw new ThreadNeeded();
+export async function threadIn(scope: McpScope, input: JsonObject, use: 'read' | 'put'): Promise<string> {
+  const { repository, thread } = scope;
+  const named = textInput(input, 'thread') ?? thread;
+  if (named === undefined) {
+    const hint = "give 'thread', an id that thread_list lists";
+    throw new UwfError('no thread was named, and no role works here', { code: 'thread-needed', kind: 'usage', hint });
+  }
   if (thread === undefined) return named;
   const own = await getThread(repository, thread);
   const wanted = named === thread ? own : await findQuietly(repository, named);
-  if (wanted !== undefined) {
-    const isReadable =
-      wanted.id === own.id || (await isCaller(repository, wanted, own)) || (await isCaller(repository, own, wanted));
-    if (isReadable) return wanted.id;
+  if (wanted?.id === own.id) return own.id;
+  if (use === 'read' && wanted !== undefined) {
+    if ((await isCaller(repository, wanted, own)) || (await isCaller(repository, own, wanted))) return wanted.id;
   }
-  throw new ThreadOutOfReach(own.id, named, 'read');
-}
-
-/**
- * The thread that a tool is to put something into. A server that works for a thread puts into no other.
- * @throws {ThreadOutOfReach} {ThreadNeeded}
- */
-export async function writableThread(context: McpContext, input: JsonObject): Promise<string> {
-  const { repository, thread } = context;
-  const named = typeof input['thread'] === 'string' ? input['thread'] : thread;
-  if (named === undefined) throw new ThreadNeeded();
-  if (thread === undefined || named === thread) return named;
-  const own = await getThread(repository, thread);
-  if ((await findQuietly(repository, named))?.id !== own.id) throw new ThreadOutOfReach(own.id, named, 'put');
-  return own.id;
+  const [what, hint] =
+    use === 'read'
+      ? ['read', 'a turn reads its own thread, those that called it, and those that it called; thread_list lists them']
+      : ['put into', "a turn puts into its own thread: leave 'thread' out"];
+  const message = `'${named}' is not to be ${what} from thread ${own.id}`;
+  throw new UwfError(message, { code: 'thread-out-of-reach', kind: 'usage', hint });
 }
 
 /** The threads that a server lists; undefined: all. */
 export async function readableThreads(
-  { repository, thread }: McpContext,
+  { repository, thread }: McpScope,
   reading: EngineContext,
 ): Promise<ReadonlySet<ThreadId> | undefined> {
   if (thread === undefined) return undefined;
@@ -80,14 +59,14 @@ async function isCaller(repository: Repository, caller: ThreadPointer, of: Threa
 
 /** The threads above the one that a commit is of, the nearest first. */
 async function* callersOf(repository: Repository, head: ObjectId): AsyncGenerator<ThreadPointer, void, void> {
-  let start = await readStart(repository, head);
+  let start = await findStart(repository, head);
   for (;;) {
     const calledAt = start?.commit.parents[0];
-    const above = calledAt === undefined ? undefined : await readStart(repository, calledAt);
+    const above = calledAt === undefined ? undefined : await findStart(repository, calledAt);
     if (start === undefined || above === undefined) return;
     const caller = await findQuietly(repository, start.node.call?.thread ?? above.node.id);
     // What a thread says of its caller is held against the commit that it began at.
-    if (caller !== undefined && (await readStart(repository, caller.head))?.id === above.id) yield caller;
+    if (caller !== undefined && (await findStart(repository, caller.head))?.id === above.id) yield caller;
     start = above;
   }
 }

@@ -3,28 +3,21 @@ import { join } from 'node:path';
 
 import { readResult, RESULT_TOOL, RESULT_TOOL_DESCRIPTION, resultToolSchema } from '../agent/extract/result-tool.ts';
 import { UwfError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
-import { schemaWords } from '../schema/schema-words.ts';
-import type { McpContext, McpTool } from './mcp-tool.ts';
-
-/** What was reported is not what the role's schema asks for. */
-class ResultRefused extends UwfError {
-  constructor(errors: readonly string[]) {
-    super(errors.join('\n'), { code: 'result-refused', kind: 'data', hint: 'report it again, corrected' });
-  }
-}
+import { isJsonObject } from '../json.ts';
+import { schemaWords } from '../schema/json-schema/schema-words.ts';
+import type { McpScope, McpTool } from './mcp-tool.ts';
 
 /**
  * The tool by which an agent reports its structured result, for the turn whose step folder is given.
  *
  * What it accepts lies in the folder as `result.json`, written in one go; a later report takes its place.
- * @returns `undefined` where the folder has no `schema.json`: nobody waits for a result
+ * @returns `undefined` if the folder has no `schema.json`: then no result is expected
  */
-export function reportTool(stepDir: string, redaction: McpContext['redaction']): McpTool | undefined {
+export function reportTool(stepDir: string, redaction: McpScope['redaction']): McpTool | undefined {
   const schemaFile = join(stepDir, 'schema.json');
   if (!existsSync(schemaFile)) return undefined;
-  // The engine wrote it: the schema of the role.
-  const schema = JSON.parse(readFileSync(schemaFile, 'utf8')) as JsonObject;
+  const schema: unknown = JSON.parse(readFileSync(schemaFile, 'utf8'));
+  if (!isJsonObject(schema)) throw new TypeError(`${schemaFile} holds no schema`);
   return {
     name: RESULT_TOOL,
     description: RESULT_TOOL_DESCRIPTION,
@@ -33,7 +26,10 @@ export function reportTool(stepDir: string, redaction: McpContext['redaction']):
     checksItself: true,
     async run(input) {
       const result = await readResult(input, schema);
-      if (result.kind === 'invalid') throw new ResultRefused(result.errors);
+      if (result.kind === 'invalid') {
+        const hint = 'report it again, corrected';
+        throw new UwfError(result.errors.join('\n'), { code: 'result-refused', kind: 'data', hint });
+      }
       const temporary = join(stepDir, `result.${process.pid}.tmp`);
       writeFileSync(temporary, JSON.stringify(redaction().value(result.meta, schemaWords(schema))));
       renameSync(temporary, join(stepDir, 'result.json'));

@@ -1,9 +1,10 @@
 import { UwfError } from '../errors.ts';
-import type { EvaluateOptions } from '../expression/evaluate.ts';
-import { holds } from '../expression/evaluate.ts';
+import type { EvaluateOptions } from '../expression/evaluation/evaluate.ts';
+import { holds } from '../expression/evaluation/evaluate.ts';
 import type { JsonObject } from '../json.ts';
 import type { RoleCheck } from '../workflow/definition.ts';
-import type { StartView, StepView } from './decision.ts';
+import type { StepView } from '../thread/read/step-view.ts';
+import type { StartView } from './decision.ts';
 import { CheckFailed } from './moderator-errors.ts';
 
 /** What a role's checks look at. */

@@ -1,13 +1,13 @@
 import { UwfError } from '../errors.ts';
-import { holds } from '../expression/evaluate.ts';
-import type { Scope } from '../expression/scope.ts';
-import { renderTemplate } from '../expression/template.ts';
+import { holds } from '../expression/evaluation/evaluate.ts';
+import type { Scope } from '../expression/evaluation/scope.ts';
+import type { JsonObject } from '../json.ts';
+import { renderTemplate } from '../expression/template/template.ts';
 import type { Rule } from '../workflow/definition.ts';
 import { END, RESUME, START } from '../workflow/definition.ts';
 import type { Decision, DecisionContext } from './decision.ts';
 import type { RulePart } from './moderator-errors.ts';
 import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';
-import { ruleScope, templateScope } from './step-bindings.ts';
 
 /** How rules are tried. */
 export type DecideOptions = {
@@ -105,4 +105,26 @@ async function blaming<T>(
       throw new RuleFailed(index, rule, part, expression, error.message, error);
     throw error;
   }
+}
+
+/** The thread as expressions and templates see it. Shares the values of the context, so neither may be changed afterwards. */
+function bindingsOf({ steps, start, threadId }: DecisionContext): JsonObject {
+  return { steps: [...steps], start, threadId };
+}
+
+/** The scope of a rule's `when`: the bindings, which are the input document too. */
+export function ruleScope(context: DecisionContext): Scope {
+  const bindings = bindingsOf(context);
+  return { input: bindings, bindings };
+}
+
+/**
+ * The variables of a rule's templates: the fields of the last step's meta, `_body` (its text), and `steps`, `start`, `threadId`.
+ *
+ * A field of meta wins over one of the last three of the same name: what the role reported is nearer than what uwf knows.
+ * Before the first step there is neither meta nor `_body`.
+ */
+function templateScope(context: DecisionContext): JsonObject {
+  const last = context.steps.at(-1);
+  return { ...bindingsOf(context), ...last?.meta, ...(last && { _body: last.text }) };
 }

@@ -1,22 +1,5 @@
 import type { UwfError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
-import type { Usage } from '../schema/built-in/usage.ts';
-
-/** A step as rules and templates see it; oldest first in `$steps`. */
-export type StepView = {
-  role: string;
-  meta: JsonObject;
-  /** The same as `meta`. */
-  output: JsonObject;
-  text: string;
-  hash: string;
-  /** `meta.$status`, or null. */
-  status: string | null;
-  agent: string;
-  usage: Usage | null;
-  startedAtMs: number;
-  completedAtMs: number;
-};
+import type { StepView } from '../thread/read/step-view.ts';
 
 /** The thread's beginning as rules and templates see it. */
 export type StartView = { prompt: string; workflow: string; depth: number; startedAtMs: number };

@@ -1,14 +1,13 @@
-import { AnchorIndex } from './anchor-index.ts';
-import type { ReadyRule } from './anchor-index.ts';
-import { AllowList } from './allow-list.ts';
-import type { Finding } from './finding.ts';
-import { KnownValues } from './known-values.ts';
-import { marks } from './marks.ts';
-import { OwnRules } from './own-rules.ts';
-import { pemStartsIn, readPemBlock } from './pem-block.ts';
+import { AnchorIndex, isWordStart } from './rules/anchor-index.ts';
+import type { ReadyRule } from './rules/anchor-index.ts';
+import { AllowList } from './configured/allow-list.ts';
+import type { SecretMatch } from './secret-match.ts';
+import { KnownValues } from './known/known-values.ts';
+import { OwnRules } from './configured/own-rules.ts';
+import { pemStartsIn, readPemBlock } from './rules/pem-block.ts';
 import { rules } from './rules/rules.ts';
-import { isWordStart } from './word-start.ts';
-import { RedactionFailed } from './redaction-failed.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { marks, RedactionFailed } from './redactor.ts';
 import type { RedactorOptions } from './redactor.ts';
 
 /** How far a rule looks, in UTF-16 code units. What a stream holds back and remembers follows from it. */
@@ -55,16 +54,16 @@ export class Finder {
     text: string,
     isEnd: boolean,
     { column = 0, path }: { column?: number; path?: string | undefined } = {},
-  ): Finding[] {
-    const findings: Finding[] = [];
-    this.#known.find(text, findings);
-    findByForm(text, isEnd, findings);
-    this.#own.find(text, column, findings);
-    return this.#allowed.without(withoutMarks(text, findings), text, path);
+  ): SecretMatch[] {
+    const matches: SecretMatch[] = [];
+    this.#known.find(text, matches);
+    findByForm(text, isEnd, matches);
+    this.#own.find(text, column, matches);
+    return this.#allowed.without(withoutMarks(text, matches), text, path);
   }
 
   /**
-   * From where on what is found depends on what follows the text, beside matches without white space.
+   * Returns the place from which findings depend on what follows the text. Matches without white space are not considered.
    *
    * @param from what is before is settled
    * @param until where the run without white space at the end of the text begins
@@ -78,9 +77,9 @@ export class Finder {
   }
 }
 
-function findByForm(text: string, isEnd: boolean, findings: Finding[]): void {
+function findByForm(text: string, isEnd: boolean, matches: SecretMatch[]): void {
   index ??= new AnchorIndex(rules);
-  const startedMs = performance.now();
+  const startedMs = monotonicMs();
   // Asking takes longer than most texts do.
   let cpu: NodeJS.CpuUsage | undefined;
   const limitMs = budget.ms + (budget.msPerMiB * text.length) / 2 ** 20;
@@ -88,22 +87,22 @@ function findByForm(text: string, isEnd: boolean, findings: Finding[]): void {
   index.visit(text, (ready, at) => {
     if (++candidates % candidatesPerLook === 0) {
       cpu ??= process.cpuUsage();
-      if (performance.now() - startedMs > limitMs) assertInTime(cpu, limitMs);
+      if (monotonicMs() - startedMs > limitMs) assertInTime(cpu, limitMs);
     }
     for (const before of ready.rule.before ?? [0]) {
-      const finding = before > at ? undefined : tryRule(ready, text, at - before);
-      if (finding !== undefined) findings.push(finding);
+      const match = before > at ? undefined : tryRule(ready, text, at - before);
+      if (match !== undefined) matches.push(match);
     }
   });
   for (const at of pemStartsIn(text, 0)) {
     const block = readPemBlock(text, at, isEnd);
     if (block !== undefined && block.words > 0) {
-      findings.push({ rule: 'private-key', start: at, end: block.end, layer: 2 });
+      matches.push({ rule: 'private-key', start: at, end: block.end, layer: 2 });
     }
   }
 }
 
-function tryRule(ready: ReadyRule, text: string, at: number): Finding | undefined {
+function tryRule(ready: ReadyRule, text: string, at: number): SecretMatch | undefined {
   const { name, isInWord, check, layer = 1 } = ready.rule;
   if (isInWord !== true && !isWordStart(text, at, ready.isDistinct)) return undefined;
   const match = ready.matchAt(text, at);
@@ -123,21 +122,21 @@ function assertInTime(before: NodeJS.CpuUsage, limitMs: number): void {
   );
 }
 
-/** What is in a mark, or has one in it, is no secret any more. */
-function withoutMarks(text: string, findings: Finding[]): Finding[] {
-  if (findings.length === 0 || !text.includes('‹redacted:')) return findings;
+/** Cuts the places of marks out of matches: what a mark replaced was redacted before. */
+function withoutMarks(text: string, matches: SecretMatch[]): SecretMatch[] {
+  if (matches.length === 0 || !text.includes('‹redacted:')) return matches;
   const places = [...text.matchAll(marks)].map((mark) => ({ start: mark.index, end: mark.index + mark[0].length }));
-  const parts: Finding[] = [];
+  const parts: SecretMatch[] = [];
   let next = 0;
-  for (const finding of findings.toSorted((a, b) => a.start - b.start)) {
-    while ((places[next]?.end ?? Infinity) <= finding.start) next++;
-    let { start } = finding;
-    for (let at = next; (places[at]?.start ?? Infinity) < finding.end; at++) {
-      const place = places[at] ?? { start: finding.end, end: finding.end };
-      if (start < place.start) parts.push({ ...finding, start, end: place.start });
+  for (const match of matches.toSorted((a, b) => a.start - b.start)) {
+    while ((places[next]?.end ?? Infinity) <= match.start) next++;
+    let { start } = match;
+    for (let at = next; (places[at]?.start ?? Infinity) < match.end; at++) {
+      const place = places[at] ?? { start: match.end, end: match.end };
+      if (start < place.start) parts.push({ ...match, start, end: place.start });
       start = Math.max(start, place.end);
     }
-    if (start < finding.end) parts.push({ ...finding, start });
+    if (start < match.end) parts.push({ ...match, start });
   }
   return parts;
 }

@@ -1,19 +1,19 @@
 import { reach } from './finder.ts';
 import type { Finder } from './finder.ts';
-import { lengthOfWord, readBody, readPemBlock } from './pem-block.ts';
+import { lengthOfWord, readBody, readPemBlock } from './rules/pem-block.ts';
 import type { RedactingStream } from './redactor.ts';
-import { longestBlock, settle } from './settle.ts';
-import type { Progress, Settled } from './settle.ts';
+import { MAX_BLOCK, settle } from './secret-match.ts';
+import type { Settlement, Settled } from './secret-match.ts';
 
-/** What is held back of a run without white space. */
-const longestRun = 4096;
+/** How many characters of a run without white space are held back. */
+const MAX_RUN = 4096;
 
 /**
- * Gives what the whole text gives, however it is cut.
+ * Returns the same text for a whole text and for its pieces, however it is cut.
  *
- * A match has no white space in it and an end, so what is before the last white space is settled, and so is what is
- * further from the end than any match goes. Blocks of private keys, known values with blanks and a person's own rules are
- * asked for on top. A part of what was given is remembered, because rules look at what is before a secret.
+ * A match contains no white space and has a limited length. So text before the last white space is settled, and text further
+ * from the end than any match is long. Private keys, known values with blanks, and a user's own rules are asked for where
+ * they are still open. Part of the returned text is kept, because rules look at the text before a secret.
  */
 export class RedactingText implements RedactingStream {
   readonly #finder: Finder;
@@ -26,7 +26,7 @@ export class RedactingText implements RedactingStream {
   #run = 0;
   /** How far the beginning of the text is from the beginning of its line. */
   #column = 0;
-  #progress: Progress = { done: 0, blockEnd: 0 };
+  #progress: Settlement = { done: 0, blockEnd: 0 };
   #isHeldByBlock = false;
   /** A block whose mark was given before its end was known: up to where it is read. */
   #block: { at: number; isInWord: boolean } | undefined;
@@ -60,19 +60,19 @@ export class RedactingText implements RedactingStream {
 
   #giveSettled(piece: string): string {
     const { length } = this.#text;
-    if (this.#isHeldByBlock && length - this.#from <= longestBlock + longestRun && /^[A-Za-z0-9+/=]*$/u.test(piece))
+    if (this.#isHeldByBlock && length - this.#from <= MAX_BLOCK + MAX_RUN && /^[A-Za-z0-9+/=]*$/u.test(piece))
       return '';
     let until = Math.max(this.#run, this.#from);
-    if (length - until > longestRun) until = this.#notInPair(length - reach.match);
+    if (length - until > MAX_RUN) until = this.#notInPair(length - reach.match);
     if (until <= this.#from) return '';
     const open = this.#finder.openFrom(this.#text, this.#from, until, this.#column);
     const block = open < until ? readPemBlock(this.#text, open, false) : undefined;
     this.#isHeldByBlock = block?.isOpen === true;
     const given = this.#give(Math.min(open, until), false);
-    if (block?.isOpen !== true || length - open <= longestBlock + longestRun) return given;
+    if (block?.isOpen !== true || length - open <= MAX_BLOCK + MAX_RUN) return given;
     this.#block = { at: block.end, isInWord: false };
-    const finding = { rule: 'private-key', start: open, end: length, layer: 2 };
-    return given + this.#replace([finding], length);
+    const match = { rule: 'private-key', start: open, end: length, layer: 2 };
+    return given + this.#replace([match], length);
   }
 
   /** Gives what is settled up to a place. */
@@ -85,10 +85,10 @@ export class RedactingText implements RedactingStream {
     );
   }
 
-  #replace(findings: Parameters<typeof settle>[1], until: number): string {
+  #replace(matches: Parameters<typeof settle>[1], until: number): string {
     let given = '';
     let done = Math.max(this.#progress.done, this.#from);
-    for (const settled of settle(this.#text, findings, this.#progress)) {
+    for (const settled of settle(this.#text, matches, this.#progress)) {
       given += this.#text.slice(done, settled.start) + this.#markOf(settled);
       done = settled.end;
       this.#hits++;
@@ -105,7 +105,7 @@ export class RedactingText implements RedactingStream {
       isInWord && from === this.#text.length ? { end: from, isOpen: !isEnd } : readBody(this.#text, from, 1, isEnd);
     const end = block?.end ?? from;
     if (block?.isOpen === true) {
-      const isLong = this.#text.length - end > longestBlock || (isInWord && end === this.#text.length);
+      const isLong = this.#text.length - end > MAX_BLOCK || (isInWord && end === this.#text.length);
       this.#block = isLong ? { at: this.#text.length, isInWord: true } : { at: end, isInWord: false };
       return false;
     }
@@ -127,7 +127,7 @@ export class RedactingText implements RedactingStream {
     if (this.#block !== undefined) this.#block.at -= before;
   }
 
-  /** Not between the halves of a character. */
+  /** The place, or the one before it if it is between the two halves of a character. */
   #notInPair(at: number): number {
     const code = this.#text.charCodeAt(at);
     return code >= 0xdc00 && code < 0xe000 ? at - 1 : at;

@@ -1,13 +1,12 @@
 import { ARTIFACT_TYPE, CONTENT_TYPE, META_SCHEMA } from '../cas/frozen-types.ts';
-import type { NodeHash } from '../cas/hash.ts';
+import { parseNodeHash, type NodeHash } from '../cas/node-hash.ts';
 import { encodeNode } from '../cas/node.ts';
 import type { EncodedNode } from '../cas/node.ts';
-import type { JsonObject } from '../json.ts';
+import { keysOf, mapValues, type JsonObject } from '../json.ts';
 import { agentSchema } from './built-in/agent.ts';
 import { artifactSchema } from './built-in/artifact.ts';
 import { attemptSchema, attemptSuccessor } from './built-in/attempt.ts';
 import { contentSchema } from './built-in/content.ts';
-import { metaSchema } from './built-in/meta-schema.ts';
 import { reactSessionSchema, reactToolCallSchema, reactTurnSchema, reactTurnSuccessor } from './built-in/react.ts';
 import { roleSchema, roleSchemaSchema, roleSuccessor } from './built-in/role.ts';
 import { threadEndSchema } from './built-in/thread-end.ts';
@@ -15,23 +14,28 @@ import { threadResumeSchema, threadResumeSuccessor } from './built-in/thread-res
 import { threadStartSchema, threadStartSuccessor } from './built-in/thread-start.ts';
 import { threadStepSchema, threadStepSuccessor } from './built-in/thread-step.ts';
 import { threadSuspendSchema, threadSuspendSuccessor } from './built-in/thread-suspend.ts';
-import type { Successor } from './built-in/schema-parts.ts';
+import { DIALECT, type Successor } from './built-in/schema-parts.ts';
 import { workflowSchema, workflowSuccessor } from './built-in/workflow.ts';
 
 export type { AgentRecord } from './built-in/agent.ts';
 export type { Artifact } from './built-in/artifact.ts';
 export type { Attempt } from './built-in/attempt.ts';
 export type { Content } from './built-in/content.ts';
-export type { Limits } from './built-in/limits.ts';
 export type { ReactSession, ReactToolCall, ReactTurn } from './built-in/react.ts';
 export type { Role } from './built-in/role.ts';
-export type { Outcome, ThreadEnd } from './built-in/thread-end.ts';
+export type { ThreadEnd } from './built-in/thread-end.ts';
 export type { ThreadResume } from './built-in/thread-resume.ts';
 export type { ThreadStart } from './built-in/thread-start.ts';
 export type { ThreadStep } from './built-in/thread-step.ts';
-export type { SuspendCause, ThreadSuspend } from './built-in/thread-suspend.ts';
-export type { Usage } from './built-in/usage.ts';
-export type { Rule, Workflow } from './built-in/workflow.ts';
+export type { ThreadSuspend } from './built-in/thread-suspend.ts';
+export type { Workflow } from './built-in/workflow.ts';
+
+const metaSchema: JsonObject = {
+  $schema: DIALECT,
+  title: 'meta-schema',
+  description: 'A JSON Schema (draft 2020-12) that is the type of other nodes. It is its own type.',
+  $ref: DIALECT,
+};
 
 /** The types that uwf itself knows. */
 export type TypeName =
@@ -52,79 +56,65 @@ export type TypeName =
   | 'attempt'
   | 'artifact';
 
-const schemas: Record<TypeName, JsonObject> = {
-  'meta-schema': metaSchema,
-  agent: agentSchema,
-  'role-schema': roleSchemaSchema,
-  role: roleSchema,
-  workflow: workflowSchema,
-  'thread-start': threadStartSchema,
-  'thread-step': threadStepSchema,
-  'thread-suspend': threadSuspendSchema,
-  'thread-resume': threadResumeSchema,
-  'thread-end': threadEndSchema,
-  content: contentSchema,
-  'react-session': reactSessionSchema,
-  'react-turn': reactTurnSchema,
-  'react-tool-call': reactToolCallSchema,
-  attempt: attemptSchema,
-  artifact: artifactSchema,
-};
-
-// The casts make hashes of texts that have the form; a test computes every one of them from its schema.
-const hashes = {
-  'meta-schema': META_SCHEMA,
-  agent: 'EKV9BCXJB2ZEK',
-  'role-schema': '3V2848DPREYCE',
-  role: '0XR5A1T8TZE50',
-  workflow: '665A5YZ8M75SA',
-  'thread-start': 'CRRF8APJN66HD',
-  'thread-step': '8ZECRJZM62CDG',
-  'thread-suspend': 'F4BF3CNZ6P0HX',
-  'thread-resume': '9R2VW9K1G2ASC',
-  'thread-end': '29BZWCABXP60Q',
-  content: CONTENT_TYPE,
-  'react-session': 'FJB5MREFB6YVT',
-  'react-turn': '6NPP2VF4PK16F',
-  'react-tool-call': '0W6VTP86NJ705',
-  attempt: 'B1ZE465V9BH13',
-  artifact: ARTIFACT_TYPE,
-} satisfies Record<TypeName, string> as Record<TypeName, NodeHash>;
-
 /**
- * The hash of each built-in type, known without hashing anything.
+ * The hash and the first schema of each built-in type.
  *
  * Frozen: a schema that changes is a new schema, and readers go on knowing the old one.
  */
-export const builtIn: Readonly<Record<TypeName, NodeHash>> = hashes;
+const firstSchemas: Record<TypeName, readonly [hash: string, schema: JsonObject]> = {
+  'meta-schema': [META_SCHEMA, metaSchema],
+  agent: ['EKV9BCXJB2ZEK', agentSchema],
+  'role-schema': ['3V2848DPREYCE', roleSchemaSchema],
+  role: ['0XR5A1T8TZE50', roleSchema],
+  workflow: ['665A5YZ8M75SA', workflowSchema],
+  'thread-start': ['CRRF8APJN66HD', threadStartSchema],
+  'thread-step': ['8ZECRJZM62CDG', threadStepSchema],
+  'thread-suspend': ['F4BF3CNZ6P0HX', threadSuspendSchema],
+  'thread-resume': ['9R2VW9K1G2ASC', threadResumeSchema],
+  'thread-end': ['29BZWCABXP60Q', threadEndSchema],
+  content: [CONTENT_TYPE, contentSchema],
+  'react-session': ['FJB5MREFB6YVT', reactSessionSchema],
+  'react-turn': ['6NPP2VF4PK16F', reactTurnSchema],
+  'react-tool-call': ['0W6VTP86NJ705', reactToolCallSchema],
+  attempt: ['B1ZE465V9BH13', attemptSchema],
+  artifact: [ARTIFACT_TYPE, artifactSchema],
+};
 
-/** A type's second schema, by the hash that names it. */
-type KnownSuccessor = Successor & { name: TypeName; hash: NodeHash };
+/** The names of the built-in types. */
+export const typeNames: readonly TypeName[] = keysOf(firstSchemas);
 
-// Hashes of texts that have the form, as above.
-const successors: readonly KnownSuccessor[] = [
-  { name: 'role', hash: '066D3YEB9SJY4' as NodeHash, ...roleSuccessor },
-  { name: 'workflow', hash: 'BD4KVYRD3XNNP' as NodeHash, ...workflowSuccessor },
-  { name: 'thread-start', hash: 'APFX64W9BENEF' as NodeHash, ...threadStartSuccessor },
-  { name: 'thread-step', hash: '9VWW1CHJQGGCF' as NodeHash, ...threadStepSuccessor },
-  { name: 'thread-suspend', hash: 'AKRE1FNXJP0YF' as NodeHash, ...threadSuspendSuccessor },
-  { name: 'thread-resume', hash: '43Y4FDFVKF8HS' as NodeHash, ...threadResumeSuccessor },
-  { name: 'react-turn', hash: 'DAN0X82YCAXJH' as NodeHash, ...reactTurnSuccessor },
-  { name: 'attempt', hash: '2V4SRRV50PCB8' as NodeHash, ...attemptSuccessor },
+/** The hash of each built-in type, known without hashing anything. */
+export const builtIn: Readonly<Record<TypeName, NodeHash>> = mapValues(firstSchemas, ([hash]) => parseNodeHash(hash));
+
+/** The second schemas of types, by the hashes that name them. */
+const successors: readonly (Successor & { name: TypeName; hash: NodeHash })[] = [
+  { name: 'role', hash: parseNodeHash('066D3YEB9SJY4'), ...roleSuccessor },
+  { name: 'workflow', hash: parseNodeHash('BD4KVYRD3XNNP'), ...workflowSuccessor },
+  { name: 'thread-start', hash: parseNodeHash('APFX64W9BENEF'), ...threadStartSuccessor },
+  { name: 'thread-step', hash: parseNodeHash('9VWW1CHJQGGCF'), ...threadStepSuccessor },
+  { name: 'thread-suspend', hash: parseNodeHash('AKRE1FNXJP0YF'), ...threadSuspendSuccessor },
+  { name: 'thread-resume', hash: parseNodeHash('43Y4FDFVKF8HS'), ...threadResumeSuccessor },
+  { name: 'react-turn', hash: parseNodeHash('DAN0X82YCAXJH'), ...reactTurnSuccessor },
+  { name: 'attempt', hash: parseNodeHash('2V4SRRV50PCB8'), ...attemptSuccessor },
 ];
 
 const successorsByName = new Map(successors.map((successor) => [successor.name, successor]));
 const successorsByHash = new Map(successors.map((successor) => [successor.hash, successor]));
-
-/** The names of the built-in types. */
-// The keys of a record of all names are all names.
-export const typeNames: readonly TypeName[] = Object.keys(schemas) as TypeName[];
 
 /** The hashes of all built-in schemas: the first of each type, then the successors. */
 export const builtInTypes: readonly NodeHash[] = [
   ...typeNames.map((name) => builtIn[name]),
   ...successors.map(({ hash }) => hash),
 ];
+
+/** By their names and by their hashes. */
+const allSchemas: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
+  ...typeNames.flatMap((name): [string, JsonObject][] => [
+    [name, firstSchemas[name][1]],
+    [builtIn[name], firstSchemas[name][1]],
+  ]),
+  ...successors.map(({ hash, schema }): [string, JsonObject] => [hash, schema]),
+]);
 
 const firstNames = new Map(typeNames.map((name) => [builtIn[name], name]));
 
@@ -138,28 +128,18 @@ export function isOfType(type: NodeHash, name: TypeName): boolean {
   return typeNameOf(type) === name;
 }
 
-const threadTypes: ReadonlySet<TypeName | undefined> = new Set([
-  'thread-start',
-  'thread-step',
-  'thread-suspend',
-  'thread-resume',
-  'thread-end',
-]);
-
 /** Tells whether a node of this type makes a commit one of a thread. */
 export function isThreadType(type: NodeHash): boolean {
-  return threadTypes.has(typeNameOf(type));
+  return typeNameOf(type)?.startsWith('thread-') === true;
 }
 
 /**
- * A built-in schema: of a name the first, of a hash the one that the hash names.
+ * Returns a built-in schema: for a name the first one of the type, for a hash the schema of that hash.
  *
- * @throws {Error} if there is none of this hash
+ * @throws {Error} if no built-in schema has this hash
  */
 export function builtInSchema(type: TypeName | NodeHash): JsonObject {
-  // A name is looked up among names, so that the cast decides nothing.
-  const schema =
-    successorsByHash.get(type as NodeHash)?.schema ?? schemas[firstNames.get(type as NodeHash) ?? (type as TypeName)];
+  const schema = allSchemas.get(type);
   if (schema === undefined) throw new Error(`there is no built-in type ${type}`);
   return schema;
 }
@@ -184,7 +164,7 @@ export function isSuccessor(type: NodeHash): boolean {
 }
 
 /**
- * Encodes a built-in schema as a node: of a name the first, of a hash the one that the hash names.
+ * Encodes a built-in schema, as {@link builtInSchema} returns it, as a node.
  *
  * @throws {Error} if `prepareHashing` was not awaited before
  */

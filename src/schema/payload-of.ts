@@ -65,7 +65,7 @@ export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: Nod
   if (typeNameOf(node.type) !== wanted || !hasForm(builtInSchema(node.type), node.payload)) {
     throw new UnexpectedNode(wanted, node);
   }
-  // The schema of the type and this type of the payload name the same fields.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The schema of the type and this type of the payload name the same fields.
   return node.payload as unknown as Payloads[Name];
 }
 

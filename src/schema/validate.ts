@@ -5,12 +5,12 @@ import type { NodeSource } from '../cas/node-source.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
 import { isOfType, isSuccessor, typeFor, typeNameOf } from './built-in.ts';
-import { checkLinks } from './check-links.ts';
-import { sourceOf } from './refs.ts';
-import type { NodesOf } from './refs.ts';
-import type { SchemaError } from './schema-error.ts';
+import { checkLinks } from './links/check-links.ts';
+import { sourceOf } from './links/refs.ts';
+import type { NodesOf } from './links/refs.ts';
+import type { SchemaError } from './json-schema/schema-error.ts';
 import { schemaOfMeta, schemaOfType } from './type-schema.ts';
-import { assertSchema, InvalidSchema, SchemaViolation, validateAgainst } from './validator.ts';
+import { assertSchema, InvalidSchema, SchemaViolation, validateAgainst } from './json-schema/validator.ts';
 
 /** What was found out about a node. */
 export type Validation = {

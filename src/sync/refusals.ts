@@ -1,14 +1,14 @@
 import type { Refusal } from './report.ts';
 
-/** So many refs that were refused for one reason are named; of the others only their number is told. */
+/** The most refs that are named for one reason. The others are counted. */
 const MAX_NAMED = 5;
 const MAX_LENGTH = 200;
 
-/** Gathers what was refused, so that a remote with 100,000 strange refs gives a report that can be read. */
+/** Collects refusals by reason, so that the report stays short if a remote has 100,000 unknown refs. */
 export class Refusals {
   readonly #byReason = new Map<string, Refusal[]>();
 
-  /** @param ref the remote's name, of any characters and any length */
+  /** @param ref the remote's name for it: any characters, any length */
   add(ref: string, reason: string): void {
     const known = this.#byReason.get(reason) ?? [];
     this.#byReason.set(reason, known);
@@ -22,7 +22,7 @@ export class Refusals {
   }
 }
 
-/** A text from elsewhere as one line that does nothing to a terminal. */
+/** Makes a text from a remote one line that is safe to print on a terminal. */
 function printable(text: string): string {
   const characters = Array.from(text.slice(0, 2 * MAX_LENGTH));
   const cut = characters.length > MAX_LENGTH ? [...characters.slice(0, MAX_LENGTH - 1), '…'] : characters;

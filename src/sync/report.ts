@@ -1,19 +1,19 @@
-import type { CommitLine } from '../git/native/list-commits.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import type { CommitLine } from '../git/process/list-commits.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { SecretPlace } from '../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 
-/** What a fetch or a push changed about one thread, on the side that it changed. */
+/** How a fetch or a push changed one thread: at the receiving side. */
 export type ThreadChange = {
   thread: ThreadId;
   /**
-   * `new`: it was not there. `forward`: it has more commits. `ended`: it is over now. `removed`: it is gone.
-   * `redacted`: it was written anew without secrets. `forked`: this is the fork that keeps what `of` could not take in.
+   * `new`: the thread was created. `forward`: it has more commits. `ended`: it has ended. `removed`: it was deleted.
+   * `redacted`: it was rewritten without secrets. `forked`: this is the fork that keeps a diverged tip of the thread `of`.
    */
   change: 'new' | 'forward' | 'ended' | 'removed' | 'forked' | 'redacted';
-  /** Where it is now; `null` if it was removed. */
+  /** Its head after the change; `null` if it was removed. */
   head: ObjectId | null;
-  /** Where it was; `null` if it was not there. */
+  /** Its head before the change; `null` if it did not exist. */
   before: ObjectId | null;
   /** How many commits are new, or `undefined` where counting would cost more than the change. */
   commits?: number;
@@ -21,7 +21,7 @@ export type ThreadChange = {
   of?: ThreadId;
 };
 
-/** The same about a workflow's registry. */
+/** How a fetch or a push changed a workflow's registry. */
 export type WorkflowChange = {
   workflow: string;
   change: 'new' | 'forward' | 'joined';
@@ -29,62 +29,62 @@ export type WorkflowChange = {
   before: ObjectId | null;
 };
 
-/** What was left where it was, and why. */
+/** A ref that was not changed, and why. */
 export type Refusal = {
-  /** The remote's name for it, made printable. */
+  /** The name of the ref, made printable. */
   ref: string;
   reason: string;
   /** How many more refs were refused for the same reason and are not listed. */
   more?: number;
-  /** Places of the secrets that pushing it would publish. */
+  /** Places of the secrets that a push would publish. */
   secrets?: SecretPlace[];
-  /** True if it is none of uwf's, or not sound: it was not sent. */
+  /** True if uwf does not send it, because it is unsound or no ref of uwf. */
   isUnsound?: true;
-  /** True if the remote does not take it, for reasons of its own: a hook, a namespace, a right. */
+  /** True if the remote refused it: a hook, a namespace, a permission. */
   isRefusedThere?: true;
 };
 
-/** A thread that is as it was because a person has to decide. */
+/** A thread that was not changed, because a person has to decide. */
 export type Held = {
   thread: ThreadId;
   reason: string;
-  /** Commits of the user's code that pushing the thread would publish, the newest first. */
+  /** Commits of the user's code that a push of the thread would publish, the newest first. */
   commits?: CommitLine[];
-  /** Places of the secrets that pushing the thread would publish. */
+  /** Places of the secrets that a push of the thread would publish. */
   secrets?: SecretPlace[];
-  /** True if it is no sound thread. */
+  /** True if the thread is not sound. */
   isUnsound?: true;
 };
 
-/** What came of a fetch. */
+/** The result of a fetch. */
 export type FetchReport = {
   remote: string;
   url: string;
   threads: ThreadChange[];
   workflows: WorkflowChange[];
-  /** What failed a check; nothing of it is in the repository. */
+  /** Refs that failed a check; no object of theirs is in the repository. */
   refused: Refusal[];
   held: Held[];
-  /** True if contents were to be left out, and the remote sent them all the same. */
+  /** True if contents should have been left out, but the remote sent them. */
   isWhole?: true;
 };
 
-/** What came of a push. */
+/** The result of a push. */
 export type PushReport = {
   remote: string;
   url: string;
   threads: ThreadChange[];
   workflows: WorkflowChange[];
-  /** What the remote did not take. */
+  /** Refs that were not pushed. */
   rejected: Refusal[];
   held: Held[];
-  /** Threads that were not named but whose commits went along: callers of a pushed child, children of a pushed caller. */
+  /** Threads that were not named but whose commits were sent too: callers of a pushed child, children of a pushed caller. */
   alongside: ThreadId[];
-  /** Commits of the user's code that the remote did not have and that went along, the newest first. */
+  /** Commits of the user's code that the push published, the newest first. */
   commits: CommitLine[];
-  /** Places of secrets that went along, as was asked for. */
+  /** Places of secrets that the push published, because the user allowed it. */
   secrets: SecretPlace[];
 };
 
-/** What came of both. */
+/** The result of a fetch and a push. */
 export type SyncReport = { fetched: FetchReport; pushed: PushReport };

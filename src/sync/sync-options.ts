@@ -1,30 +1,30 @@
-import type { GitEnvironment } from '../git/git-directory.ts';
 import type { Redactor } from '../redaction/redactor.ts';
+import type { GitEnvironment } from '../git/repository.ts';
 
-/** What is asked of a fetch, a push, or both. */
+/** Options of a fetch, a push, or both. */
 export type SyncOptions = {
-  /** Whole ids, or prefixes that only one thread has: these and nothing else; default: everything. */
-  threads?: readonly string[];
-  /** Fetches no thread that was started before; ms since 1970. */
-  sinceMs?: number;
-  /** Fetches threads alone that ended since that moment, or earlier on the same UTC day; ms since 1970. */
-  endedSinceMs?: number;
-  /** Fetches threads alone that ended before that moment, or on the same UTC day; ms since 1970. */
-  endedUntilMs?: number;
-  /** Brings commits and trees alone; contents come when they are first read. */
-  spine?: boolean;
-  /** Lets a push publish commits of the user's code that the remote does not have; default: such threads are held. */
-  withCommits?: boolean;
-  /** Knows secrets: a push looks for them in what it would send. Default: it does not look. */
-  redactor?: Redactor;
-  /** Lets a push send secrets; default: threads that have some are held. */
-  allowSecrets?: boolean;
-  /** Says what a push would do, and does not do it. */
-  dryRun?: boolean;
-  /** What git inherits where it is needed after a fetch; default: it is not used then. */
-  env?: GitEnvironment;
-  /** Ends it when aborted; what was done stays, and nothing is left half done. */
-  signal?: AbortSignal;
-  /** Told what git tells a person at a terminal, a line at a time. */
-  onProgress?: (line: string) => void;
+  /** Ids, or unique prefixes of ids, of the threads to exchange; default: all threads and workflows. */
+  threads?: readonly string[] | undefined;
+  /** Fetches only threads that started at or after this time, in ms since 1970. */
+  sinceMs?: number | undefined;
+  /** Fetches only threads that ended on the UTC day of this time or later; ms since 1970. */
+  endedSinceMs?: number | undefined;
+  /** Fetches only threads that ended before this time, or on its UTC day; ms since 1970. */
+  endedUntilMs?: number | undefined;
+  /** Fetches commits and trees only (a partial clone). Contents are fetched when they are first read. */
+  spine?: boolean | undefined;
+  /** Lets a push publish commits of the user's code that the remote does not have. Default: such threads are held. */
+  withCommits?: boolean | undefined;
+  /** Finds secrets in what a push would send. Default: secrets are not searched for. */
+  redactor?: Redactor | undefined;
+  /** Lets a push send secrets. Default: threads with secrets are held. */
+  allowSecrets?: boolean | undefined;
+  /** Reports what a push would do, and does nothing. */
+  dryRun?: boolean | undefined;
+  /** The environment of git processes. Default: a fetch does not pack refs. */
+  env?: GitEnvironment | undefined;
+  /** Stops the exchange when aborted. Threads that were done stay done; no thread is left half done. */
+  signal?: AbortSignal | undefined;
+  /** Gets git's progress messages, a line at a time. */
+  onProgress?: ((line: string) => void) | undefined;
 };

@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EngineContext } from '../engine/context.ts';
-import type { Remote } from '../git/remote.ts';
-import { fetchFrom } from './fetch-threads.ts';
-import { scopeOf } from './plan-push.ts';
-import { emptyReport, mergeReports, pushOnce } from './push-threads.ts';
+import type { Remote } from '../git/transport/remote.ts';
+import type { Repository } from '../git/repository.ts';
+import { fetchFrom } from './fetch/fetch-threads.ts';
+import { pushScope } from './push/plan-push.ts';
+import { emptyReport, mergeReports, pushOnce } from './push/push-threads.ts';
 import type { FetchReport, SyncReport } from './report.ts';
 import type { SyncOptions } from './sync-options.ts';
 
-/** Rounds of fetching and pushing after which giving up is better: others push all the time. */
+/** How often fetch and push are repeated because other clients push at the same time. */
 const MAX_ROUNDS = 8;
-/** Those who meet wait for different times. */
+/** Each round waits for a random time, so that two clients that collide do not collide again. */
 const MAX_WAIT_MS = 200;
 
 /**
- * Fetches and pushes, again where others pushed in between, until both sides have everything.
+ * Fetches and pushes until both sides have everything. Repeats both if another client pushed in between.
  *
  * @throws as {@link fetchThreads} and {@link pushThreads}
  */
 export async function syncThreads(
-  context: Pick<EngineContext, 'repository'>,
+  { repository }: { repository: Repository },
   remote: Remote,
   options: SyncOptions = {},
 ): Promise<SyncReport> {
@@ -26,21 +26,17 @@ export async function syncThreads(
   const refused = new Set<string>();
   let fetched: FetchReport | undefined;
   for (let round = 1; ; round += 1) {
-    const { report, there } = await fetchFrom(context, remote, options, { mayBeMissing: true });
+    const { report, there } = await fetchFrom(repository, remote, options, true);
     fetched = fetched ? later(fetched, report) : report;
-    const scope = await scopeOf(context.repository, options.threads);
-    const push = await pushOnce(context, remote, { there, scope, refused }, options);
+    const scope = await pushScope(repository, options.threads);
+    const push = await pushOnce(repository, remote, { there, scope, refused }, options);
     mergeReports(pushed, push.report, refused);
     if (!push.isContended || round === MAX_ROUNDS) return { fetched, pushed };
-    await sleep(
-      Math.random() * MAX_WAIT_MS * Math.min(round, 4),
-      undefined,
-      options.signal && { signal: options.signal },
-    );
+    await sleep(Math.random() * MAX_WAIT_MS * Math.min(round, 4), undefined, { signal: options.signal });
   }
 }
 
-/** What two fetches brought, one after the other; a thread that both moved is told of once. */
+/** Merges the reports of two fetches. A thread that both changed is reported once. */
 function later(first: FetchReport, second: FetchReport): FetchReport {
   const threads = new Map(first.threads.map((change) => [change.thread, change]));
   for (const change of second.threads) {

@@ -1,17 +1,27 @@
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
-import { isFailure } from './failure-reason.ts';
-import type { ThreadCommit } from './thread-commit.ts';
+import type { ThreadCommit } from './format/thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
 
-/** Says which command lets a thread that is not over go on. */
+/** The reason of a turn whose agent failed. {@link isFailure} recognises it. */
+export function failureReason(role: string, tries: number, errors: readonly string[]): string {
+  const times = tries === 1 ? '' : ` in ${tries} tries`;
+  return `${role} failed${times}: ${errors.join('; ')}`;
+}
+
+/** Tells whether the agent of a suspended turn failed; otherwise it asks something. */
+function isFailure({ role, reason }: Pick<ThreadSuspend, 'role' | 'reason'>): boolean {
+  return reason.startsWith(`${role} failed: `) || reason.startsWith(`${role} failed in `);
+}
+
+/** Returns the command that continues a thread, for a hint. */
 export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): string {
   return head.kind === 'suspend' ? hintToResume(id, head.node) : `run 'uwf thread step ${id}'`;
 }
 
-/** What of a suspension tells whether a person is asked for something. `due` is absent, or when to go on. */
+/** The fields of a suspension that decide the hint; `due`: when the turn can be taken again. */
 export type WhyItWaits = Pick<ThreadSuspend, 'cause' | 'reason' | 'role'> & { due?: number | string };
 
-/** Says which command lets a suspended thread go on: with an answer only where one is asked for. */
+/** Returns the command that continues a suspended thread: with an answer only if one was asked for. */
 export function hintToResume(id: ThreadId, why: WhyItWaits): string {
   const resume = `uwf thread resume ${id}`;
   switch (why.cause) {

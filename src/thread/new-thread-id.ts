@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { encodeTime, monotonicFactory, type ULIDFactory } from 'ulid';
-import type { ObjectId } from '../git/object-id.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import { parseThreadId, type ThreadId } from './thread-id.ts';
 
 let factory: ULIDFactory | undefined;
@@ -12,10 +12,10 @@ export function newThreadId(nowMs: number): ThreadId {
 }
 
 /**
- * The id of the fork that keeps what a thread could not take in: the tip's committer time and the first
+ * The id of the fork that keeps a commit which lost the race for its thread: the tip's committer time and the first
  * 80 bits of SHA-256(`uwf-fork` NUL thread id NUL tip id).
  *
- * Machines that meet the same loser name it alike, so that keeping it twice keeps it once.
+ * It is the same on every machine, so keeping a commit twice keeps it once.
  */
 export function forkIdFor(thread: ThreadId, tip: ObjectId, committedAtMs: number): ThreadId {
   return derivedId(committedAtMs, ['uwf-fork', thread, tip]);
@@ -35,9 +35,9 @@ export function pokeIdFor(thread: ThreadId, step: CommittedState, ordinal: numbe
 /** A commit of a thread, and its committer time. */
 export type CommittedState = { commit: ObjectId; committedAtMs: number };
 
-/** What tells one call of a child thread from all others. */
+/** Identifies one call of a child thread. */
 export type CallPlace = {
-  /** The id of the thread that calls: of the ref, so that forks call children of their own. */
+  /** The id of the caller's ref, so that forks call their own children. */
   thread: ThreadId;
   /** The caller's last step, or its start. */
   state: CommittedState;
@@ -50,7 +50,7 @@ export type CallPlace = {
  * The id of a child thread: the committer time of the caller's last step or start, and the first 80 bits of SHA-256(`uwf-call`
  * NUL caller's id NUL that commit NUL role NUL key NUL ordinal).
  *
- * A turn that is taken again after a crash or a suspension finds its children by it.
+ * A turn that is repeated after a crash or a suspension finds its children by their ids.
  */
 export function callIdFor({ thread, state, role, key, ordinal }: CallPlace): ThreadId {
   return derivedId(state.committedAtMs, ['uwf-call', thread, state.commit, role, key, String(ordinal)]);
@@ -64,16 +64,6 @@ export function timePrefix(timeMs: number): string {
 function derivedId(timeMs: number, parts: readonly string[]): ThreadId {
   const digest = createHash('sha256').update(parts.join('\0')).digest();
   // Forty bits at a time stay exact in a double, and are eight characters.
-  const random = [digest.readUIntBE(0, 5), digest.readUIntBE(5, 5)].map(encodeFortyBits).join('');
+  const random = [digest.readUIntBE(0, 5), digest.readUIntBE(5, 5)].map((bits) => encodeTime(bits, 8)).join('');
   return parseThreadId(timePrefix(timeMs) + random);
-}
-
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
-function encodeFortyBits(bits: number): string {
-  let text = '';
-  for (let rest = bits; text.length < 8; rest = Math.floor(rest / 32)) {
-    text = alphabet.charAt(rest % 32) + text;
-  }
-  return text;
 }

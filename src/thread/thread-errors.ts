@@ -1,6 +1,6 @@
 import type { NodeHash } from '../cas/hash.ts';
 import { UwfError } from '../errors.ts';
-import type { ObjectId } from '../git/object-id.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { ThreadId } from './thread-id.ts';
 
 /** No thread has this id or prefix. */
@@ -29,7 +29,7 @@ export class AmbiguousThread extends UwfError {
   }
 }
 
-/** Somebody else wrote to the thread first. What was written is kept as a fork, if it was worth keeping. */
+/** Another writer advanced the thread first. A fork keeps the commit that lost, if it cost something. */
 export class ThreadMoved extends UwfError {
   readonly thread: ThreadId;
   /** The fork that keeps the loser's commit; `undefined` when nothing was worth keeping. */
@@ -52,7 +52,7 @@ export class ThreadMoved extends UwfError {
   }
 }
 
-/** A thread's commits or nodes are not what they have to be. */
+/** A commit or node of a thread violates the format. */
 export class CorruptThread extends UwfError {
   readonly commit: ObjectId;
   constructor(commit: ObjectId, what: string, cause?: unknown) {
@@ -66,7 +66,7 @@ export class CorruptThread extends UwfError {
   }
 }
 
-/** A node has a type that this version of uwf does not know: a newer version wrote it, or another program. */
+/** A node has a type that this version of uwf does not know. A newer version wrote it, or another program. */
 export class NewerFormat extends UwfError {
   readonly commit: ObjectId;
   readonly type: NodeHash;
@@ -81,7 +81,7 @@ export class NewerFormat extends UwfError {
   }
 }
 
-/** A reply links to a node that was taken back between the look at it and the storing of the step. */
+/** A reply links to a node that was deleted before the step was stored. */
 export class LinkTakenBack extends UwfError {
   readonly hash: NodeHash;
   constructor(hash: NodeHash) {
@@ -94,7 +94,7 @@ export class LinkTakenBack extends UwfError {
   }
 }
 
-/** A child thread that is here only as a part of the thread that called it was to be removed or pushed by itself. */
+/** A child thread without a ref of its own cannot be removed or pushed by itself: it is part of its caller. */
 export class NoRefOfItsOwn extends UwfError {
   constructor(thread: ThreadId, keptBy: ThreadId) {
     super(`thread ${thread} has no ref here: it is part of thread ${keptBy}`, {
@@ -105,7 +105,7 @@ export class NoRefOfItsOwn extends UwfError {
   }
 }
 
-/** Something was asked of a thread that its state does not allow. */
+/** The state of a thread does not allow an operation. */
 export class WrongThreadState extends UwfError {
   readonly thread: ThreadId;
   readonly status: string;
@@ -116,7 +116,7 @@ export class WrongThreadState extends UwfError {
   }
 }
 
-/** A thread was to go on, and a turn that was finished earlier and kept has been stored first. */
+/** Instead of the requested operation, a turn that was finished and kept earlier was stored. */
 export class StoredInstead extends UwfError {
   readonly thread: ThreadId;
   constructor(thread: ThreadId) {

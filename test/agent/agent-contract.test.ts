@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 
-import { builtInAgents } from '../../src/agent/built-in-agents.ts';
+import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
 import { describeAgent } from '../../src/agent/contract-suite/describe-agent.ts';
-import { readyTurn, takeTurn } from '../../src/agent/contract-suite/take-turn.ts';
+import { readyTurn, finishTurn } from '../../src/agent/contract-suite/take-turn.ts';
 import { builtInContracts } from '../contracts/agent.ts';
 
 const contracts = await builtInContracts();
@@ -20,7 +20,7 @@ describe('beyond the contract', () => {
 
   test.each(ours)('a turn of %s leaves no listener behind', async (_, contract) => {
     const { signal } = new AbortController();
-    await takeTurn(await readyTurn(contract, contract.replies, { signal }));
+    await finishTurn(await readyTurn(contract, contract.replies, { signal }));
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });

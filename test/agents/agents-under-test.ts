@@ -11,6 +11,8 @@ export type AgentUnderTest = {
    * roles are then told what happened, as is anybody who has lost a session.
    */
   keepsSessions: boolean;
+  /** Whether its turn goes on after a person denied a command. If not, the turn ends without a reply. */
+  goesOnAfterNo: boolean;
   /** The config of `builtin:acp`. */
   config: JsonObject;
 };
@@ -43,6 +45,7 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
     opencode: {
       version: 'OpenCode 1.18.33',
       keepsSessions: true,
+      goesOnAfterNo: false,
       config: {
         command: [join(bin, 'opencode'), 'acp'],
         env: {
@@ -57,6 +60,7 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
     gemini: {
       version: 'Gemini CLI 0.61.0',
       keepsSessions: false,
+      goesOnAfterNo: true,
       config: {
         command: [join(bin, 'gemini'), '--acp', '-m', 'gemini-2.5-flash'],
         fs: { read: false },
@@ -72,6 +76,7 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
     claude: {
       version: 'Claude Agent 0.101.0',
       keepsSessions: true,
+      goesOnAfterNo: true,
       config: {
         command: [join(bin, 'claude-agent-acp')],
         mode: 'default',
@@ -81,6 +86,7 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
     'claude-0.49': {
       version: 'Claude Agent 0.49.0',
       keepsSessions: true,
+      goesOnAfterNo: true,
       config: {
         command: [process.execPath, oldClaudeBridge],
         mode: 'default',
@@ -90,6 +96,7 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
     qwen: {
       version: 'Qwen Code 0.24.4',
       keepsSessions: true,
+      goesOnAfterNo: false,
       config: {
         command: [join(bin, 'qwen'), '--acp', '--auth-type', 'openai'],
         mode: 'default',

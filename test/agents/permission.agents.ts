@@ -14,14 +14,16 @@ import { onceWorkflow } from './once-workflow.ts';
 import { runUwf, uwfAsSpawned } from './run-uwf.ts';
 
 /**
- * A model that runs commands, each of which it calls a listing of files, and then reports by uwf's tool. What it has done it
- * does not do again: for some agents a refusal ends the turn, and for others it is an answer as any.
- * @param commands is emptied
+ * Creates a model that runs commands, and then reports its result with uwf's tool. It describes each command as a listing of
+ * files. It runs no command twice: a refusal ends the turn of some agents, and others give it to the model as a result.
+ * @param commands each command that the model runs is removed
+ * @param prompts gets all prompts of the newest request that has tools
  */
-function createModel(commands: string[]): (conversation: Conversation) => Move {
+function createModel(commands: string[], prompts: string[]): (conversation: Conversation) => Move {
   let reads = 0;
-  return ({ tools }) => {
+  return ({ tools, prompts: asked }) => {
     if (tools.length === 0) return { text: 'A title' };
+    prompts.splice(0, Infinity, ...asked);
     const command = commands.shift();
     if (command !== undefined) {
       const shell = tools.find((tool) => /^(?:bash|run_shell_command)$/iu.test(tool)) ?? 'none';
@@ -38,20 +40,25 @@ function createModel(commands: string[]): (conversation: Conversation) => Move {
   };
 }
 
-/** A repository with two folders that are not to be deleted, and an agent that asks before it deletes them. */
-async function startStory(name: AgentName): Promise<{
+/** A repository with two folders, and an agent whose model removes them. */
+type Story = {
   /** Runs uwf with `--json`. */
   json(...args: string[]): Promise<{ last: JsonObject; all: string }>;
   /** Runs uwf at a terminal; each question is answered by the next of some keys. */
   atTerminal(keys: string, ...args: string[]): Promise<string>;
   /** The commands that the model runs next. */
   script(...commands: string[]): void;
+  /** All prompts that the model was last given. */
+  prompts(): string;
   has(folder: string): boolean;
-}> {
+};
+
+async function startStory(name: AgentName): Promise<Story> {
   const { dir, git } = createTemporaryRepository();
   const home = createTemporaryFolder();
   const commands: string[] = [];
-  const server = await startModelServer(createModel(commands));
+  const prompts: string[] = [];
+  const server = await startModelServer(createModel(commands, prompts));
   onTestFinished(() => server.close());
   const { config } = agentUnderTest(name, server.url, home);
   git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
@@ -66,6 +73,7 @@ async function startStory(name: AgentName): Promise<{
     },
     atTerminal: (keys, ...args) => atTerminal(dir, home, keys, args),
     script: (...next) => void commands.splice(0, Infinity, ...next),
+    prompts: () => prompts.join('\n'),
     has: (folder) => existsSync(join(dir, folder)),
   };
 }
@@ -93,8 +101,12 @@ describe.each(agentNames)('%s', (name) => {
   // The Gemini CLI tells its client no arguments, only a title that it makes of the command itself.
   const wants = (command: string): string =>
     name === 'gemini' ? `do what it only calls "${command}" (execute)` : `run ${command} (execute)`;
+  const { goesOnAfterNo } = agentUnderTest(name, '', '');
+  const afterNo = `worker stopped without a reply after a person denied this: ${wants('rm -rf build')}; how is it to go on?`;
 
-  test('suspends with the command, whatever it is called, and goes on when that is answered', async () => {
+  const then = goesOnAfterNo ? 'goes on to its next command' : 'is suspended, and goes on when told how';
+
+  test(`suspends with the command, whatever it is called; after a no it ${then}`, async () => {
     const story = await startStory(name);
     story.script('rm -rf build');
     const { last, all } = await story.json('run', 'once.yaml', '-p', 'Work.');
@@ -107,11 +119,16 @@ describe.each(agentNames)('%s', (name) => {
     expect(await story.atTerminal('', 'thread', 'show', thread)).toContain('rm -rf build');
     expect(await story.atTerminal('', 'thread', 'read', thread)).toContain('rm -rf build');
 
-    // Another command of the same turn is another question.
     story.script('rm -rf build', 'rm -rf dist');
-    const refused = await story.json('thread', 'resume', thread, '-p', 'no');
-    expect(refused.last, refused.all).toMatchObject({ event: 'thread.suspended', cause: 'permission' });
-    expect(refused.last['text']).toContain(wants('rm -rf dist'));
+    let next = await story.json('thread', 'resume', thread, '-p', 'no');
+    if (!goesOnAfterNo) {
+      expect(next.last, next.all).toMatchObject({ event: 'thread.suspended', cause: 'agent', text: afterNo });
+      next = await story.json('thread', 'resume', thread, '-p', 'Remove dist instead.');
+      expect(story.prompts()).toContain('Remove dist instead.');
+    }
+    // Another command is another question.
+    expect(next.last, next.all).toMatchObject({ event: 'thread.suspended', cause: 'permission' });
+    expect(next.last['text']).toContain(wants('rm -rf dist'));
     expect([story.has('build'), story.has('dist')]).toEqual([true, true]);
 
     story.script('rm -rf dist');
@@ -123,7 +140,12 @@ describe.each(agentNames)('%s', (name) => {
   test('asks at a terminal with the command; one key answers, and uwf’s tools ask nothing', async () => {
     const story = await startStory(name);
     story.script('rm -rf build', 'rm -rf dist');
-    const shown = await story.atTerminal('ny', 'run', 'once.yaml', '-p', 'Work.');
+    let shown = await story.atTerminal('ny', 'run', 'once.yaml', '-p', 'Work.');
+    if (!goesOnAfterNo) {
+      expect(shown).toContain(afterNo);
+      const [, thread = ''] = /uwf thread resume (\w+) -p <answer>/u.exec(shown) ?? [];
+      shown += await story.atTerminal('y', 'thread', 'resume', thread, '-p', 'Remove dist instead.');
+    }
     const questions = shown.split('worker wants to: ').slice(1);
     expect(questions, shown).toHaveLength(2);
     expect(questions.map((question) => question.split('\r\n')[0])).toEqual(['rm -rf build', 'rm -rf dist'].map(wants));

@@ -13,21 +13,42 @@ const floors: Record<string, number> = {
   thread: 4,
   moderator: 5,
   agent: 5,
-  engine: 6,
-  sync: 7,
-  mcp: 7,
-  cli: 8,
-  web: 8,
+  verify: 6,
+  engine: 7,
+  sync: 8,
+  mcp: 9,
+  cli: 10,
+  web: 10,
 };
+
+/**
+ * The parts of git/: an import points to a lower number, and parts with the same number do not know each other. Every part
+ * knows the files beside the parts that are contracts; no part knows the doors, which open a repository.
+ */
+const partsOfGit: Record<string, number> = {
+  format: 1,
+  system: 2,
+  process: 3,
+  repository: 4,
+  stores: 5,
+  transport: 6,
+  worktree: 6,
+  maintenance: 6,
+};
+const contractsOfGit = ['git/object-store.ts', 'git/ref-store.ts', 'git/repository.ts'];
+const doorsOfGit = ['git/open-repository.ts', 'git/open-stores-by-format.ts'];
 
 /** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */
 const ground = [
   'errors.ts',
   'is-well-formed.ts',
   'is-within.ts',
+  'iso.ts',
   'json.ts',
+  'monotonic-ms.ts',
   'nearest-name.ts',
   'package-root.ts',
+  'run-in-time.ts',
   'shape.ts',
   'with-article.ts',
 ];
@@ -107,6 +128,22 @@ describe('the floors', () => {
     expect(wrong.map(({ from, to }) => `${from.name} -> ${to}`)).toEqual([]);
   });
 
+  test('in git/, an import points to a lower part or stays in its part', () => {
+    const partOf = (name: string): string => name.split('/')[1] ?? '';
+    const floorOf = (name: string): number => {
+      if (contractsOfGit.includes(name)) return 0;
+      return doorsOfGit.includes(name) ? Infinity : (partsOfGit[partOf(name)] ?? Number.NaN);
+    };
+    const unknown = files.filter(({ name, room }) => room === 'git' && Number.isNaN(floorOf(name)));
+    expect(unknown.map(({ name }) => name)).toEqual([]);
+    const wrong = edges().filter(({ from, to }) => {
+      if (from.room !== 'git' || roomOf(to) !== 'git' || contractsOfGit.includes(to)) return false;
+      if (contractsOfGit.includes(from.name)) return partOf(to) !== 'format';
+      return partOf(from.name) !== partOf(to) && floorOf(from.name) <= floorOf(to) && !doorsOfGit.includes(from.name);
+    });
+    expect(wrong.map(({ from, to }) => `${from.name} -> ${to}`)).toEqual([]);
+  });
+
   test('no file imports itself, over however many others', () => {
     const all = edges();
     const next = new Map(files.map((file) => [file.name, all.filter(({ from }) => from === file).map(({ to }) => to)]));
@@ -157,7 +194,7 @@ describe('who may do what', () => {
 
   /** Programs of their own: a process is all they have. One that uwf starts, and what runs in somebody's tests. */
   const programs = (name: string): boolean =>
-    name === 'expression/evaluator-main.ts' || name.startsWith('agent/contract-suite/');
+    name === 'expression/evaluation/evaluator-main.ts' || name.startsWith('agent/contract-suite/');
 
   test.each([
     ['prints', /\bconsole\.|\bprocess\.(?:stdout|stderr|stdin)\b/],

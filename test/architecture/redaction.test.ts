@@ -8,12 +8,12 @@ const writers =
 /** They call a writer, and hand on what has been redacted, or nothing that somebody says. */
 const others = new Set([
   // The draft that it stores was redacted as the turn went on.
-  'engine/finished-turn.ts',
+  'engine/turn/append.ts',
   // They write a start's prompt or an answer into git by the engine, and hand words to no process.
   'cli/commands/run.ts',
   'cli/commands/thread/run.ts',
   // They read.
-  'cli/thread-scope.ts',
+  'cli/find/thread-scope.ts',
 ]);
 
 test('whatever in the rooms that run threads writes what somebody said takes secrets out of it', () => {

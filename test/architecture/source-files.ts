@@ -12,7 +12,7 @@ export type SourceImport = {
 };
 
 export type SourceFile = {
-  /** Relative to `src/`, with forward slashes: `git/tree.ts`. */
+  /** Relative to `src/`, with forward slashes: `git/format/tree.ts`. */
   name: string;
   /** The folder directly under `src/`; '' for files beside the rooms. */
   room: string;
@@ -66,4 +66,12 @@ export function importsOf(code: string): SourceImport[] {
 /** The file (relative to `src/`) that a relative import of another file names; undefined for packages. */
 export function targetOf(from: string, specifier: string): string | undefined {
   return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(from), specifier) : undefined;
+}
+
+const declaration =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|type|interface|enum) +(\w+)/gm;
+
+/** The names that a file declares and exports; those that it passes on from another are that one's. */
+export function exportedNames(code: string): string[] {
+  return [...new Set([...code.matchAll(declaration)].map(([, name = '']) => name))];
 }

@@ -163,25 +163,26 @@ describe('a value that cannot be stored', () => {
   cycle.self = cycle;
   const listWithKey: unknown[] = Object.assign([1], { extra: 1 });
 
-  test.each<[string, unknown, string]>([
+  test.each<[reason: string, value: unknown, path: string]>([
     ['undefined', { a: [undefined] }, '/a/0'],
-    ['NaN', { a: NaN }, '/a'],
-    ['an infinity', [-Infinity], '/0'],
+    ['the number NaN', { a: NaN }, '/a'],
+    ['the number -Infinity', [-Infinity], '/0'],
     ['a bigint', { n: 1n }, '/n'],
     ['a function', { 'a/b': () => 1 }, '/a~1b'],
     ['a symbol', Symbol('x'), ''],
-    ['half a surrogate pair', { s: 'a\ud800' }, '/s'],
-    ['half a surrogate pair in a key', { '\udc00': 1 }, '/\udc00'],
-    ['a hole', { list: Array(1) }, '/list'],
-    ['a list with keys', listWithKey, ''],
-    ['a date', { at: new Date(0) }, '/at'],
-    ['a map', new Map(), ''],
-    ['bytes', { b: new Uint8Array(1) }, '/b'],
-    ['an object of a class', new Point(), ''],
+    ['a string with half a surrogate pair', { s: 'a\ud800' }, '/s'],
+    ['a key with half a surrogate pair', { '\udc00': 1 }, '/\udc00'],
+    ['a list with holes or with keys of its own', { list: Array(1) }, '/list'],
+    ['a list with holes or with keys of its own', listWithKey, ''],
+    ['an object of class Date', { at: new Date(0) }, '/at'],
+    ['an object of class Map', new Map(), ''],
+    ['an object of class Uint8Array', { b: new Uint8Array(1) }, '/b'],
+    ['an object of class Point', new Point(), ''],
+    ['an object of class unknown', Object.create({ constructor: 'none' }), ''],
     ['an object with symbols for keys', { [Symbol('x')]: 1 }, ''],
     ['a cycle', cycle, '/self'],
-  ])('is %s', (_, value, path) => {
-    expect(refusal(value).path).toBe(path);
+  ])('is %s', (reason, value, path) => {
+    expect(refusal(value)).toMatchObject({ reason, path });
   });
 
   test('is nested too deep', () => {

@@ -91,6 +91,11 @@ describe('deterministic CBOR', () => {
     expect(decode(first)).toBe('first');
   });
 
+  test('is right for a list of many short texts', () => {
+    const texts = Array.from({ length: 2000 }, (_, at) => 'x'.repeat(at % 25));
+    expect(written(texts)).toBe(oracle(texts));
+  });
+
   test('is right for a text of many megabytes, and after it', () => {
     const long = 'ä'.repeat(2_000_000);
     expect(decode(deterministicCbor([long, 1]))).toEqual([long, 1]);

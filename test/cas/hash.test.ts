@@ -1,22 +1,25 @@
 import * as fc from 'fast-check';
 import { ulid } from 'ulid';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import vectors from '../../fixtures/golden/hash-vectors.json' with { type: 'json' };
 import { deterministicCbor } from '../../src/cas/deterministic-cbor.ts';
+import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
 import {
   base32,
   digest,
   hashBits,
   hashNode,
-  hashSelfTyped,
   InvalidNodeHash,
   isNodeHash,
   parseNodeHash,
   prepareHashing,
 } from '../../src/cas/hash.ts';
 import type { JsonValue } from '../../src/json.ts';
+import { builtInSchema } from '../../src/schema/built-in.ts';
 
 beforeAll(prepareHashing);
+
+const hashOf = (payload: JsonValue): string => hashNode('FRBAB1BF0ZBCS', payload);
 
 describe('the published vectors', () => {
   test.each(vectors.digest)('XXH64 of "$input" is $base32', ({ input, xxh64, base32: text }) => {
@@ -79,22 +82,39 @@ describe('hashing', () => {
         const [forward, backward] = [entries, entries.toReversed()].map(
           (list) => Object.fromEntries(list) as JsonValue,
         );
-        expect(hashSelfTyped(forward as JsonValue)).toBe(hashSelfTyped(backward as JsonValue));
+        expect(hashOf(forward as JsonValue)).toBe(hashOf(backward as JsonValue));
       }),
     );
   });
 
   test('takes negative zero for zero', () => {
-    expect(hashSelfTyped({ a: -0 })).toBe(hashSelfTyped({ a: 0 }));
+    expect(hashOf({ a: -0 })).toBe(hashOf({ a: 0 }));
   });
 
   test('sees the type', () => {
     expect(hashNode('FRBAB1BF0ZBCS', null)).not.toBe(hashNode('7VQ43ZSJTEWA7', null));
   });
 
+  test('leaves the type out for the meta-schema alone, which is its own type', () => {
+    const metaSchema = builtInSchema('meta-schema');
+    expect(hashNode(META_SCHEMA, metaSchema)).toBe(META_SCHEMA);
+    expect(hashNode('FRBAB1BF0ZBCS', metaSchema)).not.toBe(META_SCHEMA);
+    const schema = { type: 'string' };
+    const prefixed = Buffer.concat([Buffer.from(META_SCHEMA), deterministicCbor(schema)]);
+    expect(hashNode(META_SCHEMA, schema)).toBe(base32(digest(prefixed)));
+  });
+
+  test('before the hash function was loaded is a bug of the caller', async () => {
+    vi.resetModules();
+    const fresh = await import('../../src/cas/hash.ts');
+    expect(() => fresh.digest(new Uint8Array())).toThrow('prepareHashing() has to be awaited');
+    await fresh.prepareHashing();
+    expect(fresh.digest(new Uint8Array())).toBe(digest(new Uint8Array()));
+  });
+
   test.each(['__proto__', 'constructor', 'toString', 'length', '10'])('sees the key %s', (key) => {
     const value: JsonValue = JSON.parse(`{"${key}": 1}`);
-    expect(hashSelfTyped(value)).not.toBe(hashSelfTyped({}));
-    expect(hashSelfTyped(value)).not.toBe(hashSelfTyped(JSON.parse(`{"${key}": 2}`)));
+    expect(hashOf(value)).not.toBe(hashOf({}));
+    expect(hashOf(value)).not.toBe(hashOf(JSON.parse(`{"${key}": 2}`)));
   });
 });

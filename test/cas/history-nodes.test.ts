@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { nodesBehind } from '../../src/cas/history-nodes.ts';
 import { HashCollision } from '../../src/cas/node-source.ts';
-import type { ObjectId } from '../../src/git/object-id.ts';
-import { hashObject, parseObjectId } from '../../src/git/object-id.ts';
-import { ObjectMissing } from '../../src/git/object-errors.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
+import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
+import { CorruptObject, ObjectMissing } from '../../src/git/format/object-errors.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { ObjectStore } from '../../src/git/object-store.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { createMemoryRepository } from '../helpers/memory-repository.ts';
@@ -104,6 +105,66 @@ describe('the nodes behind a commit', () => {
     for (const text of ['root', 'tip', 'middle']) expect(await source.find(textNode(text).hash)).toBeDefined();
   });
 
+  test('are looked for in the newer of two branches first', async () => {
+    const { repository, reads } = counting((await createMemoryRepository()).repository);
+    const commit = (text: string, atMs: number, parents: ObjectId[]) =>
+      commitNodes(repository, { files: [{ path: 'a.md', node: textNode(text) }], atMs, parents });
+    const oldest = await commit('oldest', 1000, []);
+    const old = await commit('old', 2000, [oldest]);
+    const wanted = await commit('wanted', 3000, []);
+    const young = await commit('young', 4000, [wanted]);
+    for (const parents of [
+      [old, young],
+      [young, old],
+    ]) {
+      const tip = await commit('tip', 5000, parents);
+      reads.length = 0;
+      expect(await nodesBehind(repository, [tip]).find(textNode('wanted').hash)).toBeDefined();
+      expect(reads).not.toContain(oldest);
+    }
+  });
+
+  test('may be in several commits', async () => {
+    const { repository } = await createMemoryRepository();
+    const files = [{ path: 'a.md', node: textNode('same') }];
+    const root = await commitNodes(repository, { files: [{ path: 'a.md', node: textNode('root') }] });
+    const first = await commitNodes(repository, { files, parents: [root], atMs: 2_000_000_000_000 });
+    const tip = await commitNodes(repository, { files, parents: [first], atMs: 3_000_000_000_000 });
+    const source = nodesBehind(repository, [tip]);
+    expect(await source.find(textNode('root').hash)).toBeDefined();
+    expect((await source.find(textNode('same').hash))?.payload).toEqual({ text: 'same' });
+  });
+
+  test('are looked for once in a commit that two others stand on', async () => {
+    const { repository, reads } = counting((await createMemoryRepository()).repository);
+    const commit = (text: string, parents: ObjectId[]) =>
+      commitNodes(repository, { files: [{ path: 'a.md', node: textNode(text) }], parents });
+    const root = await commit('root', []);
+    const tip = await commit('tip', [await commit('left', [root]), await commit('right', [root])]);
+    reads.length = 0;
+    expect(await nodesBehind(repository, [tip, tip]).find(textNode('absent').hash)).toBeUndefined();
+    expect(reads.filter((id) => id === root)).toHaveLength(1);
+  });
+
+  test('cannot be told where a parent is damaged, or its tree is missing', async () => {
+    const { repository } = await createMemoryRepository();
+    const batch = new ObjectBatch();
+    const who = { ...repository.committer, atMs: 0 };
+    const noCommit = batch.addBlob('a blob');
+    const tree = parseObjectId('1'.repeat(40));
+    const noTree = batch.addCommit({ tree, parents: [], author: who, committer: who, message: 'x\n' });
+    await repository.objects.write(batch.objects);
+    for (const parent of [noCommit, noTree]) {
+      const tip = await commitNodes(repository, {
+        files: [{ path: 'a.md', node: textNode('tip') }],
+        parents: [parent],
+      });
+      await expect(nodesBehind(repository, [tip]).find(textNode('older').hash)).rejects.toThrow(
+        parent === noTree ? ObjectMissing : CorruptObject,
+      );
+    }
+  });
+
   test('are refused when two objects claim one hash', async () => {
     const { repository } = await createMemoryRepository();
     const [a, b] = [textNode('a'), textNode('b')];
@@ -118,6 +179,8 @@ describe('the nodes behind a commit', () => {
     });
     const source = nodesBehind(repository, [tip]);
     await expect(source.find(a.hash)).rejects.toThrow(HashCollision);
+    const own = hashObject({ type: 'blob', data: a.blob });
+    await expect(source.find(a.hash)).rejects.toMatchObject({ oids: expect.arrayContaining([oid, own]) as unknown });
     // The others are not touched by it.
     expect(await source.find(b.hash)).toBeDefined();
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { base32 } from '../../src/cas/hash.ts';
 import { formatIndex, InvalidIndex, parseIndex } from '../../src/cas/index-blob.ts';
 import type { IndexEntry } from '../../src/cas/index-blob.ts';
-import { parseObjectId } from '../../src/git/object-id.ts';
+import { parseObjectId } from '../../src/git/format/object-id.ts';
 
 const a = '0000000000001';
 const b = '0000000000002';
@@ -38,20 +38,22 @@ describe('an index', () => {
     );
   });
 
-  test.each<[string, string, number]>([
-    ['a last line that is cut off', `${a} ${oid} x`, 0],
-    ['lines out of order', `${b} ${oid} x\n${a} ${oid} y\n`, 2],
-    ['paths out of order', `${a} ${oid} y\n${a} ${oid} x\n`, 2],
-    ['a path twice', `${a} ${oid} x\n${b} ${oid} x\n`, 2],
-    ['no path', `${a} ${oid} \n`, 1],
-    ['no hash', `x ${oid} y\n`, 1],
-    ['a hash in lower case', `${a.replace('1', 'a')} ${oid} y\n`, 1],
-    ['no object id', `${a} ${oid.slice(1)} yy\n`, 1],
-    ['a tab for a space', `${a}\t${oid} y\n`, 1],
-    ['an empty line', `\n${a} ${oid} y\n`, 1],
-  ])('with %s is refused', (_, text, line) => {
+  test.each<[what: string, text: string, line: number, reason: string]>([
+    ['a last line that is cut off', `${a} ${oid} x`, 0, 'its last line is cut off'],
+    ['lines out of order', `${b} ${oid} x\n${a} ${oid} y\n`, 2, 'out of order'],
+    ['paths out of order', `${a} ${oid} y\n${a} ${oid} x\n`, 2, 'out of order'],
+    ['a line twice', `${a} ${oid} x\n${a} ${oid} x\n`, 2, 'out of order'],
+    ['a path twice', `${a} ${oid} x\n${b} ${oid} x\n`, 2, "'x' is listed twice"],
+    ['no path', `${a} ${oid} \n`, 1, 'it names no path'],
+    ['no hash', `x ${oid} y\n`, 1, 'it does not start with a node hash'],
+    ['a hash in lower case', `${a.replace('1', 'a')} ${oid} y\n`, 1, 'it does not start with a node hash'],
+    ['no object id', `${a} ${oid.slice(1)} yy\n`, 1, 'its second word is not an object id'],
+    ['a second word that does not end', `${a} ${oid}x\n`, 1, 'its second word is not an object id'],
+    ['a tab for a space', `${a}\t${oid} y\n`, 1, 'it does not start with a node hash'],
+    ['an empty line', `\n${a} ${oid} y\n`, 1, 'it does not start with a node hash'],
+  ])('with %s is refused', (_, text, line, reason) => {
     expect(() => parseIndex(text)).toThrow(InvalidIndex);
-    expect(() => parseIndex(text)).toThrow(expect.objectContaining({ line }));
+    expect(() => parseIndex(text)).toThrow(expect.objectContaining({ line, reason }));
   });
 
   test.each(['', 'a\nb'])('cannot list the path %j', (path) => {

@@ -7,11 +7,14 @@ import {
   listScratch,
   putScratch,
   removeFromScratch,
+  replaceInScratch,
   typePath,
 } from '../../src/cas/scratch.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
-import { parseRefName } from '../../src/git/ref-name.ts';
+import { ARTIFACT_TYPE, CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
+import { hashObject } from '../../src/git/format/object-id.ts';
+import { readCommit, readTree } from '../../src/git/stores/read.ts';
+import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { encodeBuiltIn } from '../../src/schema/built-in.ts';
 import { createMemoryRepository, expectCleanMemory } from '../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
@@ -93,5 +96,69 @@ describe('scratch', () => {
     expect(await repository.refs.read(ref)).toBeUndefined();
     expect(await listScratch(repository, ref)).toEqual([]);
     expectCleanMemory(memory);
+  });
+});
+
+describe('what a scratch tree holds', () => {
+  const pathsOf = async (repository: Parameters<typeof listScratch>[0]): Promise<string[]> =>
+    (await listScratch(repository, ref)).map(({ path }) => path).toSorted();
+
+  test('lies under a path that says what it is there for', async () => {
+    const { repository } = await createMemoryRepository();
+    const [put, linked] = [textNode('put'), textNode('linked')];
+    await putScratch(repository, ref, { nodes: [put], linked: [linked], types: [] });
+    expect(await pathsOf(repository)).toEqual([`artifacts/${put.hash}.md`, `linked/${linked.hash}.json`]);
+    const [entry] = (await listScratch(repository, ref)).filter(isArtifact);
+    expect(entry?.hash).toBe(put.hash);
+    // What is there only for something else goes with it.
+    await removeFromScratch(repository, ref, [put.hash]);
+    expect(await repository.refs.read(ref)).toBeUndefined();
+  });
+
+  test('is one file of a folder where it is replaced', async () => {
+    const { repository } = await createMemoryRepository();
+    const [a, b, c] = [textNode('a'), textNode('b'), textNode('c')];
+    await putScratch(repository, ref, { nodes: [a], types: [] });
+    await replaceInScratch(repository, ref, 'trace/', { path: 'trace/1.md', node: b });
+    await replaceInScratch(repository, ref, 'trace/', { path: 'trace/2.md', node: c });
+    expect(await pathsOf(repository)).toEqual([`artifacts/${a.hash}.md`, 'trace/2.md']);
+    await removeFromScratch(repository, ref, [a.hash]);
+    expect(await pathsOf(repository)).toEqual(['trace/2.md']);
+  });
+
+  test('is kept by a commit that says how many nodes there are, by the committer and at the time of the repository', async () => {
+    const { repository } = await createMemoryRepository();
+    const messages: string[] = [];
+    for (const text of ['a', 'b']) {
+      await putScratch(repository, ref, { nodes: [textNode(text)], types: [] });
+      const commit = await readCommit(repository.objects, (await repository.refs.read(ref))!);
+      messages.push(commit.message);
+      expect(commit.parents).toEqual([]);
+      expect(commit.author).toEqual(commit.committer);
+      expect(commit.committer.name).toBe(repository.committer.name);
+    }
+    expect(messages).toEqual(['scratch: 1 node\n', 'scratch: 2 nodes\n']);
+  });
+
+  test('keeps what an artifact pins, and the blob that comes with it', async () => {
+    const { repository } = await createMemoryRepository();
+    const data = new TextEncoder().encode('pinned');
+    const oid = hashObject({ type: 'blob', data });
+    const node = encodeNode(ARTIFACT_TYPE, { kind: 'blob', oid, title: 'x' });
+    await putScratch(repository, ref, { nodes: [node], types: [], blobs: [data] });
+    const commit = await readCommit(repository.objects, (await repository.refs.read(ref))!);
+    expect((await readTree(repository.objects, commit.tree)).map(({ name }) => name).toSorted()).toEqual([
+      'artifacts',
+      'index',
+      'pinned',
+    ]);
+    expect(await repository.objects.has(oid)).toBe(true);
+  });
+
+  test('is text only where a node is text alone', () => {
+    const refs = encodeNode(CONTENT_TYPE, { text: 'x', refs: [textNode('a').hash] });
+    const list = encodeNode(ARTIFACT_TYPE, { kind: 'blob', oid: '1'.repeat(40), title: 'x' });
+    expect([textNode('a'), refs, list].map((node) => artifactPath(node).slice(-3))).toEqual(['.md', 'son', 'son']);
+    expect(typePath(refs.hash)).toBe(`types/${refs.hash}.json`);
   });
 });

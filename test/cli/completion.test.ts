@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { shells } from '../../src/cli/completion/scripts.ts';
+import { shells } from '../../src/cli/commands/completion.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { createLoopRepository, runCommand } from '../helpers/cli.ts';
 

@@ -1,27 +1,28 @@
 import { describe, expect, test } from 'vitest';
-import type { Command } from '../../src/cli/command.ts';
-import { commandGroups, commandTable, nameOf } from '../../src/cli/command-table.ts';
-import { findCommand } from '../../src/cli/find-command.ts';
+import { commandGroups, commandTable } from '../../src/cli/commands/command-table.ts';
+import { findCommand } from '../../src/cli/command-line/find-command.ts';
 import { commandHelp } from '../../src/cli/help/command-help.ts';
 import { overview } from '../../src/cli/help/overview.ts';
-import { optionsOf, parseArguments } from '../../src/cli/arguments/parse-arguments.ts';
-import { readWords } from '../../src/cli/arguments/read-words.ts';
+import { optionsOf, parseArguments } from '../../src/cli/command-line/parse-arguments.ts';
+import { readWords } from '../../src/cli/command-line/read-words.ts';
 import { widthOf } from '../../src/cli/output/width.ts';
 import { runCommand } from '../helpers/cli.ts';
 
 const plain = { stdout: { write: () => true }, env: {} };
 const commands = await Promise.all(
-  commandTable.map(async (entry) => ({ entry, name: nameOf(entry), command: (await entry.load()).command })),
+  commandTable.map(async (entry) => ({ name: entry.name, entry, command: await entry.load() })),
 );
 
-describe.each(commands)('uwf $name', ({ entry, name, command }) => {
-  test('says the same in the overview and in its own help', () => {
-    expect(command.summary).toBe(entry.summary);
-  });
+function get(name: string): (typeof commands)[number] {
+  const found = commands.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`there is no command ${name}`);
+  return found;
+}
 
+describe.each(commands)('uwf $name', ({ name, entry, command }) => {
   test('has help that fits a terminal and shows an example', () => {
-    const help = commandHelp(plain, name, command);
-    expect(help.split('\n')[0]).toBe(`uwf ${name}: ${command.summary}`);
+    const help = commandHelp(plain, entry, command);
+    expect(help.split('\n')[0]).toBe(`uwf ${name}: ${entry.summary}`);
     expect(command.examples.length).toBeGreaterThan(0);
     const wide = help.split('\n').filter((line) => widthOf(line) > 80);
     expect(wide).toEqual([]);
@@ -67,10 +68,9 @@ test('docs/cli.md is what the help says', async () => {
 
 function reference(): string {
   const sections = commandGroups.map(({ title, commands: entries }) => {
-    const parts = entries.map((entry) => {
-      const name = nameOf(entry);
-      const found = commands.find((candidate) => candidate.entry === entry);
-      return `### uwf ${name}\n\n\`\`\`text\n${commandHelp(plain, name, found?.command as Command)}\`\`\`\n`;
+    const parts = entries.map(({ name }) => {
+      const { entry, command } = get(name);
+      return `### uwf ${name}\n\n\`\`\`text\n${commandHelp(plain, entry, command)}\`\`\`\n`;
     });
     return `## ${title}\n\n${parts.join('\n')}`;
   });
@@ -101,6 +101,6 @@ function uwfCommandsIn(line: string): string[][] {
 function understand(words: readonly string[]): void {
   const target = findCommand(words);
   if (target.kind !== 'command') throw new Error(`${words.join(' ')} is no command`);
-  const found = commands.find(({ entry }) => entry === target.entry);
-  if (found) parseArguments(target.name, found.command, target.argv, readWords);
+  const { name, command } = get(target.entry.name);
+  parseArguments(name, command, target.argv, readWords);
 }

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { commandTable, nameOf } from '../../src/cli/command-table.ts';
+import { commandTable } from '../../src/cli/commands/command-table.ts';
 import { createCliRepository, createLoopRepository, runCommand } from '../helpers/cli.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../helpers/temporary-repository.ts';
 
 type Failure = { error: Record<string, unknown> };
 
-const commands = await Promise.all(
-  commandTable.map(async (entry) => ({ name: nameOf(entry), command: (await entry.load()).command })),
-);
+const commands = await Promise.all(commandTable.map(async ({ name, load }) => ({ name, command: await load() })));
 
 /** As many arguments as a command takes, none of which exist. */
 const argumentsOf = ({ command }: (typeof commands)[number]): string[] =>

@@ -1,9 +1,10 @@
 import { afterAll } from 'vitest';
 
-import { builtInAgents } from '../../src/agent/built-in-agents.ts';
+import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
 import type { ChildOutcome } from '../../src/agent/contract.ts';
 import type { AgentContract } from '../../src/agent/contract-suite/agent-contract.ts';
 import { fixtureAgent } from '../helpers/agent-request.ts';
+import { bundledAcpAgent } from '../helpers/bundled-acp-agent.ts';
 import { startModelServer } from '../helpers/model-server.ts';
 
 /** What a built-in agent is held to, but for its package: that is found by its name. */
@@ -26,10 +27,10 @@ const silentServer = await startModelServer([{ silent: true }], afterAll);
 /** Every built-in agent, by its name: a new one adds itself here. */
 const contracts: Record<string, BuiltInContract> = {
   acp: {
-    config: { command: [process.execPath, fixtureAgent('acp-agent.mjs'), 'work', 'reply'], graceMs: 200, mcp: false },
+    config: { command: [process.execPath, bundledAcpAgent, 'work', 'reply'], graceMs: 200, mcp: false },
     refusedConfigs: [{}, { command: [] }, { command: ['agent'], permissions: 'sometimes' }],
     replies: { request: { outputSchema }, reply: { text: '---\n$status: done\n---\nDo the work.\n' } },
-    hangs: { config: { command: [process.execPath, fixtureAgent('acp-agent.mjs'), 'hang'], graceMs: 50, mcp: false } },
+    hangs: { config: { command: [process.execPath, bundledAcpAgent, 'hang'], graceMs: 50, mcp: false } },
   },
   command: {
     config: { argv: [process.execPath, fixtureAgent('echo.js'), '$status: done'] },

@@ -1,5 +1,5 @@
 import type { Repository } from '../../src/git/repository.ts';
-import type { Remote } from '../../src/git/remote.ts';
+import type { Remote } from '../../src/git/transport/remote.ts';
 import type { Cut } from '../helpers/git-http-server.ts';
 import type { TemporaryRepository } from '../helpers/temporary-repository.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../src/git/object-id.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
 import { absent, pushAll, take, threadRef, threads } from './remote-acts.ts';
 import type { CreateRemoteFixture, RemoteCosts } from './remote-fixture.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../src/git/object-id.ts';
-import type { PushEdit } from '../../src/git/remote.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
+import type { PushEdit } from '../../src/git/transport/remote.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
 import { pushAll, threadRef } from './remote-acts.ts';
 import type { CreateRemoteFixture } from './remote-fixture.ts';

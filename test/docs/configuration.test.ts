@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { builtInAgents } from '../../src/agent/built-in-agents.ts';
-import { checkValue } from '../../src/agent/check-value.ts';
-import { parseConfig } from '../../src/engine/parse-config.ts';
+import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
+import { checkValue } from '../../src/agent/extract/check-value.ts';
+import { parseConfigFile } from '../../src/engine/config/parse-config.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { codesIn, keyTable } from './key-table.ts';
 import { root } from './live-document.ts';
@@ -19,16 +19,16 @@ const sections = ['## Keys', '### Agents', '### Limits', '### Context', '### Sna
 describe.each(sections)('%s of the reference of configuration', (heading) => {
   test.each(keysBelow(heading))('%s', async (...cells) => {
     const [, , , , example, mistake] = cells;
-    expect((await parseConfig(code(example), 'config.yaml')).mistakes).toEqual([]);
+    expect((await parseConfigFile(code(example), 'config.yaml')).mistakes).toEqual([]);
     const [, text = '', message = ''] = /^`([^`]+)`: (.+)$/.exec(mistake ?? '') ?? [];
-    expect((await parseConfig(text, 'config.yaml')).mistakes.map((found) => found.message)).toEqual([message]);
+    expect((await parseConfigFile(text, 'config.yaml')).mistakes.map((found) => found.message)).toEqual([message]);
   });
 });
 
 describe('the reference of configuration', () => {
   test('has every key', async () => {
     const known = async (source: string): Promise<string[]> => {
-      const { mistakes } = await parseConfig(source, 'config.yaml');
+      const { mistakes } = await parseConfigFile(source, 'config.yaml');
       return (/known are (.*)/.exec(mistakes[0]?.message ?? '')?.[1] ?? '').split(', ').toSorted();
     };
     const places = ['?', 'agents: { a: { ? } }', 'limits: { ? }', 'context: { ? }', 'snapshot: { ? }', 'redact: { ? }'];

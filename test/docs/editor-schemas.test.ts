@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { configFileSchema } from '../../src/engine/config-schema.ts';
+import { configFileSchema } from '../../src/engine/config/config-schema.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { hasAny } from '../../src/schema/built-in/schema-parts.ts';
 import { workflowFileSchema } from '../../src/workflow/notation/file-schema.ts';

@@ -10,6 +10,7 @@ const documents = [
   ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => path.join('docs', name)),
+  'bench/RESULTS.md',
 ];
 
 /** The targets of a Markdown text's links that lie in this project: files, with the headings that they name. */

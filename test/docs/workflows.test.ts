@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { liquidEngine } from '../../src/expression/liquid-engine.ts';
-import { CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/function-names.ts';
+import { liquidEngine } from '../../src/expression/template/liquid-engine.ts';
+import { CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/function-names.ts';
 import {
   checkProperties,
   conditionProperties,
@@ -13,7 +13,7 @@ import {
   ruleProperties,
   workflowProperties,
 } from '../../src/workflow/notation/file-schema.ts';
-import { validateWorkflow } from '../../src/workflow/validate-workflow.ts';
+import { validateWorkflow } from '../../src/workflow/check/validate-workflow.ts';
 import { codesIn, keyTable } from './key-table.ts';
 import { root, testDocument } from './live-document.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
@@ -70,10 +70,9 @@ describe('the reference of workflows', () => {
     const source = files.map((file) => readFileSync(path.join(folder, file), 'utf8')).join('\n');
     // As the first argument of a report's method, alone on its line where the call is long; or beside a severity.
     const codes = [
-      ...source.matchAll(/\b(?:error|warning|complain)\(\s*(?:[^'()]*\? )?'([a-z]+(?:-[a-z]+)*)'/g),
+      ...source.matchAll(/\b(?:error|warning|complain|reportFault)\(\s*(?:[^'()]*\? )?'([a-z]+(?:-[a-z]+)*)'/g),
       ...source.matchAll(/shape\.hasStatus \? '([a-z-]+)' : '([a-z-]+)'/g),
-      ...source.matchAll(/code: (?:error\.code === 'DUPLICATE_KEY' \? )?'([a-z-]+)'(?: : '([a-z-]+)')?,\s*message/g),
-      ...source.matchAll(/severity: 'error', code: '([a-z-]+)'/g),
+      ...source.matchAll(/notationError\('([a-z-]+)'/g),
     ].flatMap((match) => match.slice(1).filter((code) => code !== undefined));
     const documented = keyTable(markdown, '## Errors and warnings').flatMap(([cell]) => codesIn(cell));
     expect(new Set(documented)).toEqual(new Set(codes));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readingContext } from '../../src/cli/engine-here.ts';
-import { verifyThread } from '../../src/engine/verify-threads.ts';
+import { readingContext } from '../../src/cli/open/reading-context.ts';
+import { verifyThread } from '../../src/verify/verify-threads.ts';
 import { repositoryNodes } from '../../src/cas/lookup/repository-nodes.ts';
 import { getNode } from '../../src/cas/node-source.ts';
 import { parseNodeHash } from '../../src/cas/hash.ts';

@@ -1,9 +1,9 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import type { Config } from '../../src/engine/config.ts';
+import type { Config } from '../../src/engine/config/config.ts';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
-import type { EngineOptions } from '../../src/engine/context.ts';
+import type { EngineOptions } from '../../src/engine/engine-context.ts';
 import type { EngineEvent } from '../../src/engine/events.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../helpers/temporary-repository.ts';

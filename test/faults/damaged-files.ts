@@ -102,8 +102,8 @@ async function fill(repository: CliRepository): Promise<Names> {
   git('update-ref', ref, other);
   const [step] = (await json(['step', 'list', ended])) as { step: string }[];
   const state = join(repository.dir, '.git', 'uwf');
-  const { writeSession } = await import('../../src/engine/sessions.ts');
-  const { derivedContent } = await import('../../src/git/derived-file.ts');
+  const { writeSession } = await import('../../src/engine/agents/sessions.ts');
+  const { derivedContent } = await import('../../src/git/system/derived-file.ts');
   writeSession(
     await repository.open(),
     { threadId: idle, role: 'checker', agent: 'script' },

@@ -1,7 +1,7 @@
 import { openRepository } from '../../src/git/open-repository.ts';
-import { openRemote } from '../../src/git/open-remote.ts';
-import { parseRefName } from '../../src/git/ref-name.ts';
-import type { ObjectId } from '../../src/git/object-id.ts';
+import { openRemote } from '../../src/git/transport/open-remote.ts';
+import { parseRefName } from '../../src/git/format/ref-name.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
 
 /**
  * Run in a process of its own: `<repository> <url>`. Fetches all threads, takes over those whose commit has come, makes

@@ -1,10 +1,10 @@
 import { UwfError } from '../../src/errors.ts';
-import { encodeCommit } from '../../src/git/commit.ts';
-import { openDiskStores } from '../../src/git/disk/open-disk-stores.ts';
-import { hashObject, parseObjectId } from '../../src/git/object-id.ts';
-import type { GitObject } from '../../src/git/object-id.ts';
-import { parseRefName } from '../../src/git/ref-name.ts';
-import { encodeTree } from '../../src/git/tree.ts';
+import { encodeCommit } from '../../src/git/format/commit.ts';
+import { openDiskStores } from '../../src/git/stores/disk/open-disk-stores.ts';
+import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
+import type { GitObject } from '../../src/git/format/object-id.ts';
+import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { encodeTree } from '../../src/git/format/tree.ts';
 
 /**
  * Does in one go all that uwf ever does to a repository: writes a step, creates, moves and deletes refs.

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { descendantsOf } from '../../src/agent/process-table.ts';
+import { descendantsOf } from '../../src/agent/processes/process-table.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { createTemporaryRepository, isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
 import type { TemporaryRepository } from '../helpers/temporary-repository.ts';
@@ -136,7 +136,7 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
  */
 export async function removeLease({ gitDir }: Scene, thread: string): Promise<void> {
   const path = join(gitDir, 'uwf', 'leases', `${thread}.json`);
-  // It is uwf's own: `src/engine/lease-record.ts`.
+  // It is uwf's own: `src/engine/leases/lease-file.ts`.
   const read = (): { processGroups: unknown[] } =>
     JSON.parse(readFileSync(path, 'utf8')) as { processGroups: unknown[] };
   await until('the lease names the agent', () => read().processGroups.length > 0);

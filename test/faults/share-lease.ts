@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { LeaseHeld, takeLease } from '../../src/engine/lease.ts';
+import { LeaseHeld, takeLease } from '../../src/engine/leases/lease.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 

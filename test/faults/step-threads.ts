@@ -1,7 +1,7 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
-import type { Config } from '../../src/engine/config.ts';
+import type { Config } from '../../src/engine/config/config.ts';
 import { createEngine } from '../../src/engine/engine.ts';
-import { LeaseHeld } from '../../src/engine/lease.ts';
+import { LeaseHeld } from '../../src/engine/leases/lease.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runningProcesses } from '../../src/agent/process-table.ts';
+import { runningProcesses } from '../../src/agent/processes/process-table.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, patient, unfinishedBelow, until } from './scene.ts';
 import type { RunningUwf, Scene } from './scene.ts';
@@ -58,7 +58,7 @@ function processesOf(scene: Scene): number[] {
 function leasesOf({ gitDir }: Scene): { processGroups: unknown[] }[] {
   const folder = join(gitDir, 'uwf', 'leases');
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
-  // They are uwf's own: `src/engine/lease-record.ts`.
+  // They are uwf's own: `src/engine/leases/lease-file.ts`.
   return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { processGroups: unknown[] });
 }
 

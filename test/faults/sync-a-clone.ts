@@ -1,5 +1,5 @@
-import { createContext } from '../../src/engine/context.ts';
-import { openRemote } from '../../src/git/open-remote.ts';
+import { createEngineContext } from '../../src/engine/engine-context.ts';
+import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';
 
@@ -11,9 +11,7 @@ import { syncThreads } from '../../src/sync/sync-threads.ts';
 const [dir = ''] = process.argv.slice(2);
 const repository = await openRepository(dir);
 const remote = await openRemote(repository, 'origin', { env: process.env });
-const context = createContext({ repository, config: { agents: {}, roles: {} } }, () =>
-  Promise.reject(new Error('nothing runs here')),
-);
+const context = createEngineContext({ repository, config: { agents: {}, roles: {} } });
 await syncThreads(context, remote);
 process.stdout.write('done\n');
 await repository.close();

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-// What authors of agents have in their tests, ours have too.
+// Our tests use the same request as the tests of agents' authors.
 export { agentRequest, temporaryFolder, type ObservedRequest } from '../../src/agent/contract-suite/agent-request.ts';
 
 /** The absolute path of a program in `fixtures/agents/`. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { runGit } from './temporary-repository.ts';
 
 /**
- * All that a repository holds, by what it lies in: every object that git has, reachable or not, the messages of all
- * commits, and every file that uwf keeps on this machine.
+ * Returns everything in a repository, by its place: every git object, reachable or not, the messages of all commits, and
+ * every file that uwf keeps on this machine.
  */
 export function allWritten(dir: string): Map<string, string> {
   const written = new Map<string, string>();
@@ -20,7 +20,7 @@ export function allWritten(dir: string): Map<string, string> {
   return written;
 }
 
-/** The forms in which a value may stand in what is written. */
+/** The encodings in which stored data can contain a value. */
 export function formsOf(value: string): Record<string, string> {
   return {
     plain: value,
@@ -41,7 +41,7 @@ export function formsOf(value: string): Record<string, string> {
   };
 }
 
-/** Where any form of any of these values stands. */
+/** The places that contain one of these values in any encoding. */
 export function placesOf(values: readonly string[], written: ReadonlyMap<string, string>): string[] {
   const places: string[] = [];
   for (const value of values) {

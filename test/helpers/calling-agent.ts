@@ -4,14 +4,14 @@ import { join } from 'node:path';
 /** A call of a child thread, as the agent of a test makes it. */
 export type Called = { workflow: string; prompt: string; key?: string };
 
-/** What the agent does in one try of its turn: groups of calls, one group after the other, the calls of each at once. */
+/** The agent's calls in one attempt of its turn: groups in sequence, the calls of a group at once. */
 export type CallingTry = {
   calls?: Called[][];
-  /** Calls that it does not wait for. */
+  /** Calls without waiting for their results. */
   loose?: Called[];
-  /** Not to be accepted. */
+  /** The reply is to be refused. */
   isBad?: boolean;
-  /** Ends of children that it names although it has not called them in this try: those that ended in an earlier one. */
+  /** Ends of children that it names without calling them in this attempt: they ended in an earlier one. */
   names?: 'earlier';
 };
 

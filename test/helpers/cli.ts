@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CliContext } from '../../src/cli/context.ts';
+import type { CliEnvironment } from '../../src/cli/process/cli-environment.ts';
 import { main } from '../../src/cli/main.ts';
 import { assertParses, commandsOfHints, isHarmless, wordsOf } from './hints.ts';
 import {
@@ -13,20 +13,20 @@ import {
   type TemporaryRepositoryOptions,
 } from './temporary-repository.ts';
 
-/** What a command printed, and how it ended. */
+/** A command's output and exit code. */
 export type CommandResult = {
   code: number;
   stdout: string;
   stderr: string;
-  /** Everything in the order in which it was written. */
+  /** Both streams, in the order of writing. */
   all: string;
 };
 
-/** A stream that remembers what is written to it. */
+/** A stream that records its content. */
 export function recorder(
   log: string[],
   terminal: { isTTY?: boolean; columns?: number } = {},
-): CliContext['stdout'] & { text: string } {
+): CliEnvironment['stdout'] & { text: string } {
   return {
     text: '',
     ...terminal,
@@ -42,11 +42,11 @@ export function recorder(
 export type CommandOptions = {
   cwd?: string;
   env?: Record<string, string | undefined>;
-  /** What comes on stdin. */
+  /** The content of stdin. */
   input?: string | Uint8Array;
   /** Whether stdout and stderr are a terminal. */
   isTTY?: boolean;
-  /** How wide the terminal is; default: 100. */
+  /** The width of the terminal; default: 100. */
   columns?: number;
   signal?: AbortSignal;
   now?: () => number;
@@ -72,8 +72,8 @@ export async function runCommand(argv: readonly string[], options: CommandOption
 }
 
 /**
- * Holds what a command has printed as a hint to its word: each command in it exists and takes what it is given, and one that
- * only looks at something ends well where the hint was printed. What changes something is tried in `hints-followed.long.test.ts`.
+ * Checks the hints that a command has printed: each command in them exists and accepts its arguments, and a command that only
+ * reads succeeds. `hints-followed.long.test.ts` runs those that change something.
  */
 async function followHints(stderr: string, { cwd, env }: CommandOptions): Promise<void> {
   for (const command of commandsOfHints(stderr)) {
@@ -81,7 +81,7 @@ async function followHints(stderr: string, { cwd, env }: CommandOptions): Promis
     try {
       await assertParses(words);
     } catch (error) {
-      // What was mistyped is answered with a name, which is to take the place of the mistyped one.
+      // The answer to a mistyped command is a name, which replaces the mistyped one.
       const isName = stderr.includes(`did you mean '${command}'`) && / needs an? /u.test(String(error));
       if (!isName) throw error;
       continue;
@@ -104,13 +104,13 @@ async function* inputOf(input: string | Uint8Array): AsyncGenerator<string | Uin
   if (input.length > 0) yield input;
 }
 
-/** A repository, and uwf in it. */
+/** A repository, and functions that run uwf in it. */
 export type CliRepository = TemporaryRepository & {
   /** Runs `uwf` in the repository. */
   uwf(argv: readonly string[], options?: CommandOptions): Promise<CommandResult>;
-  /** Runs a command that has to succeed and gives the JSON that it prints. */
+  /** Runs a command that must succeed, and returns its JSON. */
   json(argv: readonly string[], options?: CommandOptions): Promise<unknown>;
-  /** The same for a command that prints JSON lines; any exit code will do. */
+  /** The same for a command that prints JSON lines, with any exit code. */
   lines(argv: readonly string[], options?: CommandOptions): Promise<Record<string, unknown>[]>;
   write(path: string, text: string): void;
 };
@@ -122,7 +122,7 @@ export function createCliRepository(
   return cliRepositoryOf(createTemporaryRepository(options), files);
 }
 
-/** A repository that `git clone` made of another one, whose remote `origin` that is. */
+/** A clone of another repository, which is its remote `origin`. */
 export function cloneCliRepository(
   url: string,
   files: Record<string, string> = {},
@@ -133,7 +133,7 @@ export function cloneCliRepository(
   return cliRepositoryOf(temporaryRepositoryAt(dir), files);
 }
 
-/** uwf in a repository that there is. */
+/** Functions that run uwf in an existing repository. */
 export function cliRepositoryOf(repository: TemporaryRepository, files: Record<string, string> = {}): CliRepository {
   const uwf = (argv: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
     runCommand(argv, { cwd: repository.dir, ...more });
@@ -181,7 +181,7 @@ moderator:
   - { from: checker, to: __end__, when: null, prompt: "The text was accepted after {{ steps.size }} steps." }
 `;
 
-/** A workflow of two turns, one after the other, whose replies may hold anything. */
+/** A workflow of two turns in sequence, with any replies. */
 export const twoWorkflow = `name: two
 description: two turns
 roles:
@@ -193,7 +193,7 @@ moderator:
   - { from: second, to: __end__ }
 `;
 
-/** A configuration in which a script says what every role replies. */
+/** A configuration in which a script has the replies of every role. */
 export function scriptedConfig(replies: Record<string, unknown>, more: Record<string, unknown> = {}): string {
   // JSON is YAML.
   return JSON.stringify({
@@ -203,7 +203,7 @@ export function scriptedConfig(replies: Record<string, unknown>, more: Record<st
   });
 }
 
-/** What the roles of the loop say when the second text is accepted. */
+/** The replies of the loop's roles if the second text is accepted. */
 export const loopReplies: { writer: [string, string]; checker: [string, string] } = {
   writer: [
     '---\n$status: written\nwords: 2\n---\n# A first draft',

@@ -1,15 +1,15 @@
-import { encodeCommit } from '../../src/git/commit.ts';
-import { hashObject } from '../../src/git/object-id.ts';
-import type { GitObject, ObjectId } from '../../src/git/object-id.ts';
+import { encodeCommit } from '../../src/git/format/commit.ts';
+import { hashObject } from '../../src/git/format/object-id.ts';
+import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { encodeTree } from '../../src/git/tree.ts';
+import { encodeTree } from '../../src/git/format/tree.ts';
 
 const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400_000 };
 
 /**
- * Writes commits, each the parent of the next, each with a file of its own content, and gives their ids.
+ * Writes a chain of commits, each with a file of its own content, and returns their ids.
  *
- * @param parent what the first one follows; `undefined` for none
+ * @param parent the parent of the first one, or `undefined`
  */
 export async function writeChain(
   { objects }: Pick<Repository, 'objects'>,

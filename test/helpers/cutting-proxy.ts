@@ -5,16 +5,16 @@ import type { Cut } from './git-http-server.ts';
 
 export type CuttingProxy = {
   port: number;
-  /** How many connections there have been. */
+  /** The number of connections so far. */
   readonly connections: number;
-  /** How many bytes have gone through each way. */
+  /** Bytes that passed in each direction. */
   readonly bytes: Readonly<Record<Cut['direction'], number>>;
-  /** Arranges that all connections end once this much has gone through one way; `undefined` takes it back. */
+  /** Ends all connections after this many bytes in one direction; `undefined` cancels that. */
   cut(cut: Cut | undefined): void;
   readonly hasCut: boolean;
 };
 
-/** Stands between a client and a server on this machine, counts, and cuts. Ends with the test. */
+/** A proxy between a client and a server on this machine, which counts and cuts. Ends with the test. */
 export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
   const open = new Set<Socket>();
   let connections = 0;
@@ -57,7 +57,7 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     for (const socket of open) socket.destroy();
     server.close();
   });
-  // It listens on TCP, so the address is of this kind.
+  // The server listens on TCP, so it has such an address.
   const { port } = server.address() as AddressInfo;
   return {
     port,

@@ -1,8 +1,8 @@
 import { setImmediate as aMoment } from 'node:timers/promises';
-import { parseCommit } from '../../src/git/commit.ts';
-import type { GitObject, ObjectId } from '../../src/git/object-id.ts';
-import { leadsTo } from '../../src/sync/join-registrations.ts';
-import { parseRefName } from '../../src/git/ref-name.ts';
+import { parseCommit } from '../../src/git/format/commit.ts';
+import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
+import { leadsTo } from '../../src/sync/reconcile/join-registrations.ts';
+import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { RefMoved, type RefEdit } from '../../src/git/ref-store.ts';
 import type {
   FetchRequest,
@@ -11,15 +11,15 @@ import type {
   PushResult,
   Remote,
   RemoteRef,
-} from '../../src/git/remote.ts';
+} from '../../src/git/transport/remote.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { parseTree } from '../../src/git/tree.ts';
+import { parseTree } from '../../src/git/format/tree.ts';
 
 type Stores = Pick<Repository, 'objects' | 'refs'>;
 
 /**
- * Another repository of this process as a remote: what native git does over a wire, done in memory, so that thousands of
- * exchanges take no processes. It behaves as `test/contracts/remote.ts` says.
+ * Another repository of this process as a remote. Transfers are in memory, so that thousands of them start no process. It
+ * passes the suite of `test/contracts/remote.ts`.
  */
 export class DirectRemote implements Remote {
   readonly name: string;
@@ -36,7 +36,7 @@ export class DirectRemote implements Remote {
   }
 
   async list(patterns: readonly string[]): Promise<RemoteRef[]> {
-    // Others get their turn, as they would while the wire is waited for.
+    // Other tasks run meanwhile, as during a transfer.
     await aMoment();
     const refs = await this.there.refs.list('refs/');
     return refs.filter(({ name }) => patterns.some((pattern) => matches(name, pattern)));
@@ -107,7 +107,7 @@ function matches(name: string, pattern: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === parseRefName(pattern);
 }
 
-/** What tips lead to in one repository and another one does not have. */
+/** The objects that tips reach in one repository and another one lacks. */
 async function missing(to: Stores, from: Stores, tips: readonly ObjectId[]): Promise<Map<ObjectId, GitObject>> {
   const found = new Map<ObjectId, GitObject>();
   const waiting = [...tips];

@@ -5,26 +5,26 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { isolatedGitEnvironment } from './temporary-repository.ts';
 
-/** One request that was answered, or cut off. */
+/** A request that was answered or cut off. */
 export type ServedRequest = { method: string; path: string; received: number; sent: number };
 
 /**
- * Breaks the connection once this many bytes of bodies have gone one way, counted over all requests from then on, and
- * refuses every other one until the cut is taken back: curl tries again by itself.
+ * Breaks the connection after this many bytes of bodies in one direction, counted over all requests from then on, and
+ * refuses further requests until the cut is cancelled, because curl retries by itself.
  */
 export type Cut = { direction: 'up' | 'down'; afterBytes: number };
 
 export type GitHttpServer = {
-  /** Where a bare repository in the served folder is found. */
+  /** The URL of a bare repository in the served folder. */
   urlOf(name: string): string;
-  /** What was asked for since {@link GitHttpServer.forget}, oldest first. */
+  /** The requests since {@link GitHttpServer.forget}, oldest first. */
   readonly requests: readonly ServedRequest[];
   forget(): void;
-  /** Asks for these from now on (basic authentication); `undefined` lets everybody in. */
+  /** Requires these credentials from now on (basic authentication); `undefined` requires none. */
   requireCredentials(credentials: { user: string; password: string } | undefined): void;
-  /** Arranges a cut; `undefined` takes it back. */
+  /** Sets a cut; `undefined` cancels it. */
   cut(cut: Cut | undefined): void;
-  /** Tells whether the last cut has happened. */
+  /** Returns whether the last cut has happened. */
   readonly hasCut: boolean;
   close(): Promise<void>;
 };
@@ -32,14 +32,14 @@ export type GitHttpServer = {
 /**
  * Serves the bare repositories of a folder over git's own smart HTTP (`git http-backend` as a CGI program).
  *
- * Everybody may push: the repositories say so themselves by `http.receivepack`. Ends with the test that asked for it.
+ * Every client may push, by `http.receivepack` of the repositories. Ends with the calling test.
  * Source: git-http-backend(1), RFC 3875.
  */
 export async function startGitHttpServer(root: string): Promise<GitHttpServer> {
   const served = new ServedFolder(root);
   const server = createServer((request, response) => served.answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // It listens on TCP, so the address is of this kind.
+  // The server listens on TCP, so it has such an address.
   const { port } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {
     server.closeAllConnections();
@@ -48,7 +48,7 @@ export async function startGitHttpServer(root: string): Promise<GitHttpServer> {
   try {
     onTestFinished(close);
   } catch {
-    // Outside a test whoever started it closes it.
+    // Outside of a test, the caller closes it.
   }
   return {
     urlOf: (name) => `http://127.0.0.1:${port}/${name}`,
@@ -93,7 +93,7 @@ class ServedFolder {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
     });
-    // As a group: http-backend is a child of git, and has children itself.
+    // The whole group: http-backend is a child of git, and has children itself.
     response.once('close', () => endGroup(backend.pid));
     backend.stdin.on('error', () => {});
     request.on('data', (chunk: Buffer) => {
@@ -118,14 +118,14 @@ class ServedFolder {
     backend.stdout.on('end', () => response.end());
   }
 
-  /** What of a chunk may still go through; the connection ends where it may not. */
+  /** Returns the part of a chunk before the cut, and ends the connection at the cut. */
   #uncut(chunk: Buffer, direction: Cut['direction'], { socket }: IncomingMessage): Buffer {
     const cut = this.pendingCut;
     if (cut === undefined || cut.done || cut.direction !== direction) return socket.destroyed ? Buffer.alloc(0) : chunk;
     cut.seen += chunk.length;
     if (cut.seen <= cut.afterBytes) return chunk;
     cut.done = true;
-    // What was let through is to arrive before the end does.
+    // The data before the cut must arrive before the end.
     socket.destroySoon();
     setTimeout(() => socket.destroy(), 20);
     return chunk.subarray(0, chunk.length - (cut.seen - cut.afterBytes));
@@ -142,7 +142,7 @@ function endGroup(leader: number | undefined): void {
   try {
     if (leader !== undefined) process.kill(-leader, 'SIGTERM');
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 
@@ -155,13 +155,13 @@ function cgiVariables({ method, headers }: IncomingMessage, url: URL, root: stri
     QUERY_STRING: url.search.slice(1),
     REMOTE_ADDR: '127.0.0.1',
     CONTENT_TYPE: headers['content-type'] ?? '',
-    // No CONTENT_LENGTH: where less came than it says, http-backend would go on reading for ever.
+    // No CONTENT_LENGTH: if less data came than it says, http-backend would read for ever.
     ...(headers['content-encoding'] !== undefined && { HTTP_CONTENT_ENCODING: headers['content-encoding'] }),
     ...(typeof headers['git-protocol'] === 'string' && { GIT_PROTOCOL: headers['git-protocol'] }),
   };
 }
 
-/** Takes the head off what a CGI program prints, and gives it to the response. */
+/** Moves the head of a CGI program's output to the response. */
 class HeadOfAnswer {
   readonly #response: ServerResponse;
   #held: Buffer | undefined = Buffer.alloc(0);
@@ -170,7 +170,7 @@ class HeadOfAnswer {
     this.#response = response;
   }
 
-  /** The part of a chunk that is body. */
+  /** Returns the part of a chunk that belongs to the body. */
   take(chunk: Buffer): Buffer {
     if (this.#held === undefined) return chunk;
     this.#held = Buffer.concat([this.#held, chunk]);

@@ -1,20 +1,20 @@
-import { parseArguments } from '../../src/cli/arguments/parse-arguments.ts';
-import { readWords } from '../../src/cli/arguments/read-words.ts';
-import { findCommand } from '../../src/cli/find-command.ts';
+import { parseArguments } from '../../src/cli/command-line/parse-arguments.ts';
+import { readWords } from '../../src/cli/command-line/read-words.ts';
+import { findCommand } from '../../src/cli/command-line/find-command.ts';
 
-/** The commands of uwf that a text names in quotes, each as it would be typed. */
+/** The commands of uwf that a text names in quotes, as a user would type them. */
 export function commandsIn(text: string): string[] {
   return [...text.matchAll(/'(uwf (?:[^'\n])*)'/gu)].map(([, command = '']) => command);
 }
 
-/** The commands that the hints on stderr name, those of errors told as JSON among them. */
+/** The commands in the hints on stderr, also those of errors in JSON. */
 export function commandsOfHints(stderr: string): string[] {
   // eslint-disable-next-line no-control-regex -- hints are coloured on a terminal
   const plain = stderr.replaceAll(/\u001B\[[\d;]*m/gu, '');
   return commandsIn(plain.match(/^hint: .*$|"hint":"(?:[^"\\]|\\.)*"/gmu)?.join('\n') ?? '');
 }
 
-/** The words of a command, after `uwf`; `<placeholder>` and what is in quotes are one word. */
+/** The words of a command after `uwf`; a `<placeholder>` and a quoted text are one word. */
 export function wordsOf(command: string): string[] {
   return (command.match(/<[^>]*>|"[^"]*"|\S+/gu) ?? []).slice(1);
 }
@@ -23,11 +23,11 @@ export function wordsOf(command: string): string[] {
 export async function assertParses(words: readonly string[]): Promise<void> {
   const target = findCommand(words);
   if (target.kind !== 'command') return;
-  const { command } = await target.entry.load();
-  parseArguments(target.name, command, target.argv, readWords);
+  const { entry, argv } = target;
+  parseArguments(entry.name, await entry.load(), argv, readWords);
 }
 
-/** Tells whether a hinted command only looks at a thread or a step that it names whole, so that it can be run anywhere. */
+/** Returns whether a command only reads a thread or a step by its whole name, so that it can run anywhere. */
 export function isHarmless([noun, verb = '', ...more]: readonly string[]): boolean {
   const words = [verb, ...more];
   if (words.some((word) => word.includes('<'))) return false;

@@ -1,9 +1,9 @@
-import { CorruptObject } from '../../src/git/object-errors.ts';
-import { hashObject, type GitObject, type ObjectId } from '../../src/git/object-id.ts';
+import { CorruptObject } from '../../src/git/format/object-errors.ts';
+import { hashObject, type GitObject, type ObjectId } from '../../src/git/format/object-id.ts';
 import { RefMoved, type RefName } from '../../src/git/ref-store.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
-/** A repository in two maps, for tests that need thousands of commits and reach for the bytes of an object. */
+/** A repository in two maps, for tests that need thousands of commits and the bytes of objects. */
 export type MapRepository = Repository & {
   readonly objectMap: Map<ObjectId, GitObject>;
   readonly refMap: Map<RefName, ObjectId>;

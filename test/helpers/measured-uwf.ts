@@ -6,10 +6,10 @@ import { packageRoot } from '../../src/package-root.ts';
 import { watchMemory } from './process-memory.ts';
 import { isolatedGitEnvironment } from './temporary-repository.ts';
 
-/** How a command ended, and the memory that it and all it started took together. */
+/** A command's exit code, and the memory of all of its processes together. */
 export type Measured = { code: number | null; stderr: string; bytes: number };
 
-/** Runs uwf in a process of its own, which is killed where it does not end: `code` is null then. */
+/** Runs uwf in a process of its own. If it does not end, it is killed, and `code` is null. */
 export async function measureUwf(
   dir: string,
   argv: readonly string[],

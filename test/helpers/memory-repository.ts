@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFsFromVolume, Volume } from 'memfs';
 import type { IFs } from 'memfs';
-import { openPortableRepository } from '../../src/git/portable/open-portable-repository.ts';
+import { openPortableRepository } from '../../src/git/stores/portable/open-portable-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { createTemporaryFolder, expectCleanFsck } from './temporary-repository.ts';
 
@@ -10,7 +10,7 @@ export type MemoryRepository = {
   repository: Repository;
   fs: IFs;
   gitdir: string;
-  /** Copies it to a disk, where git itself can look at it; gives the folder, which is bare. */
+  /** Copies it to a bare repository on a disk, for git; returns the folder. */
   copyToDisk(): string;
 };
 
@@ -23,7 +23,13 @@ export async function createMemoryRepository(now: () => number = () => 1_795_262
   return { repository, fs, gitdir, copyToDisk: () => copyToDisk(fs, gitdir) };
 }
 
-/** Fails unless git finds nothing wrong with a copy of the repository. */
+/** Makes an empty repository in memory whose machine-local state is on the disk. It takes no process of git. */
+export async function createRepositoryWithState(): Promise<Repository & { stateDir: string }> {
+  const { repository } = await createMemoryRepository(Date.now);
+  return { ...repository, stateDir: createTemporaryFolder() };
+}
+
+/** Fails if git finds a fault in a copy of the repository. */
 export function expectCleanMemory(memory: MemoryRepository): void {
   expectCleanFsck(memory.copyToDisk());
 }
@@ -31,7 +37,7 @@ export function expectCleanMemory(memory: MemoryRepository): void {
 function copyToDisk(fs: IFs, gitdir: string): string {
   const target = createTemporaryFolder();
   const copy = (from: string, to: string): void => {
-    // Without options readdir gives names.
+    // Without options, readdir returns names.
     for (const name of fs.readdirSync(from) as string[]) {
       const source = `${from}/${name}`;
       const destination = join(to, name);

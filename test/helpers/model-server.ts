@@ -7,10 +7,10 @@ import { onTestFinished } from 'vitest';
 
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 
-/** A tool that the model wants called; `arguments` as text goes out as it is, whether it is JSON or not. */
+/** A tool call of the model; `arguments` as text is sent unchanged, also if it is not JSON. */
 export type ScriptedCall = { name: string; arguments: JsonObject | string; id?: string };
 
-/** What the server does with a request. */
+/** The server's answer to a request. */
 export type ScriptedAnswer =
   | {
       text?: string;
@@ -18,19 +18,19 @@ export type ScriptedAnswer =
       calls?: readonly ScriptedCall[];
       usage?: { prompt_tokens: number; completion_tokens: number };
       finishReason?: string;
-      /** Between two pieces of the text. */
+      /** The pause between two pieces of the text. */
       pauseMs?: number;
     }
-  /** Another answer than 200. */
+  /** A status other than 200. */
   | { status: number; headers?: Record<string, string>; body?: string }
-  /** The connection breaks after this text. */
+  /** Breaks the connection after this text. */
   | { cutAfter: string }
-  /** Says nothing, ever. */
+  /** Never answers. */
   | { silent: true }
-  /** Writes bytes until the other side has enough: lines of events, or one line without an end. */
+  /** Writes bytes until the client closes: lines of events, or one line without an end. */
   | { floodWith: 'events' | 'line' };
 
-/** A request as the server got it. */
+/** A received request. */
 export type ModelRequest = {
   path: string;
   headers: IncomingMessage['headers'];
@@ -41,20 +41,20 @@ export type ModelRequest = {
 };
 
 export type ModelServer = {
-  /** To be used as `baseUrl`. */
+  /** The value of `baseUrl`. */
   url: string;
   requests: ModelRequest[];
-  /** Bytes that were written to a reader of a flood. */
+  /** Bytes that were written in a flood. */
   flooded(): number;
 };
 
 type Script = (request: ModelRequest, index: number) => ScriptedAnswer;
 
 /**
- * Starts a server that speaks OpenAI's chat completions with streaming on 127.0.0.1, and says what a script tells it to.
- * It is closed when the test is over.
- * @param script an answer for each request, the last one repeated; or what decides
- * @param closeAfter takes what closes the server, where that is not to happen at the end of a test (`afterAll`)
+ * Starts a server on 127.0.0.1 for OpenAI's chat completions with streaming, which answers from a script. It is closed at
+ * the end of the test.
+ * @param script an answer for each request, the last one repeated; or a function that chooses
+ * @param closeAfter gets the function that closes the server, if the end of the test must not (`afterAll`)
  */
 export async function startModelServer(
   script: readonly ScriptedAnswer[] | Script,

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
 
-/** Numbers from 0 to 1 that are the same for the same seed. Source: mulberry32. */
+/** Random numbers from 0 to 1, equal for equal seeds. Source: mulberry32. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** A value with one thing changed, and what that was. */
+/** A value with one change, and a description of it. */
 export type Mutant = { value: JsonValue; change: string };
 
 const others: readonly JsonValue[] = [
@@ -33,7 +33,7 @@ const others: readonly JsonValue[] = [
   { odd: null },
 ];
 
-/** A value with each of its parts removed, replaced by values of every type, or given a key that nothing knows. */
+/** Variants of a value: each part removed, replaced by a value of every type, or with an unknown key. */
 export function* mutantsOf(value: JsonValue): Generator<Mutant> {
   for (const other of others) yield { value: other, change: `${JSON.stringify(other)} here` };
   if (Array.isArray(value)) {

@@ -27,7 +27,7 @@ export function writeBlobOf(content: 'zeros' | 'noise', mebibytes: number, { dir
   return id;
 }
 
-/** Writes a commit with a message of this size, which git holds in memory whole. @returns its id */
+/** Writes a commit with a message of this size, which git reads into memory as a whole. @returns its id */
 export function writeLargeCommit(mebibytes: number, { dir }: TemporaryRepository): string {
   const tree = runGit(dir, ['mktree']);
   const head = `tree ${tree}\nauthor a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\n`;
@@ -38,7 +38,7 @@ export function writeLargeCommit(mebibytes: number, { dir }: TemporaryRepository
 /**
  * Writes a pack of a few kilobytes with a blob that a delta makes large: the same 64 KiB copied again and again.
  *
- * @returns the ids of the blob and of its base, without which git would send it whole
+ * @returns the ids of the blob and of its base; without the base git would send the blob whole
  * Source: gitformat-pack(5).
  */
 export function writeDeltaBomb(mebibytes: number, { dir }: TemporaryRepository): string[] {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Watches what a process and all it starts hold in memory together; bytes. Linux only. */
+/** Watches the memory of a process and all of its descendants together, in bytes. Linux only. */
 export function watchMemory(pid: number): { stop(): number } {
   let most = 0;
   const timer = setInterval(() => (most = Math.max(most, memoryOf(pid))), 10);
@@ -12,7 +12,7 @@ export function watchMemory(pid: number): { stop(): number } {
   };
 }
 
-/** Private memory and a share of what is shared, of a process and its descendants. Source: proc(5), smaps_rollup. */
+/** Proportional memory of a process and its descendants. Source: proc(5), smaps_rollup. */
 function memoryOf(root: number): number {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -31,7 +31,7 @@ function descendsFrom(pid: number, root: number, parents: ReadonlyMap<number, nu
   return false;
 }
 
-/** What it holds that is no mapped file: those pages the system takes back when it needs them. */
+/** Memory without mapped files, whose pages the system can reclaim. */
 function residentOf(pid: number): number {
   const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(contentOf(`/proc/${pid}/status`))?.[1] ?? '0';
   return Number(kilobytes) * 1024;

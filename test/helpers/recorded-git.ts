@@ -3,11 +3,11 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTemporaryFolder, isolatedGitEnvironment } from './temporary-repository.ts';
 
-/** A `git` in a folder of its own that writes down what it is asked to do and has the real one do it. */
+/** A `git` in a folder of its own that records its arguments and runs the real git. */
 export type RecordedGit = {
-  /** What a process gets to find it. */
+  /** The environment in which a process finds it. */
   env: Readonly<Record<string, string>>;
-  /** The subcommands that were run so far, in their order: `push`, `fetch`. */
+  /** The subcommands so far, in order: `push`, `fetch`. */
   commands(): string[];
 };
 

@@ -2,16 +2,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentEvent, AgentReply } from '../../src/agent/contract.ts';
 
-/** What the agent of a test does in its turn, one after the other. */
+/** The acts of a test's agent in its turn, in order. */
 export type ReportedAct =
   | { emit: AgentEvent }
-  /** The same event so many times; `#` in its texts becomes the number of the time. */
+  /** The same event repeated; `#` in its texts becomes the number of the repetition. */
   | { emit: AgentEvent; times: number }
   | { waitMs: number }
-  /** Goes on when the file is there. */
+  /** Continues when the file exists. */
   | { waitFor: string }
   | { reply: AgentReply }
-  /** Ends the process of the engine at once, as a power cut would. */
+  /** Kills the engine's process at once, like a power cut. */
   | { kill: true };
 
 const source = `
@@ -39,7 +39,7 @@ exports.createAgent = (config) => ({
 });
 `;
 
-/** Installs the agent as an npm package of a repository, so that its roles report what a test says. */
+/** Installs the agent as an npm package of a repository, so that its roles report a test's events. */
 export function installReportingAgent(repositoryFolder: string): void {
   const folder = join(repositoryFolder, 'node_modules', 'reporting-agent');
   mkdirSync(folder, { recursive: true });
@@ -47,7 +47,7 @@ export function installReportingAgent(repositoryFolder: string): void {
   writeFileSync(join(folder, 'index.js'), source);
 }
 
-/** A configuration in which it does every role; per role the acts of each visit, or of each try. */
+/** A configuration in which it runs every role; for each role the acts of each visit, or of each attempt. */
 export function reportingConfig<More extends object>(
   roles: Record<string, ReportedAct[][]>,
   more: More = {} as More,
@@ -56,7 +56,7 @@ export function reportingConfig<More extends object>(
   defaultAgent: string;
   roles: Record<string, string>;
 } & More {
-  // The configuration is JSON in the end.
+  // The configuration is JSON.
   const agent = { name: 'reporter', package: 'reporting-agent', config: { roles } as never };
   return { agents: { reporter: agent }, defaultAgent: 'reporter', roles: {}, ...more };
 }

@@ -15,15 +15,16 @@ export type RunningScript = { process: ChildProcess; outcome: Promise<ScriptOutc
 const bundles = new Map<string, Promise<string>>();
 
 /**
- * Runs a TypeScript file in a process of its own. It is bundled once, because Node 20 does not run TypeScript.
+ * Runs a TypeScript file in a process of its own. The file is bundled once, because Node 20 does not run TypeScript.
  *
  * @param entry absolute path
  * @param options.withFaults replaces `node:fs` by `test/faults/faulty-fs.ts`, which kills or fails at a chosen call
+ * @param options.through words before the command line, of a program that runs it
  */
 export async function startTypeScript(
   entry: string,
   args: readonly string[],
-  options: { withFaults?: boolean; env?: Readonly<Record<string, string>> } = {},
+  options: { withFaults?: boolean; env?: Readonly<Record<string, string>>; through?: readonly string[] } = {},
 ): Promise<RunningScript> {
   const withFaults = options.withFaults === true;
   const key = `${entry}\0${withFaults}`;
@@ -32,7 +33,9 @@ export async function startTypeScript(
     bundle = bundleScript(entry, withFaults);
     bundles.set(key, bundle);
   }
-  const child = spawn(process.execPath, [await bundle, ...args], {
+  // There is always a first word.
+  const [program, ...words] = [...(options.through ?? []), process.execPath, await bundle, ...args] as [string];
+  const child = spawn(program, words, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -54,7 +57,7 @@ export async function runTypeScript(...args: Parameters<typeof startTypeScript>)
 }
 
 async function bundleScript(entry: string, withFaults: boolean): Promise<string> {
-  // Within uwf's own folder: its packages are found from there, and an engine finds the `uwf` that it tells agents of.
+  // Inside uwf's own folder, where Node finds its packages, and the engine finds the `uwf` for agents.
   const folder = mkdtempSync(join(packageRoot(), 'node_modules', '.uwf-script-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const outfile = join(folder, `${basename(entry, '.ts')}.mjs`);

@@ -1,12 +1,12 @@
-import { ObjectBatch } from '../../src/git/object-batch.ts';
-import type { ObjectId } from '../../src/git/object-id.ts';
-import { publish } from '../../src/git/publish.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
+import { publish } from '../../src/git/stores/publish.ts';
 import type { RefName } from '../../src/git/ref-store.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
 const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400_000 };
 
-/** Puts one commit with one file on a ref, after whatever is there; gives the commit's id. */
+/** Appends one commit with one file to a ref; returns the commit's id. */
 export async function appendCommit(repository: Repository, name: RefName, text: string): Promise<ObjectId> {
   const head = await repository.refs.read(name);
   const batch = new ObjectBatch();

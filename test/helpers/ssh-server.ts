@@ -12,20 +12,21 @@ import { createTemporaryFolder } from './temporary-repository.ts';
 export type SshServer = {
   /** The URL of a folder on this machine. */
   urlOf(path: string): string;
-  /** What a git needs that is to get in: a key, and the server's own as the only known one. */
+  /** The environment for a git client: a key, and the server's key as the only known one. */
   env: Readonly<Record<string, string>>;
   proxy: CuttingProxy;
 };
 
 const program = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/opt/homebrew/sbin/sshd'].find((path) => existsSync(path));
 
-/** Why no server can be started here; `undefined` where one can. */
+/** The reason why no server can start here, or `undefined`. */
 export const noSshServer: string | undefined =
-  program === undefined ? 'there is no sshd on this machine (openssh-server of Debian)' : undefined;
+  program === undefined
+    ? 'there is no sshd on this machine: install it (openssh-server of Debian), or set SUITE_WITHOUT_SSHD=1'
+    : undefined;
 
 /**
- * Starts an sshd of this user's on a port of its own, with keys of its own; it reads no configuration of this machine and
- * ends with the test.
+ * Starts an sshd of this user with its own port and keys. It reads no configuration of this machine and ends with the test.
  */
 export async function startSshServer(): Promise<SshServer> {
   if (program === undefined) throw new Error(noSshServer);
@@ -34,7 +35,7 @@ export async function startSshServer(): Promise<SshServer> {
   for (const name of ['host', 'client']) {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)]);
   }
-  // As root it wants this folder, which an init script makes elsewhere.
+  // As root, sshd needs this folder, which an init script usually makes.
   if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const port = await freePort();
   const settings = {
@@ -68,7 +69,7 @@ export async function startSshServer(): Promise<SshServer> {
     IdentitiesOnly: 'yes',
     IdentityAgent: 'none',
     BatchMode: 'yes',
-    // The default one takes a tenth of a second more on both sides.
+    // The default algorithm takes a tenth of a second more on both sides.
     KexAlgorithms: 'curve25519-sha256',
   };
   const words = Object.entries(options).map(([name, value]) => `-o ${name}=${value}`);
@@ -82,7 +83,7 @@ export async function startSshServer(): Promise<SshServer> {
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  // It listens on TCP, so the address is of this kind.
+  // The server listens on TCP, so it has such an address.
   const { port } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
   return port;

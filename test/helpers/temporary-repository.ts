@@ -1,18 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { OpenOptions } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
-/** What every git of a test runs with: nothing of this machine's configuration, a fixed author and a fixed date. */
+/** The environment of git in tests: no configuration of this machine, a fixed author and a fixed date. */
 export const isolatedGitEnvironment: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   LC_ALL: 'C',
   TZ: 'UTC',
   HOME: '/nonexistent',
-  // What is configured in a test is the test's own; those of trust say otherwise.
+  // A test's configuration is its own, so it is trusted; tests of trust override this.
   UWF_TRUST: 'all',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
@@ -34,7 +34,7 @@ export type TemporaryRepositoryOptions = {
 export type TemporaryRepository = {
   /** The top of the work tree, or the bare folder; symbolic links resolved. */
   dir: string;
-  /** Runs git in `dir` and gives its output without the final newline; a failure throws with git's stderr. */
+  /** Runs git in `dir` and returns its output without the final newline; a failure throws with git's stderr. */
   git(...args: string[]): string;
   /** Opens it as uwf does by default, with the disk stores. */
   open(options?: OpenOptions): Promise<Repository>;
@@ -46,15 +46,21 @@ process.once('exit', () => {
   for (const dir of leftovers) rmSync(dir, { recursive: true, force: true });
 });
 
-/** Makes an empty folder that goes away with the test that asked for it, or with the process. */
+/** Makes an empty folder, which the end of the test or of the process removes. */
 export function createTemporaryFolder(): string {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'uwf-test-')));
-  leftovers.add(dir);
+  const dir = makeFolder();
   try {
     onTestFinished(() => removeFolder(dir));
   } catch {
-    // Outside a test (beforeAll, a script): the process' end removes it.
+    // Outside of a test (beforeAll, a script), the end of the process removes it.
   }
+  return dir;
+}
+
+/** Makes an empty folder, which the end of the process removes. */
+export function makeFolder(): string {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'uwf-test-')));
+  leftovers.add(dir);
   return dir;
 }
 
@@ -79,14 +85,32 @@ export function runGit(dir: string, args: readonly string[], input?: string | Ui
   return result.stdout.replace(/\n$/, '');
 }
 
-/** Makes a repository of its own in a temporary folder; it goes away with the test. */
+/** Repositories as `git init` makes them, by the options that made them. */
+const pristine = new Map<string, string>();
+
+/**
+ * Makes a repository in a temporary folder, which the end of the test removes. It is what `git init` makes, but for the samples
+ * of hooks: a copy of one that git made for this process, because a process of git costs several times as much.
+ */
 export function createTemporaryRepository(options: TemporaryRepositoryOptions = {}): TemporaryRepository {
-  const dir = createTemporaryFolder();
   const args = ['init', '--quiet', '--initial-branch=main'];
   if (options.bare === true) args.push('--bare');
   if (options.objectFormat !== undefined) args.push(`--object-format=${options.objectFormat}`);
-  execFileSync('git', [...args, dir], { env: isolatedGitEnvironment });
+  const key = args.join(' ');
+  const template = pristine.get(key) ?? makePristine(args);
+  pristine.set(key, template);
+  const dir = createTemporaryFolder();
+  cpSync(template, dir, { recursive: true });
   return temporaryRepositoryAt(dir);
+}
+
+function makePristine(args: readonly string[]): string {
+  const dir = makeFolder();
+  execFileSync('git', [...args, dir], { env: isolatedGitEnvironment });
+  const hooks = join(dir, args.includes('--bare') ? 'hooks' : '.git/hooks');
+  rmSync(hooks, { recursive: true, force: true });
+  mkdirSync(hooks);
+  return dir;
 }
 
 /** The repository in a temporary folder. */
@@ -102,10 +126,10 @@ export function temporaryRepositoryAt(dir: string): TemporaryRepository {
   };
 }
 
-/** Lines that `git fsck` prints about a sound repository. */
+/** Lines that `git fsck` prints for a sound repository. */
 const harmless = /^(dangling |notice: |unreachable |Checking )/;
 
-/** Fails unless `git fsck --strict --full` finds nothing wrong in the repository at `dir`. */
+/** Fails if `git fsck --strict --full` finds a fault in the repository at `dir`. */
 export function expectCleanFsck(dir: string): void {
   const result = spawnSync('git', ['fsck', '--strict', '--full', '--no-progress'], {
     cwd: dir,

@@ -1,7 +1,7 @@
 import { createCliRepository, type CliRepository, type CommandOptions, twoWorkflow } from './cli.ts';
 import { createTemporaryFolder } from './temporary-repository.ts';
 
-/** The folders of a user who has agreed to nothing yet, as environment variables. */
+/** The folders of a user without consents, as environment variables. */
 export function strictUser(): Record<string, string | undefined> {
   const home = createTemporaryFolder();
   return {
@@ -12,7 +12,7 @@ export function strictUser(): Record<string, string | undefined> {
   };
 }
 
-/** A repository as {@link createCliRepository} makes it, whose commands are a strict user's. */
+/** A repository of {@link createCliRepository}, whose commands run as a user without consents. */
 export function createStrictRepository(
   files: Record<string, string>,
 ): CliRepository & { user: Record<string, string | undefined> } {
@@ -28,15 +28,15 @@ export function createStrictRepository(
   };
 }
 
-/** A workflow of two roles, one after the other. */
+/** A workflow of two roles in sequence. */
 export const pairWorkflow: string = twoWorkflow.replace('two', 'pair');
 
-/** A program for a turn that says with a file that it ran. */
+/** A program for a turn that leaves a file when it runs. */
 export function script(name: string): string {
   return `echo ran >> ran-${name}\nprintf '%s\\n' --- 'ok: true' --- done\n`;
 }
 
-/** A repository whose agents `one` and `two` are scripts of its own, and do the two roles. */
+/** A repository whose agents `one` and `two` are its own scripts and run the two roles. */
 export function createPair(more: Record<string, string> = {}): ReturnType<typeof createStrictRepository> {
   return createStrictRepository({
     '.uwf/workflows/pair.yaml': pairWorkflow,

@@ -1,7 +1,7 @@
-import type { ObjectId } from '../../src/git/object-id.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
-/** A repository that tells which objects were read. */
+/** A repository that records which objects are read. */
 export function watched(repository: Repository): { repository: Repository; read: ObjectId[] } {
   const read: ObjectId[] = [];
   const objects: Repository['objects'] = {

@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { closeEvaluator } from '../../src/expression/evaluator-child.ts';
+import { closeEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
+import { UwfError } from '../../src/errors.ts';
 import { checkReply } from '../../src/moderator/check-reply.ts';
 import type { CheckContext } from '../../src/moderator/check-reply.ts';
-import type { StepView } from '../../src/moderator/decision.ts';
+import type { StepView } from '../../src/thread/read/step-view.ts';
 
 afterAll(closeEvaluator);
 
@@ -67,5 +68,29 @@ describe('a check that comes to no answer is named', () => {
       expression,
       message: expect.stringMatching(/^check 2 /),
     });
+  });
+});
+
+describe('what is not the fault of a check is thrown as it is', () => {
+  const failing = (error: Error): CheckContext => {
+    const meta = Object.defineProperty({}, 'x', {
+      enumerable: true,
+      get: () => {
+        throw error;
+      },
+    });
+    return reply(meta);
+  };
+
+  test.each<[string, Error]>([
+    ['an error of the program', new TypeError('broken')],
+    ['an error of the machine', new UwfError('no memory', { code: 'x', kind: 'environment' })],
+  ])('%s', async (_, error) => {
+    await expect(checkReply([planned], failing(error))).rejects.toBe(error);
+  });
+
+  test('but an error of the data is the fault of the check', async () => {
+    const error = new UwfError('bad data', { code: 'x', kind: 'data' });
+    await expect(checkReply([planned], failing(error))).rejects.toMatchObject({ code: 'check-failed', cause: error });
   });
 });

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { closeEvaluator } from '../../src/expression/evaluator-child.ts';
+import { closeEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { decide } from '../../src/moderator/decide.ts';
-import type { DecisionContext, StepView } from '../../src/moderator/decision.ts';
+import { UwfError } from '../../src/errors.ts';
+import { decide, decideAtLimit } from '../../src/moderator/decide.ts';
+import type { DecisionContext } from '../../src/moderator/decision.ts';
+import type { StepView } from '../../src/thread/read/step-view.ts';
 import type { Rule } from '../../src/workflow/definition.ts';
 
 afterAll(closeEvaluator);
@@ -260,5 +262,64 @@ describe('deciding is a function of values', () => {
       }),
       { numRuns: 150 },
     );
+  });
+});
+
+describe('where a limit keeps a role from running', () => {
+  const rules = [
+    rule('writer', 'checker', 'true', { on: 'limit', prompt: 'Look.' }),
+    rule('writer', 'writer'),
+    rule('checker', 'writer', 'false', { on: 'limit' }),
+    rule('checker', 'writer', ')(', { on: 'limit' }),
+    rule('reader', 'writer', 'false', { on: 'limit' }),
+    rule('reader', 'writer'),
+  ];
+
+  test('the rules for limits decide, and the others do not', async () => {
+    expect(await decideAtLimit(rules, after(step('writer')))).toEqual({
+      kind: 'role',
+      rule: 0,
+      role: 'checker',
+      prompt: 'Look.',
+      location: undefined,
+    });
+    expect(await decide(rules, after(step('writer')))).toMatchObject({ kind: 'role', rule: 1, role: 'writer' });
+  });
+
+  test('nothing is decided where none of them holds', async () => {
+    expect(await decideAtLimit(rules, after(step('reader')))).toBeUndefined();
+    expect(await decideAtLimit(rules, after())).toBeUndefined();
+  });
+
+  test('one that is wrong is a failure', async () => {
+    expect(await decideAtLimit(rules, after(step('checker')))).toMatchObject({ kind: 'failed', rule: 3 });
+  });
+});
+
+describe('what is not the fault of a rule is thrown as it is', () => {
+  const failing = (error: Error): DecisionContext => {
+    const meta = Object.defineProperty({}, 'x', {
+      enumerable: true,
+      get: () => {
+        throw error;
+      },
+    });
+    return after(step('writer', meta));
+  };
+  const rules = [rule('writer', 'checker', '$last("writer").x = 1', { prompt: 'x' })];
+  const templates = [rule('writer', 'checker', null, { prompt: '{{ x }}' })];
+
+  test.each<[string, Error]>([
+    ['an error of the program', new TypeError('broken')],
+    ['an error of the machine', new UwfError('no memory', { code: 'x', kind: 'environment' })],
+  ])('%s', async (_, error) => {
+    await expect(decide(rules, failing(error))).rejects.toBe(error);
+    await expect(decide(templates, failing(error))).rejects.toBe(error);
+  });
+
+  test('but an error of the data is the fault of the rule', async () => {
+    const error = new UwfError('bad data', { code: 'x', kind: 'data', hint: 'mend it' });
+    expect(await decide(rules, failing(error))).toMatchObject({ kind: 'failed', rule: 0, error: { cause: error } });
+    expect(await decide(templates, failing(error))).toMatchObject({ kind: 'failed', error: { part: 'prompt' } });
   });
 });

@@ -3,15 +3,24 @@ import { compileFunction } from 'node:vm';
 import { build, type Plugin } from 'esbuild';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { isSurelyConfigOf as inSource } from '../../src/agent/load/config-check.ts';
+import { describeAgentPackage } from '../../src/agent/load/load-agent-package.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { isJsonObject, type JsonValue } from '../../src/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
 import { builtIn, builtInTypes } from '../../src/schema/built-in.ts';
 import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
+import { validateAgainst } from '../../src/schema/json-schema/validator.ts';
 import { sampleNodes, type Sample } from './sample-nodes.ts';
 
-type CheckBuiltIn = typeof checkBuiltIn;
+type Shipped = {
+  checkBuiltIn: typeof checkBuiltIn;
+  validateAgainst: typeof validateAgainst;
+  isSurelyConfigOf: typeof inSource;
+};
 
-let shipped: CheckBuiltIn;
+let shipped: Shipped['checkBuiltIn'];
+let shippedValidate: Shipped['validateAgainst'];
+let isSurelyConfigOf: Shipped['isSurelyConfigOf'];
 /** What the shipped code has asked Node for. */
 const loaded: string[] = [];
 let samples: readonly Sample[];
@@ -20,24 +29,28 @@ beforeAll(async () => {
   await prepareHashing();
   samples = sampleNodes();
   // Plain JavaScript, part of the build.
-  const script = new URL('../../scripts/build/built-in-checks-plugin.js', import.meta.url).href;
-  const { builtInChecksPlugin } = (await import(script)) as { builtInChecksPlugin: Plugin };
+  const script = new URL('../../scripts/build/check-plugins.js', import.meta.url).href;
+  const { checkPlugins } = (await import(script)) as { checkPlugins: Plugin[] };
   const { outputFiles } = await build({
-    entryPoints: [new URL('../../src/schema/built-in-checks.ts', import.meta.url).pathname],
+    stdin: {
+      contents:
+        "export * from './built-in-checks.ts'; export { validateAgainst } from './json-schema/validator.ts'; export { isSurelyConfigOf } from '../agent/load/config-check.ts';",
+      resolveDir: new URL('../../src/schema', import.meta.url).pathname,
+    },
     bundle: true,
     platform: 'node',
     format: 'cjs',
     packages: 'external',
     supported: { 'dynamic-import': false },
     write: false,
-    plugins: [builtInChecksPlugin],
+    plugins: checkPlugins,
   });
   const module = { exports: {} };
   const requireHere = createRequire(import.meta.url);
   const require = (name: string): unknown => (loaded.push(name), requireHere(name));
   compileFunction(outputFiles[0]?.text ?? '', ['require', 'module', 'exports'])(require, module, module.exports);
   // What the entry exports.
-  shipped = (module.exports as { checkBuiltIn: CheckBuiltIn }).checkBuiltIn;
+  ({ checkBuiltIn: shipped, validateAgainst: shippedValidate, isSurelyConfigOf } = module.exports as Shipped);
 });
 
 /** Copies of a value in which one place, or none, is something else. */
@@ -58,11 +71,8 @@ function damaged(value: JsonValue): fc.Arbitrary<JsonValue> {
   return fc.oneof(anything, fc.constant({ ...value, unknown: 1 }), ...members);
 }
 
-/** The types whose schema is code in what ships; the others are schemas of schemas. */
-const generated = builtInTypes.filter((type) => type !== builtIn['meta-schema'] && type !== builtIn['role-schema']);
-
 describe('the code that the build makes of the built-in schemas', () => {
-  test.each(generated)('says of a %s what ajv says, word for word', async (type) => {
+  test.each(builtInTypes)('says of a %s what ajv says, word for word', async (type) => {
     const payloads = samples.filter(({ node }) => node.type === type).map(({ node }) => node.payload);
     expect(payloads).not.toEqual([]);
     for (const payload of payloads) {
@@ -76,14 +86,77 @@ describe('the code that the build makes of the built-in schemas', () => {
     }
   });
 
-  test('loads no ajv for it', () => {
-    expect(loaded.filter((name) => name.startsWith('ajv'))).toEqual([]);
+  test('accepts without ajv what is right', async () => {
+    const before = loaded.length;
+    for (const { node } of samples) expect(await shipped(node.type, node.payload)).toEqual([]);
+    expect(loaded.slice(before).filter((name) => name.startsWith('ajv'))).toEqual([]);
   });
 
-  test('leaves the schemas of schemas to ajv', async () => {
-    const wrong = { type: 'text' };
-    expect(await shipped(builtIn['meta-schema'], wrong)).toEqual(await checkBuiltIn(builtIn['meta-schema'], wrong));
-    expect(await shipped(builtIn['meta-schema'], wrong)).not.toEqual([]);
-    expect(loaded).toContain('ajv/dist/2020.js');
+  test.each<[string, JsonValue]>([
+    ['an unknown type', { type: 'text' }],
+    ['the same item twice', { type: 'object', required: ['b', 'a', 'a', 'b'] }],
+    ['another draft', { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object' }],
+    ['a draft that is no text', { $schema: 5 }],
+    ['a member by the name of a method', { enum: [{ valueOf: 1 }], required: [{ toString: 1 }, { toString: 1 }] }],
+    ['a wrong part deep inside', { properties: { a: { items: { allOf: [{ minimum: 'x' }] } } } }],
+    ['a pattern that does not compile', { pattern: '(' }],
+    ['no schema', 5],
+  ])('says what ajv says of a schema with %s', async (_, schema) => {
+    for (const type of [builtIn['meta-schema'], builtIn['role-schema']]) {
+      expect(await shipped(type, schema)).toEqual(await checkBuiltIn(type, schema));
+    }
   });
+});
+
+/** Values of which some fit each of the schemas. */
+const values: readonly JsonValue[] = [
+  null,
+  1,
+  'text',
+  '2026-11-21',
+  'EYHPV6X8XHTCS',
+  { a: '2026-11-21' },
+  { type: 'text' },
+];
+
+test.each<JsonValue>([
+  { type: 'string', format: 'date' },
+  { type: 'string', format: 'date', formatMinimum: '2027-01-01' },
+  { type: 'string', format: 'cas_ref' },
+  { anyOf: [{ format: 'cas_ref' }, { format: 'date' }] },
+  { $ref: 'https://json-schema.org/draft/2020-12/schema' },
+  {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    properties: { a: { $ref: '#/$defs/a' } },
+    $defs: { a: { const: 1 } },
+  },
+  { $dynamicRef: '#node', $defs: { node: { $dynamicAnchor: 'node', type: 'string' } } },
+  false,
+])('a schema that the generated code accepts means the same: %j', async (schema) => {
+  for (const value of values)
+    expect(await shippedValidate(schema, value)).toEqual(await validateAgainst(schema, value));
+});
+
+test.each<[string, JsonObject]>([
+  ['builtin:command', { argv: ['cat'], statuses: { 0: 'ok' }, retryOnExit: [1, 'SIGTERM'] }],
+  ['builtin:acp', { command: ['agent', '--acp'] }],
+  ['builtin:human', {}],
+  ['builtin:scripted', { file: 'replies.yaml' }],
+  ['builtin:workflow', { workflow: 'review' }],
+])('the generated code accepts of %s no configuration that ajv refuses', async (reference, config) => {
+  const { configSchema = {} } = await describeAgentPackage(reference, { resolveFrom: '/' });
+  expect(isSurelyConfigOf(reference, config)).toBe(true);
+  await fc.assert(
+    fc.asyncProperty(damaged(config), async (changed) => {
+      fc.pre(isJsonObject(changed));
+      const isAccepted = (await validateAgainst(configSchema, changed)).length === 0;
+      expect(isSurelyConfigOf(reference, changed)).toBe(isAccepted);
+    }),
+  );
+});
+
+test('the generated code knows no other agents', () => {
+  for (const reference of ['command', 'builtin:toString', 'npm-package']) {
+    expect(isSurelyConfigOf(reference, { argv: ['cat'] })).toBe(false);
+  }
 });

@@ -1,23 +1,23 @@
-import { readTree } from '../../src/git/read.ts';
+import { readTree } from '../../src/git/stores/read.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { createContext, type EngineContext } from '../../src/engine/context.ts';
-import type { ObjectId } from '../../src/git/object-id.ts';
-import { readCommit } from '../../src/git/read.ts';
-import type { Remote } from '../../src/git/remote.ts';
+import { createEngineContext, type EngineContext } from '../../src/engine/engine-context.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
+import { readCommit } from '../../src/git/stores/read.ts';
+import type { Remote } from '../../src/git/transport/remote.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { fetchThreads } from '../../src/sync/fetch-threads.ts';
-import { pushThreads } from '../../src/sync/push-threads.ts';
-import { removeRemoteThread } from '../../src/sync/remove-remote-thread.ts';
-import { readStanding } from '../../src/sync/standing.ts';
+import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
+import { pushThreads } from '../../src/sync/push/push-threads.ts';
+import { removeRemoteThread } from '../../src/sync/removal/remove-remote-thread.ts';
+import { readSortedRefs } from '../../src/sync/refs/sorted-refs.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';
-import { appendStep } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
-import { listPointers, type ThreadPointer } from '../../src/thread/find-thread.ts';
-import { forkThread } from '../../src/thread/fork-thread.ts';
-import { removeThread } from '../../src/thread/remove-thread.ts';
+import { appendStep } from '../../src/thread/append/append-step.ts';
+import { endThread } from '../../src/thread/append/end-thread.ts';
+import { listPointers, type ThreadPointer } from '../../src/thread/find/find-thread.ts';
+import { forkThread } from '../../src/thread/fork/fork-thread.ts';
+import { removeThread } from '../../src/thread/remove/remove-thread.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
-import { readThread, type ThreadState } from '../../src/thread/thread-state.ts';
-import { registerWorkflow } from '../../src/workflow/register-workflow.ts';
+import { readThread, type ThreadState } from '../../src/thread/read/thread-state.ts';
+import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
 import { loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
 /** A clone of a shared repository, and its way there. */
@@ -57,9 +57,7 @@ export function createLedger(): Ledger {
 
 /** The context of a command that looks at threads and moves refs. */
 export function contextOf(repository: Repository): EngineContext {
-  return createContext({ repository, config: { agents: {}, roles: {} } }, () =>
-    Promise.reject(new Error('nothing runs here')),
-  );
+  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
 }
 
 /** Does one action, as far as there is a thread to do it to. */
@@ -149,7 +147,7 @@ export async function reachable({ objects }: Repository, heads: readonly ObjectI
 
 /** Threads and workflows with where they are, but for threads that somebody removed; one line each. */
 export async function describeStanding(repository: Repository, { removed }: Ledger): Promise<string[]> {
-  const { threads, workflows } = await readStanding(repository);
+  const { threads, workflows } = await readSortedRefs(repository);
   const lines = [...workflows].map(([name, id]) => `workflow ${name} ${id}`);
   for (const [thread, tips] of threads) {
     if (removed.has(thread)) continue;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openRemote } from '../../src/git/open-remote.ts';
+import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { ThreadChange, WorkflowChange } from '../../src/sync/report.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';

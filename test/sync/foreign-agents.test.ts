@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { Limits } from '../../src/schema/built-in/limits.ts';
-import { appendStep } from '../../src/thread/append-step.ts';
-import { startThread } from '../../src/thread/start-thread.ts';
+import { appendStep } from '../../src/thread/append/append-step.ts';
+import { startThread } from '../../src/thread/append/start-thread.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
 import { cloneCliRepository, scriptedConfig, type CliRepository } from '../helpers/cli.ts';
 import {
   createTemporaryFolder,

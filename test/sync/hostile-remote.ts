@@ -1,20 +1,20 @@
 import { prepareHashing, hashNode } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { ObjectBatch } from '../../src/git/object-batch.ts';
-import { parseObjectId, type ObjectId } from '../../src/git/object-id.ts';
-import { parseRefName } from '../../src/git/ref-name.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
+import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
-import { startThread } from '../../src/thread/start-thread.ts';
-import type { ThreadState } from '../../src/thread/thread-state.ts';
+import { appendStep, type StepDraft } from '../../src/thread/append/append-step.ts';
+import { endThread } from '../../src/thread/append/end-thread.ts';
+import { startThread } from '../../src/thread/append/start-thread.ts';
+import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { Rule, WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { registerWorkflow } from '../../src/workflow/register-workflow.ts';
-import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
+import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';
-import { createDice, growThread } from '../thread/verify/grow-thread.ts';
-import { addNode, forge, store, storeTree, type Draft } from './forge-commit.ts';
+import { createDice, growThread } from '../verify/grow-thread.ts';
+import { addNode, forge, store, storeTree, type Draft } from '../verify/forge-commit.ts';
 import { collidingTexts, contentOfHash } from './forge-hash.ts';
 
 /** A repository that somebody made who means harm, and why each of its refs that is not sound has to be refused. */

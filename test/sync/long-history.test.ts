@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/object-batch.ts';
-import { appendStep } from '../../src/thread/append-step.ts';
-import { startThread } from '../../src/thread/start-thread.ts';
-import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
-import type { ThreadState } from '../../src/thread/thread-state.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { appendStep } from '../../src/thread/append/append-step.ts';
+import { startThread } from '../../src/thread/append/start-thread.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
+import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { loop, stepDraft } from '../thread/thread-fixture.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { addNode, forge } from './forge-commit.ts';
+import { addNode, forge } from '../verify/forge-commit.ts';
 import { collidingTexts } from './forge-hash.ts';
-import { checkAll, refusals, tipOf, type Reads } from './incoming-fixture.ts';
+import { checkAll, refusals, tipOf, type Reads } from '../verify/incoming/incoming-fixture.ts';
 
 await prepareHashing();
 
@@ -69,8 +69,8 @@ describe('a fetched thread with much text', () => {
     const local = createMapRepository(new Map(remote.objectMap), new Map(remote.refMap));
     const { id, head } = await grow(remote, before, 1, () => 'The next.');
     const reads: Reads = new Map();
-    const verdicts = await checkAll(remote, { local, reads, tips: [tipOf(`refs/threads/${id}`, head.id)] });
-    expect(refusals(verdicts)).toEqual({});
+    const faults = await checkAll(remote, { local, reads, tips: [tipOf(`refs/threads/${id}`, head.id)] });
+    expect(refusals(faults)).toEqual({});
     const isRead = ({ commit }: ThreadState['steps'][number]): boolean =>
       commit.index.some(({ path, oid }) => path === 'output.md' && reads.has(oid));
     expect(before.steps.filter(isRead).map(({ commit }) => commit.node.number)).toEqual(wanted);
@@ -87,7 +87,7 @@ describe('a fetched thread with much text', () => {
     const forged = forge(remote, head.id, (draft) => {
       draft.node['content'] = addNode(remote, draft, 'output.md', builtIn.content, { text: other });
     });
-    const verdicts = await checkAll(remote, { local, tips: [tipOf(`refs/threads/${id}`, forged)] });
-    expect(Object.values(refusals(verdicts))).toEqual([expect.stringMatching(/two different objects/)]);
+    const faults = await checkAll(remote, { local, tips: [tipOf(`refs/threads/${id}`, forged)] });
+    expect(Object.values(refusals(faults))).toEqual([expect.stringMatching(/two different objects/)]);
   });
 });

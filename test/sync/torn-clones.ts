@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { openRemote } from '../../src/git/open-remote.ts';
+import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';

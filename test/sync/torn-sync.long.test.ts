@@ -1,12 +1,12 @@
 import { linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatIdentity, ownIdentity } from '../../src/git/process-identity.ts';
-import { RemoteUnreachable } from '../../src/git/remote-errors.ts';
-import { fetchThreads } from '../../src/sync/fetch-threads.ts';
-import { pushThreads } from '../../src/sync/push-threads.ts';
+import { formatIdentity, ownIdentity } from '../../src/git/system/process-identity.ts';
+import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
+import { pushThreads } from '../../src/sync/push/push-threads.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';
-import { listPointers } from '../../src/thread/find-thread.ts';
+import { listPointers } from '../../src/thread/find/find-thread.ts';
 import { startGitHttpServer, type Cut, type GitHttpServer } from '../helpers/git-http-server.ts';
 import { runTypeScript, type ScriptOutcome } from '../helpers/run-typescript.ts';
 import { expectCleanFsck, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';

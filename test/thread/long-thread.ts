@@ -1,13 +1,13 @@
 import { encodeNode } from '../../src/cas/node.ts';
-import { ObjectBatch } from '../../src/git/object-batch.ts';
-import { publish } from '../../src/git/publish.ts';
-import type { ObjectId } from '../../src/git/object-id.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { publish } from '../../src/git/stores/publish.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { NodeHash } from '../../src/cas/hash.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { agentNode, contentNode, draftCommit } from '../../src/thread/thread-draft.ts';
-import { activeRef } from '../../src/thread/thread-refs.ts';
-import type { ThreadState } from '../../src/thread/thread-state.ts';
+import { agentNode, contentNode, draftCommit } from '../../src/thread/append/draft-commit.ts';
+import { activeRef } from '../../src/thread/format/thread-refs.ts';
+import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { agent } from './thread-fixture.ts';
 
 const who = { name: 'writer', email: 'robot@uwf' };
@@ -52,9 +52,8 @@ export async function addManySteps(
     ];
     if (number === compactedAt) files.push({ path: 'compact.md', node: summary });
     head = draftCommit(repository, batch, {
-      file: 'step.json',
+      kind: 'step',
       node,
-      typeName: 'thread-step',
       files,
       types: state.types,
       parents: [head],

@@ -1,20 +1,19 @@
 import { beforeAll, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { createJudge } from '../../src/engine/judge.ts';
-import { ObjectBatch } from '../../src/git/object-batch.ts';
-import { publish } from '../../src/git/publish.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { publish } from '../../src/git/stores/publish.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { builtIn, builtInTypes, encodeTyped, isSuccessor, typeNameOf } from '../../src/schema/built-in.ts';
 import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
-import { loadWorkflow } from '../../src/workflow/load-workflow.ts';
+import { loadWorkflow } from '../../src/workflow/nodes/load-workflow.ts';
 import { MemorySource } from '../../src/cas/node-source.ts';
-import { appendStep } from '../../src/thread/append-step.ts';
-import { draftCommit } from '../../src/thread/thread-draft.ts';
-import { activeRef } from '../../src/thread/thread-refs.ts';
-import { readThread } from '../../src/thread/thread-state.ts';
-import { readThreadCommit, type ThreadCommit } from '../../src/thread/thread-commit.ts';
-import { Verification } from '../../src/thread/verify/verification.ts';
+import { appendStep } from '../../src/thread/append/append-step.ts';
+import { draftCommit } from '../../src/thread/append/draft-commit.ts';
+import { activeRef } from '../../src/thread/format/thread-refs.ts';
+import { readThread } from '../../src/thread/read/thread-state.ts';
+import { readThreadCommit, type ThreadCommit } from '../../src/thread/format/thread-commit.ts';
+import { Verification } from '../../src/verify/chain/verification.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { startLoop, stepDraft } from './thread-fixture.ts';
 
@@ -28,7 +27,7 @@ function typesIn({ index }: ThreadCommit): string[] {
 }
 
 async function findingsOf(repository: Repository, state: Awaited<ReturnType<typeof startLoop>>) {
-  return (await new Verification(repository, createJudge(repository)).verify(state.id, state.head.id)).findings;
+  return (await new Verification(repository).verify(state.head.id)).findings;
 }
 
 test('a step without newer fields is stored as the first version of uwf stored it', async () => {
@@ -62,10 +61,9 @@ test('a node of a type that is not known is said to be newer, not corrupt', asyn
   const batch = new ObjectBatch();
   const author = { name: 'a', email: 'a@b' };
   const value = draftCommit(repository, batch, {
-    file: 'step.json',
+    kind: 'step',
     node: encodeNode(schema.hash, { number: 1 }),
     files: [{ path: `types/${schema.hash}.json`, node: schema }],
-    typeName: 'thread-step',
     types: state.types,
     parents: [state.head.id],
     author,
@@ -77,7 +75,7 @@ test('a node of a type that is not known is said to be newer, not corrupt', asyn
   await publish(repository, batch, [{ name: activeRef(state.id), expected: state.head.id, value }]);
   const message = `step.json of commit ${value} has the type ${schema.hash}, which this version of uwf does not know`;
   await expect(readThreadCommit(repository, value)).rejects.toMatchObject({ code: 'newer-format', message });
-  const { findings } = await new Verification(repository, createJudge(repository)).verify(state.id, value);
+  const { findings } = await new Verification(repository).verify(value);
   expect(findings).toEqual([{ commit: value, path: 'step.json', what: message }]);
 });
 

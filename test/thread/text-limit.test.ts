@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { extractReply } from '../../src/agent/extract/extract-reply.ts';
 import { NODE_LIMITS, NodeTooLarge } from '../../src/cas/node-limits.ts';
-import { InvalidSchema, compileSchema } from '../../src/schema/validator.ts';
-import { appendStep } from '../../src/thread/append-step.ts';
-import { CommitTooLarge } from '../../src/thread/commit-limits.ts';
-import { resumeThread } from '../../src/thread/resume-thread.ts';
-import { suspendThread } from '../../src/thread/suspend-thread.ts';
+import { InvalidSchema, compileSchema } from '../../src/schema/json-schema/validator.ts';
+import { appendStep } from '../../src/thread/append/append-step.ts';
+import { CommitTooLarge } from '../../src/thread/format/commit-limits.ts';
+import { resumeThread } from '../../src/thread/append/resume-thread.ts';
+import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, TextTooLong } from '../../src/cas/text-limit.ts';
-import { threadCas } from '../../src/thread/thread-cas.ts';
-import { readTextAt } from '../../src/thread/thread-commit.ts';
+import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
+import { readTextAt } from '../../src/thread/format/thread-commit.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
-import { checkAll, refusals } from '../sync/incoming-fixture.ts';
+import { checkAll, refusals } from '../verify/incoming/incoming-fixture.ts';
 import { agent, startLoop, stepDraft } from './thread-fixture.ts';
 
 const longest = 'é'.repeat(MAX_TEXT_BYTES / 2);

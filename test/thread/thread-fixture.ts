@@ -1,11 +1,11 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import type { StepDraft } from '../../src/thread/append-step.ts';
-import { startThread, type StartRequest } from '../../src/thread/start-thread.ts';
-import type { ThreadState } from '../../src/thread/thread-state.ts';
+import type { StepDraft } from '../../src/thread/append/append-step.ts';
+import { startThread, type StartRequest } from '../../src/thread/append/start-thread.ts';
+import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { writeWorkflowTree } from '../../src/workflow/write-workflow-tree.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
 
 const role = {
   description: 'does something',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { decodeTime, isValid } from 'ulid';
 import { describe, expect, test } from 'vitest';
-import { parseObjectId } from '../../src/git/object-id.ts';
+import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { callIdFor, forkIdFor, newThreadId } from '../../src/thread/new-thread-id.ts';
 import { InvalidThreadId, parseThreadId, threadTimeMs } from '../../src/thread/thread-id.ts';
 

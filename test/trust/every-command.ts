@@ -1,4 +1,4 @@
-import { commandGroups } from '../../src/cli/command-table.ts';
+import { commandGroups } from '../../src/cli/commands/command-table.ts';
 
 /** What commands are given that need a thread, a step or a node. */
 export type Handles = { ended: string; waiting: string; step: string; text: string; elsewhere: string };

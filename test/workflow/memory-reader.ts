@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { loadWorkflowFile, type LoadedWorkflowFile } from '../../src/workflow/load-workflow-file.ts';
+import { loadWorkflowFile, type LoadedWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
 import { SourceUnreadable, type SourceReader } from '../../src/workflow/source/source-reader.ts';
 
 /** Files in memory, below one root, as the parser reads them. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { loadWorkflowFile } from '../../src/workflow/load-workflow-file.ts';
+import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/workflows/', import.meta.url));
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));

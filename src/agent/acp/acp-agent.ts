@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
-import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
+import type { Agent, PackageDescriptor } from '../contract.ts';
+import { asValidated } from '../typed-schema.ts';
 import { acpConfigSchema } from './acp-config.ts';
-import type { AcpConfig } from './acp-config.ts';
 import { AcpSession } from './acp-session.ts';
 
 /** `builtin:acp`: any agent that speaks the Agent Client Protocol. */
@@ -21,45 +21,27 @@ export const packageDescriptor: PackageDescriptor = {
  * @see https://agentclientprotocol.com
  */
 export function createAgent(config: JsonObject): Agent {
-  // The schema that config was checked against describes this very type.
-  const checked = config as AcpConfig;
-  /** What runs, by the folder of the step it works for: all tries of a turn have the same. */
-  const running = new Map<string, AcpSession>();
+  const checked = asValidated(config, acpConfigSchema);
+  let session: AcpSession | undefined;
+  const end = async (): Promise<void> => {
+    const old = session;
+    session = undefined;
+    await old?.end();
+  };
   return {
     answers: true,
-    run: (request) => takeTurn(checked, running, request),
-    close: async () => {
-      const sessions = [...running.values()];
-      running.clear();
-      await Promise.all(sessions.map((session) => session.end()));
+    run: async (request) => {
+      request.signal.throwIfAborted();
+      const kept = request.attempt > 0 && session?.isAlive === true ? session : undefined;
+      let current = kept;
+      if (current === undefined) {
+        await end();
+        current = await AcpSession.open(checked, request);
+        session = current;
+      }
+      const isKnown = kept !== undefined || current.isContinued;
+      return current.prompt(request, isKnown ? request.prompt : request.promptWithoutSession);
     },
+    close: end,
   };
-}
-
-async function takeTurn(
-  config: AcpConfig,
-  running: Map<string, AcpSession>,
-  request: AgentRequest,
-): Promise<AgentReply> {
-  request.signal.throwIfAborted();
-  const { stepDir } = request;
-  const kept = running.get(stepDir);
-  // The next step's folder may bear an old one's name; its first try starts anew.
-  const isSameTurn = kept?.isAlive === true && request.attempt > 0;
-  const session = kept !== undefined && isSameTurn ? kept : await startAnew(config, running, request);
-  const isKnown = isSameTurn || session.isContinued;
-  return session.prompt(request, isKnown ? request.prompt : request.promptWithoutSession);
-}
-
-async function startAnew(
-  config: AcpConfig,
-  running: Map<string, AcpSession>,
-  request: AgentRequest,
-): Promise<AcpSession> {
-  const old = running.get(request.stepDir);
-  running.delete(request.stepDir);
-  await old?.end();
-  const session = await AcpSession.open(config, request);
-  running.set(request.stepDir, session);
-  return session;
 }

@@ -1,6 +1,17 @@
-import type { JsonObject } from '../../json.ts';
-import { permissionsSchema } from './permission-policy.ts';
-import type { Permissions } from './permission-policy.ts';
+import {
+  commandLineSchema,
+  flagSchema,
+  integerSchema,
+  listSchema,
+  NOT_EMPTY,
+  objectSchema,
+  recorded,
+  recordSchema,
+  textSchema,
+} from '../typed-schema.ts';
+import type { SchemaOf } from '../typed-schema.ts';
+import { permissionsSchema } from './permissions/permission-policy.ts';
+import type { Permissions } from './permissions/permission-policy.ts';
 
 /** The configuration of `builtin:acp`, defaults not yet filled in. */
 export type AcpConfig = {
@@ -37,69 +48,39 @@ export const DEFAULT_START_TIMEOUT_MS = 300_000;
 export const DEFAULT_GRACE_MS = 5_000;
 export const DEFAULT_MAX_OUTPUT_BYTES: number = 64 * 1024 * 1024;
 
-const duration: JsonObject = { type: 'integer', minimum: 0, maximum: 3_600_000 };
+const duration = (description: string, minimum: number): SchemaOf<number> =>
+  integerSchema(description, minimum, { maximum: 3_600_000 });
 
 /**
  * JSON Schema of {@link AcpConfig}.
  *
  * What may hold paths of this machine, or what should be secret, is not recorded with the thread.
  */
-export const acpConfigSchema: JsonObject = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['command'],
-  properties: {
-    command: {
-      description: "the agent's program and its arguments; no shell reads them",
-      type: 'array',
-      minItems: 1,
-      items: { type: 'string' },
-    },
-    env: {
-      description: 'added to the environment that the agent gets',
-      type: 'object',
-      additionalProperties: { type: 'string' },
-    },
-    passEnv: {
-      description: 'names of variables that the agent gets beside PATH, HOME and the like: ANTHROPIC_API_KEY',
-      type: 'array',
-      items: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
-    },
-    authMethod: { description: "the id of the agent's way to log in", type: 'string', minLength: 1 },
-    model: {
-      description: 'the model to ask for, where the agent lets its client choose',
-      type: 'string',
-      minLength: 1,
-      'x-uwf-record': true,
-    },
-    mode: {
-      description: 'the mode to ask for, where the agent has modes',
-      type: 'string',
-      minLength: 1,
-      'x-uwf-record': true,
-    },
+export const acpConfigSchema: SchemaOf<AcpConfig> = objectSchema(
+  { command: commandLineSchema("the agent's program and its arguments; no shell reads them") },
+  {
+    env: recordSchema(textSchema(), 'added to the environment that the agent gets'),
+    passEnv: listSchema(
+      textSchema(undefined, { pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
+      'names of variables that the agent gets beside PATH, HOME and the like: ANTHROPIC_API_KEY',
+    ),
+    authMethod: textSchema("the id of the agent's way to log in", NOT_EMPTY),
+    model: recorded(textSchema('the model to ask for, where the agent lets its client choose', NOT_EMPTY)),
+    mode: recorded(textSchema('the mode to ask for, where the agent has modes', NOT_EMPTY)),
     permissions: permissionsSchema,
-    mcp: { description: "whether the agent is given uwf's own MCP server (true)", type: 'boolean' },
-    fs: {
-      description: 'whether the agent is to read and write files through uwf (both true)',
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        read: { description: 'whether it reads files through uwf (true)', type: 'boolean' },
-        write: { description: 'whether it writes files through uwf (true)', type: 'boolean' },
+    mcp: flagSchema("whether the agent is given uwf's own MCP server (true)"),
+    fs: objectSchema(
+      {},
+      {
+        read: flagSchema('whether it reads files through uwf (true)'),
+        write: flagSchema('whether it writes files through uwf (true)'),
       },
-    },
-    startTimeoutMs: {
-      ...duration,
-      description: 'how long it may take until the session is open, in ms (300000)',
-      minimum: 1,
-    },
-    graceMs: { ...duration, description: 'from asking to stop to SIGTERM, and from there to SIGKILL, in ms (5000)' },
-    maxOutputBytes: {
-      description: 'bytes of standard output that one try of a turn may write (67108864)',
-      type: 'integer',
-      minimum: 1024,
+      { description: 'whether the agent is to read and write files through uwf (both true)' },
+    ),
+    startTimeoutMs: duration('how long it may take until the session is open, in ms (300000)', 1),
+    graceMs: duration('from asking to stop to SIGTERM, and from there to SIGKILL, in ms (5000)', 0),
+    maxOutputBytes: integerSchema('bytes of standard output that one try of a turn may write (67108864)', 1024, {
       maximum: 1_073_741_824,
-    },
+    }),
   },
-};
+);

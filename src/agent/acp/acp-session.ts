@@ -5,71 +5,66 @@ import type { JsonObject } from '../../json.ts';
 import { isJsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
-import { saysTooLong, TOO_LONG_HINT } from '../too-long.ts';
-import { WorkingFolderMissing } from '../command/start-program.ts';
-import { GuardedPaths } from '../guarded-paths.ts';
+import { saysTooLong, TOO_LONG_HINT } from '../llm/retry/too-long.ts';
 import { DEFAULT_GRACE_MS, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_START_TIMEOUT_MS } from './acp-config.ts';
 import type { AcpConfig } from './acp-config.ts';
-import { acpEnvironment } from './acp-environment.ts';
-import { AgentProcess } from './agent-process.ts';
+import { acpEnvironment } from './process/acp-environment.ts';
+import { AgentProcess } from './process/agent-process.ts';
 import { createClientApp } from './client-handlers.ts';
 import { loadSdk } from './load-sdk.ts';
-import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './mcp-server.ts';
+import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './own-tools/mcp-server.ts';
+import { warnOfMode } from './known/known-agents.ts';
 import { isAuthRequired, notAuthorized } from './not-authorized.ts';
-import { OutputFlood } from './message-stream.ts';
+import { OutputFlood } from '../processes/output-lines.ts';
 import { openSession } from './open-session.ts';
 import type { OpenSession } from './open-session.ts';
-import { PromptTurn } from './prompt-turn.ts';
-import type { WorkPlace } from './prompt-turn.ts';
-import { removeReportedResult, replyOfPrompt } from './reply-of-prompt.ts';
-import { costCountingOf, nameOfSession, readSessionName, SessionCost } from './session-cost.ts';
-import { usageOfPrompt } from './usage-of-prompt.ts';
-import { whenAborted, within } from './within.ts';
-import { WorkingFolder } from './working-folder.ts';
+import { PromptTurn } from './turn/prompt-turn.ts';
+import { removeReportedResult, replyOfPrompt } from './turn/reply-of-prompt.ts';
+import { costCountingOf, nameOfSession, readSessionName, SessionCost } from './usage/session-cost.ts';
+import { usageOfPrompt } from './usage/usage-of-prompt.ts';
+import { whenAborted, within } from '../processes/within.ts';
+import { WorkingFolder } from '../files/working-folder.ts';
 
-/** How long the end of a process may be behind that of its output. */
+/** The longest time from the end of a process's output to the end of the process. */
 const EXIT_WAIT_MS = 500;
-/** A session's past is over when it was quiet for so long … */
+/** The report of a session's past is over after a silence of this time … */
 const QUIET_MS = 150;
-/** … or when it takes longer than this. */
+/** … and at the latest after this time. */
 const MAX_REPLAY_MS = 10_000;
 
 /** A running agent with an open session, for the tries of one turn. */
 export class AcpSession {
   readonly #config: AcpConfig;
   readonly #process: AgentProcess;
-  readonly #place: WorkPlace;
+  readonly #folder: WorkingFolder;
   #connection: ClientConnection | undefined;
   #about: InitializeResponse | undefined;
   #session: OpenSession | undefined;
-  /** The prompt at hand. Updates and requests that come at another time are of no turn. */
+  /** The current prompt. Updates and requests at other times belong to no turn. */
   #turn: PromptTurn | undefined;
   #updates = 0;
-  /** Whether anything was told again that was said in the session before. */
+  /** Whether the agent has reported messages of the session's past. */
   #hasPast = false;
   #cost: SessionCost | undefined;
 
-  private constructor(config: AcpConfig, process: AgentProcess, place: WorkPlace) {
+  private constructor(config: AcpConfig, process: AgentProcess, folder: WorkingFolder) {
     this.#config = config;
     this.#process = process;
-    this.#place = place;
+    this.#folder = folder;
+    process.onUpdate = (params) => this.#read(params);
   }
 
   /**
    * Starts an agent and opens a session with it, the request's own where that can be continued.
    *
-   * Whatever goes wrong, and on an abort, no process is left.
+   * After an error or an abort, no process is left.
    * @throws the signal's reason when it is aborted
    * @throws {AgentMissing} when the program is not there
-   * @throws {AgentNotAuthorized} when somebody has to log in first
+   * @throws {AgentNotAuthorized} when a person has to log in first
    * @throws {AgentBroken} when it does not come to answer, or speaks another version of the protocol
    */
   static async open(config: AcpConfig, request: AgentRequest): Promise<AcpSession> {
-    const folder = await WorkingFolder.at(request.cwd).catch((cause: unknown) => {
-      throw new WorkingFolderMissing(request.cwd, cause);
-    });
-    const guard = await GuardedPaths.at(folder.path, request.env);
-    const listener: { read?: (params: JsonObject) => void } = {};
+    const folder = await WorkingFolder.at(request.cwd, request.env);
     const agent = await AgentProcess.start({
       argv: config.command,
       argvKey: 'command',
@@ -78,15 +73,13 @@ export class AcpSession {
       graceMs: config.graceMs ?? DEFAULT_GRACE_MS,
       stepDir: request.stepDir,
       maxOutputBytes: config.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
-      onUpdate: (params) => listener.read?.(params),
     });
-    const session = new AcpSession(config, agent, { folder, guard });
-    listener.read = (params) => session.#read(params);
+    const session = new AcpSession(config, agent, folder);
     try {
       request.emit({ kind: 'process-group', pgid: agent.pgid });
       const opening = session.#open(request);
       const limitMs = config.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
-      await within(opening, { limitMs, signal: request.signal, onLate: () => session.#notReady(limitMs) });
+      await within(opening, request.signal, { limitMs, onLate: () => session.#notReady(limitMs) });
       return session;
     } catch (error) {
       const cause = await session.#explain(error);
@@ -109,18 +102,25 @@ export class AcpSession {
   /**
    * Sends a prompt and gives the agent's answer to it as a reply.
    *
-   * On an abort, the agent is told to cancel, has the grace time to do so, and is ended then. So it is when somebody
-   * has to permit something and nobody is there, but that its process stays.
+   * On an abort, the agent is told to cancel, has the grace time to do so, and is then ended. Where a permission is needed
+   * and no person is there, it is told to cancel as well, and its process stays.
    * @throws the signal's reason when it is aborted; no process is left then
-   * @throws {AgentNotAuthorized} when somebody has to log in first
+   * @throws {AgentNotAuthorized} when a person has to log in first
    */
   async prompt(request: AgentRequest, text: string): Promise<AgentReply> {
     const { signal } = request;
     const graceMs = this.#config.graceMs ?? DEFAULT_GRACE_MS;
     const stop = new AbortController();
-    const turn = new PromptTurn(request, this.#place, this.#config, () => stop.abort());
-    const aborted = whenAborted(signal, () => stop.abort());
-    const stopped = whenAborted(stop.signal, () => void this.#cancel());
+    const turn = new PromptTurn(request, this.#folder, this.#config, () => stop.abort());
+    const forget = [whenAborted(signal, () => stop.abort())];
+    let timer: NodeJS.Timeout | undefined;
+    const isLate = new Promise<undefined>((resolve) => {
+      const onStop = (): void => {
+        void this.#cancel();
+        timer = setTimeout(() => resolve(undefined), graceMs);
+      };
+      forget.push(whenAborted(stop.signal, onStop));
+    });
     await removeReportedResult(request.stepDir);
     this.#process.renewBudget();
     this.#turn = turn;
@@ -132,8 +132,11 @@ export class AcpSession {
       });
       response = await Promise.race([
         // Qwen Code 0.15 fails where it is told to stop.
-        answer.catch((error: unknown) => (stop.signal.aborted ? undefined : Promise.reject(error as Error))),
-        stopped.after(graceMs),
+        answer.catch((error: unknown) => {
+          if (!stop.signal.aborted) throw error;
+          return undefined;
+        }),
+        isLate,
       ]);
       signal.throwIfAborted();
       turn.finish();
@@ -143,7 +146,7 @@ export class AcpSession {
       const session = nameOfSession({ id: this.#require(this.#session).id, costUsd: cost.usd });
       return await replyOfPrompt(turn, response, { session, agentVersion: this.#version(), usage });
     } catch (error) {
-      // The session's next prompt has in its cost what this one has cost.
+      // The cost of this prompt is part of the next prompt's cost.
       const usage = usageOfPrompt(response, turn.reader, { isAtLeast: true });
       if (usage) request.emit({ kind: 'usage', usage });
       signal.throwIfAborted();
@@ -151,8 +154,8 @@ export class AcpSession {
       return await this.#failedAttempt(error, turn);
     } finally {
       this.#turn = undefined;
-      aborted.forget();
-      stopped.forget();
+      for (const each of forget) each();
+      clearTimeout(timer);
       await turn.terminals.endAll();
       if (signal.aborted) await this.end();
     }
@@ -190,21 +193,26 @@ export class AcpSession {
     }
     this.#about = about;
     const left = request.session === undefined ? undefined : readSessionName(request.session);
-    this.#session = await openSession(agent, about, this.#config, {
-      cwd: this.#place.folder.path,
-      session: left?.id,
-      mcpServers: this.#config.mcp === false ? [] : [uwfMcpServer(request)],
-    });
+    const mcpServers = this.#config.mcp === false ? [] : [uwfMcpServer(request)];
+    const place = { cwd: this.#folder.path, mcpServers };
+    this.#session = await openSession(agent, about, this.#config, place, left?.id);
     if (this.#session.isReplayed) {
       await this.#untilQuiet();
       // Qwen Code 0.15 loads any session, one that it has never had too.
       if (!this.#hasPast) this.#session = { ...this.#session, isContinued: false };
     }
     this.#cost = new SessionCost(await costCountingOf(about.agentInfo), this.isContinued ? left : undefined);
+    if (!this.isContinued) {
+      const [name] = this.#config.command;
+      this.#warn(request, warnOfMode({ name, package: 'builtin:acp', config: this.#config }));
+    }
     if (this.#config.mcp === false || (await untilToolsAreListed(request.stepDir, () => this.isAlive))) return;
-    if (!this.isAlive) return;
-    const { message, hint } = toolsMissing(this.#version());
-    request.emit({ kind: 'refusal', text: `${message} (${hint})` });
+    if (this.isAlive) this.#warn(request, toolsMissing(this.#version()));
+  }
+
+  /** Tells of a mistake in the configuration before the model costs anything. */
+  #warn(request: AgentRequest, warning: { message: string; hint?: string | undefined } | undefined): void {
+    if (warning) request.emit({ kind: 'refusal', text: `${warning.message} (${warning.hint})` });
   }
 
   #read(params: JsonObject): void {
@@ -236,9 +244,9 @@ export class AcpSession {
     if (isAuthRequired(error)) throw notAuthorized(this.#require(this.#about), this.#config, error);
     const { message } = await this.#explain(error);
     const text = turn.reader.segments.at(-1) ?? '';
-    // What cannot be talked to any more must not run on.
+    // A process without a connection must not run on.
     if (!this.isAlive) await this.end();
-    // Asked again, it would be as long.
+    // Another attempt would send the same prompt.
     if (saysTooLong(message)) {
       return { kind: 'failed-attempt', reason: `${message}; ${TOO_LONG_HINT}`, text, isFinal: true };
     }
@@ -250,7 +258,7 @@ export class AcpSession {
     const [program] = this.#config.command;
     if (error instanceof OutputFlood)
       return new Error(`'${program}' wrote ${error.message} and was ended`, { cause: error });
-    // A connection that closes announces an end that the system has not told of yet.
+    // The connection closes before the system reports the end of the process.
     const isClosed = this.#connection?.signal.aborted === true;
     const outcome = isClosed ? await this.#process.whenExited(EXIT_WAIT_MS) : this.#process.outcome;
     if (outcome !== undefined) return new Error(this.#process.explain(`'${program}' ${outcome}`), { cause: error });

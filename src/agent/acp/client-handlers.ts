@@ -1,17 +1,14 @@
 import type { ClientApp, RequestError as RequestErrorType } from '@agentclientprotocol/sdk/unstable';
 
-import { PathRefused } from '../guarded-paths.ts';
-import type { Access } from '../guarded-paths.ts';
-import { PathMoved } from '../open-unmoved.ts';
+import type { Access } from '../files/guarded-paths.ts';
+import { PathFault } from '../files/path-fault.ts';
 import { isJsonObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { UwfError } from '../../errors.ts';
-import { deedOfReading, deedOfRunning, deedOfWriting } from './deed.ts';
-import type { PromptTurn } from './prompt-turn.ts';
-import { readTextFile, writeTextFile } from './text-files.ts';
-import { Refused } from './permission-gate.ts';
-import { OutsideFolder } from './working-folder.ts';
+import { messageOf, UwfError } from '../../errors.ts';
+import { deedOfReading, deedOfRunning, deedOfWriting } from './permissions/deed.ts';
+import type { PromptTurn } from './turn/prompt-turn.ts';
+import { NotPermitted } from './permissions/permission-gate.ts';
 import { loadSdk } from './load-sdk.ts';
+import { errnoOf } from '../../git/format/object-errors.ts';
 
 /**
  * Makes the client's half of the protocol: permissions, files and terminals, each answered on behalf of the turn at hand.
@@ -32,7 +29,9 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
   return client({ name: 'uwf' })
     .onRequest('session/request_permission', ({ params }) =>
       answer('request_permission', async ({ reader, gate }) => {
-        return { outcome: await gate.answer(reader.readAskedCall(asJson(params.toolCall)), params.options) };
+        const call: unknown = params.toolCall;
+        const asked = reader.readAskedCall(isJsonObject(call) ? call : {});
+        return { outcome: await gate.answer(asked, params.options) };
       }),
     )
     .onRequest('fs/read_text_file', ({ params }) =>
@@ -40,14 +39,14 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
         const path = await findFile(turn, params.path, 'read');
         await turn.gate.pass(deedOfReading(path));
         const { line, limit } = params;
-        return { content: await readTextFile(turn.guard, path, { line: line ?? 1, limit: limit ?? undefined }) };
+        return { content: linesOf(await turn.folder.guard.readText(path), line ?? 1, limit ?? undefined) };
       }),
     )
     .onRequest('fs/write_text_file', ({ params }) =>
       answer(`write ${params.path}`, async (turn) => {
         const path = await findFile(turn, params.path, 'write');
         await turn.gate.pass(deedOfWriting(path, params.content));
-        await writeTextFile(turn.guard, path, params.content);
+        await turn.folder.guard.write(path, params.content);
         return {};
       }),
     )
@@ -88,30 +87,32 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
 }
 
 /** The real path of a file that uwf may reach for the agent, if that is permitted. */
-async function findFile({ folder, guard }: PromptTurn, path: string, access: Access): Promise<string> {
+async function findFile({ folder }: PromptTurn, path: string, access: Access): Promise<string> {
   const real = await folder.resolveInside(path);
-  // No word of a person lets uwf do this.
-  if (guard.verdictOn(real, access) === 'refused') throw new PathRefused(real);
+  folder.guard.assertNotRefused(real, access);
   return real;
 }
 
 /** What the agent is told of a failure, in the protocol's codes; what breaks a rule is told as a refusal as well. */
 function errorForAgent(error: unknown, what: string, turn: PromptTurn, Errors: typeof RequestErrorType): Error {
-  if (error instanceof OutsideFolder || error instanceof PathRefused || error instanceof PathMoved) {
-    const why = error instanceof OutsideFolder ? 'kept in the working folder' : error.message;
-    turn.gate.refuse(`${why}: ${what}`);
+  if (error instanceof PathFault && error.kind !== 'unreadable') {
+    turn.gate.refuse(`${error.kind === 'outside' ? 'kept in the working folder' : error.message}: ${what}`);
+  }
+  if (error instanceof PathFault || error instanceof NotPermitted || error instanceof RangeError) {
     return Errors.invalidParams(undefined, error.message);
   }
-  if (error instanceof Refused || error instanceof RangeError) return Errors.invalidParams(undefined, error.message);
   if (error instanceof UwfError) return Errors.internalError(undefined, error.message);
-  // NodeJS adds `code` to every error of a system call.
-  const { code, path } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return Errors.resourceNotFound(path);
-  return Errors.internalError(undefined, error instanceof Error ? error.message : String(error));
+  if (errnoOf(error) === 'ENOENT') {
+    const { path } = isJsonObject(error) ? error : {};
+    return Errors.resourceNotFound(typeof path === 'string' ? path : undefined);
+  }
+  return Errors.internalError(undefined, messageOf(error));
 }
 
-function asJson(value: object): JsonObject {
-  // It was parsed from JSON, by the SDK.
-  const json = value as JsonValue;
-  return isJsonObject(json) ? json : {};
+/** @param first the number of the first line, from 1 */
+function linesOf(text: string, first: number, limit: number | undefined): string {
+  if (first <= 1 && limit === undefined) return text;
+  const start = Math.max(first, 1) - 1;
+  const lines = text.split(/(?<=\n)/u);
+  return lines.slice(start, limit === undefined ? undefined : start + limit).join('');
 }

@@ -2,11 +2,12 @@ import type { InitializeResponse } from '@agentclientprotocol/sdk/unstable';
 
 import { AgentNotAuthorized } from '../agent-errors.ts';
 import type { AcpConfig } from './acp-config.ts';
+import { messageOf } from '../../errors.ts';
 
 /** The protocol's own code for "log in first" (`RequestError.authRequired`). */
 const AUTH_REQUIRED = -32000;
 
-/** Tells whether an agent refused because nobody is logged in. */
+/** Tells whether an agent refused because no user is logged in. */
 export function isAuthRequired(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === AUTH_REQUIRED;
 }
@@ -14,7 +15,7 @@ export function isAuthRequired(error: unknown): boolean {
 /** The error that says how to log in with an agent, as far as the agent says it. */
 export function notAuthorized(about: InitializeResponse, config: AcpConfig, cause: unknown): AgentNotAuthorized {
   const [program] = config.command;
-  const said = cause instanceof Error ? cause.message : String(cause);
+  const said = messageOf(cause);
   const methods = about.authMethods ?? [];
   const ways = methods.map(({ id, name, description }) => `${id} (${description || name})`);
   const others = methods.map(({ id }) => id).filter((id) => id !== config.authMethod);

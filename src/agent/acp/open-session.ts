@@ -14,9 +14,9 @@ import { loadSdk } from './load-sdk.ts';
 /** A session of an agent, ready to be asked. */
 export type OpenSession = {
   id: string;
-  /** False where the one that was to be continued is lost: the agent knows nothing of what went before. */
+  /** False if the session to continue is lost: the agent then knows nothing of the earlier turns. */
   isContinued: boolean;
-  /** True where the agent has to tell the session's past again, be it before or after it says that the session is open. */
+  /** True if the agent reports the session's past again, before or after it reports that the session is open. */
   isReplayed: boolean;
 };
 
@@ -32,19 +32,21 @@ type SessionInfo = {
 /**
  * Opens a session with an agent that has been initialized: logs in where that is configured, continues the session that
  * is asked for if it is still there, and chooses model and mode.
- * @throws {AgentNotAuthorized} when the agent wants somebody to log in first
+ * @param wanted the id of the session to continue
+ * @throws {AgentNotAuthorized} when the agent needs a person to log in first
  * @throws {AgentBroken} when it has not got what is configured: that way to log in, that model, that mode
  */
 export async function openSession(
   agent: ClientContext,
   about: InitializeResponse,
   config: AcpConfig,
-  wanted: { cwd: string; session: string | undefined; mcpServers: McpServer[] },
+  place: { cwd: string; mcpServers: McpServer[] },
+  wanted: string | undefined,
 ): Promise<OpenSession> {
   try {
     if (config.authMethod !== undefined) await logIn(agent, about, config.authMethod);
-    const continued = wanted.session === undefined ? undefined : await goOn(agent, about, wanted, wanted.session);
-    const info: SessionInfo = continued?.info ?? (await agent.request('session/new', onlyPlace(wanted)));
+    const continued = wanted === undefined ? undefined : await goOn(agent, about, place, wanted);
+    const info: SessionInfo = continued?.info ?? (await agent.request('session/new', place));
     await choose(agent, info, config);
     const isReplayed = continued?.method === 'session/load';
     return { id: info.sessionId, isContinued: continued !== undefined, isReplayed };
@@ -52,13 +54,6 @@ export async function openSession(
     if (isAuthRequired(error)) throw notAuthorized(about, config, error);
     throw error;
   }
-}
-
-function onlyPlace({ cwd, mcpServers }: { cwd: string; mcpServers: McpServer[] }): {
-  cwd: string;
-  mcpServers: McpServer[];
-} {
-  return { cwd, mcpServers };
 }
 
 async function logIn(agent: ClientContext, about: InitializeResponse, methodId: string): Promise<void> {
@@ -75,7 +70,7 @@ async function logIn(agent: ClientContext, about: InitializeResponse, methodId: 
 async function goOn(
   agent: ClientContext,
   { agentCapabilities }: InitializeResponse,
-  wanted: { cwd: string; mcpServers: McpServer[] },
+  place: { cwd: string; mcpServers: McpServer[] },
   sessionId: string,
 ): Promise<{ method: ResumeMethod; info: SessionInfo } | undefined> {
   const { RequestError } = await loadSdk();
@@ -85,7 +80,7 @@ async function goOn(
   ];
   for (const method of methods) {
     try {
-      const info = await agent.request(method, { ...onlyPlace(wanted), sessionId });
+      const info = await agent.request(method, { ...place, sessionId });
       return { method, info: { ...info, sessionId } };
     } catch (error) {
       if (!(error instanceof RequestError) || isAuthRequired(error)) throw error;
@@ -94,7 +89,7 @@ async function goOn(
   return undefined;
 }
 
-/** Resuming tells nothing again of what was said; loading does. */
+/** An agent that resumes does not report the session's past; one that loads does. */
 type ResumeMethod = 'session/resume' | 'session/load';
 
 /** A choice that the agent offers: its values, and how one is taken. */
@@ -119,8 +114,14 @@ async function choose(agent: ClientContext, info: SessionInfo, { model, mode }: 
 
 async function chooseFrom(offers: readonly Offer[], what: 'model' | 'mode', value: string): Promise<void> {
   const offer = offers.find(({ values }) => values.includes(value));
-  if (offer === undefined) throw notOffered(what, value, [...new Set(offers.flatMap(({ values }) => values))]);
-  await offer.take(value);
+  if (offer !== undefined) return void (await offer.take(value));
+  const offered = [...new Set(offers.flatMap(({ values }) => values))];
+  throw new AgentBroken(`the agent offers no ${what} '${value}'`, {
+    hint:
+      offered.length === 0
+        ? `it lets no client choose: leave '${what}' out, and name it in 'command' or in the agent's own configuration`
+        : `it offers ${offered.slice(0, 20).join(', ')}`,
+  });
 }
 
 function optionOf(agent: ClientContext, info: SessionInfo, category: 'model' | 'mode'): Offer {
@@ -132,13 +133,4 @@ function optionOf(agent: ClientContext, info: SessionInfo, category: 'model' | '
     values: items.map((item) => item.value),
     take: (value) => agent.request('session/set_config_option', { sessionId, configId: option.id, value }),
   };
-}
-
-function notOffered(what: 'model' | 'mode', value: string, offered: readonly string[]): AgentBroken {
-  return new AgentBroken(`the agent offers no ${what} '${value}'`, {
-    hint:
-      offered.length === 0
-        ? `it lets no client choose: leave '${what}' out, and name it in 'command' or in the agent's own configuration`
-        : `it offers ${offered.slice(0, 20).join(', ')}`,
-  });
 }

@@ -1,20 +1,73 @@
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
-import { commandConfigSchema } from './command-config.ts';
-import type { CommandConfig } from './command-config.ts';
-import { findProgram } from '../find-program.ts';
-import { replyOfProgram } from './reply-of-program.ts';
-import { runProgram } from './run-program.ts';
+import {
+  asValidated,
+  commandLineSchema,
+  flagSchema,
+  integerSchema,
+  listSchema,
+  NOT_EMPTY,
+  objectSchema,
+  enumSchema,
+  recorded,
+  recordSchema,
+  textSchema,
+} from '../typed-schema.ts';
+import { findProgram } from '../processes/find-program.ts';
+import { describeEnd, runProgram } from '../processes/run-program.ts';
+import type { ProgramResult } from '../processes/run-program.ts';
+import type { ValueOf } from '../typed-schema.ts';
 
 const DEFAULT_MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const DEFAULT_GRACE_MS = 5_000;
+
+/**
+ * JSON Schema of the configuration.
+ *
+ * `argv` and `env` are not recorded with the thread: they may hold paths of this machine, and what should be secret.
+ */
+const configSchema = objectSchema(
+  { argv: commandLineSchema('program and arguments; no shell reads them') },
+  {
+    env: recordSchema(textSchema(), 'added to the environment'),
+    statuses: recorded(
+      recordSchema(textSchema(undefined, NOT_EMPTY), "the $status to report, by exit code, signal name or 'default'", {
+        minProperties: 1,
+        propertyNames: { pattern: '^(default|0|[1-9][0-9]{0,2}|SIG[A-Z0-9]+)$' },
+      }),
+    ),
+    output: recorded(
+      enumSchema(['stdout', 'stderr', 'both'], 'what the text is (stdout, or stderr where that is empty)'),
+    ),
+    retryOnExit: recorded(
+      listSchema<number | string>(
+        {
+          anyOf: [
+            { type: 'integer', minimum: 1, maximum: 255 },
+            { type: 'string', pattern: '^SIG[A-Z0-9]+$' },
+          ],
+        },
+        'exit codes, and names of signals, after which it is run again (none)',
+      ),
+    ),
+    answers: recorded(
+      flagSchema(
+        'it may be run for what it is asked beside its turns, and again for a status that is not accepted (false)',
+      ),
+    ),
+    maxOutputBytes: integerSchema('bytes of output that a turn may write (8388608)', 1, { maximum: 268_435_456 }),
+    graceMs: integerSchema('from SIGTERM to SIGKILL, in ms (5000)', 0, { maximum: 600_000 }),
+  },
+);
+
+type CommandConfig = ValueOf<typeof configSchema>;
 
 /** `builtin:command`: any program that reads a prompt on standard input and writes its reply, or ends with an exit code. */
 export const packageDescriptor: PackageDescriptor = {
   name: 'builtin:command',
   version: '1.0.0',
   capabilities: ['streaming'],
-  configSchema: commandConfigSchema,
+  configSchema,
 };
 
 /**
@@ -24,9 +77,14 @@ export const packageDescriptor: PackageDescriptor = {
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
-  // The schema that config was checked against describes this very type.
-  const checked = config as CommandConfig;
+  const checked = asValidated(config, configSchema);
   return { run: (request) => runCommand(checked, request), answers: checked.answers === true };
+}
+
+/** The program that a configuration starts, and the PATH that it sets, if any. */
+export function programOfCommand(config: JsonObject): { program: string; path: string | undefined } {
+  const { argv, env } = asValidated(config, configSchema);
+  return { program: argv[0], path: env?.['PATH'] };
 }
 
 async function runCommand(config: CommandConfig, request: AgentRequest): Promise<AgentReply> {
@@ -49,7 +107,75 @@ async function runCommand(config: CommandConfig, request: AgentRequest): Promise
 
 /** One stream for both outputs keeps what a program says in its order. */
 function withOneStream(argv: CommandConfig['argv'], cwd: string, env: Readonly<Record<string, string>>): typeof argv {
-  // What cannot be started is told by the system, not by the shell's exit code.
+  // Without the shell, the system reports a program that cannot be started.
   if (findProgram(argv[0], cwd, env['PATH'] ?? '') === undefined) return argv;
   return ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh', ...argv];
+}
+
+/** How much of a reply that was too long is kept with the failed attempt, in characters. */
+const MAX_KEPT_CHARACTERS = 65_536;
+/** How much of its output is quoted where standard error is empty. */
+const MAX_QUOTED_CHARACTERS = 4096;
+/** More of a word is no secret. */
+const MAX_WORD = 1024;
+
+/**
+ * Makes a reply of what a program did.
+ *
+ * - an exit that `retryOnExit` names: a failed attempt, after which it is run again
+ * - an exit that `statuses` names: its `$status`, the output as the text
+ * - exit code 0 otherwise: the output is the reply, front matter and all
+ * - anything else, and an output that was too long: a failed attempt, with the end of what it said
+ *
+ * Results are final, because a second run of a program would repeat its effects. Two are not: a reply that the program
+ * writes itself, whose mistakes it gets, and results of a program that the configuration declares to answer.
+ */
+function replyOfProgram(result: ProgramResult, config: CommandConfig): AgentReply {
+  const [program] = config.argv;
+  if (result.isCut) {
+    return {
+      kind: 'failed-attempt',
+      reason: `'${program}' wrote more than 'maxOutputBytes' allows and was ended`,
+      text: beginningOf(result.output),
+      isFinal: true,
+    };
+  }
+  const { exit } = result;
+  const text = textOf(result, config.output);
+  if (config.retryOnExit?.includes(exit) === true) {
+    return { kind: 'failed-attempt', reason: reasonOf(program, result), text };
+  }
+  const status = statusOf(String(exit), config.statuses ?? {});
+  if (status !== undefined) {
+    return { kind: 'reply', text, meta: { $status: status }, isFinal: config.answers !== true };
+  }
+  if (exit === 0) return { kind: 'reply', text };
+  return { kind: 'failed-attempt', reason: reasonOf(program, result), text, isFinal: true };
+}
+
+function textOf({ output, aside }: ProgramResult, wanted: CommandConfig['output']): string {
+  return wanted === undefined && output.trim() === '' && aside.trim() !== '' ? aside : output;
+}
+
+function statusOf(key: string, statuses: Readonly<Record<string, string>>): string | undefined {
+  for (const wanted of [key, 'default']) if (Object.hasOwn(statuses, wanted)) return statuses[wanted];
+  return undefined;
+}
+
+function reasonOf(program: string, { exit, errorTail, output }: ProgramResult): string {
+  const how = describeEnd(exit);
+  const said = errorTail === '' ? endOf(output) : errorTail;
+  return said === '' ? `'${program}' ${how}` : `'${program}' ${how}: ${said}`;
+}
+
+/** The beginning of a text. A word torn by the bound is left out: of a secret the rest is none that can be known. */
+function beginningOf(text: string): string {
+  const end = MAX_KEPT_CHARACTERS - MAX_WORD;
+  return text.slice(0, end) + text.slice(end, MAX_KEPT_CHARACTERS).replace(/\S+$/u, '');
+}
+
+/** The end of a text, in the same way. */
+function endOf(text: string): string {
+  const end = text.slice(-MAX_QUOTED_CHARACTERS);
+  return (end === text ? end : end.replace(/^\S{1,1024}/u, '')).trim();
 }

@@ -13,7 +13,7 @@ export type ObservedRequest = AgentRequest & { readonly events: AgentEvent[] };
  *
  * The turn works in an empty folder (`cwd`) and has another for itself (`stepDir`), both removed when the test is over. Of
  * the environment it has `PATH` alone; its store is in memory; nothing was said in the
- * thread, nobody is at the terminal, and child threads are refused.
+ * thread, no person is at the terminal, and child threads are refused.
  * @param changes what is to be otherwise, as `outputSchema`, `prompt` or `env`
  */
 export function agentRequest(changes: Partial<AgentRequest> = {}): ObservedRequest {

@@ -27,7 +27,7 @@ export async function readyTurn(
 }
 
 /** Takes a turn to its end: the agent is closed, as the engine does it. */
-export async function takeTurn({ run, request, close }: ReadyTurn): Promise<AgentReply> {
+export async function finishTurn({ run, request, close }: ReadyTurn): Promise<AgentReply> {
   const reply = await run(request);
   await close();
   return reply;

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, onTestFinished, vi } from 'vitest';
 
-import { eventFaults, replyFaults } from '../contract-faults.ts';
+import { eventFaults, replyFaults } from '../load/contract-faults.ts';
 import type { AgentEvent, AgentReply, AgentRequest } from '../contract.ts';
 import { extractReply } from '../extract/extract-reply.ts';
-import { isGroupAlive } from '../process-group.ts';
-import { runningProcesses } from '../process-table.ts';
+import { isGroupAlive } from '../processes/process-group.ts';
+import { runningProcesses, descendantsOf } from '../processes/process-table.ts';
 import { TIMEOUT_MS, type AgentContract } from './agent-contract.ts';
-import { watchHostProcess } from './host-process.ts';
-import { readyTurn, takeTurn } from './take-turn.ts';
+import { readyTurn, finishTurn } from './take-turn.ts';
 
 /** Long enough for a program to start and to be seen. */
 const RUNNING_MS = 200;
@@ -18,7 +17,7 @@ const STOPPED_WITHIN_MS = 10_000;
 /** A process that was killed has closed its pipes a moment before the system lists it as ended. */
 const ENDING = { timeout: 1_000 };
 
-/** What every agent promises to the engine, whatever it does for its reply. */
+/** Tests what the engine expects of every agent. */
 export function describeTurns(contract: AgentContract): void {
   const { replies, hangs = replies } = contract;
   const isHanging = contract.hangs !== undefined;
@@ -26,7 +25,7 @@ export function describeTurns(contract: AgentContract): void {
   describe('a turn', { timeout: contract.timeoutMs ?? TIMEOUT_MS }, () => {
     test('ends with a reply that the role can be given', async () => {
       const turn = await readyTurn(contract, replies);
-      const reply = await takeTurn(turn);
+      const reply = await finishTurn(turn);
       await expectReply(reply, turn.request);
       if (replies.reply !== undefined) expect(reply).toMatchObject(replies.reply);
     });
@@ -43,7 +42,7 @@ export function describeTurns(contract: AgentContract): void {
 
     test('is taken beside others, each in its own folder', async () => {
       const turns = await Promise.all([1, 2, 3].map(() => readyTurn(contract, replies)));
-      const taken = turns.map(async (turn) => ({ turn, reply: await takeTurn(turn) }));
+      const taken = turns.map(async (turn) => ({ turn, reply: await finishTurn(turn) }));
       // All are over before the first that failed fails the test: none is to go on beside the next test.
       await Promise.allSettled(taken);
       for (const { turn, reply } of await Promise.all(taken)) await expectReply(reply, turn.request);
@@ -51,7 +50,7 @@ export function describeTurns(contract: AgentContract): void {
 
     test('tells events as the contract has them, and none after its reply', async () => {
       const turn = await readyTurn(contract, replies);
-      await takeTurn(turn);
+      await finishTurn(turn);
       const { events } = turn.request;
       const count = events.length;
       await pause(LATE_MS);
@@ -64,7 +63,7 @@ export function describeTurns(contract: AgentContract): void {
       const controller = new AbortController();
       const host = watchHostProcess();
       const turn = await readyTurn(contract, replies, { signal: controller.signal });
-      await takeTurn(turn);
+      await finishTurn(turn);
       await expect.poll(() => host.startedSince(), { ...ENDING, message: 'processes that still run' }).toEqual([]);
       await expect.poll(() => livingGroups(turn.request.events), ENDING).toEqual([]);
       const count = turn.request.events.length;
@@ -76,7 +75,7 @@ export function describeTurns(contract: AgentContract): void {
     test('prints nothing, and leaves the environment and the working directory of uwf as they are', async () => {
       const turn = await readyTurn(contract, replies);
       const host = watchHostProcess();
-      await takeTurn(turn);
+      await finishTurn(turn);
       expect(host.printed(), 'what was printed').toEqual([]);
       expect(host.changes(), 'what was changed').toEqual([]);
     });
@@ -138,4 +137,47 @@ function livingGroups(events: readonly AgentEvent[]): number[] {
 function stillRunning(started: readonly { pid: number }[]): number[] {
   const running = new Set(runningProcesses()?.map(({ pid }) => pid));
   return started.map(({ pid }) => pid).filter((pid) => running.has(pid));
+}
+
+/** What a turn must leave as it is in the process that runs it, as it was when this was called. */
+type HostProcess = {
+  /** Processes that were started since and run now; empty where the system has no `/proc`. */
+  startedSince(): { pid: number; group: number }[];
+  /** Of the working directory and the environment, what has changed. */
+  changes(): string[];
+  /** What was printed. */
+  printed(): string[];
+};
+
+/** Begins to watch this process, until the test is over. */
+function watchHostProcess(): HostProcess {
+  const before = new Set(descendantsOf(process.pid));
+  const cwd = process.cwd();
+  const environment = { ...process.env };
+  const printed: string[] = [];
+  const note = (...words: unknown[]): boolean => {
+    printed.push(words.map(String).join(' '));
+    return true;
+  };
+  const spies = [
+    vi.spyOn(process.stdout, 'write').mockImplementation(note),
+    ...(['log', 'info', 'warn', 'error', 'debug'] as const).map((name) =>
+      vi.spyOn(console, name).mockImplementation((...words: unknown[]) => void note(...words)),
+    ),
+  ];
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore();
+  });
+  return {
+    startedSince: () => {
+      const ours = new Set(descendantsOf(process.pid).filter((pid) => !before.has(pid)));
+      return (runningProcesses() ?? []).filter(({ pid }) => ours.has(pid));
+    },
+    changes: () => {
+      const names = new Set([...Object.keys(environment), ...Object.keys(process.env)]);
+      const changed = [...names].filter((name) => environment[name] !== process.env[name]);
+      return [...(process.cwd() === cwd ? [] : ['the working directory']), ...changed.toSorted()];
+    },
+    printed: () => printed,
+  };
 }

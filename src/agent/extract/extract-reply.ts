@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../json.ts';
-import { checkValue } from '../check-value.ts';
+import { checkValue } from './check-value.ts';
 import { faultOfLength, MAX_REASON_BYTES } from '../../cas/text-limit.ts';
 import { splitFrontMatter } from './front-matter.ts';
 import { parseFields } from './parse-fields.ts';
 
-/** What a reply says: its structured part and its text, what is wrong with it, or that a person has to answer first. */
+/** What a reply contains: its meta and its text, its mistakes, or a question for a person. */
 export type Extraction =
   | { kind: 'ok'; meta: JsonObject; body: string }
-  /** In words for the agent that has to correct its reply. */
+  /** Sentences for the agent, which corrects its reply. */
   | { kind: 'invalid'; errors: readonly string[] }
   | { kind: 'suspend'; reason: string };
 
@@ -23,7 +23,7 @@ export const SUSPEND_STATUS = '$SUSPEND';
  * defaulted, converted or left out. A reply whose `$status` is `$SUSPEND` suspends, whatever the schema says.
  * @param text the reply: Markdown, with front matter unless `meta` is given
  * @param meta the structured part, where the agent reported it apart; `text` is the body then, as it is
- * @param clean takes out of both parts what is not to be stored, before they are judged
+ * @param clean removes from both parts what must not be stored; called before validation
  */
 export async function extractReply(
   text: string,

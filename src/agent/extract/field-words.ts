@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { propertiesOf, requiredOf } from './schema-variants.ts';
 
-/** One field of a reply's front matter, in words for whoever has to fill it in. */
+/** One field of a reply's front matter, in words for the person or the model that fills it in. */
 export type FieldWords = {
   name: string;
   /** `required`, `optional`, or when it is: `required with $status rejected`. */
@@ -60,7 +60,8 @@ function boundsOf({ minimum, maximum }: JsonObject): string {
   return from + to;
 }
 
-function plainOrJson(value: JsonValue): string {
+/** A text as it is, any other value as JSON. */
+export function plainOrJson(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

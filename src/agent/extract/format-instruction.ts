@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import { checkValue } from '../check-value.ts';
+import { checkValue } from './check-value.ts';
 import { fieldWords } from './field-words.ts';
 import { renderFields } from './render-fields.ts';
 import { sampleValue } from './sample-value.ts';

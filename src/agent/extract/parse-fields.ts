@@ -12,8 +12,6 @@ const MAX_CHARACTERS = 262_144;
 const MAX_DEPTH = 64;
 const MAX_ERRORS = 10;
 
-let loading: Promise<typeof Yaml> | undefined;
-
 /**
  * Reads the fields of a front matter: YAML 1.2, core schema, a mapping at the top.
  *
@@ -27,7 +25,7 @@ export async function parseFields(source: string, firstLine: number): Promise<Pa
   if (source.length > MAX_CHARACTERS) {
     return invalid(`the front matter is longer than ${MAX_CHARACTERS} characters: put long text after it`);
   }
-  const yaml = await (loading ??= import('yaml'));
+  const yaml = await import('yaml');
   const lines = new yaml.LineCounter();
   const tokens = [...new yaml.Parser(lines.addNewLine).parse(source)];
   if (isDeeperThan(tokens, MAX_DEPTH)) return invalid(`the front matter is nested more than ${MAX_DEPTH} deep`);

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { checkValue } from '../check-value.ts';
+import { checkValue } from './check-value.ts';
 import { extractReply } from './extract-reply.ts';
 
 /** The tool by which an agent reports its structured result. */

@@ -28,7 +28,7 @@ export type SampleExtent = 'required' | 'all';
 /**
  * Makes a value that a schema most likely accepts, from its constants, examples, defaults, bounds and formats.
  *
- * What it cannot meet (a `pattern`, a condition) it ignores: validate the sample before showing it to anybody.
+ * It ignores a `pattern` and conditions, so the caller validates the sample.
  * @param root the schema that local `$ref`s start from
  */
 export function sampleValue(schema: JsonObject, root: JsonObject, extent: SampleExtent = 'required'): JsonValue {
@@ -39,11 +39,11 @@ function sample(schema: JsonObject, root: JsonObject, extent: SampleExtent, dept
   if (depth > MAX_DEPTH) return null;
   const given = givenValue(schema);
   if (given !== undefined) return given;
-  const { $ref } = schema;
+  const { $ref, ...beside } = schema;
   if (typeof $ref === 'string') {
     const target = resolveReference(root, $ref);
     // Not the variants of it: a reference to itself would be expanded at every level.
-    if (target !== undefined) return sample({ ...target, ...without(schema, '$ref') }, root, extent, depth + 1);
+    if (target !== undefined) return sample({ ...target, ...beside }, root, extent, depth + 1);
   }
   if (['allOf', 'oneOf', 'anyOf'].some((keyword) => Array.isArray(schema[keyword]))) {
     const [variant] = schemaVariants(schema, root);
@@ -128,8 +128,4 @@ function sampleString(schema: JsonObject): string {
 
 function numberOr(value: JsonValue | undefined, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
-}
-
-function without(schema: JsonObject, key: string): JsonObject {
-  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== key));
 }

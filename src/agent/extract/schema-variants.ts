@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+import { applicators, resolveLocalRef } from '../../schema/json-schema/walk-schema.ts';
 
 /** More shapes than an instruction can usefully show; the rest is left out of it, never out of the validation. */
 const MAX_VARIANTS = 16;
@@ -35,29 +36,25 @@ export function requiredOf(schema: JsonObject): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** Follows a local `$ref` (`#`, `#/$defs/x`); anything else is `undefined`. */
+/** The object schema that a local `$ref` names; anything else is `undefined`. */
 export function resolveReference(root: JsonObject, reference: string): JsonObject | undefined {
-  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
-  let place: JsonValue | undefined = root;
-  for (const part of reference.split('/').slice(1)) {
-    const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (Array.isArray(place)) place = place[Number(key)];
-    else place = isJsonObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
-  }
-  return isJsonObject(place) ? place : undefined;
+  const schema = resolveLocalRef(root, reference)?.schema;
+  return isJsonObject(schema) ? schema : undefined;
 }
 
 function expand(schema: JsonObject, root: JsonObject, depth: number): JsonObject[] {
   if (depth > MAX_DEPTH) return [];
-  const { $ref, allOf, oneOf, anyOf, ...base } = schema;
+  const { $ref: _reference, allOf: _all, oneOf: _one, anyOf: _any, ...base } = schema;
   let variants: JsonObject[] = [base];
-  const alternatives: JsonValue[][] = [];
-  if (typeof $ref === 'string') alternatives.push([resolveReference(root, $ref) ?? {}]);
-  if (Array.isArray(allOf)) alternatives.push(...allOf.map((part) => [part]));
-  for (const list of [oneOf, anyOf]) if (Array.isArray(list)) alternatives.push(list);
-  for (const branches of alternatives) {
-    const shapes = branches.filter(isJsonObject).flatMap((branch) => expand(branch, root, depth + 1));
+  const product = (shapes: readonly JsonObject[]): void => {
     variants = variants.flatMap((variant) => shapes.map((shape) => merge(variant, shape))).slice(0, MAX_VARIANTS);
+  };
+  for (const { keyword, parts } of applicators(root, schema)) {
+    const shapes = (): JsonObject[][] =>
+      parts.map((part) => (isJsonObject(part.schema) ? expand(part.schema, root, depth + 1) : []));
+    if (keyword === 'allOf') shapes().forEach(product);
+    else if (keyword === 'oneOf' || keyword === 'anyOf') product(shapes().flat());
+    else if (keyword === '$ref') product(shapes()[0] ?? [{}]);
   }
   return variants;
 }

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../json.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
 import { openField, withConstants } from './open-field.ts';
-import { readChoice } from './read-choice.ts';
 
 /** What a person's words come to: a reply, or the part of one that they have said so far. */
 export type ReadAnswer = { text: string; meta?: JsonObject; isWhole: boolean };
@@ -17,7 +16,7 @@ export type ReadAnswer = { text: string; meta?: JsonObject; isWhole: boolean };
  * Anything else goes on as it is, to be refused in words: a field that is missing is never made up.
  * @param isAskedNow whether the person has the words before them, and may shorten them
  */
-export function readAnswer(answer: string, schema: JsonObject, isAskedNow = false): ReadAnswer {
+export function readTypedAnswer(answer: string, schema: JsonObject, isAskedNow = false): ReadAnswer {
   if (splitFrontMatter(answer).kind === 'found') return { text: answer, isWhole: true };
   const field = openField(schema, {});
   if (field === undefined) return { text: answer, meta: withConstants(schema, {}), isWhole: true };
@@ -36,4 +35,22 @@ export function readAnswer(answer: string, schema: JsonObject, isAskedNow = fals
     return { text, meta: isWhole ? withConstants(schema, meta) : meta, isWhole };
   }
   return { text: answer, isWhole: false };
+}
+
+/**
+ * Finds the word that a person means: as it is written, else without regard to capitals; and, where they are asked just now,
+ * by its number in the list or by its beginning, as long as no other one begins so.
+ */
+export function readChoice(typed: string, words: readonly string[], isAskedNow: boolean): string | undefined {
+  const wanted = typed.trim();
+  if (wanted === '') return undefined;
+  const beginsSo = words.filter((word) => word.toLowerCase().startsWith(wanted.toLowerCase()));
+  const alike = beginsSo.filter((word) => word.length === wanted.length);
+  if (words.includes(wanted)) return wanted;
+  if (alike.length > 0 || !isAskedNow) return onlyOne(alike);
+  return (/^\d+$/u.test(wanted) && words[Number(wanted) - 1]) || onlyOne(beginsSo);
+}
+
+function onlyOne(words: readonly string[]): string | undefined {
+  return words.length === 1 ? words[0] : undefined;
 }

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { checkValue } from '../check-value.ts';
+import { checkValue } from '../extract/check-value.ts';
 import type { AgentRequest } from '../contract.ts';
 import { parseFields } from '../extract/parse-fields.ts';
-import { readAnswer } from './answer-reply.ts';
+import { readTypedAnswer } from './answer-reply.ts';
 import { fieldNamed, openField, withConstants, wordsToShow, type OpenField } from './open-field.ts';
-import { readChoice } from './read-choice.ts';
+import { readChoice } from './answer-reply.ts';
 
 /** Choices that are longer stand below each other, with numbers. */
-const LONGEST_CHOICES = 60;
+const MAX_CHOICES_IN_LINE = 60;
 const LATER = 'Enter alone leaves it for later';
 
 /** What a person said: a text, and fields that the role's schema asks for. */
@@ -73,12 +73,12 @@ async function askChoice(
   const words = wordsToShow(field);
   const inLine = `[${words.join('/')}] `;
   const list = words.map((word, at) => `  ${at + 1}  ${word}\n`).join('');
-  const isShort = inLine.length <= LONGEST_CHOICES;
+  const isShort = inLine.length <= MAX_CHOICES_IN_LINE;
   const choices = isShort ? inLine : `${list}a word or its number: `;
   const ask = `${question}${isShort && !question.includes('\n') ? ' ' : '\n'}${choices}`;
   let typed = said;
   for (let isFirst = true; ; isFirst = false) {
-    const read = typed === undefined ? undefined : readAnswer(typed, schema, true);
+    const read = typed === undefined ? undefined : readTypedAnswer(typed, schema, true);
     if (read?.meta !== undefined) return { text: read.text, meta: read.meta };
     const refusal = typed === undefined ? '' : `'${typed.trim().split('\n')[0] ?? ''}' is not one of the answers\n`;
     const again = question.includes('\n') ? choices : ask;

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import { descendantsOf, runningProcesses } from '../process-table.ts';
+import { descendantsOf, runningProcesses } from '../processes/process-table.ts';
+import { isTrueWithin, sendSignal } from '../processes/send-signal.ts';
+import { whenAborted } from '../processes/within.ts';
 
 /** From SIGTERM to SIGKILL for an editor when the turn is stopped. */
 const GRACE_MS = 2_000;
-const POLL_MS = 20;
 
 /**
  * Opens a file in a person's editor, at the terminal that this process has, and waits until it is closed.
@@ -28,33 +28,22 @@ export async function editFile(
     child.once('exit', (code) => resolve(code === 0));
   });
   let ending: Promise<void> | undefined;
-  const stop = (): void => {
+  const forget = whenAborted(signal, () => {
     ending = child.pid === undefined ? undefined : endProcesses([child.pid, ...descendantsOf(child.pid)]);
-  };
-  signal.addEventListener('abort', stop, { once: true });
+  });
   try {
     const isWell = await closed;
     await ending;
     signal.throwIfAborted();
     return isWell;
   } finally {
-    signal.removeEventListener('abort', stop);
+    forget();
   }
 }
 
 async function endProcesses(pids: readonly number[]): Promise<void> {
-  for (const pid of pids) signalProcess(pid, 'SIGTERM');
-  for (const deadline = performance.now() + GRACE_MS; performance.now() < deadline; await sleep(POLL_MS)) {
-    const running = runningProcesses();
-    if (running === undefined || !running.some(({ pid }) => pids.includes(pid))) return;
-  }
-  for (const pid of pids) signalProcess(pid, 'SIGKILL');
-}
-
-function signalProcess(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended by itself.
-  }
+  for (const pid of pids) sendSignal(pid, 'SIGTERM');
+  const areGone = (): boolean => !runningProcesses()?.some(({ pid }) => pids.includes(pid));
+  if (await isTrueWithin(GRACE_MS, areGone)) return;
+  for (const pid of pids) sendSignal(pid, 'SIGKILL');
 }

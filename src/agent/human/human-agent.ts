@@ -3,37 +3,30 @@ import { join } from 'node:path';
 
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
-import { readAnswer, type ReadAnswer } from './answer-reply.ts';
+import { asValidated, NOT_EMPTY, objectSchema, textSchema } from '../typed-schema.ts';
+import { readTypedAnswer, type ReadAnswer } from './answer-reply.ts';
 import { askInTurn, withChoices, type Told } from './ask-in-turn.ts';
 import { editFile } from './edit-file.ts';
 import { needsForm, openField } from './open-field.ts';
-import { replyFile, replyInFile, replyTemplate } from './reply-file.ts';
+import { within } from '../processes/within.ts';
+import { fieldWords } from '../extract/field-words.ts';
+import { renderFields } from '../extract/render-fields.ts';
+import { propertiesOf, schemaVariants } from '../extract/schema-variants.ts';
 
 /** Longer questions are not the reason that lists show, but stand in the thread. */
-const LONGEST_REASON = 200;
+const MAX_REASON_CHARACTERS = 200;
 
-/** The configuration of `builtin:human`. */
-type HumanConfig = {
-  /** A shell command that opens the file it is given; default: `$VISUAL`, `$EDITOR`. */
-  editor?: string;
-};
+const configSchema = objectSchema(
+  {},
+  { editor: textSchema('a shell command that opens the file it is given ($VISUAL, $EDITOR)', NOT_EMPTY) },
+);
 
 /** `builtin:human`: a person takes the turn, at the terminal or later. */
 export const packageDescriptor: PackageDescriptor = {
   name: 'builtin:human',
   version: '1.0.0',
   capabilities: ['interactive'],
-  configSchema: {
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      editor: {
-        description: 'a shell command that opens the file it is given ($VISUAL, $EDITOR)',
-        type: 'string',
-        minLength: 1,
-      },
-    },
-  },
+  configSchema,
 };
 
 /**
@@ -41,12 +34,11 @@ export const packageDescriptor: PackageDescriptor = {
  *
  * At a terminal (where `askPerson` is given) it opens an editor on a reply to fill in, as `git commit` does; where no
  * editor is configured it asks there, field by field. Without a terminal it suspends with the question; what a person
- * answered to a suspension is the reply, read as `readAnswer` describes.
+ * answered to a suspension is the reply, read as `readTypedAnswer` describes.
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
-  // The schema that config was checked against describes this very type.
-  const { editor } = config as HumanConfig;
+  const { editor } = asValidated(config, configSchema);
   return { run: (request) => askHuman(request, editor), answers: true };
 }
 
@@ -57,21 +49,20 @@ async function askHuman(request: AgentRequest, configuredEditor: string | undefi
   // At a later try the answer is known to be no good.
   const answer = attempt === 0 ? request.answer : undefined;
   if (answer !== undefined) {
-    const read = readAnswer(answer, outputSchema);
+    const read = readTypedAnswer(answer, outputSchema);
     if (read.isWhole || askPerson === undefined || editor !== undefined) return replyOf(read);
   }
   if (askPerson === undefined) return suspension(request);
   if (editor !== undefined) return edit(editor, request);
   const { signal } = request;
-  const askLine = (question: string): Promise<string> =>
-    unlessAborted(askPerson(question, { isLine: true, signal }), signal);
+  const askLine = (question: string): Promise<string> => within(askPerson(question, { isLine: true, signal }), signal);
   const told = toldTo(request);
   if (openField(outputSchema, {}) !== undefined) {
     const said = await askInTurn(askLine, outputSchema, told, answer);
     return said === undefined ? suspension(request) : { kind: 'reply', ...said };
   }
-  const text = await unlessAborted(askPerson(`${told.briefing}\n${told.question}`, { signal }), signal);
-  return text.trim() === '' ? suspension(request) : replyOf(readAnswer(text, outputSchema));
+  const text = await within(askPerson(`${told.briefing}\n${told.question}`, { signal }), signal);
+  return text.trim() === '' ? suspension(request) : replyOf(readTypedAnswer(text, outputSchema));
 }
 
 /** What a person is told at the terminal: where a reply was refused, why, for they have read the rest. */
@@ -94,7 +85,7 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
   const reply = replyInFile(await readFile(file, 'utf8'));
   if (!isWell) return suspension(request, `the editor '${editor}' failed`);
   if (reply.trim() === '' || reply.trim() === start.trim()) return suspension(request);
-  return replyOf(readAnswer(`${reply}\n`, request.outputSchema));
+  return replyOf(readTypedAnswer(`${reply}\n`, request.outputSchema));
 }
 
 function replyOf({ text, meta }: ReadAnswer): AgentReply {
@@ -104,7 +95,7 @@ function replyOf({ text, meta }: ReadAnswer): AgentReply {
 function suspension(request: AgentRequest, why = ''): AgentReply {
   const { role, outputSchema, attempt } = request;
   const { question } = toldTo(request);
-  const isShort = question.length <= LONGEST_REASON && !question.includes('\n');
+  const isShort = question.length <= MAX_REASON_CHARACTERS && !question.includes('\n');
   const asked = withChoices(isShort ? question : `role '${role}' waits for a person's reply`, outputSchema);
   const reasons = [why, attempt === 0 ? '' : 'the last reply was not accepted'].filter((text) => text !== '');
   const again = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`;
@@ -118,16 +109,37 @@ function suspension(request: AgentRequest, why = ''): AgentReply {
   };
 }
 
-/** The question stays open when the turn is stopped; nobody waits for its answer then. */
-async function unlessAborted(question: Promise<string>, signal: AbortSignal): Promise<string> {
-  let stop = (): void => {};
-  const aborted = new Promise<undefined>((resolve) => (stop = () => resolve(undefined)));
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    const answer = await Promise.race([question, aborted]);
-    signal.throwIfAborted();
-    return answer ?? '';
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+const SCISSORS = '------------------------ >8 ------------------------';
+const EXPLANATION = `${SCISSORS}
+Everything from the line above on is left out. Write your reply before it; an empty reply, or one that
+was not changed, suspends the thread until 'uwf thread resume'.
+`;
+
+/** The front matter to fill in: constants are set, required fields are empty, optional ones commented out. */
+function replyTemplate(schema: JsonObject): string {
+  const variants = schemaVariants(schema);
+  const [only] = variants;
+  const constants = new Map(only !== undefined && variants.length === 1 ? propertiesOf(only) : []);
+  const lines = fieldWords(variants).map(({ name, isRequired, need, words }) => {
+    const constant = constants.get(name)?.['const'];
+    if (isRequired && constant !== undefined) return renderFields({ [name]: constant });
+    const comment = `# ${need}: ${words.replaceAll(/\s+/gu, ' ')}`;
+    return `${isRequired ? '' : '# '}${name}: ${comment}\n`;
+  });
+  return `---\n${lines.join('')}---\n\n`;
+}
+
+/** The text of the file that a person edits: what they write, a line that ends it, and what they are told. */
+function replyFile(
+  reply: string,
+  { role, threadId, prompt }: Pick<AgentRequest, 'role' | 'threadId' | 'prompt'>,
+): string {
+  return `${reply}\n${EXPLANATION}\nYou are '${role}' of thread ${threadId}.\n\n${prompt}`;
+}
+
+/** What a person wrote: the file up to the line that ends it. */
+function replyInFile(file: string): string {
+  const lines = file.split(/(?<=\n)/u);
+  const end = lines.findIndex((line) => line.trim() === SCISSORS);
+  return (end === -1 ? lines : lines.slice(0, end)).join('').trimEnd();
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { fieldWords } from '../extract/field-words.ts';
+import { fieldWords, plainOrJson } from '../extract/field-words.ts';
 import { propertiesOf, requiredOf, resolveReference, schemaVariants } from '../extract/schema-variants.ts';
 
 /** A field of a reply that a person has to fill in. */
@@ -14,7 +14,7 @@ export type OpenField = {
 };
 
 /** More words than this are no choice for a person. */
-const MOST_CHOICES = 100;
+const MAX_CHOICES = 100;
 const NO_FIELDS: JsonObject = {};
 const YES_OR_NO: OpenField['choices'] = new Map([
   ['yes', true],
@@ -34,7 +34,7 @@ export function openField(schema: JsonObject, meta: JsonObject): OpenField | und
   const statuses = new Map(
     variants.flatMap((variant) => {
       const status = constantsOf(variant)['$status'];
-      return status === undefined ? [] : [[wordOf(status), status]];
+      return status === undefined ? [] : [[plainOrJson(status), status]];
     }),
   );
   if (!Object.hasOwn(meta, '$status') && statuses.size > 1) {
@@ -76,7 +76,7 @@ export function wordsToShow({ choices }: OpenField): string[] {
 
 /** The shapes of a reply that these fields leave possible. */
 function variantsFor(schema: JsonObject, meta: JsonObject): JsonObject[] {
-  return schemaVariants(schema, schema, MOST_CHOICES).filter((variant) =>
+  return schemaVariants(schema, schema, MAX_CHOICES).filter((variant) =>
     Object.entries(constantsOf(variant)).every(([name, value]) => !Object.hasOwn(meta, name) || meta[name] === value),
   );
 }
@@ -104,11 +104,7 @@ function fieldOf(schema: JsonObject, variant: JsonObject, name: string): OpenFie
 
 function choicesOf({ enum: values, type }: JsonObject): OpenField['choices'] {
   if (Array.isArray(values)) {
-    return values.length > MOST_CHOICES ? undefined : new Map(values.map((value) => [wordOf(value), value]));
+    return values.length > MAX_CHOICES ? undefined : new Map(values.map((value) => [plainOrJson(value), value]));
   }
   return type === 'boolean' ? YES_OR_NO : undefined;
-}
-
-function wordOf(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

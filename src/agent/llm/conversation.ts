@@ -1,39 +1,45 @@
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, ToolModelMessage } from 'ai';
 
-import type { AgentRequest } from '../contract.ts';
-
-/** How many turns' conversations an agent keeps: the newest. */
-const KEPT = 4;
-
-/** What was said with the model in the tries of one turn of a role. */
+/** What was said with the model in the attempts of a turn. It is stored nowhere, and ends with the agent. */
 export type Conversation = {
   messages: ModelMessage[];
-  /** What the first try was told. */
+  /** What the first attempt was told. */
   readonly prompt: string;
 };
 
-/**
- * The conversations of an agent, so that a further try of a turn goes on where the last one stopped.
- *
- * They live as long as the agent does, which is one turn of a role: nothing of them is written anywhere, and a later visit
- * begins anew with a prompt that carries the context.
- */
-export class Conversations {
-  readonly #byStep = new Map<string, Conversation>();
+/** What a prompt adds to a conversation: the corrections without the prompt that the model knows. */
+export function newInput({ prompt: known }: Conversation, prompt: string): string {
+  const isRepeated = prompt.startsWith(known) && prompt.length > known.length;
+  return isRepeated ? prompt.slice(known.length).trimStart() : prompt;
+}
 
-  /**
-   * The conversation of a request, and what it adds to it.
-   * @returns `input` alone is new to the model: the corrections without the prompt that it knows
-   */
-  open({ stepDir, attempt, prompt }: AgentRequest): { conversation: Conversation; input: string } {
-    const known = attempt > 0 ? this.#byStep.get(stepDir) : undefined;
-    if (known !== undefined) {
-      const isRepeated = prompt.startsWith(known.prompt) && prompt.length > known.prompt.length;
-      return { conversation: known, input: isRepeated ? prompt.slice(known.prompt.length).trimStart() : prompt };
-    }
-    const conversation = { messages: [], prompt };
-    this.#byStep.set(stepDir, conversation);
-    for (const oldest of [...this.#byStep.keys()].slice(0, -KEPT)) this.#byStep.delete(oldest);
-    return { conversation, input: prompt };
-  }
+/** How many of the newest messages stay as they are. */
+const KEPT_MESSAGES = 6;
+const PLACEHOLDER = '[left out, since the conversation grew long; call the tool again if you need it]';
+
+/**
+ * Makes room in a conversation that has grown too long: results of tools, the oldest first, are left out and say so.
+ *
+ * What was asked, what the model said and the newest messages stay whole, so the outcome may still be too long.
+ * @param maxCharacters from which length on; characters of the JSON of all messages
+ */
+export function fitMessages(messages: readonly ModelMessage[], maxCharacters: number): ModelMessage[] {
+  let excess = messages.reduce((sum, message) => sum + lengthOf(message), 0) - maxCharacters;
+  return messages.map((message, index) => {
+    if (excess <= 0 || message.role !== 'tool' || index >= messages.length - KEPT_MESSAGES) return message;
+    const shorter = withoutResults(message);
+    excess -= lengthOf(message) - lengthOf(shorter);
+    return shorter;
+  });
+}
+
+function withoutResults(message: ToolModelMessage): ToolModelMessage {
+  const content = message.content.map((part) =>
+    part.type === 'tool-result' ? { ...part, output: { type: 'text' as const, value: PLACEHOLDER } } : part,
+  );
+  return { ...message, content };
+}
+
+function lengthOf(message: ModelMessage): number {
+  return JSON.stringify(message.content).length;
 }

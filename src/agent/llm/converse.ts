@@ -3,16 +3,16 @@ import type { ModelMessage } from 'ai';
 import type { JsonObject } from '../../json.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
-import { askModel } from './ask-model.ts';
-import type { ModelAnswer } from './ask-model.ts';
+import { askModel } from './model/ask-model.ts';
+import type { ModelAnswer } from './model/ask-model.ts';
+import { fitMessages } from './conversation.ts';
 import type { Conversation } from './conversation.ts';
-import { fitMessages } from './fit-messages.ts';
 import type { LlmConfig } from './llm-config.ts';
-import { modelFailure, ModelUnavailable } from './model-failure.ts';
-import type { OpenModel } from './open-model.ts';
-import type { ToolBox } from './tool-box.ts';
+import { modelFailure, ModelUnavailable } from './retry/model-failure.ts';
+import type { OpenModel } from './model/open-model.ts';
+import type { ToolBox } from './tools/tool-box.ts';
 import type { UsageMeter } from './usage-meter.ts';
-import { withRetries } from './with-retries.ts';
+import { withRetries } from './retry/with-retries.ts';
 
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_CONTEXT_CHARACTERS = 400_000;
@@ -110,8 +110,7 @@ async function ask(talk: Talk, told: string, request: AgentRequest): Promise<Mod
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ModelUnavailable) throw error;
-      const where = { baseUrl: config.baseUrl, model: config.model, apiKeyEnv: config.apiKeyEnv };
-      throw modelFailure(error, where, opened.redact, Date.now());
+      throw modelFailure(error, config, opened.redact);
     }
   };
   return withRetries(attempt, config.retry ?? {}, signal, (failure, durationMs) => {

@@ -1,12 +1,14 @@
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
+import { asValidated } from '../typed-schema.ts';
 import { RESULT_TOOL } from '../extract/result-tool.ts';
-import { Conversations } from './conversation.ts';
+import { newInput } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
 import { converse } from './converse.ts';
 import { llmConfigSchema } from './llm-config.ts';
 import type { LlmConfig } from './llm-config.ts';
-import { openModel } from './open-model.ts';
-import { openToolBox } from './open-tool-box.ts';
+import { openModel } from './model/open-model.ts';
+import { openToolBox } from './tools/open-tool-box.ts';
 import { UsageMeter } from './usage-meter.ts';
 
 /** Signs of life without a word of their own are told no more often than this. */
@@ -28,13 +30,25 @@ export const packageDescriptor: PackageDescriptor = {
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
-  // The schema that config was checked against describes this very type.
-  const checked = config as LlmConfig;
-  const conversations = new Conversations();
-  return { run: (request) => runTurn(checked, conversations, request), answers: true };
+  const checked = asValidated(config, llmConfigSchema);
+  let conversation: Conversation | undefined;
+  return {
+    run: (request) => {
+      const { attempt, prompt } = request;
+      const known = attempt > 0 ? conversation : undefined;
+      conversation = known ?? { messages: [], prompt };
+      return runTurn(checked, conversation, known ? newInput(known, prompt) : prompt, request);
+    },
+    answers: true,
+  };
 }
 
-async function runTurn(config: LlmConfig, conversations: Conversations, request: AgentRequest): Promise<AgentReply> {
+async function runTurn(
+  config: LlmConfig,
+  conversation: Conversation,
+  input: string,
+  request: AgentRequest,
+): Promise<AgentReply> {
   request.signal.throwIfAborted();
   const opened = await openModel(config, request.env);
   const meter = new UsageMeter(config.price);
@@ -46,7 +60,6 @@ async function runTurn(config: LlmConfig, conversations: Conversations, request:
     onSign,
   });
   try {
-    const { conversation, input } = conversations.open(request);
     const talk = { config, opened, conversation, box, meter, onSign };
     const system = instruction(box.tools.some(({ name }) => name === RESULT_TOOL));
     return await converse({ ...talk, system, result: () => result }, input, request);

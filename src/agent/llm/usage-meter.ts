@@ -1,6 +1,6 @@
 import type { LanguageModelUsage } from 'ai';
 
-import { addUsage } from '../../schema/built-in/add-usage.ts';
+import { addUsage } from '../../schema/built-in/usage.ts';
 import type { Usage } from '../contract.ts';
 import type { TokenPrice } from './llm-config.ts';
 

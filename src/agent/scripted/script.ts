@@ -1,5 +1,19 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { Usage } from '../contract.ts';
+import {
+  integerSchema,
+  listSchema,
+  numberSchema,
+  objectSchema,
+  recordSchema,
+  textSchema,
+  asValidated,
+} from '../typed-schema.ts';
+import type { SchemaOf } from '../typed-schema.ts';
+import { readRegularFile } from '../../git/system/read-regular-file.ts';
+import { isJsonObject } from '../../json.ts';
+import { AgentBroken } from '../agent-errors.ts';
+import { checkValue } from '../extract/check-value.ts';
 
 /** One visit of a role in a script. Of `fail`, `suspend` and `reply` the first that is given happens. */
 export type ScriptEntry = {
@@ -23,58 +37,50 @@ export type ScriptEntry = {
 /** Replies by role, one entry for each visit; a text alone is an entry with just that reply. */
 export type Script = Record<string, (string | ScriptEntry)[]>;
 
-const entrySchema: JsonObject = {
+const entryReference: SchemaOf<string | ScriptEntry> = { $ref: '#/$defs/entry' };
+
+const isTrue: SchemaOf<true> = { description: 'that not all of it is known', const: true };
+
+const usageSchema: SchemaOf<Usage> = objectSchema(
+  {
+    inputTokens: integerSchema('tokens in', 0),
+    outputTokens: integerSchema('tokens out', 0),
+    turns: integerSchema('how often a model was asked', 0),
+  },
+  {
+    costUsd: numberSchema('US dollars', 0),
+    cacheReadTokens: integerSchema('of the tokens in, those read from a cache', 0),
+    cacheWriteTokens: integerSchema('of the tokens in, those written to a cache', 0),
+    isAtLeast: isTrue,
+  },
+  { description: 'what the turn is said to have used' },
+);
+
+const entrySchema: SchemaOf<string | ScriptEntry> = {
   anyOf: [
-    { type: 'string' },
-    {
-      type: 'object',
-      additionalProperties: false,
-      anyOf: [{ required: ['reply'] }, { required: ['meta'] }, { required: ['fail'] }, { required: ['suspend'] }],
-      properties: {
-        put: {
-          description: "texts that are put into the thread's store first; '{{ put[0] }}' is the first one's hash",
-          type: 'array',
-          items: { type: 'string' },
-        },
-        delayMs: { description: 'how long it waits first, in ms', type: 'integer', minimum: 0 },
-        fail: { description: 'the attempt fails, for this reason', type: 'string' },
-        suspend: { description: 'the thread waits, for this reason', type: 'string' },
-        reply: { description: 'the reply, front matter and all', type: 'string' },
+    textSchema(),
+    objectSchema(
+      {},
+      {
+        put: listSchema(
+          textSchema(),
+          "texts that are put into the thread's store first; '{{ put[0] }}' is the first one's hash",
+        ),
+        delayMs: integerSchema('how long it waits first, in ms', 0),
+        fail: textSchema('the attempt fails, for this reason'),
+        suspend: textSchema('the thread waits, for this reason'),
+        reply: textSchema('the reply, front matter and all'),
         meta: { description: 'the fields of the reply apart from the text', type: 'object' },
-        usage: {
-          description: 'what the turn is said to have used',
-          type: 'object',
-          additionalProperties: false,
-          required: ['inputTokens', 'outputTokens', 'turns'],
-          properties: {
-            inputTokens: { description: 'tokens in', type: 'integer', minimum: 0 },
-            outputTokens: { description: 'tokens out', type: 'integer', minimum: 0 },
-            turns: { description: 'how often a model was asked', type: 'integer', minimum: 0 },
-            costUsd: { description: 'US dollars', type: 'number', minimum: 0 },
-            cacheReadTokens: { description: 'of the tokens in, those read from a cache', type: 'integer', minimum: 0 },
-            cacheWriteTokens: {
-              description: 'of the tokens in, those written to a cache',
-              type: 'integer',
-              minimum: 0,
-            },
-            isAtLeast: { description: 'that not all of it is known', const: true },
-          },
-        },
-        retries: {
-          description: 'what comes at the second try of the same visit, at the third …',
-          type: 'array',
-          items: { $ref: '#/$defs/entry' },
-        },
+        usage: usageSchema,
+        retries: listSchema(entryReference, 'what comes at the second try of the same visit, at the third …'),
       },
-    },
+      { anyOf: [{ required: ['reply'] }, { required: ['meta'] }, { required: ['fail'] }, { required: ['suspend'] }] },
+    ),
   ],
 };
 
 /** JSON Schema of a {@link Script}; its `$ref`s need {@link scriptDefinitions} at the root. */
-export const scriptSchema: JsonObject = {
-  type: 'object',
-  additionalProperties: { type: 'array', items: { $ref: '#/$defs/entry' } },
-};
+export const scriptSchema: SchemaOf<Script> = recordSchema(listSchema(entryReference));
 
 /** The `$defs` that {@link scriptSchema} refers to. */
 export const scriptDefinitions: JsonObject = { entry: entrySchema };
@@ -95,26 +101,47 @@ export function pickEntry(
   return retry === undefined ? undefined : asEntry(retry);
 }
 
-/** Replaces `{{ put[0] }}` and `{{ answer }}` in a text, or in every text of a value. An unknown one stays as it is. */
-export function fillIn<T extends JsonValue>(
-  value: T,
-  words: { put: readonly string[]; answer: string | undefined },
-): T {
-  // Texts become texts, lists lists, objects objects: the shape stays.
-  return fill(value, words) as T;
-}
-
-function fill(value: JsonValue, words: { put: readonly string[]; answer: string | undefined }): JsonValue {
-  if (typeof value === 'string') {
-    return value
-      .replace(/\{\{\s*put\[(\d+)\]\s*\}\}/gu, (placeholder, index: string) => words.put[Number(index)] ?? placeholder)
-      .replace(/\{\{\s*answer\s*\}\}/gu, (placeholder) => words.answer ?? placeholder);
-  }
-  if (Array.isArray(value)) return value.map((item) => fill(item, words));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, words)]));
+/** Replaces `{{ put[0] }}` and `{{ answer }}` in a text. An unknown one stays as it is. */
+export function fillIn(text: string, words: { put: readonly string[]; answer: string | undefined }): string {
+  return text
+    .replace(/\{\{\s*put\[(\d+)\]\s*\}\}/gu, (placeholder, index: string) => words.put[Number(index)] ?? placeholder)
+    .replace(/\{\{\s*answer\s*\}\}/gu, (placeholder) => words.answer ?? placeholder);
 }
 
 function asEntry(entry: string | ScriptEntry): ScriptEntry {
   return typeof entry === 'string' ? { reply: entry } : entry;
+}
+
+/** A script is written by hand. */
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * Reads a script from a YAML or JSON file: lists of replies by role.
+ * @throws {AgentBroken} when it cannot be read, or is not a script; the message names the file and the place
+ */
+export async function loadScript(file: string): Promise<Script> {
+  const hint = 'write lists of replies by role: \'writer: ["first reply", "second reply"]\'';
+  const source = read(file);
+  const yaml = await import('yaml');
+  const document = yaml.parseDocument(source, { version: '1.2', logLevel: 'silent' });
+  const [fault] = document.errors;
+  if (fault !== undefined) throw new AgentBroken(`the script ${file} is not YAML: ${faultIn(fault.message)}`, { hint });
+  const script: unknown = document.toJS();
+  if (!isJsonObject(script)) throw new AgentBroken(`the script ${file} does not list replies by role`, { hint });
+  const mistakes = await checkValue({ ...scriptSchema, $defs: scriptDefinitions }, script, 'script');
+  if (mistakes.length > 0) throw new AgentBroken(`the script ${file} is not valid: ${mistakes.join('; ')}`, { hint });
+  return asValidated(script, scriptSchema);
+}
+
+/** The mistake and its place, without the text of the file: a link may lead to any file. */
+function faultIn(message: string): string {
+  return message.replace(/:?\n[^]*$/u, '');
+}
+
+function read(file: string): string {
+  try {
+    return readRegularFile(file, MAX_BYTES).toString('utf8');
+  } catch (cause) {
+    throw new AgentBroken(`the script ${file} cannot be read`, { hint: "correct 'file' of the agent", cause });
+  }
 }

@@ -1,36 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { mapTexts } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
-import { loadScript } from './load-script.ts';
+import { asValidated, flagSchema, objectSchema, textSchema } from '../typed-schema.ts';
+import type { SchemaOf } from '../typed-schema.ts';
+import { loadScript } from './script.ts';
 import { fillIn, pickEntry, scriptDefinitions, scriptSchema } from './script.ts';
 import type { Script, ScriptEntry } from './script.ts';
 
-/** The configuration of `builtin:scripted`; exactly one of `file` and `replies` is given. */
-type ScriptedConfig = { file?: string; replies?: Script; repeat?: boolean };
+const repliesSchema: SchemaOf<Script> = { description: 'the replies by role', ...scriptSchema };
+
+const configSchema = objectSchema(
+  {},
+  {
+    file: textSchema("a YAML or JSON file of replies by role; a relative path starts at the repository's top", {
+      minLength: 1,
+      'x-uwf-path': true,
+    }),
+    replies: repliesSchema,
+    repeat: flagSchema('the last reply of a role stands for all its later visits'),
+  },
+  { oneOf: [{ required: ['file'] }, { required: ['replies'] }], $defs: scriptDefinitions },
+);
 
 /** `builtin:scripted`: says what a script tells it to, by role and visit; for tests and dry runs. */
 export const packageDescriptor: PackageDescriptor = {
   name: 'builtin:scripted',
   version: '1.0.0',
   capabilities: ['streaming'],
-  configSchema: {
-    type: 'object',
-    additionalProperties: false,
-    oneOf: [{ required: ['file'] }, { required: ['replies'] }],
-    properties: {
-      file: {
-        description: "a YAML or JSON file of replies by role; a relative path starts at the repository's top",
-        type: 'string',
-        minLength: 1,
-        'x-uwf-path': true,
-      },
-      replies: { description: 'the replies by role', ...scriptSchema },
-      repeat: { description: 'the last reply of a role stands for all its later visits', type: 'boolean' },
-    },
-    $defs: scriptDefinitions,
-  },
+  configSchema,
 };
 
 /**
@@ -41,8 +41,7 @@ export const packageDescriptor: PackageDescriptor = {
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
-  // The schema that config was checked against describes this very type.
-  const { file, replies, repeat = false } = config as ScriptedConfig;
+  const { file, replies, repeat = false } = asValidated(config, configSchema);
   let loading: Promise<Script> | undefined;
   return {
     answers: true,
@@ -72,7 +71,10 @@ function findEntry(script: Script, { role, visit, attempt }: AgentRequest, isRep
 async function perform(entry: ScriptEntry, request: AgentRequest): Promise<AgentReply> {
   const put: string[] = [];
   for (const text of entry.put ?? []) put.push(await request.cas.put(text));
-  if (entry.delayMs !== undefined) await pause(entry.delayMs, request.signal);
+  const { signal } = request;
+  // The timer rejects with an error of its own; the caller that aborted gave the reason.
+  if (entry.delayMs !== undefined)
+    await sleep(entry.delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   const usage = entry.usage === undefined ? {} : { usage: entry.usage };
   if (entry.fail !== undefined)
     return { kind: 'failed-attempt', reason: entry.fail, text: entry.reply ?? '', ...usage };
@@ -82,19 +84,10 @@ async function perform(entry: ScriptEntry, request: AgentRequest): Promise<Agent
   const words = { put, answer: request.answer };
   const text = fillIn(entry.reply ?? '', words);
   if (text !== '') request.emit({ kind: 'text', text });
-  const meta = entry.meta === undefined ? {} : { meta: fillIn(entry.meta, words) };
+  const meta = entry.meta === undefined ? {} : { meta: mapTexts(entry.meta, (text) => fillIn(text, words)) };
   return { kind: 'reply', text, ...meta, ...usage };
 }
 
 function hasReply(entry: ScriptEntry): boolean {
   return entry.reply !== undefined || entry.meta !== undefined;
-}
-
-async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(delayMs, undefined, { signal });
-  } catch {
-    // The timer rejects with an error of its own; whoever aborted gave the reason.
-    throw signal.reason;
-  }
 }

@@ -1,13 +1,19 @@
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, ChildOutcome, PackageDescriptor } from '../contract.ts';
+import { asValidated, NOT_EMPTY, objectSchema, recorded, recordSchema, textSchema } from '../typed-schema.ts';
 
-/** The configuration of `builtin:workflow`. */
-type WorkflowConfig = {
-  /** The workflow that a child thread runs: a name, a file or a hash. */
-  workflow: string;
-  /** The `$status` to report, by the child's return code or outcome; the code is looked for first. */
-  statuses?: Record<string, string>;
-};
+const configSchema = objectSchema(
+  { workflow: recorded(textSchema('the workflow that a child thread runs: a name, a file or a hash', NOT_EMPTY)) },
+  {
+    statuses: recorded(
+      recordSchema(
+        textSchema(undefined, NOT_EMPTY),
+        "the $status to report, by return code or by outcome: 'completed', 'failed', 'cancelled'",
+        { propertyNames: { pattern: '^(completed|failed|cancelled|0|[1-9][0-9]{0,2})$' } },
+      ),
+    ),
+  },
+);
 
 const DEFAULT_STATUSES: Readonly<Record<string, string>> = {
   completed: 'done',
@@ -20,26 +26,7 @@ export const packageDescriptor: PackageDescriptor = {
   name: 'builtin:workflow',
   version: '1.0.0',
   capabilities: ['children'],
-  configSchema: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['workflow'],
-    properties: {
-      workflow: {
-        description: 'the workflow that a child thread runs: a name, a file or a hash',
-        type: 'string',
-        minLength: 1,
-        'x-uwf-record': true,
-      },
-      statuses: {
-        description: "the $status to report, by return code or by outcome: 'completed', 'failed', 'cancelled'",
-        type: 'object',
-        propertyNames: { pattern: '^(completed|failed|cancelled|0|[1-9][0-9]{0,2})$' },
-        additionalProperties: { type: 'string', minLength: 1 },
-        'x-uwf-record': true,
-      },
-    },
-  },
+  configSchema,
 };
 
 /**
@@ -51,8 +38,7 @@ export const packageDescriptor: PackageDescriptor = {
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
-  // The schema that config was checked against describes this very type.
-  const { workflow, statuses = {} } = config as WorkflowConfig;
+  const { workflow, statuses = {} } = asValidated(config, configSchema);
   return {
     run: async (request: AgentRequest): Promise<AgentReply> => {
       request.signal.throwIfAborted();

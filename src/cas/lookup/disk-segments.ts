@@ -1,21 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../../git/object-errors.ts';
-import { PageCache } from '../../git/page-cache.ts';
+import { errnoOf } from '../../git/format/object-errors.ts';
+import { PageCache } from '../../git/system/page-cache.ts';
 import { DamagedSegment } from './page-sums.ts';
 import { Segment, writeSegment } from './segment.ts';
 import type { SegmentBytes, SegmentContent } from './segment.ts';
 import { memoryBytes } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
-import { READ } from '../../git/read-regular-file.ts';
-import { makeFolders } from '../../git/make-folders.ts';
-import { share } from '../../git/sharing.ts';
+import { READ } from '../../git/system/read-regular-file.ts';
+import { makeFolders } from '../../git/system/make-folders.ts';
+import { share } from '../../git/system/sharing.ts';
 
 const suffix = '.segment';
 const temporaryPrefix = 'tmp-';
 /** Segments up to this size are read once and kept; larger ones are read by the page. */
-const maxKeptBytes = 256 * 1024;
+const MAX_KEPT_BYTES = 256 * 1024;
 const cachedBytes = 4 * 1024 * 1024;
 const abandonedAfterMs = 24 * 60 * 60 * 1000;
 
@@ -75,7 +75,7 @@ export class DiskSegments implements SegmentStore {
 
   clear(): boolean {
     const names = listFolder(this.#folder).filter((name) => name.endsWith(suffix));
-    // One that is a folder is none of uwf's making, and in the way.
+    // uwf makes no folder of this name: it is in the way.
     for (const name of names) fs.rmSync(join(this.#folder, name), { recursive: true, force: true });
     this.#open.clear();
     this.#known = undefined;
@@ -88,7 +88,7 @@ export class DiskSegments implements SegmentStore {
       const stats = fs.lstatSync(path);
       if (!stats.isFile()) throw new DamagedSegment();
       const { size } = stats;
-      return Segment.open(size <= maxKeptBytes ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, this.#cache));
+      return Segment.open(size <= MAX_KEPT_BYTES ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, this.#cache));
     } catch (error) {
       // Merged into another one by another process since the folder was listed.
       if (errnoOf(error) === 'ENOENT') return undefined;
@@ -135,7 +135,7 @@ function listFolder(folder: string): string[] {
   }
 }
 
-// A repository that is no longer used takes its lookup with it; nobody is there to close the files then.
+// Closes the files of a lookup that is no longer used: repositories have no end that would do it.
 const openFiles = new FinalizationRegistry<number>((descriptor) => fs.closeSync(descriptor));
 
 function fileBytes(path: string, cache: PageCache): SegmentBytes {
@@ -148,7 +148,7 @@ function fileBytes(path: string, cache: PageCache): SegmentBytes {
     if (count !== wanted) throw new DamagedSegment();
     return buffer.subarray(0, count);
   });
-  // As long as somebody holds this function the file may be read; what it is handed out in may go before.
+  // The file is open as long as this function is reachable; the object around it may be collected earlier.
   openFiles.register(read, descriptor);
   return { size, read };
 }

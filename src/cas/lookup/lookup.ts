@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ObjectId } from '../../git/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommitNodes } from '../commit-nodes.ts';
 import { hashBits } from '../hash.ts';
@@ -21,8 +21,8 @@ type Added = { names: string[]; covered: ReadonlySet<ObjectId> };
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
 /** Nodes put and not yet taken in. They can be dropped again, so segments, which forget nothing, leave them out. */
 const volatileRef = /^refs\/uwf\/(?:scratch\/.+|pins)$/;
-const maxSegments = 8;
-const maxAttempts = 10;
+const MAX_SEGMENTS = 8;
+const MAX_ATTEMPTS = 10;
 
 /**
  * Knows for every node of a repository which blobs claim to be it.
@@ -59,20 +59,15 @@ export class Lookup {
   }
 
   /** All nodes that the refs reach whose 64 bits lie between two bounds, both included. */
-  async between(low: bigint, high: bigint): Promise<Candidate[]> {
-    for (let attempt = 1; ; attempt++) {
+  between(low: bigint, high: bigint): Promise<Candidate[]> {
+    return this.#mending(async () => {
       await this.update();
-      try {
-        const found = new Map<string, Candidate>();
-        for (const { segment } of [...this.#store.known(), ...this.#memory.known()]) {
-          for (const node of segment.between(low, high)) found.set(`${node.hash} ${node.oid}`, node);
-        }
-        return [...found.values()];
-      } catch (error) {
-        if (attempt === maxAttempts) throw error;
-        this.#forgetIfDamaged(error);
+      const found = new Map<string, Candidate>();
+      for (const { segment } of [...this.#store.known(), ...this.#memory.known()]) {
+        for (const node of segment.between(low, high)) found.set(`${node.hash} ${node.oid}`, node);
       }
-    }
+      return [...found.values()];
+    });
   }
 
   /** Nodes put and not yet taken in, between two bounds. Read from the refs at every call. */
@@ -117,13 +112,13 @@ export class Lookup {
   }
 
   async #takeInNew(): Promise<void> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const { names, covered } = await this.#addNew();
       if (names.length === 0) return;
       // A rebuild in another process may have removed what these segments stand on. Left alone, they would hide that
       // their ancestors are unknown.
       const segments = this.#segments();
-      if ([...covered].every((id) => isCovered(segments, id))) return this.#merge(maxSegments);
+      if ([...covered].every((id) => isCovered(segments, id))) return this.#merge(MAX_SEGMENTS);
       this.#store.remove(names);
       this.#memory.remove(names);
     }
@@ -132,14 +127,14 @@ export class Lookup {
   /** Removes all segments, those too that others write meanwhile on top of what is being removed. */
   #forget(): void {
     this.#memory.clear();
-    for (let attempt = 1; attempt <= maxAttempts && this.#clearStore(); attempt++);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS && this.#clearStore(); attempt++);
   }
 
   #clearStore(): boolean {
     try {
       return this.#store.clear();
     } catch {
-      // What cannot be removed cannot be believed either: this process knows what it works out itself.
+      // Segments that cannot be removed cannot be trusted: this process uses only what it works out itself.
       this.#store = this.#memory;
       return false;
     }
@@ -156,7 +151,7 @@ export class Lookup {
       try {
         return await work();
       } catch (error) {
-        if (attempt === maxAttempts) throw error;
+        if (attempt === MAX_ATTEMPTS) throw error;
         this.#forgetIfDamaged(error);
       }
     }
@@ -191,7 +186,7 @@ export class Lookup {
     try {
       return this.#store.add(content);
     } catch {
-      // A full or read-only disk must not keep anybody from reading: what was found serves this process at least.
+      // A full or read-only disk must not prevent reading: this process keeps in memory what it found.
       return this.#memory.add(content);
     }
   }

@@ -1,5 +1,5 @@
-import { ObjectMissing } from '../../git/object-errors.ts';
-import type { ObjectId } from '../../git/object-id.ts';
+import { ObjectMissing } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommitNodesOnce } from '../commit-nodes.ts';
 import type { CommitNodes } from '../commit-nodes.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ReadBytes } from '../../git/page-cache.ts';
+import type { ReadBytes } from '../../git/system/page-cache.ts';
 
 /** So many bytes have one checksum: as many as are read from a large file at once. */
 const pageBytes = 16 * 1024;

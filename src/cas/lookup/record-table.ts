@@ -1,9 +1,9 @@
-import type { ReadBytes } from '../../git/page-cache.ts';
+import type { ReadBytes } from '../../git/system/page-cache.ts';
 
 /** A stretch of records this long is looked through at once: at most a quarter of a page. */
 const recordsAtOnce = 128;
 /** How often a place is guessed, before a forged table would make that long. */
-const mostGuesses = 4;
+const MAX_GUESSES = 4;
 const blockRecords = 4 * 1024;
 
 /**
@@ -41,7 +41,7 @@ export class RecordTable {
     let high = this.#count;
     let expected = this.#distance(first32);
     for (let round = 0; low < high; round++) {
-      const middle = round < mostGuesses ? Math.min(expected, high) : (low + high) >>> 1;
+      const middle = round < MAX_GUESSES ? Math.min(expected, high) : (low + high) >>> 1;
       const first = Math.max(low, middle - (recordsAtOnce >>> 1));
       const end = Math.min(high, first + recordsAtOnce);
       const stretch = this.#read(this.#start + first * this.#size, (end - first) * this.#size);

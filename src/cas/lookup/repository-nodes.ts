@@ -1,6 +1,6 @@
 import type { UwfError } from '../../errors.ts';
-import { CorruptObject, ObjectMissing } from '../../git/object-errors.ts';
-import type { ObjectId } from '../../git/object-id.ts';
+import { CorruptObject, ObjectMissing } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readNodeAt } from '../commit-nodes.ts';
 import { hashBits, InvalidNodeHash, isNodeHash } from '../hash.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
-import type { ObjectFormat, ObjectId } from '../../git/object-id.ts';
-import { objectIdBytes, objectIdFromBytes } from '../../git/object-id.ts';
-import type { ReadBytes } from '../../git/page-cache.ts';
+import type { ObjectFormat, ObjectId } from '../../git/format/object-id.ts';
+import { objectIdBytes, objectIdFromBytes } from '../../git/format/object-id.ts';
+import type { ReadBytes } from '../../git/system/page-cache.ts';
 import { base32, hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { checkedRead, DamagedSegment, PageSums, sizeOfSums } from './page-sums.ts';

@@ -6,9 +6,9 @@ export type SortedRecords = () => Iterable<Buffer>;
 
 const firstRunRecords = 64;
 /** So many records are sorted at once. */
-const mostRunRecords = 16 * 1024;
+const MAX_RUN_RECORDS = 16 * 1024;
 /** More than the places in a run: what a prefix is multiplied by, so that a place has room behind it. */
-const placesOfRun = mostRunRecords;
+const placesOfRun = MAX_RUN_RECORDS;
 const blockRecords = 4 * 1024;
 
 /** Records of one size (at least 4 bytes) as they come: in any order, each as often as it likes. */
@@ -32,7 +32,7 @@ export class RecordList {
   }
 
   add(record: Uint8Array): void {
-    if (this.#used === mostRunRecords * this.#size) this.#closeRun();
+    if (this.#used === MAX_RUN_RECORDS * this.#size) this.#closeRun();
     else if (this.#used === this.#open.length) this.#grow();
     this.#open.set(record, this.#used);
     this.#used += this.#size;
@@ -53,7 +53,7 @@ export class RecordList {
 
   /** Forgets all records, and keeps the memory for the next ones. */
   clear(): void {
-    for (const run of this.#runs) if (run.length === mostRunRecords * this.#size) this.#spare.push(run);
+    for (const run of this.#runs) if (run.length === MAX_RUN_RECORDS * this.#size) this.#spare.push(run);
     this.#runs = [];
     this.#used = 0;
     this.#length = 0;
@@ -61,7 +61,7 @@ export class RecordList {
 
   #closeRun(): void {
     if (this.#used === 0) return;
-    const isFull = this.#used === mostRunRecords * this.#size;
+    const isFull = this.#used === MAX_RUN_RECORDS * this.#size;
     const sorted = (isFull ? this.#spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(this.#used);
     sortRun(this.#open.subarray(0, this.#used), this.#size, sorted);
     this.#runs.push(sorted);
@@ -69,7 +69,7 @@ export class RecordList {
   }
 
   #grow(): void {
-    const larger = Buffer.allocUnsafeSlow(Math.min(this.#open.length * 4, mostRunRecords * this.#size));
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#open.length * 4, MAX_RUN_RECORDS * this.#size));
     this.#open.copy(larger);
     this.#open = larger;
   }

@@ -1,35 +1,28 @@
-import { diagnose } from '../../engine/diagnose.ts';
-import { diagnoseSecrets } from '../../engine/diagnose-secrets.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { EXIT } from '../exit-code.ts';
-import { openToRead } from '../open-repository.ts';
+import { diagnoseSecrets } from '../../engine/doctor/diagnose-secrets.ts';
+import { diagnose } from '../../engine/doctor/diagnose.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { EXIT } from '../errors/exit-code.ts';
+import { configOrNone, secretsHere } from '../open/open-redactor.ts';
+import { openForReading } from '../open/open-repository.ts';
+import { configFolder } from '../open/user-folders.ts';
 import { harmless } from '../output/width.ts';
-import { configOrNone } from '../redaction-here.ts';
-import { secretsHere } from '../redactor-here.ts';
-import { configFolder } from '../user-folders.ts';
 
 export const command: Command = defineCommand({
-  summary: 'say what about this repository or machine will hurt',
-  description: `Looks for what keeps uwf from working well here: a git that is missing or too old, a shallow clone, garbage collection
-that is off or prunes at once, too many packs, refs that are broken or locked, runs that were interrupted, a clock that is
-off, threads that were not pushed for long, a configuration that another user can write to, secrets that are too short to
-be taken out of what agents say, agents whose package, program or key is not there, bindings to roles and workflows that do
-not exist, and workflows that do not load. Nothing is changed, no agent is run.`,
-  arguments: [],
-  options: {},
+  description: `Checks for anything that keeps uwf from working well here: a git that is missing or too old, a shallow
+clone, garbage collection that is off or prunes at once, too many packs, refs that are broken or locked, runs that were
+interrupted, a clock that is off, threads that were not pushed for long, a configuration that another user can write to,
+secrets that are too short to be taken out of what agents say, agents whose package, program or key is not there, bindings
+to roles and workflows that do not exist, and workflows that do not load. Nothing is changed, no agent is run.`,
   json: {
-    shape: 'list',
-    fields: {
-      code: 'a stable word for it: git-too-old',
-      level: 'problem: something does not work; warning: it will hurt some day',
-      message: 'what it is',
-      hint: 'what to do about it',
-    },
+    code: 'a stable word for it: git-too-old',
+    level: 'problem: something does not work; warning: it will hurt some day',
+    message: 'what it is',
+    hint: 'what to do about it',
   },
   examples: [{ command: 'uwf doctor', comment: 'on a new machine, or when something is odd' }],
   exitCodes: { 1: 'there is a problem' },
   async run({ cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const found = [
       ...(await diagnose(repository, cli.env, { userFolder: configFolder(cli.env), cwd: cli.cwd })),
       ...diagnoseSecrets(await secretsHere(cli, repository, await configOrNone(cli, repository))),

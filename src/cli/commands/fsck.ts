@@ -1,30 +1,24 @@
-import { fsck, type RefVerdict } from '../../engine/fsck.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { readingContext } from '../engine-here.ts';
-import { EXIT } from '../exit-code.ts';
-import { openToRead } from '../open-repository.ts';
+import { fsck, type RefVerdict } from '../../verify/fsck.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { readingContext } from '../open/reading-context.ts';
+import { EXIT } from '../errors/exit-code.ts';
+import { openForReading } from '../open/open-repository.ts';
 import { formatFindings } from '../output/findings.ts';
 import { formatCount } from '../output/time.ts';
 
 export const command: Command = defineCommand({
-  summary: 'find every damage to threads, workflows and nodes',
-  description: `Verifies all threads, as 'uwf thread verify' does one, and all that is registered or was put, and names the refs that are
-none of uwf's and those that git calls broken. A damaged thread is from then on listed as corrupt; it harms no other. 'git fsck' looks at the objects of the
-whole repository.`,
-  arguments: [],
-  options: {},
+  description: `Verifies all threads, as 'uwf thread verify' does for one, and all nodes that were registered or put. It
+also reports broken refs, and unknown refs under refs/uwf/. A damaged thread is listed as corrupt from then on; the others
+are not affected. 'git fsck' checks all objects of the repository.`,
   json: {
-    shape: 'object',
-    fields: {
-      refs: 'how many refs were looked at',
-      damaged:
-        'those that something is wrong with: ref, head (null where the ref itself is damaged), thread (or null), findings (commit, path, what)',
-    },
+    refs: 'how many refs were looked at',
+    damaged:
+      'those that something is wrong with: ref, head (null where the ref itself is damaged), thread (or null), findings (commit, path, what)',
   },
   examples: [{ command: 'uwf fsck', comment: 'after a crash of the machine, or in CI' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ cli, out }) {
-    const context = readingContext(await openToRead(cli));
+    const context = readingContext(await openForReading(cli));
     const damaged: Omit<RefVerdict, 'sound'>[] = [];
     let refs = 0;
     for await (const { sound, ...verdict } of fsck(context)) {

@@ -1,39 +1,33 @@
-import { collectGarbage } from '../../engine/collect-garbage.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { openToWrite } from '../open-repository.ts';
-import { formatFacts, formatTable } from '../output/table.ts';
+import { collectGarbage } from '../../engine/maintenance/collect-garbage.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { openForWriting } from '../open/open-repository.ts';
+import { formatFacts } from '../output/table.ts';
 import { formatCount } from '../output/time.ts';
 
 export const command: Command = defineCommand({
-  summary: 'clean up what threads have left behind',
-  description: `Removes what killed processes have left, what this machine kept of threads that were removed, journals of turns that are
-stored (debug lines among them), what runs in the background printed about threads that are no more, and what was put under threads that are over; works the lookup out again; and folds the small packs
-that uwf made. All other packs are left as they are. Others can go on working meanwhile. Nothing of a thread is removed: 'uwf thread rm' does
-that, and 'git gc' collects it in its own time.`,
-  arguments: [],
-  options: {},
+  description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with
+their debug lines), output of background runs whose thread is gone, and nodes that were put under threads that are over. It
+rebuilds the lookup and repacks the small packs that uwf made; other packs stay as they are. Other processes can go on
+working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to collect its objects.`,
   json: {
-    shape: 'object',
-    fields: {
-      leases: 'leases of processes that are no more',
-      files: 'files of threads that are no more',
-      journals: 'threads whose journal told nothing that is not stored',
-      scratch: 'threads that are over, or are no more, under which something was put',
-      snapshots: 'records of files that were never finished',
-      transfers: 'fetches and pushes that were never finished',
-      temporary: 'packs and objects that a killed writer left unfinished a day ago or earlier',
-      lookup: 'commits and nodes that the lookup covers',
-      packs: 'how many packs there were before and are after',
-      removed:
-        'what was removed, one by one: { kind, name, bytes }, kind being one of the counts, name a path in the git folder or a ref',
-    },
+    leases: 'leases of processes that have ended',
+    files: 'files of removed threads',
+    journals: 'threads whose journal has nothing that is not stored',
+    scratch: 'threads that are over, or were removed, under which something was put',
+    snapshots: 'unfinished records of files',
+    transfers: 'unfinished fetches and pushes',
+    temporary: 'packs and objects that a killed writer left unfinished a day ago or earlier',
+    lookup: 'commits and nodes that the lookup covers',
+    packs: 'how many packs there were before and are after',
+    removed:
+      'what was removed, one by one: { kind, name, bytes }, kind being one of the counts, name a path in the git folder or a ref',
   },
   examples: [
     { command: 'uwf gc', comment: 'now and then' },
     { command: 'uwf thread rm --ended --before 90d && uwf gc && git gc', comment: 'and let go of what is old' },
   ],
   async run({ cli, out }) {
-    const found = await collectGarbage(await openToWrite(cli), cli.env);
+    const found = await collectGarbage(await openForWriting(cli), cli.env);
     const { packs, lookup, removed } = found;
     const fact = (title: string, kind: keyof typeof found): [string, string] => {
       const items = removed.filter((item) => item.kind === kind);
@@ -53,16 +47,11 @@ that, and 'git gc' collects it in its own time.`,
           ['lookup', `${formatCount(lookup.nodes)} nodes in ${formatCount(lookup.commits)} commits`],
           ['packs', `${formatCount(packs.before)} before, ${formatCount(packs.after)} after`],
         ]),
-        formatTable(
-          removed,
-          [
-            { title: 'REMOVED', cell: ({ kind }) => kind },
-            { title: 'BYTES', cell: ({ bytes }) => formatCount(bytes), align: 'right' },
-            { title: 'NAME', cell: ({ name }) => name },
-          ],
-          out.paint,
-          cli.stdout,
-        ),
+        out.format(removed, [
+          { title: 'REMOVED', cell: ({ kind }) => kind },
+          { title: 'BYTES', cell: ({ bytes }) => formatCount(bytes), align: 'right' },
+          { title: 'NAME', cell: ({ name }) => name },
+        ]),
       ]
         .filter((part) => part !== '')
         .join('\n\n'),

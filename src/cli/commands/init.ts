@@ -1,26 +1,25 @@
 import { basename, join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { configHere } from '../config-here.ts';
-import type { CliContext } from '../context.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { UsageError } from '../errors/usage-error.ts';
 import { CONFIG, WORKFLOWS, formatPrepared, prepareFiles, type PreparedFiles } from '../init/prepare-files.ts';
 import { shippedNames } from '../init/shipped-workflows.ts';
-import { openToRead } from '../open-repository.ts';
-import { trustsAll } from '../trust/trusts-all.ts';
-import { UsageError } from '../usage-error.ts';
+import { configHere } from '../open/open-config.ts';
+import { openForReading } from '../open/open-repository.ts';
+import { trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
 
 export const command: Command = defineCommand({
-  summary: 'prepare this repository for workflows',
-  description: `Makes .uwf/config.yaml, where agents are bound to roles, and .uwf/workflows/, where workflows lie. With --with a workflow
-that comes with uwf is copied there, with its programs and with the configuration lines that bind its roles; you need not
-agree to these once more. Schemas for editors go to .uwf/schemas/; the first line of each of these files names its own, and can
-stand above your own files as well. Nothing that exists is changed but for lines added to the configuration, and nothing is committed.
+  description: `Creates .uwf/config.yaml, which binds agents to roles, and .uwf/workflows/, the folder of workflows. --with
+copies a workflow that comes with uwf, with its programs and with the configuration lines that bind its roles; these are
+trusted at once. Schemas for editors go to .uwf/schemas/: the first line of each created file names its schema, and you can
+copy it into your own files. Existing files are not changed, except for lines added to the configuration. Nothing is
+committed.
 
-With --remote git's own 'git fetch' of that remote brings its threads and workflows too, into refs/uwf/remotes/: lines are
-added to git's configuration of what is fetched, and none of what 'git push' pushes. 'uwf fetch' works without them.
+With --remote a plain 'git fetch' of that remote brings its threads and workflows too, into refs/uwf/remotes/. Lines are
+added to git's configuration of what it fetches; what 'git push' sends does not change. 'uwf fetch' works without these
+lines.
 
-Everything works without this command too.`,
-  arguments: [],
+This command is optional.`,
   options: {
     with: { value: '<workflow>', summary: 'copy a workflow that comes with uwf', candidates: 'shipped-workflow' },
     remote: {
@@ -30,15 +29,12 @@ Everything works without this command too.`,
     },
   },
   json: {
-    shape: 'object',
-    fields: {
-      created: 'files that were written',
-      unchanged: 'files that were there, as they would have been written',
-      configured: 'what was added to .uwf/config.yaml',
-      kept: 'what .uwf/config.yaml says otherwise already, and was left',
-      outdated: 'schemas for editors that another version of uwf wrote, or another program, and that were left',
-      refspecs: "with --remote, what was added to what 'git fetch' brings",
-    },
+    created: 'files that were written',
+    unchanged: 'files that were there, as they would have been written',
+    configured: 'what was added to .uwf/config.yaml',
+    kept: 'what .uwf/config.yaml sets to something else, and was kept',
+    outdated: 'schemas for editors that another version of uwf or another program wrote, and that were kept',
+    refspecs: "with --remote, what was added to what 'git fetch' brings",
   },
   examples: [
     { command: 'uwf init', comment: 'an empty configuration, with an example in comments' },
@@ -46,7 +42,7 @@ Everything works without this command too.`,
     { command: 'uwf init --remote origin', comment: "git's own fetch brings threads too" },
   ],
   async run({ options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { location } = repository;
     const { remote } = options;
     const top = location?.workTree;
@@ -56,13 +52,13 @@ Everything works without this command too.`,
         `register workflows with 'uwf workflow add <file>', and bind agents in ${join(repository.stateDir ?? '', 'config.yaml')}`,
       );
     }
-    // Found out before anything is written: half of it helps nobody.
+    // Checked before anything is written: half an initialisation is of no use.
     const files = top === undefined ? undefined : await prepareFiles(top, options.with);
     let refspecs: string[] | undefined;
     if (remote !== undefined && location !== undefined) {
       const [{ addFetchRefspecs }, { fetchRefspecs }] = await Promise.all([
-        import('../../git/native/add-fetch-refspecs.ts'),
-        import('../../sync/fetch-refspecs.ts'),
+        import('../../git/transport/add-fetch-refspecs.ts'),
+        import('../../sync/refs/tracking.ts'),
       ]);
       refspecs = await addFetchRefspecs(location, cli.env, remote, fetchRefspecs(remote));
     }
@@ -86,12 +82,11 @@ Everything works without this command too.`,
     });
     out.hint(hintFor(options.with, remote));
     for (const path of files?.outdated ?? []) out.hint(`uwf schema show --for ${basename(path, '.json')} > ${path}`);
-    return undefined;
   },
 });
 
 /** Agrees to the agents that were just written; to none that was there, or is another one's of the same name. */
-async function trustWritten(cli: CliContext, repository: Repository, { configured }: PreparedFiles): Promise<void> {
+async function trustWritten(cli: CliEnvironment, repository: Repository, { configured }: PreparedFiles): Promise<void> {
   if (!configured.some((name) => name.startsWith('agents.'))) return;
   const [{ claimsHere }, { TrustStore }] = await Promise.all([
     import('../trust/claims-here.ts'),

@@ -1,49 +1,47 @@
-import { describeThread, type ThreadView } from '../../engine/describe.ts';
-import { statusHere } from '../../engine/status-here.ts';
-import { isOver } from '../../thread/thread-status.ts';
-import { getThread, listPointers, type ThreadPointer } from '../../thread/find-thread.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { statusHere } from '../../engine/leases/find-lease.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { readingContext } from '../engine-here.ts';
-import { parseCount } from '../input/parse-value.ts';
-import { formatLong, formatShort } from '../log/format-entry.ts';
+import { getThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { isOver } from '../../thread/read/thread-status.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { parseCount } from '../command-line/parse-value.ts';
+import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { collectLog } from '../log/collect-log.ts';
+import { formatLong, formatShort } from '../log/format-entry.ts';
 import type { OpenChildren } from '../log/graph.ts';
 import { logFields, type LogEntry } from '../log/log-entry.ts';
-import { openToRead } from '../open-repository.ts';
+import { openForReading } from '../open/open-repository.ts';
+import { readingContext } from '../open/reading-context.ts';
 import type { Output } from '../output/output.ts';
 import { paintStatus } from '../output/palette.ts';
 
 type Style = { isShort: boolean; isGraph: boolean; most: number; isKept: boolean };
 
 export const command: Command = defineCommand({
-  summary: 'tell the story of a thread',
-  description: `Shows the commits of a thread, newest first, as 'git log' would: what was asked, who did what, what it waited for, how
-it ended. Without a thread it is the one that was started last.
+  description: `Shows the commits of a thread, newest first, in the form of 'git log': the prompt, the steps, suspensions,
+answers and the end. The default is the thread that was started last.
 
-What it shows is git's own history: 'git log --first-parent refs/threads/<thread>' (refs/history/<date>/<thread> for one that is
-over) tells the same without uwf.`,
-  arguments: [
-    { name: 'thread', summary: "the thread's id, or its first characters", isOptional: true, candidates: 'thread' },
-  ],
+What it shows is git's own history: 'git log --first-parent refs/threads/<thread>' (refs/history/<date>/<thread> for one
+that is over) shows the same commits without uwf.`,
+  arguments: [optionalThreadArgument],
   options: {
     limit: { short: 'n', value: '<n>', summary: 'at most so many entries', parse: parseCount },
     oneline: { summary: 'one line for each entry' },
-    graph: { summary: 'draw the threads that were called beside the line of their caller' },
+    graph: { summary: 'draw child threads beside the line of their caller' },
     all: { short: 'a', summary: 'every thread, the newest first' },
   },
-  json: { shape: 'list', fields: logFields },
+  json: logFields,
   examples: [
     { command: 'uwf log', comment: 'what the last thread did' },
     { command: 'uwf log 01KAM4 --oneline -n 10', comment: 'its last ten steps in short' },
     { command: 'uwf log 01KAM4 --graph', comment: 'with its sub-workflows' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const pointers = await chooseThreads(repository, args.thread, options.all);
-    // What is told of every thread is not for the next time, and too much to be kept.
+    // The logs of all threads are not cached: they are too many, and rarely asked for again.
     const isKept = !options.all;
     const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity, isKept };
     if (out.isJson) {
@@ -92,7 +90,7 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
   return lines.join('\n');
 }
 
-/** Says of the thread itself only what its head does, so that nothing is read but the entries. */
+/** Prints of the thread itself only its head and status, so that nothing is read but the entries. */
 async function tellAtLength(
   repository: Repository,
   pointer: ThreadPointer,

@@ -1,29 +1,29 @@
 import type { Repository } from '../../git/repository.ts';
 import type { PushReport } from '../../sync/report.ts';
+import { isOver } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { withExchangeOptions } from '../exchange-options.ts';
-import { exitCodeOfPush, hintAtHeldBack, leftOf, publishOptions } from '../held-back.ts';
-import { openToRead } from '../open-repository.ts';
-import { openRemoteHere } from '../open-remote-here.ts';
-import { findOpenBelow } from '../find-open-below.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { exitCodeOfSharing } from '../errors/exit-code.ts';
+import { scanningRedactor } from '../open/open-redactor.ts';
+import { withExchangeOptions } from '../open/open-remote.ts';
+import { readingContext } from '../open/reading-context.ts';
 import type { Output } from '../output/output.ts';
-import { formatDryPush, formatPush } from '../output/sync-report.ts';
-import { scanningRedactor } from '../scanning-redactor.ts';
-import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+import { hintAtHeldBack, leftOf, publishOptions } from '../sharing/held-back.ts';
+import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
+import { formatPush } from '../sharing/sync-report.ts';
 
 export const command: Command = defineCommand({
-  summary: 'send threads and workflows to a remote',
-  description: `Sends what the remote does not have of all threads and registered workflows, or of the threads that are named, in one
-connection. Nothing there is ever overwritten: a thread only goes forward, and one that another person has taken further is
-rejected until it is fetched; 'uwf sync' does both. The ref of a thread that is over moves to refs/history/ there too.
+  description: `Sends what the remote does not have of all threads and registered workflows, or of the threads that are
+named, in one connection. Nothing there is overwritten: a thread only moves forward. If the remote thread has steps that are
+not here, it is rejected until you fetch it; 'uwf sync' does both. The ref of a thread that is over moves to refs/history/
+there too.
 
-What was put under a thread and not taken in by a step, journals and sessions stay on this machine. Everything else of a
-thread goes: prompts, replies, traces, snapshots of files. A step that recorded files follows the commit that was checked
-out: a thread that would publish commits of your code which the remote does not have is held, unless --with-commits is said.
+Everything of a thread is sent: prompts, replies, traces, snapshots of files. Nodes that no step has taken in, journals and
+sessions stay on this machine. A step that recorded files follows the commit that was checked out: a thread that would
+publish commits of your code that the remote does not have is held, unless you give --with-commits.
 
-What is sent is looked through first. A ref that is no sound thread or registry is not sent, and a thread that has secrets
-is held, with their places, unless --allow-secrets is said. 'uwf scan' looks for them at any time.`,
+Everything is checked before it is sent. A ref that is not a sound thread or workflow is not sent. A thread with secrets is
+held and their places are listed, unless you give --allow-secrets. 'uwf scan' searches for secrets at any time.`,
   arguments: remoteArguments,
   options: {
     thread: onlyThreadsOption,
@@ -31,18 +31,15 @@ is held, with their places, unless --allow-secrets is said. 'uwf scan' looks for
     'dry-run': { short: 'n', summary: 'say what would be sent, and send nothing' },
   },
   json: {
-    shape: 'object',
-    fields: {
-      remote: 'the remote as it was named',
-      url: 'where it is',
-      threads: 'threads that are new there, went forward, ended or were removed: thread, change, before, head',
-      workflows: 'the same of workflows',
-      rejected: 'what the remote did not take, and why',
-      held: 'threads that stay here, why, and which commits of your code or places of secrets they would publish',
-      alongside: 'threads that were not named, and whose commits went along',
-      commits: 'commits of your code that went along',
-      secrets: 'with --allow-secrets, the places of secrets that were sent: commit, step, node, file, at, rule',
-    },
+    remote: 'the remote as it was named',
+    url: 'where it is',
+    threads: 'threads that are new there, went forward, ended or were removed: thread, change, before, head',
+    workflows: 'the same of workflows',
+    rejected: 'what the remote did not take, and why',
+    held: 'threads that stay here, why, and which commits of your code or places of secrets they would publish',
+    alongside: 'threads that were not named, and whose commits went along',
+    commits: 'commits of your code that went along',
+    secrets: 'with --allow-secrets, the places of secrets that were sent: commit, step, node, file, at, rule',
   },
   examples: [
     { command: 'uwf push', comment: 'everything, to the remote that git would push to' },
@@ -52,36 +49,33 @@ is held, with their places, unless --allow-secrets is said. 'uwf scan' looks for
   ],
   exitCodes: {
     1: 'something is no sound thread, or would publish commits of your code or secrets; the rest was sent',
-    5: 'others were faster, or something waits for a decision; the rest was sent',
+    5: 'the remote has steps that are not here, or something waits for a decision; the rest was sent',
     7: 'the remote does not take something: a hook, a right or a namespace; the rest was sent',
   },
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
-    const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
     // While git is asked about the remote, the rest of the command is loaded.
-    const [remote, { pushThreads }] = await Promise.all([
-      openRemoteHere(cli, repository, { name, direction: 'push' }),
-      import('../../sync/push-threads.ts'),
+    const [{ repository, remote, threads }, { pushThreads }] = await Promise.all([
+      openExchange(cli, args, options.thread, 'push'),
+      import('../../sync/push/push-threads.ts'),
     ]);
     const isDryRun = options['dry-run'];
     const report = await withExchangeOptions(cli, async (exchange) =>
       pushThreads({ repository }, remote, {
         ...exchange,
-        ...(threads.length > 0 && { threads }),
+        threads,
         withCommits: options['with-commits'],
         allowSecrets: options['allow-secrets'],
         redactor: await scanningRedactor(cli, repository),
         dryRun: isDryRun,
       }),
     );
-    await out.result(report, () => (isDryRun ? formatDryPush : formatPush)(report, out.paint));
+    await out.result(report, () => formatPush(report, out.paint, isDryRun));
     // What the remote refuses for reasons of its own, a sync does not change.
-    const { undecided } = leftOf(report);
-    const isBehind = undecided.some((left) => 'thread' in left || left.reason.endsWith('fetch first'));
-    if (isBehind) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
+    const left = leftOf(report);
+    if (left.undecided.length > 0) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     hintAtHeldBack(report, repository, out);
-    if (threads.length > 0) await hintAtOpenChildren(repository, report, out);
-    return exitCodeOfPush(report);
+    if (threads !== undefined) await hintAtOpenChildren(repository, report, out);
+    return exitCodeOfSharing(left);
   },
 });
 
@@ -95,4 +89,16 @@ async function hintAtOpenChildren(repository: Repository, { remote, threads }: P
   if (staying.size === 0) return;
   const push = `'uwf push ${remote} ${[...staying].join(' ')}'`;
   out.hint(`${push} sends the child threads, too, that this waits for`);
+}
+
+/** The threads that one which is not over called, and those that they called, which are not over and are here. */
+async function findOpenBelow(repository: Repository, thread: ThreadId): Promise<ThreadId[]> {
+  const { describeThread } = await import('../../engine/describe/describe.ts');
+  const { status, calls } = await describeThread(readingContext(repository), thread);
+  if (isOver(status)) return [];
+  const open: ThreadId[] = [];
+  for (const call of calls) {
+    if (!isOver(call.status)) open.push(call.thread, ...(await findOpenBelow(repository, call.thread)));
+  }
+  return open;
 }

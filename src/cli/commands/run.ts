@@ -1,14 +1,11 @@
-import { runInBackground } from '../background.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { openEngine } from '../engine-here.ts';
-import { followRun, runExitCodes, runFields } from '../follow-run.ts';
-import { readPrompt } from '../input/read-prompt.ts';
-import { openToWrite } from '../open-repository.ts';
-import { startHere } from '../start-here.ts';
-import { limitsOf, startOptions } from '../start-options.ts';
+import { runInBackground } from '../process/background.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { openEngine } from '../open/open-engine.ts';
+import { followRun, runExitCodes, runFields } from '../follow/follow-run.ts';
+import { openForWriting } from '../open/open-repository.ts';
+import { startHere, startOptions } from '../threads/start-thread.ts';
 
 export const command: Command = defineCommand({
-  summary: 'start a thread and run it to its end',
   description: `Starts a thread of a workflow and runs it: the moderator picks a role, the role's agent does its turn, the step is
 stored, and so on until the workflow ends or something needs you. Steps are shown on stderr as they finish; the summary of
 the end is printed on stdout.
@@ -19,7 +16,7 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
     ...startOptions,
     background: { short: 'b', summary: 'run it in a process of its own and print its id at once' },
   },
-  json: { shape: 'lines', fields: runFields },
+  json: runFields,
   examples: [
     { command: "uwf run develop -p 'Add a --dry-run option'", comment: 'start and watch' },
     { command: 'uwf run develop -F task.md --background', comment: 'start and leave; uwf thread join waits for it' },
@@ -27,13 +24,8 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
   ],
   exitCodes: runExitCodes,
   async run({ args, options, cli, out }) {
-    const repository = await openToWrite(cli);
-    const request = {
-      workflow: args.workflow,
-      prompt: () => readPrompt(cli, options),
-      limits: limitsOf(options),
-      requireAgents: true,
-    };
+    const repository = await openForWriting(cli);
+    const request = { workflow: args.workflow, options, requireAgents: true };
     if (!options.background) {
       return followRun({ cli, out }, repository, async (engine) => {
         const { thread } = await startHere(cli, repository, engine, request);
@@ -42,9 +34,6 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
     }
     const started = await startHere(cli, repository, await openEngine(cli, repository), request);
     const { thread, head, workflow } = started;
-    const log = await runInBackground(cli, repository, thread, ['thread', 'run', thread]);
-    await out.result({ thread, head, workflow, status: 'running', log }, () => thread);
-    out.hint(`'uwf thread join ${thread}' waits for it; what it says is in ${log}`);
-    return undefined;
+    return runInBackground({ cli, out }, repository, { thread, head, workflow }, ['thread', 'run', thread]);
   },
 });

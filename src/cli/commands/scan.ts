@@ -1,28 +1,25 @@
-import { getThread } from '../../thread/find-thread.ts';
+import { scanningRedactor } from '../open/open-redactor.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan } from '../../thread/secrets/secret-scan.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { EXIT } from '../exit-code.ts';
-import { openToRead } from '../open-repository.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { EXIT } from '../errors/exit-code.ts';
+import { openForReading } from '../open/open-repository.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { secretLines } from '../output/secret-places.ts';
-import { formatCount } from '../output/time.ts';
+import { formatCount, plural } from '../output/time.ts';
 import { oneLine } from '../output/width.ts';
-import { scanningRedactor } from '../scanning-redactor.ts';
 
 /** A person is told how far it is after so many commits. */
 const OFTEN = 50;
 
 export const command: Command = defineCommand({
-  summary: 'find secrets in what is stored',
-  description: `Looks for secrets in all threads, or in those that are named with what they stand on, their callers and those that they called: in nodes, messages of
-commits, names of files, and the files that steps recorded, each once. Without a thread it looks through what was put and not
-yet taken in, and registered workflows and types, too. Code that a step recorded is looked through as far as it differs from
-the commit that was checked out.
+  description: `Searches all threads for secrets, or the named ones with their callers and children: nodes, commit messages,
+file names, and the files that steps recorded. Without a thread it also searches nodes that no step has taken in, and
+registered workflows and types. Of recorded code it searches what differs from the commit that was checked out.
 
-What counts as a secret is what is taken out of what a run writes: values that this machine knows to be secret, and the forms
-of tokens. Of each it prints the place and the rule, never the value. A file of more than 32 MiB cannot be looked through and
-is named.`,
+Secrets are the values that this machine knows to be secret, and texts in the form of a token: the same that a run redacts.
+For each it prints the place and the rule, never the value. A file of more than 32 MiB is not searched, but listed.`,
   arguments: [
     {
       name: 'thread',
@@ -32,14 +29,10 @@ is named.`,
       candidates: 'thread',
     },
   ],
-  options: {},
   json: {
-    shape: 'object',
-    fields: {
-      commits: 'how many commits were looked through',
-      secrets: 'where secrets are: thread (or null), ref, commit, step (or null), node (or null), file, at, rule',
-      unread: 'what could not be looked through: thread (or null), ref, reason',
-    },
+    commits: 'how many commits were looked through',
+    secrets: 'where secrets are: thread (or null), ref, commit, step (or null), node (or null), file, at, rule',
+    unread: 'what could not be looked through: thread (or null), ref, reason',
   },
   examples: [
     { command: 'uwf scan', comment: 'before threads are shared for the first time' },
@@ -47,7 +40,7 @@ is named.`,
   ],
   exitCodes: { 0: 'nothing was found', 1: 'something was, or could not be looked through' },
   async run({ args, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { prepareHashing } = await import('../../cas/hash.ts');
     await prepareHashing();
     const scan = new SecretScan(repository, await scanningRedactor(cli, repository));
@@ -73,7 +66,7 @@ is named.`,
     } finally {
       progress?.clear();
     }
-    const sum = `${formatCount(commits)} ${commits === 1 ? 'commit' : 'commits'} looked through`;
+    const sum = `${plural(commits, 'commit')} looked through`;
     const count = secrets.length === 0 ? 'no secret found' : `${formatCount(secrets.length)} found`;
     await out.result({ commits, secrets, unread }, () => [...lines, `${count}: ${sum}`].join('\n'));
     if (secrets.length > 0)

@@ -1,25 +1,20 @@
-import { defineCommand, type Command } from '../command.ts';
-import { withExchangeOptions } from '../exchange-options.ts';
-import { exitCodeOfPush, hintAtHeldBack, publishOptions } from '../held-back.ts';
-import { hintAfterFetch } from '../hint-after-fetch.ts';
-import { openToRead } from '../open-repository.ts';
-import { openRemoteHere } from '../open-remote-here.ts';
-import { formatSync } from '../output/sync-report.ts';
-import { scanningRedactor } from '../scanning-redactor.ts';
-import { onlyThreadsOption, remoteArguments, remoteWordsHere } from '../remote-words.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { exitCodeOfSharing } from '../errors/exit-code.ts';
+import { scanningRedactor } from '../open/open-redactor.ts';
+import { withExchangeOptions } from '../open/open-remote.ts';
+import { hintAtHeldBack, leftOf, publishOptions } from '../sharing/held-back.ts';
+import { hintAfterFetch } from '../sharing/hint-after-fetch.ts';
+import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
+import { formatSync } from '../sharing/sync-report.ts';
 
 export const command: Command = defineCommand({
-  summary: 'fetch from a remote, then push to it',
-  description: `Does what 'uwf fetch' and 'uwf push' do, and again where another person pushed in between, so that afterwards both sides have
-the same threads and workflows. Where a thread went on in both places, the remote's keeps its id and this repository's
-becomes a fork, which is pushed too. A thread that was removed with 'uwf thread rm --remote' is removed here as well,
-unless it has steps that only this repository has.`,
+  description: `Runs 'uwf fetch' and 'uwf push', and repeats them if another push came in between. Afterwards both sides
+have the same threads and workflows. If a thread has new steps in both places, the remote's keeps its id and this
+repository's becomes a fork, which is pushed too. A thread that was removed with 'uwf thread rm --remote' is removed here as
+well, unless it has steps that only this repository has.`,
   arguments: remoteArguments,
   options: { thread: onlyThreadsOption, ...publishOptions },
-  json: {
-    shape: 'object',
-    fields: { fetched: "what 'uwf fetch' tells", pushed: "what 'uwf push' tells" },
-  },
+  json: { fetched: "what 'uwf fetch' tells", pushed: "what 'uwf push' tells" },
   examples: [
     { command: 'uwf sync', comment: 'everything, with the remote that git would choose' },
     { command: 'uwf sync origin 01KAM4', comment: 'one thread' },
@@ -27,21 +22,19 @@ unless it has steps that only this repository has.`,
   ],
   exitCodes: {
     1: 'something was refused, or must not leave; all else is in step',
-    5: 'others were faster, or something waits for a decision; all else is in step',
+    5: 'the remote has steps that are not here, or something waits for a decision; all else is in step',
     7: 'the remote does not take something: a hook, a right or a namespace; all else is in step',
   },
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
-    const { remote: name, threads } = await remoteWordsHere(cli, repository, args, options.thread);
     // While git is asked about the remote, the rest of the command is loaded.
-    const [remote, { syncThreads }] = await Promise.all([
-      openRemoteHere(cli, repository, { name, direction: 'push' }),
+    const [{ repository, remote, threads }, { syncThreads }] = await Promise.all([
+      openExchange(cli, args, options.thread, 'push'),
       import('../../sync/sync-threads.ts'),
     ]);
     const report = await withExchangeOptions(cli, async (exchange) =>
       syncThreads({ repository }, remote, {
         ...exchange,
-        ...(threads.length > 0 && { threads }),
+        threads,
         withCommits: options['with-commits'],
         allowSecrets: options['allow-secrets'],
         redactor: await scanningRedactor(cli, repository),
@@ -51,6 +44,6 @@ unless it has steps that only this repository has.`,
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
     hintAtHeldBack(pushed, repository, out);
-    return exitCodeOfPush(pushed, { refused: fetched.refused, undecided: fetched.held });
+    return exitCodeOfSharing(leftOf(pushed), { refused: fetched.refused, undecided: fetched.held });
   },
 });

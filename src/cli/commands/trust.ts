@@ -1,27 +1,23 @@
-import { nearestName } from '../../nearest-name.ts';
-import { defineCommand, type Command } from '../command.ts';
-import { configHere } from '../config-here.ts';
-import type { CliContext } from '../context.ts';
-import { openToRead } from '../open-repository.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { UsageError, hintAtName } from '../errors/usage-error.ts';
+import { configHere } from '../open/open-config.ts';
+import { openForReading } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
-import { formatTable } from '../output/table.ts';
-import type { Claim } from '../trust/claim.ts';
+import type { TrustClaim } from '../trust/claim.ts';
 import { claimsHere } from '../trust/claims-here.ts';
 import { formatClaims, visible } from '../trust/format-claims.ts';
-import { askForAll, canAskForTrust, NotTrusted, openClaims } from '../trust/gate.ts';
-import { findNew, TrustStore, type Trusted } from '../trust/trust-file.ts';
-import { UsageError } from '../usage-error.ts';
+import { NotTrusted, askForAll, canAskForTrust, openClaims } from '../trust/gate.ts';
+import { TrustStore, findNew, type Trusted } from '../trust/trust-file.ts';
 
 export const command: Command = defineCommand({
-  summary: 'agree to what this repository would run',
-  description: `Agents that a repository configures run as programs of yours, with all that you may do. They run once you have agreed
-to what .uwf/config.yaml, or uwf/config.yaml of the git folder, says of them, and to the files of the repository that they
-name; 'git' is the programs that the repository's own configuration of git has it run. A change asks again. What is in your
-own configuration needs no word, nor do limits and the binding of roles.
+  description: `Agents that a repository configures run with all your rights. They run only after you have agreed to their
+configuration in .uwf/config.yaml, or uwf/config.yaml of the git folder, and to the files of the repository that it names;
+'git' stands for the programs that the repository's own git configuration would run. After a change you are asked again.
+Your own configuration, limits and the binding of roles need no agreement.
 
-Alone it shows what you have not agreed to, with what changed, and asks at a terminal for one key. Naming agents, or --all,
-agrees without asking. What is agreed to is kept for each repository in your own state folder. Of an agent that works in
-another folder than the top, 'uwf -C <folder> trust' sees the files that it names there.`,
+Without arguments it shows what you have not agreed to, with what changed, and asks for one key at a terminal. With names of
+agents, or --all, it does not ask. The agreement is kept for each repository in your own state folder. If an agent works in
+another folder than the top, 'uwf -C <folder> trust' finds the files that it names there.`,
   arguments: [
     {
       name: 'agent',
@@ -33,23 +29,20 @@ another folder than the top, 'uwf -C <folder> trust' sees the files that it name
   ],
   options: {
     all: { summary: 'agree to everything that is configured' },
-    list: { summary: 'list what needs your word, and what has it' },
-    revoke: { summary: 'take your word back: for what is named, else for all of this repository' },
+    list: { summary: 'list what needs your agreement, and what has it' },
+    revoke: { summary: 'withdraw your agreement: to what is named, else to everything here' },
   },
   json: {
-    shape: 'list',
-    fields: {
-      name: 'what it is in the configuration: agents.tests, snapshot',
-      state: 'trusted, changed, new, or revoked; gone: trusted, and configured no more',
-      declaredAt: 'file:line:column, or null',
-      says: 'what is declared, a line for each value',
-      files: 'the files of the repository that it names: word, bytes, sha256',
-    },
+    name: 'what it is in the configuration: agents.tests, snapshot',
+    state: 'trusted, changed, new, or revoked; gone: trusted, and configured no more',
+    declaredAt: 'file:line:column, or null',
+    says: 'what is declared, a line for each value',
+    files: 'the files of the repository that it names: word, bytes, sha256',
   },
   examples: [
     { command: 'uwf trust', comment: 'what would run here, and whether it may' },
     { command: 'uwf trust tests coder', comment: 'agree to two agents' },
-    { command: 'uwf trust --list', comment: 'what has your word' },
+    { command: 'uwf trust --list', comment: 'what you have agreed to' },
     { command: 'uwf trust --revoke', comment: 'be asked again for everything' },
   ],
   exitCodes: { 6: 'you were not asked, or have not agreed' },
@@ -57,7 +50,7 @@ another folder than the top, 'uwf -C <folder> trust' sees the files that it name
     if (Number(options.all) + Number(options.list) + Number(options.revoke) > 1) {
       throw new UsageError('--all, --list and --revoke do not go together');
     }
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const store = new TrustStore(cli, repository);
     const names = args.agent;
     if (options.revoke) {
@@ -70,7 +63,7 @@ another folder than the top, 'uwf -C <folder> trust' sees the files that it name
     }
     const config = await configHere(cli, repository);
     const claims = claimsHere(cli, repository, config);
-    if (options.list) return list(out, cli, claims, store.read());
+    if (options.list) return list(out, claims, store.read());
     const unknown = names.find((name) => !claims.some((claim) => isNamed(claim, name)));
     // Of an agent that is harmless nothing is asked, and nothing is wrong with naming it.
     if (unknown !== undefined && !Object.hasOwn(config.agents, unknown)) throw nothingCalled(unknown, claims);
@@ -90,45 +83,32 @@ another folder than the top, 'uwf -C <folder> trust' sees the files that it name
       if (isSaid && !out.isJson) cli.stdout.write(`${formatClaims(open, before, out.paint)}\n`);
     }
     const rows = open.map((claim) => rowOf(claim, 'trusted'));
-    await out.result(rows, () => (rows.length === 0 ? 'there is nothing that you have not agreed to' : ''));
-    return undefined;
+    return out.result(rows, () => (rows.length === 0 ? 'there is nothing that you have not agreed to' : ''));
   },
 });
 
 type State = 'trusted' | 'changed' | 'new' | 'gone' | 'revoked';
-type Row = { name: string; state: State; declaredAt: string | null; says: string[]; files: Claim['files'] };
+type Row = { name: string; state: State; declaredAt: string | null; says: string[]; files: TrustClaim['files'] };
 
-async function list(
-  out: Output,
-  cli: CliContext,
-  claims: readonly Claim[],
-  trusted: readonly Trusted[],
-): Promise<void> {
+async function list(out: Output, claims: readonly TrustClaim[], trusted: readonly Trusted[]): Promise<void> {
   const rows = claims.map((claim) => rowOf(claim, stateOf(claim, trusted)));
   const names = new Set(rows.map(({ name }) => name));
   rows.push(...trusted.filter(({ name }) => !names.has(name)).map((one) => rowOfTrusted(one, 'gone')));
-  await out.result(rows, () =>
-    formatTable<Row>(
-      rows,
-      [
-        { title: 'WHAT', cell: ({ name }) => visible(name), paint: out.paint.name },
-        { title: 'STATE', cell: ({ state }) => state },
-        { title: 'SAYS', cell: ({ says }) => visible(says.join('; ')) },
-        { title: 'FILES', cell: ({ files }) => visible(files.map(({ word }) => word).join(' ')) },
-      ],
-      out.paint,
-      cli.stdout,
-    ),
-  );
+  await out.table<Row>(rows, [
+    { title: 'WHAT', cell: ({ name }) => visible(name), paint: out.paint.name },
+    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'SAYS', cell: ({ says }) => visible(says.join('; ')) },
+    { title: 'FILES', cell: ({ files }) => visible(files.map(({ word }) => word).join(' ')) },
+  ]);
 }
 
-function stateOf(claim: Claim, trusted: readonly Trusted[]): State {
+function stateOf(claim: TrustClaim, trusted: readonly Trusted[]): State {
   const { isNew, files } = findNew(claim, trusted);
   if (!isNew && files.length === 0) return 'trusted';
   return trusted.some(({ name }) => name === claim.name) ? 'changed' : 'new';
 }
 
-function rowOf({ name, declaredAt, lines, files }: Claim, state: State): Row {
+function rowOf({ name, declaredAt, lines, files }: TrustClaim, state: State): Row {
   return { name, state, declaredAt: declaredAt ?? null, says: lines, files };
 }
 
@@ -141,9 +121,8 @@ function isNamed({ name }: { name: string }, wanted: string): boolean {
   return name === wanted || name === `agents.${wanted}`;
 }
 
-function nothingCalled(name: string, claims: readonly Claim[]): UsageError {
+function nothingCalled(name: string, claims: readonly TrustClaim[]): UsageError {
   const known = claims.map((claim) => claim.name.replace(/^agents\./, ''));
-  const near = nearestName(name, known);
-  const hint = near === undefined ? `there is ${known.join(', ') || 'nothing'}` : `did you mean '${near}'?`;
-  return new UsageError(`nothing called '${name}' needs your word here`, visible(hint));
+  const hint = hintAtName(name, known, `there is ${known.join(', ') || 'nothing'}`);
+  return new UsageError(`nothing called '${name}' needs your agreement here`, visible(hint));
 }

@@ -1,21 +1,26 @@
-import type { Candidates, Command, OptionSpec } from '../command.ts';
-import { commandTable } from '../command-table.ts';
-import { contextIn, type CliContext } from '../context.ts';
-import { splitFront } from '../find-command.ts';
-import { optionsOf } from '../arguments/parse-arguments.ts';
-import { listCandidates, type Candidate } from './candidates.ts';
+import { listThreads } from '../../engine/describe/describe.ts';
+import { threadStatuses } from '../../thread/read/thread-status.ts';
+import type { Candidates, Command, OptionSpec } from '../command-line/command.ts';
+import { splitFront } from '../command-line/find-command.ts';
+import { optionsOf } from '../command-line/parse-arguments.ts';
+import { commandTable } from '../commands/command-table.ts';
+import { configHere } from '../open/open-config.ts';
+import { openForReading } from '../open/open-repository.ts';
+import { readingContext } from '../open/reading-context.ts';
+import { oneLine } from '../output/width.ts';
+import { environmentIn, type CliEnvironment } from '../process/cli-environment.ts';
 
 /**
- * Finds what could stand in the place of the last of some words.
+ * Completes the last word of a command line.
  *
  * @param words what was typed after `uwf`; the last one is being typed and may be empty
  * @returns only what begins with the last word; nothing where a file's name belongs
  */
-export async function complete(cli: CliContext, words: readonly string[]): Promise<Candidate[]> {
+export async function complete(cli: CliEnvironment, words: readonly string[]): Promise<Candidate[]> {
   const current = words.at(-1) ?? '';
   const typed = words.slice(0, -1);
   const folder = folderIn(typed);
-  const here = folder === undefined ? cli : contextIn(cli, { folder: readAsShell(folder, cli.env['HOME']) });
+  const here = folder === undefined ? cli : environmentIn(cli, { folder: readAsShell(folder, cli.env['HOME']) });
   const [front, before] = splitFront(typed);
   if (front.at(-1) === '-C') return [];
   const found = await findCandidates(here, before, current);
@@ -34,7 +39,7 @@ function readAsShell(word: string, home = '~'): string {
   return word.replace(/^~(?=\/|$)/, () => home).replaceAll(/\\(.)|["']/g, '$1');
 }
 
-async function findCandidates(cli: CliContext, before: readonly string[], current: string): Promise<Candidate[]> {
+async function findCandidates(cli: CliEnvironment, before: readonly string[], current: string): Promise<Candidate[]> {
   const [first, second] = before;
   if (first === undefined) return [...firstWords(), { word: 'help', about: 'what a command does' }];
   if (['help', '--help', '-h'].includes(first)) {
@@ -47,7 +52,7 @@ async function findCandidates(cli: CliContext, before: readonly string[], curren
     (candidate) => candidate.noun === (ofNoun.length > 0 ? first : undefined) && candidate.verb === verb,
   );
   if (entry === undefined) return [];
-  const { command } = await entry.load();
+  const command = await entry.load();
   const rest = before.slice(ofNoun.length > 0 && verb === second ? 2 : 1);
   return ofCommand(cli, command, rest, current);
 }
@@ -69,7 +74,7 @@ function firstWords(): Candidate[] {
 }
 
 async function ofCommand(
-  cli: CliContext,
+  cli: CliEnvironment,
   command: Command,
   rest: readonly string[],
   current: string,
@@ -104,4 +109,101 @@ function waitingOption(specs: Readonly<Record<string, OptionSpec>>, word: string
     ? specs[word.slice(2)]
     : Object.values(specs).find(({ short }) => short !== undefined && word === `-${short}`);
   return spec?.value === undefined || spec.isValueOptional ? undefined : spec;
+}
+
+/**
+ * Writes candidates as the shells' scripts read them: `word<tab>description`, a line each.
+ *
+ * Left out are words that a terminal would not show as they are, and those that the shell might read as more than a word.
+ */
+export function candidateLines(candidates: readonly Candidate[]): string {
+  return candidates
+    .filter(({ word }) => word === oneLine(word) && !/[\s"'`$&|;<>()*?[\]{}!\\#]/.test(word))
+    .map(({ word, about }) => `${word}\t${oneLine(about)}\n`)
+    .join('');
+}
+
+/** A word that could be typed, with a description. */
+export type Candidate = { word: string; about: string };
+
+/** More candidates are no help to a person. */
+const MAX_CANDIDATES = 50;
+
+/**
+ * Lists the words that fit a kind of argument; none for files, which the shell completes itself.
+ *
+ * @param thread the thread whose steps are meant; without one, those of the newest threads
+ */
+async function listCandidates(cli: CliEnvironment, candidates: Candidates, thread?: string): Promise<Candidate[]> {
+  if (typeof candidates !== 'string') return candidates.map((word) => ({ word, about: '' }));
+  switch (candidates) {
+    case 'thread': {
+      const threads = await listThreads(readingContext(await openForReading(cli)), {
+        statuses: threadStatuses,
+        limit: MAX_CANDIDATES,
+      });
+      return threads.map(({ thread, status, workflow, prompt }) => ({
+        word: thread,
+        about: `${status}  ${workflow}  ${prompt}`,
+      }));
+    }
+    case 'step':
+      return listSteps(cli, thread);
+    case 'workflow':
+      return listWorkflowNames(cli);
+    case 'shipped-workflow': {
+      const { shippedNames } = await import('../init/shipped-workflows.ts');
+      return shippedNames().map((word) => ({ word, about: 'comes with uwf' }));
+    }
+    case 'remote': {
+      const [{ listRemotes }, { location }] = await Promise.all([
+        import('../../git/repository/choose-remote.ts'),
+        openForReading(cli),
+      ]);
+      const names = location === undefined ? [] : await listRemotes(location, cli.env);
+      return names.map((word) => ({ word, about: 'a remote' }));
+    }
+    case 'agent': {
+      const { agents } = await configHere(cli, await openForReading(cli));
+      return Object.values(agents).map((agent) => ({ word: agent.name, about: agent.package }));
+    }
+    default:
+      return [];
+  }
+}
+
+async function listWorkflowNames(cli: CliEnvironment): Promise<Candidate[]> {
+  const [{ listWorkflowFiles }, { WORKFLOWS_PREFIX }] = await Promise.all([
+    import('../../workflow/load/resolve-workflow.ts'),
+    import('../../workflow/registry/workflow-refs.ts'),
+  ]);
+  const repository = await openForReading(cli);
+  const names = new Map<string, string>();
+  for (const { name } of await repository.refs.list(WORKFLOWS_PREFIX))
+    names.set(name.slice(WORKFLOWS_PREFIX.length), 'registered');
+  for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) names.set(name, file);
+  return [...names].map(([word, about]) => ({ word, about }));
+}
+
+/** Lists the hashes of steps, newest first; of a single thread their numbers too. */
+async function listSteps(cli: CliEnvironment, thread: string | undefined): Promise<Candidate[]> {
+  const [{ getThread, listPointers }, { readSteps }, { statusOf }, { firstLine }] = await Promise.all([
+    import('../../thread/find/find-thread.ts'),
+    import('../../thread/read/read-steps.ts'),
+    import('../../thread/format/thread-commit.ts'),
+    import('../../thread/format/commit-message.ts'),
+  ]);
+  const repository = await openForReading(cli);
+  const pointers = thread === undefined ? await listPointers(repository) : [await getThread(repository, thread)];
+  const found = new Map<string, Candidate>();
+  for (const { head } of pointers.toReversed()) {
+    if (found.size >= MAX_CANDIDATES) break;
+    for (const { commit, text } of (await readSteps(repository, head, MAX_CANDIDATES)).steps.toReversed()) {
+      const { number, role, meta } = commit.node;
+      const about = `${number}  ${role} ${statusOf(meta) ?? ''}  ${firstLine(text)}`;
+      if (thread !== undefined) found.set(String(number), { word: String(number), about });
+      found.set(commit.hash, { word: commit.hash, about });
+    }
+  }
+  return [...found.values()];
 }

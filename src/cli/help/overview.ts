@@ -1,12 +1,11 @@
-import type { CommandEntry } from '../command-entry.ts';
-import { commandGroups, nameOf } from '../command-table.ts';
-import type { CliContext } from '../context.ts';
+import { commandGroups, commandTable, type CommandEntry } from '../commands/command-table.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
 
 /** `uwf --help`: what uwf is, and all commands in groups. */
-export function overview(cli: Pick<CliContext, 'stdout' | 'env'>): string {
+export function overview(cli: Pick<CliEnvironment, 'stdout' | 'env'>): string {
   const paint = createPalette(cli.stdout, cli.env);
-  const width = Math.max(...commandGroups.flatMap((group) => group.commands.map((entry) => nameOf(entry).length)));
+  const width = Math.max(...commandTable.map(({ name }) => name.length));
   const groups = commandGroups.map(
     ({ title, commands }) => `${paint.title(title)}\n${formatCommands(commands, width, paint)}`,
   );
@@ -23,14 +22,14 @@ export function overview(cli: Pick<CliContext, 'stdout' | 'env'>): string {
 }
 
 /** `uwf thread --help`: the commands of a noun. */
-export function nounHelp(cli: Pick<CliContext, 'stdout' | 'env'>, noun: string): string {
+export function nounHelp(cli: Pick<CliEnvironment, 'stdout' | 'env'>, noun: string): string {
   const paint = createPalette(cli.stdout, cli.env);
-  const entries = commandGroups.flatMap((group) => group.commands).filter((entry) => entry.noun === noun);
-  const width = Math.max(...entries.map((entry) => nameOf(entry).length));
+  const entries = commandTable.filter((entry) => entry.noun === noun);
+  const width = Math.max(...entries.map(({ name }) => name.length));
   const hint = `'uwf ${noun}' alone is 'uwf ${noun} list'; 'uwf ${noun} <command> --help' tells more.`;
   return `usage: uwf ${noun} <command> [<arguments>]\n\n${formatCommands(entries, width, paint)}\n\n${hint}\n`;
 }
 
 function formatCommands(entries: readonly CommandEntry[], width: number, paint: Palette): string {
-  return entries.map((entry) => `  ${paint.name(nameOf(entry).padEnd(width))}  ${entry.summary}`).join('\n');
+  return entries.map(({ name, summary }) => `  ${paint.name(name.padEnd(width))}  ${summary}`).join('\n');
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 /** The files that people write, each with the schema by which an editor checks it. */
 export const fileSchemas: Readonly<Record<'workflow' | 'config', () => Promise<JsonObject>>> = {
   workflow: async () => (await import('../../workflow/notation/file-schema.ts')).workflowFileSchema,
-  config: async () => (await import('../../engine/config-schema.ts')).configFileSchema(),
+  config: async () => (await import('../../engine/config/config-schema.ts')).configFileSchema(),
 };
 
 /** Where `uwf init` puts such a schema, from the top of a work tree. */

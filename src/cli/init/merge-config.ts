@@ -4,9 +4,9 @@ import type * as Yaml from 'yaml';
 import type { Document } from 'yaml';
 
 import { isJsonObject, type JsonObject } from '../../json.ts';
-import { UsageError } from '../usage-error.ts';
+import { UsageError } from '../errors/usage-error.ts';
 
-/** What a configuration looks like that nobody has written yet. */
+/** The content of a new configuration. */
 export const NEW_CONFIG = `# yaml-language-server: $schema=schemas/config.json
 # Who does the roles of workflows here: read by uwf, shared with everybody who works on this repository.
 # A file of the same form in the git folder (.git/uwf/config.yaml) is this machine's own, and wins.
@@ -19,11 +19,11 @@ export const NEW_CONFIG = `# yaml-language-server: $schema=schemas/config.json
 #   develop.tester: tests      # workflow.role, or role
 `;
 
-/** A configuration after lines were added, and what stands in it otherwise already and was left. */
-export type MergedConfig = { text: string; added: string[]; kept: string[] };
+/** A configuration after the merge, with the names that were added and those that had another value and were kept. */
+type MergedConfig = { text: string; added: string[]; kept: string[] };
 
 /**
- * Adds the agents and roles of one configuration to another, as lines: all that is there stays as it was written.
+ * Adds the agents and roles of one configuration to another. The existing lines stay as they are.
  *
  * @param text the configuration as it is, in YAML
  * @param addition the configuration with what to add, in YAML
@@ -46,7 +46,7 @@ export async function mergeConfig(text: string, addition: string): Promise<Merge
     for (const [name, value] of Object.entries(entries)) {
       const where = `${section}.${name}`;
       if (!Object.hasOwn(known, name)) {
-        // The node and not its value, so that it is written as it was.
+        // The node and not its value: this keeps how it was written.
         missing.push([name, source.getIn([section, name], true)]);
         added.push(where);
       } else if (!isDeepStrictEqual(known[name], value)) kept.push(where);
@@ -72,7 +72,7 @@ function readPresent(document: Document): JsonObject {
   const [error] = document.errors;
   if (error) throw new UsageError(`.uwf/config.yaml cannot be read: ${error.message}`, 'mend it first');
   const present: unknown = document.toJS() ?? {};
-  if (!isJsonObject(present)) throw new UsageError('.uwf/config.yaml is no configuration', 'mend it first');
+  if (!isJsonObject(present)) throw new UsageError('.uwf/config.yaml is not a configuration', 'mend it first');
   return present;
 }
 

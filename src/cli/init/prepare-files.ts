@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readFileInside } from '../../git/read-file-inside.ts';
-import { UsageError } from '../usage-error.ts';
+import { readFileInside } from '../../git/repository/read-file-inside.ts';
+import { UsageError } from '../errors/usage-error.ts';
 import { fileSchemas, formatSchema, schemaPath } from './file-schemas.ts';
 import { NEW_CONFIG, mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
@@ -20,13 +20,13 @@ export type PreparedFiles = {
   unchanged: string[];
   /** `agents.tests`: what is added to the configuration. */
   configured: string[];
-  /** What the configuration says otherwise already. */
+  /** Names to which the configuration gives another value. */
   kept: string[];
-  /** Schemas for editors that are there and are not this version's. */
+  /** Existing schemas for editors that another version of uwf wrote. */
   outdated: string[];
   /** Whether a configuration that was there is changed. */
   isConfigChanged: boolean;
-  /** Does all of it; until then nothing is written. */
+  /** Writes everything. Nothing is written before. */
   write(): void;
 };
 
@@ -87,7 +87,7 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
     outdated: outdated.map(({ path }) => path),
     isConfigChanged: !isNew && text !== before,
     write() {
-      // Again: until now a person may have been asked.
+      // Checked again: a person may have been asked in the meantime.
       assertNoLinks();
       mkdirSync(join(top, WORKFLOWS), { recursive: true });
       for (const { path, bytes } of missing) {
@@ -112,14 +112,14 @@ function write(path: string, flags: number, content: string | Uint8Array): void 
   }
 }
 
-/** Whoever made the repository could have had a link lead to any file of the person who prepares it. */
+/** The author of a repository could make a link to any file of the user who prepares it. */
 function assertNoLink(top: string, path: string): void {
   const parts = path.split('/');
   for (const part of parts.map((_, depth) => parts.slice(0, depth + 1).join('/'))) {
     const stats = lstatSync(join(top, part), { throwIfNoEntry: false });
     if (stats === undefined) return;
     if (!stats.isSymbolicLink()) continue;
-    throw new UsageError(`${part} is a link, and 'uwf init' writes through none`, 'replace it by what it leads to');
+    throw new UsageError(`${part} is a link, and 'uwf init' follows no links`, 'replace it by what it leads to');
   }
 }
 

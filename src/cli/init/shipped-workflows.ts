@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../../json.ts';
-import { nearestName } from '../../nearest-name.ts';
 import { packageRoot } from '../../package-root.ts';
-import { UsageError } from '../usage-error.ts';
+import { hintAtName, UsageError } from '../errors/usage-error.ts';
 
 /** A workflow that comes with uwf, as files to be copied. */
-export type ShippedWorkflow = {
+type ShippedWorkflow = {
   name: string;
   /** Relative to the folder of workflows: the workflow itself, and the programs beside it. */
   files: readonly { path: string; bytes: Uint8Array }[];
@@ -14,7 +13,7 @@ export type ShippedWorkflow = {
   config: string;
 };
 
-/** What tells an editor how to check a workflow, beside which its file lies. */
+/** The line by which an editor finds the schema of a workflow file. */
 const EDITOR_LINE = Buffer.from('# yaml-language-server: $schema=../schemas/workflow.json\n');
 
 function shippedFolder(): string {
@@ -35,11 +34,7 @@ export function shippedNames(): string[] {
 export async function readShipped(name: string): Promise<ShippedWorkflow[]> {
   const known = shippedNames();
   if (!known.includes(name)) {
-    const near = nearestName(name, known);
-    throw new UsageError(
-      `no workflow '${name}' comes with uwf`,
-      near === undefined ? `there is ${known.join(', ')}` : `did you mean '${near}'?`,
-    );
+    throw new UsageError(`no workflow '${name}' comes with uwf`, hintAtName(name, known));
   }
   const found = new Map<string, ShippedWorkflow>();
   const pending = [name];

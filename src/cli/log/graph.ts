@@ -1,7 +1,7 @@
-import type { ObjectId } from '../../git/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readChildEnds } from '../../thread/child-ends.ts';
-import { readStart } from '../../thread/read-start.ts';
+import { readChildEnds } from '../../thread/read/light-chain.ts';
+import { findStart } from '../../thread/read/read-start.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -32,9 +32,9 @@ export async function* drawGraph(
   }
 }
 
-/** The commit that a child thread was called from; `undefined` for a thread that nobody called. */
+/** The commit from which a child thread was called; `undefined` for any other thread. */
 export async function callerOf(repository: Repository, commit: ObjectId): Promise<ObjectId | undefined> {
-  return (await readStart(repository, commit))?.commit.parents[0];
+  return (await findStart(repository, commit))?.commit.parents[0];
 }
 
 async function* draw(

@@ -1,5 +1,7 @@
-import type { ObjectId } from '../../git/object-id.ts';
-import type { ThreadCommitKind } from '../../thread/thread-commit.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { ThreadCommitKind } from '../../thread/format/thread-commit.ts';
+import type { Resumption } from '../../thread/read/read-said.ts';
+import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
 import { resumptionFields, suspensionFields } from '../output/suspension-markdown.ts';
 
 /** A commit of a thread as the log tells it. */
@@ -20,21 +22,7 @@ export type LogEntry = {
   text: string;
   /** Of a suspension: what the agent said before it stopped; '' if nothing. */
   said?: string;
-  reason?: string;
-  cause?: string;
-  /** null where a light fetch has left them out. */
-  refused?: Refused[] | null;
-  trace?: string | null;
-  due?: string;
-  /** Of a resumption: what it answers. */
-  suspension?: string;
-  resumption?: string;
-  by?: string;
-  more?: Record<string, number>;
-};
-
-/** A reply that was not accepted, as the log tells it. */
-export type Refused = { attempt: string; errors: string[] };
+} & Partial<Pick<SuspensionOutline, 'reason' | 'cause' | 'refused' | 'trace' | 'due'> & Resumption>;
 
 /** The fields of an entry under `--json`. */
 export const logFields: Readonly<Record<string, string>> = {

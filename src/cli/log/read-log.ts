@@ -1,22 +1,22 @@
+import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { statusOf } from '../../thread/meta-status.ts';
-import { outlineSuspension } from '../../thread/suspension-outline.ts';
-import { readTextAt } from '../../thread/thread-commit.ts';
-import { readReply, readToldChain, type ToldCommit } from '../../thread/told-chain.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readTextAt, statusOf } from '../../thread/format/thread-commit.ts';
+import { outlineSuspension } from '../../thread/read/read-suspension.ts';
+import { readReply, readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
 import type { LogEntry } from './log-entry.ts';
 
 /** A log entry with its commit. */
-type Logged = { entry: LogEntry; commit: ToldCommit };
+type Logged = { entry: LogEntry; commit: LightCommit };
 
-/** Reads a thread from a commit back to its start, newest first. Reads no further than it is asked. */
+/** Reads a thread from a commit back to its start, newest first. Reads only as far as the caller iterates. */
 export async function* readLog(repository: Repository, from: ObjectId): AsyncGenerator<Logged, void, void> {
-  for await (const commit of readToldChain(repository, from)) {
+  for await (const commit of readLightChain(repository, from)) {
     yield { entry: await describe(repository, commit), commit };
   }
 }
 
-async function describe(repository: Repository, commit: ToldCommit): Promise<LogEntry> {
+async function describe(repository: Repository, commit: LightCommit): Promise<LogEntry> {
   const { kind, hash, id } = commit;
   const common = { kind, hash, head: id, role: null, status: null, agent: null, durationMs: null, usage: null };
   switch (commit.kind) {
@@ -58,17 +58,13 @@ async function describe(repository: Repository, commit: ToldCommit): Promise<Log
   }
 }
 
-/** The agent as the commit's author names it: for people, without reading back to the start where it is recorded. */
-function agentOf({ commit }: ToldCommit): string {
+/** The agent's name from the commit's author. The recorded name is at the start, which would have to be read. */
+function agentOf({ commit }: LightCommit): string {
   const name = commit.author.email.replace(/@uwf$/, '');
   try {
     return decodeURIComponent(name);
   } catch {
-    // One that was too long for an address, and was cut.
+    // The name was too long for an address and was truncated.
     return name;
   }
-}
-
-function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -1,4 +1,4 @@
-import { formatDiagnostic, type Diagnostic, type DiagnosticPart } from '../../workflow/diagnostic.ts';
+import { formatDiagnostic, type Diagnostic, type DiagnosticPart } from '../../workflow/diagnostics/diagnostic.ts';
 import type { SourceText } from '../../workflow/source/source-text.ts';
 import type { Palette } from './palette.ts';
 import { harmless } from './width.ts';
@@ -17,7 +17,7 @@ export function formatDiagnostics(
     gutter: paint.quiet,
     mark: paint.error,
     hint: paint.hint,
-    // A workflow may have been written by somebody else.
+    // A workflow may come from a remote.
     text: harmless,
   };
   const options = { sources, paint: (part: DiagnosticPart, text: string): string => colours[part](text) };

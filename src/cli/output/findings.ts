@@ -1,11 +1,11 @@
-import type { Finding } from '../../thread/verify/finding.ts';
+import type { Fault } from '../../verify/fault.ts';
 import type { Palette } from './palette.ts';
 import { oneLine } from './width.ts';
 
 /** Writes what is wrong with something, a line each: the commit, the file, and what. */
 export function formatFindings(
   subject: string,
-  findings: readonly (Omit<Finding, 'commit'> & { commit: string | null })[],
+  findings: readonly (Omit<Fault, 'commit'> & { commit: string | null })[],
   paint: Palette,
 ): string {
   const lines = findings.map(({ commit, path, what }) => {

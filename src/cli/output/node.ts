@@ -1,10 +1,10 @@
 import type { StoredNode } from '../../cas/node-source.ts';
 import { isJsonObject } from '../../json.ts';
 import { builtIn, typeNameOf } from '../../schema/built-in.ts';
-import { firstLine } from '../../thread/commit-message.ts';
+import { firstLine } from '../../thread/format/commit-message.ts';
 
 /** The text of a content node; `undefined` for every other node. */
-export function textOf(node: Pick<StoredNode, 'type' | 'payload'>): string | undefined {
+export function contentText(node: Pick<StoredNode, 'type' | 'payload'>): string | undefined {
   if (node.type !== builtIn.content || !isJsonObject(node.payload)) return undefined;
   return typeof node.payload['text'] === 'string' ? node.payload['text'] : undefined;
 }
@@ -15,10 +15,25 @@ export function nameOfType(node: Pick<StoredNode, 'type'>): string {
 }
 
 /** One line that tells what a node holds. */
-export function titleOf(node: Pick<StoredNode, 'type' | 'payload'>): string {
-  const text = textOf(node);
+function titleOf(node: Pick<StoredNode, 'type' | 'payload'>): string {
+  const text = contentText(node);
   if (text !== undefined) return firstLine(text);
   const { payload } = node;
   const named = isJsonObject(payload) ? (payload['name'] ?? payload['title'] ?? payload['role']) : undefined;
   return typeof named === 'string' ? named : JSON.stringify(payload).slice(0, 200);
+}
+
+/** The fields of a node under `--json`, where nodes are listed. */
+export const nodeFields: Readonly<Record<keyof NodeRow, string>> = {
+  hash: "the node's hash",
+  oid: 'the git object that it lies in',
+  type: "its type's name or hash",
+  title: 'one line of what it holds',
+};
+
+/** A node as lists show it. */
+export type NodeRow = { hash: string; oid: string; type: string; title: string };
+
+export function nodeRow(node: StoredNode): NodeRow {
+  return { hash: node.hash, oid: node.oid, type: nameOfType(node), title: titleOf(node) };
 }

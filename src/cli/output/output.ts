@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../json.ts';
-import type { CliContext } from '../context.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette, type Palette } from './palette.ts';
+import { formatTable, type Column } from './table.ts';
 import { allHarmless, harmlessJson } from './width.ts';
 
 /** A value that is printed under `--json`. `undefined` members are left out, as JSON does. */
@@ -16,6 +17,10 @@ export interface Output {
    * is made only then. On a terminal a text that does not fit is shown page by page.
    */
   result(value: Printable, text: () => string | Promise<string>): Promise<void>;
+  /** Writes rows as a table that fits stdout. */
+  format<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string;
+  /** Prints a list: under `--json` its rows, else a table of them. */
+  table<Row extends object>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<void>;
   /** Prints one line of a stream of results: JSON lines, or the text if there is one. */
   line(value: object, text?: string): Promise<void>;
   /** Says something that is no result, on stderr. */
@@ -24,9 +29,9 @@ export interface Output {
   hint(text: string): void;
 }
 
-export type OutputOptions = { json: true | readonly string[] | undefined; query: string | undefined };
+type OutputOptions = { json: true | readonly string[] | undefined; query: string | undefined };
 
-export function createOutput(cli: CliContext, { json, query }: OutputOptions): Output {
+export function createOutput(cli: CliEnvironment, { json, query }: OutputOptions): Output {
   const isJson = json !== undefined;
   const isTerminal = cli.stdout.isTTY === true;
 
@@ -42,9 +47,11 @@ export function createOutput(cli: CliContext, { json, query }: OutputOptions): O
     cli.stderr.write(`${allHarmless(text, createPalette(cli.stderr, cli.env))}\n`);
   };
 
-  return {
+  const output: Output = {
     isJson,
     paint,
+    format: (rows, columns) => formatTable(rows, columns, paint, cli.stdout),
+    table: (rows, columns) => output.result(rows, () => output.format(rows, columns)),
     async result(value, text) {
       // One line in a pipe, where programs read; spread out where a person does.
       if (isJson) return printJson(value, isTerminal ? 2 : 0);
@@ -63,6 +70,7 @@ export function createOutput(cli: CliContext, { json, query }: OutputOptions): O
       if (!isJson) say(`${createPalette(cli.stderr, cli.env).hint('hint:')} ${text}`);
     },
   };
+  return output;
 }
 
 function pick(value: Printable, fields: readonly string[]): Printable {
@@ -74,5 +82,6 @@ function pick(value: Printable, fields: readonly string[]): Printable {
 async function evaluateQuery(query: string, value: Printable): Promise<unknown> {
   const { runQuery } = await import('./query.ts');
   // What a command prints is made for JSON.stringify, which leaves nothing but JSON.
-  return runQuery(query, JSON.parse(JSON.stringify(value)) as JsonValue);
+  const json: JsonValue = JSON.parse(JSON.stringify(value));
+  return runQuery(query, json);
 }

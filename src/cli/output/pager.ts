@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 
-import type { CliContext } from '../context.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /**
  * Writes a text to stdout; on a terminal that it does not fit on, through the person's pager.
  *
- * The pager is `UWF_PAGER`, else what git would take (`GIT_PAGER`, `core.pager` of the person's own configuration, `PAGER`), else
- * `less -FRX`; `cat` or the empty text is none. One that cannot be started costs nothing: the text is written as it is.
+ * The pager is `UWF_PAGER`, else what git would use (`GIT_PAGER`, `core.pager` of the user's own configuration, `PAGER`),
+ * else `less -FRX`. `cat` or the empty text is none. If it cannot be started the text is written as it is.
  */
-export async function page(cli: CliContext, text: string): Promise<void> {
+export async function page(cli: CliEnvironment, text: string): Promise<void> {
   const command = await pagerCommand(cli, text);
   if (command === undefined || !(await runPager(cli, command, text))) cli.stdout.write(text);
 }
 
-async function pagerCommand(cli: CliContext, text: string): Promise<string | undefined> {
+async function pagerCommand(cli: CliEnvironment, text: string): Promise<string | undefined> {
   if (!cli.mayPage || cli.stdout.isTTY !== true || cli.stdout !== process.stdout || cli.env['TERM'] === 'dumb')
     return undefined;
   if (!isTaller(text, cli.stdout.rows ?? 24)) return undefined;
@@ -22,9 +22,9 @@ async function pagerCommand(cli: CliContext, text: string): Promise<string | und
   return command === '' || command === 'cat' ? undefined : command;
 }
 
-/** What a repository says there is a program of its author's, and is not run. */
-async function corePager(env: CliContext['env']): Promise<string | undefined> {
-  const { userVariable } = await import('../../git/native/user-variable.ts');
+/** The repository's own `core.pager` is ignored: its author could name any program. */
+async function corePager(env: CliEnvironment['env']): Promise<string | undefined> {
+  const { userVariable } = await import('../../git/repository/read-config-files.ts');
   return userVariable('core.pager', env);
 }
 
@@ -38,7 +38,7 @@ function isTaller(text: string, rows: number): boolean {
 }
 
 /** @returns false if the pager could not be started and has shown nothing */
-function runPager(cli: CliContext, command: string, text: string): Promise<boolean> {
+function runPager(cli: CliEnvironment, command: string, text: string): Promise<boolean> {
   return new Promise((resolve) => {
     const pager = spawn(command, {
       shell: true,
@@ -56,7 +56,7 @@ function runPager(cli: CliContext, command: string, text: string): Promise<boole
     pager.on('error', () => finish(false));
     // 126 and 127: the shell found no such program.
     pager.on('close', (code) => finish(code !== 126 && code !== 127));
-    // Who quits the pager before the end closes the pipe.
+    // Quitting the pager before the end closes the pipe.
     pager.stdin.on('error', ignore);
     pager.stdin.end(text);
   });

@@ -1,4 +1,4 @@
-import type { OutputStream } from './output-stream.ts';
+import type { OutputStream } from '../process/process-streams.ts';
 
 /** Colours by what a piece of text means. Where there is no colour each gives its text back. */
 export type Palette = {
@@ -14,17 +14,6 @@ export type Palette = {
   readonly warning: (text: string) => string;
   readonly error: (text: string) => string;
   readonly hint: (text: string) => string;
-};
-
-const codes: Record<Exclude<keyof Palette, 'isColoured'>, string> = {
-  id: '33',
-  name: '36',
-  title: '1',
-  quiet: '2',
-  good: '32',
-  warning: '33',
-  error: '1;31',
-  hint: '34',
 };
 
 /**
@@ -44,14 +33,14 @@ export function createPalette(
       isColoured && text !== '' ? `\u001B[${code}m${text}\u001B[0m` : text;
   return {
     isColoured,
-    id: paint(codes.id),
-    name: paint(codes.name),
-    title: paint(codes.title),
-    quiet: paint(codes.quiet),
-    good: paint(codes.good),
-    warning: paint(codes.warning),
-    error: paint(codes.error),
-    hint: paint(codes.hint),
+    id: paint('33'),
+    name: paint('36'),
+    title: paint('1'),
+    quiet: paint('2'),
+    good: paint('32'),
+    warning: paint('33'),
+    error: paint('1;31'),
+    hint: paint('34'),
   };
 }
 
@@ -62,22 +51,18 @@ function wantsColour(stream: Pick<OutputStream, 'isTTY'>, env: Readonly<Record<s
   return stream.isTTY === true && env['TERM'] !== 'dumb';
 }
 
+const statusColours = new Map<string, 'good' | 'name' | 'warning' | 'error'>([
+  ['ended', 'good'],
+  ['completed', 'good'],
+  ['running', 'name'],
+  ['suspended', 'warning'],
+  ['interrupted', 'warning'],
+  ['newer', 'warning'],
+  ['failed', 'error'],
+  ['corrupt', 'error'],
+]);
+
 /** A thread's status in its colour: green went well, yellow waits for you, red went wrong. */
 export function paintStatus(paint: Palette, status: string): string {
-  switch (status) {
-    case 'ended':
-    case 'completed':
-      return paint.good(status);
-    case 'running':
-      return paint.name(status);
-    case 'suspended':
-    case 'interrupted':
-    case 'newer':
-      return paint.warning(status);
-    case 'failed':
-    case 'corrupt':
-      return paint.error(status);
-    default:
-      return paint.quiet(status);
-  }
+  return paint[statusColours.get(status) ?? 'quiet'](status);
 }

@@ -1,10 +1,10 @@
-import type { OutputStream } from './output-stream.ts';
+import type { OutputStream } from '../process/process-streams.ts';
 import { fitTo, oneLine } from './width.ts';
 
 /**
  * The line at the bottom of a terminal on which git tells how far a transfer has come.
  *
- * What the other side has to say (`remote: …`) stays; how much of something is done does not.
+ * Messages of the remote (`remote: …`) stay; progress is overwritten.
  */
 export class ProgressLine {
   readonly #stream: OutputStream;

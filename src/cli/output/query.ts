@@ -1,11 +1,11 @@
-import { compileExpression } from '../../expression/compile-expression.ts';
-import { evaluate } from '../../expression/evaluate.ts';
+import { compileExpression } from '../../expression/analysis/compile-expression.ts';
+import { evaluate } from '../../expression/evaluation/evaluate.ts';
 import { UwfError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
-import { UsageError } from '../usage-error.ts';
+import { UsageError } from '../errors/usage-error.ts';
 
 /**
- * Looks at what `--query` asks before a command does anything.
+ * Checks the expression of `--query` before the command runs.
  * @throws {UsageError} if it is not JSONata
  */
 export async function assertQuery(query: string): Promise<void> {
@@ -17,8 +17,7 @@ export async function assertQuery(query: string): Promise<void> {
 }
 
 /**
- * Evaluates what `--query` asks of a command's JSON, in the box that rules have; a person's own question may ask for the
- * time as well.
+ * Evaluates `--query` on a command's JSON, in the sandbox of rules. A query may also read the clock.
  *
  * @returns `undefined` where the expression finds nothing
  */

@@ -2,7 +2,7 @@ import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import { formatCount } from './time.ts';
 import { oneLine } from './width.ts';
 
-/** So many places are printed; `--json` has more. */
+/** How many places are printed. `--json` has all. */
 const MAX_PLACES = 20;
 
 /** Says where secrets are, a line each: the step, the file, the place in it, and the rule. Never the secret. */
@@ -14,4 +14,13 @@ export function secretLines(places: readonly SecretPlace[], most: number = MAX_P
   });
   const more = places.length - lines.length;
   return more > 0 ? [...lines, `and ${formatCount(more)} more`] : lines;
+}
+
+/**
+ * Says what was redacted in a text.
+ * @param rules how many secrets each rule has found
+ */
+export function redactedLine(rules: Readonly<Record<string, number>>, whose: string = 'what was given'): string {
+  const found = Object.entries(rules).map(([rule, count]) => (count === 1 ? rule : `${count} ${rule}`));
+  return `redacted from ${whose}: ${found.join(', ')}; hand agents a secret with passEnv`;
 }

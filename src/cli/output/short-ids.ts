@@ -1,8 +1,8 @@
-/** As long as the part of a thread's id that tells its time. */
+/** The length of the time in a thread's id. */
 const LEAST = 10;
 
 /**
- * Says how an id can be written so that it is no other's, by its first characters.
+ * Returns a function that shortens an id to a unique prefix.
  * @param all the ids that it is told apart from
  */
 export function shortIds(all: readonly string[]): (id: string) => string {

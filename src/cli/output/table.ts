@@ -1,4 +1,4 @@
-import type { OutputStream } from './output-stream.ts';
+import type { OutputStream } from '../process/process-streams.ts';
 import type { Palette } from './palette.ts';
 import { fitTo, oneLine, widthOf } from './width.ts';
 
@@ -17,7 +17,7 @@ export type Column<Row> = {
   extra?: number;
 };
 
-/** As wide as a text should be before what says the same in less is taken for other columns. */
+/** Columns get their short texts if this width for each does not fit. */
 const ENOUGH = 24;
 
 /**
@@ -90,7 +90,7 @@ function fitColumns<Row>(shown: Shown<Row>[], available: number): void {
   for (let excess = sumOf(shown.map(({ width }) => width)) - available; excess > 0; excess -= 1) {
     const [widest] = shown.filter((one) => one.width > leastOf(one)).toSorted((a, b) => b.width - a.width);
     if (widest === undefined) break;
-    // What is far wider than the terminal is cut to it at once.
+    // A column far wider than the terminal is cut to its width in one go.
     const cut = Math.max(Math.min(widest.width - available, excess), 1);
     widest.width -= cut;
     excess -= cut - 1;
@@ -107,4 +107,11 @@ export function formatFacts(facts: readonly (readonly [name: string, text: strin
   const shown = facts.filter(([, text]) => text !== null && text !== undefined && text !== '');
   const width = Math.max(0, ...shown.map(([name]) => widthOf(name)));
   return shown.map(([name, text]) => `${name}${' '.repeat(width - widthOf(name))}  ${text ?? ''}`).join('\n');
+}
+
+/** Writes a reply's structured part, one member per line: `phases: [{"hash":…}]`. '' if it has none. */
+export function formatMeta(meta: object): string {
+  return Object.entries(meta)
+    .map(([name, value]) => `${oneLine(name)}: ${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    .join('\n');
 }

@@ -23,15 +23,11 @@ function join(large: [number, string], small: [number, string]): string {
 export function formatAgo(timeMs: number, nowMs: number): string {
   const ms = nowMs - timeMs;
   if (ms < MINUTE) return 'just now';
-  if (ms < HOUR) return plural(Math.floor(ms / MINUTE), 'minute');
-  if (ms < DAY) return plural(Math.floor(ms / HOUR), 'hour');
+  if (ms < HOUR) return `${plural(Math.floor(ms / MINUTE), 'minute')} ago`;
+  if (ms < DAY) return `${plural(Math.floor(ms / HOUR), 'hour')} ago`;
   if (ms < 2 * DAY) return 'yesterday';
-  if (ms < 14 * DAY) return plural(Math.floor(ms / DAY), 'day');
+  if (ms < 14 * DAY) return `${plural(Math.floor(ms / DAY), 'day')} ago`;
   return new Date(timeMs).toISOString().slice(0, 10);
-}
-
-function plural(count: number, unit: string): string {
-  return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
 }
 
 /** `2026-11-21 12:00:00 UTC`: a moment, in ms since 1970. */
@@ -42,4 +38,9 @@ export function formatTime(timeMs: number): string {
 /** `12,345`. */
 export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 step`, `1,200 steps`. */
+export function plural(count: number, unit: string): string {
+  return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
 }

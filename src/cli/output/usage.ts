@@ -1,9 +1,9 @@
 import type { Usage } from '../../agent/contract.ts';
-import { formatCount } from './time.ts';
+import { formatCount, plural } from './time.ts';
 
 /**
- * `at least 12,345 tokens in (9,000 from a cache, 800 to a cache), 678 out, 3 turns, $0.0123`: what something has cost; '' where
- * nobody says, `tokens unknown` where an agent keeps it to itself.
+ * `at least 12,345 tokens in (9,000 from a cache, 800 to a cache), 678 out, 3 turns, $0.0123`: the usage of a turn or
+ * thread; '' if it is not known, `tokens unknown` if the agent does not report them.
  */
 export function formatUsage(usage: Usage | null): string {
   if (usage === null) return '';
@@ -17,12 +17,12 @@ export function formatUsage(usage: Usage | null): string {
   const spent = isUntold
     ? ['tokens unknown']
     : [`${usage.isAtLeast ? 'at least ' : ''}${given}`, `${formatCount(outputTokens)} out`];
-  if (turns > 0) spent.push(`${formatCount(turns)} ${turns === 1 ? 'turn' : 'turns'}`);
+  if (turns > 0) spent.push(plural(turns, 'turn'));
   if (costUsd !== undefined) spent.push(formatCost(costUsd));
   return spent.join(', ');
 }
 
 /** `$0.0123`. */
-export function formatCost(costUsd: number): string {
+function formatCost(costUsd: number): string {
   return `$${costUsd.toFixed(4)}`;
 }

@@ -24,9 +24,9 @@ export function fitTo(text: string, columns: number): string {
 // `\p{Cc}` and its kin take V8 ten times as long to compile.
 const controls = String.raw`[\0-\x08\x0B-\x1F\x7F-\x9F]`;
 /**
- * What a terminal does not show, and shows otherwise what is around it: marks, embeddings and isolates of bidirectional text,
- * line and paragraph separators, invisible operators and format characters, and tags (U+E0000 to U+E007F). Joiners stay,
- * which emoji and some scripts are written with. Source: Unicode TR 9, 2; TR 36, 2; CVE-2021-42574.
+ * Invisible characters that change how the text around them is shown: marks, embeddings and isolates of bidirectional
+ * text, line and paragraph separators, invisible operators and format characters, and tags (U+E0000 to U+E007F). Joiners
+ * stay, which emoji and some scripts are written with. Source: Unicode TR 9, 2; TR 36, 2; CVE-2021-42574.
  */
 const invisible = String.raw`[\u061C\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|\uDB40[\uDC00-\uDC7F]`;
 const misleading = new RegExp(`${controls}|${invisible}`, 'g');
@@ -43,8 +43,8 @@ export function harmless(text: string): string {
 }
 
 /**
- * Makes a text harmless that was put together for a terminal, whatever was forgotten in its parts: all but the palette's own
- * colours becomes `�`.
+ * Makes a whole text for a terminal harmless, in case a part of it was not: everything but the palette's own colours
+ * becomes `�`.
  */
 export function allHarmless(text: string, paint: { isColoured: boolean }): string {
   if (!paint.isColoured) return harmless(text);
@@ -68,7 +68,7 @@ export function oneLine(text: string): string {
 
 function widthOfCharacter(character: string): number {
   if (character <= '~') return 1;
-  // Expressions with properties of characters take long to make; here nobody pays for them who writes ASCII.
+  // Expressions with properties of characters take long to make; ASCII text does not need them.
   // It makes an emoji of the character before it, which is wider then.
   if (character === '\uFE0F') return 1;
   if (isZeroWidth(character)) return 0;

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
-import { findPackage } from '../../agent/find-package.ts';
-import { mapTexts } from '../../agent/program-words.ts';
+import { findPackage } from '../../agent/load/find-package.ts';
+import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
-import type { AgentUse } from '../../engine/agent-use.ts';
-import type { ConfigSetting } from '../../engine/parse-config.ts';
-import { isJsonObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { TooMuchToTrust, type FileHasher, type HashedFile } from './hash-files.ts';
+import type { ConfigSetting } from '../../engine/config/parse-config.ts';
+import type { AgentUse } from '../../engine/engine-context.ts';
+import type { RepositoryLocation } from '../../git/repository.ts';
+import type { OwnProgram } from '../../git/repository/own-programs.ts';
 import { isWithin } from '../../is-within.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { TooMuchToTrust, type FileHasher, type HashedFile } from './hash-files.ts';
 
 /** Something that a repository wants to run or to let out, and that a person has to agree to. */
-export type Claim = {
+export type TrustClaim = {
   /** As the configuration has it: `agents.tests`, `snapshot`. */
   name: string;
   /** Where it is declared: `file:line:column`. */
@@ -27,11 +28,11 @@ export type Claim = {
   cwd: string | undefined;
 };
 
-/** Nobody reads a command line that is longer. */
-export const MOST_WORDS = 10_000;
+/** A longer command line is not one that a person reads. */
+const MAX_WORDS = 10_000;
 
-/** What an agent claims to run; `undefined` where nobody has to agree. */
-export function claimOfAgent(use: AgentUse, hasher: FileHasher): Claim | undefined {
+/** What an agent claims to run; `undefined` if it needs no agreement. */
+export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | undefined {
   if (isHarmless(use)) return undefined;
   const { name, package: reference, version, config, declaredAt, isUsersOwn } = use.binding;
   const files = [...packageFiles(use, hasher), ...namedFiles(use, hasher)];
@@ -42,7 +43,7 @@ export function claimOfAgent(use: AgentUse, hasher: FileHasher): Claim | undefin
 }
 
 /** What a setting of the repository's configuration claims. */
-export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): Claim {
+export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): TrustClaim {
   return { name, declaredAt, ...describe({ [name]: value }, ''), files: [], cwd: undefined };
 }
 
@@ -79,7 +80,7 @@ function* linesOf(value: JsonValue, path: string): Generator<string> {
 }
 
 /** A package that is found in the repository is as the repository has it, and not as a registry does. */
-function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): Claim['files'] {
+function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
   if (binding.package.startsWith('builtin:')) return [];
   const found = findPackage(binding.package, root);
   if (found === undefined || !isInside(root, found.folder)) return [];
@@ -95,8 +96,8 @@ function isInside(root: string, folder: string): boolean {
  * The files that the texts of a configuration name, as a whole or by a word in them. Those that begin at the folder of the
  * work count and, as some agents look for them there, those that begin at the top.
  */
-function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher): Claim['files'] {
-  const found = new Map<string, Claim['files'][number]>();
+function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
+  const found = new Map<string, TrustClaim['files'][number]>();
   const look = (word: string, folder: string): boolean => {
     const path = resolve(folder, word);
     const isOthers = isAbsolute(word) && !isWithin(path, root) && !isWithin(path, cwd);
@@ -105,13 +106,13 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
     return file !== undefined;
   };
   const looked = new Set<string>();
-  mapTexts(binding.config, (text, isProgramWord) => {
+  mapConfigTexts(binding.config, (text, isProgramWord) => {
     for (const word of [text, ...wordsIn(text)]) {
       const isWhole = isProgramWord && word === text;
       const key = `${isWhole} ${word}`;
       if (looked.has(key)) continue;
       looked.add(key);
-      if (looked.size > MOST_WORDS) throw new TooMuchToTrust(word);
+      if (looked.size > MAX_WORDS) throw new TooMuchToTrust(word);
       const isAtTop = look(word, root);
       // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
       const isReplaced = isLeft && isWhole && isAtTop;
@@ -134,4 +135,46 @@ function pathOf({ env }: JsonObject): string[] {
 export function wordsIn(text: string): string[] {
   const words = text.split(/[\s"'`=;:|&<>(){}$,@]+/u);
   return [...words, ...words.filter((word) => /^-[A-Za-z]./u.test(word)).map((word) => word.slice(2))];
+}
+
+/** What a repository's own configuration of git claims to run. */
+export function claimOfGit(
+  programs: readonly OwnProgram[],
+  location: RepositoryLocation,
+  hasher: FileHasher,
+): TrustClaim {
+  const said = programs.map(({ name, value }) => [name, value]);
+  return {
+    name: 'git',
+    declaredAt: join(location.commonDir, 'config'),
+    definition: createHash('sha256').update(canonicalJson(said)).digest('hex'),
+    lines: programs.map(({ name, value }) => `${name} = ${value}`),
+    files: [...programFiles(programs, location, hasher), ...hooks(programs, hasher)],
+    cwd: undefined,
+  };
+}
+
+/** The files of the repository that the values name, from the folder where git starts programs. */
+function programFiles(
+  programs: readonly OwnProgram[],
+  { workTree, gitDir, commonDir }: RepositoryLocation,
+  hasher: FileHasher,
+): TrustClaim['files'] {
+  const top = workTree ?? gitDir;
+  const words = new Set(programs.flatMap(({ value }) => [value, ...wordsIn(value.replace(/^!/, ''))]));
+  if (words.size > MAX_WORDS) throw new TooMuchToTrust(join(commonDir, 'config'));
+  return [...words].flatMap((word) => {
+    const path = resolve(top, word);
+    const isOthers = isAbsolute(word) && !isWithin(path, top) && !isWithin(path, commonDir);
+    const file = word === '' || isOthers ? undefined : hasher.hashFile(path);
+    return file === undefined ? [] : [{ word, ...file }];
+  });
+}
+
+function hooks(programs: readonly OwnProgram[], hasher: FileHasher): TrustClaim['files'] {
+  return programs.flatMap(({ value, folder }) => {
+    if (folder === undefined) return [];
+    const parts = ['hooks', 'config', '.git/hooks', '.git/config'];
+    return parts.map((part) => ({ word: `${part} of ${value}`, ...hasher.hashFolder(join(folder, part)) }));
+  });
 }

@@ -1,15 +1,15 @@
-import { usesIn } from '../../engine/admission.ts';
-import type { Config } from '../../engine/config.ts';
-import { realPath } from '../../git/git-directory.ts';
+import { usesIn } from '../../engine/agents/admission.ts';
+import type { Config } from '../../engine/config/config.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { CliContext } from '../context.ts';
-import { readingContext } from '../engine-here.ts';
-import type { Claim } from './claim.ts';
-import { claimsOf, claimsOfGit } from './gate.ts';
+import { realPath } from '../../git/repository/git-directory.ts';
 import { isWithin } from '../../is-within.ts';
+import { readingContext } from '../open/reading-context.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import type { TrustClaim } from './claim.ts';
+import { claimsOf, claimsOfGit } from './gate.ts';
 
 /** What is claimed at the top of the work tree and in the folder of the command. */
-export function claimsHere(cli: CliContext, repository: Repository, config: Config): Claim[] {
+export function claimsHere(cli: CliEnvironment, repository: Repository, config: Config): TrustClaim[] {
   const context = readingContext(repository, config);
   const agents = Object.values(config.agents);
   const workTree = repository.location?.workTree;

@@ -1,16 +1,16 @@
 import type { Palette } from '../output/palette.ts';
-import type { Claim } from './claim.ts';
+import type { TrustClaim } from './claim.ts';
 import { findNew, type Trusted } from './trust-file.ts';
 
 /**
  * Writes what claims would run, each with how it differs from what was trusted under its name before. All of it comes from
  * a repository, and nothing in it reaches the terminal but what can be seen.
  */
-export function formatClaims(claims: readonly Claim[], trusted: readonly Trusted[], paint: Palette): string {
+export function formatClaims(claims: readonly TrustClaim[], trusted: readonly Trusted[], paint: Palette): string {
   return claims.map((claim) => formatClaim(claim, trusted, paint)).join('\n\n');
 }
 
-function formatClaim(claim: Claim, trusted: readonly Trusted[], paint: Palette): string {
+function formatClaim(claim: TrustClaim, trusted: readonly Trusted[], paint: Palette): string {
   const earlier = trusted.filter(({ name }) => name === claim.name);
   const before = earlier.at(-1);
   const { isNew } = findNew(claim, trusted);

@@ -1,24 +1,21 @@
-import type { AgentUse, Admit } from '../../engine/agent-use.ts';
-import type { Config } from '../../engine/config.ts';
+import type { Config } from '../../engine/config/config.ts';
+import type { Admit, AgentUse } from '../../engine/engine-context.ts';
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { CliContext } from '../context.ts';
-import { canAsk } from '../input/can-ask.ts';
-import type { RunView } from '../output/run-view.ts';
-import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/native/own-programs.ts';
-import { claimOfGit } from './claim-of-git.ts';
-import { claimOfAgent, claimOfSetting, type Claim } from './claim.ts';
+import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
+import type { RunView } from '../follow/run-view.ts';
+import { canAsk, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
+import { claimOfAgent, claimOfGit, claimOfSetting, type TrustClaim } from './claim.ts';
 import { formatClaims, visible } from './format-claims.ts';
 import { FileHasher } from './hash-files.ts';
-import { findNew, TrustStore } from './trust-file.ts';
-import { trustsAll } from './trusts-all.ts';
+import { TrustStore, findNew } from './trust-file.ts';
 
 /** What a person was not asked, or did not agree to. Nothing was run or stored. */
 export class NotTrusted extends UwfError {
   /** As the configuration has them: `agents.tests`, `snapshot`. */
   readonly names: readonly string[];
 
-  constructor(claims: readonly Claim[], hint: string) {
+  constructor(claims: readonly TrustClaim[], hint: string) {
     const names = [...new Set(claims.map(({ name }) => name))];
     const text = `you have not agreed to what this repository would run: ${visible(names.join(', '))}`;
     super(text, { code: 'not-trusted', kind: 'agent', hint });
@@ -29,7 +26,7 @@ export class NotTrusted extends UwfError {
 /**
  * Whether a person can be asked for their word. What runs in a turn is an agent's, though it may have a terminal.
  */
-export function canAskForTrust(cli: CliContext): boolean {
+export function canAskForTrust(cli: CliEnvironment): boolean {
   return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
 }
 
@@ -37,11 +34,11 @@ export function canAskForTrust(cli: CliContext): boolean {
  * Lets agents run that a person has agreed to, in this repository and as they are now, with the files that they name and
  * with what the configuration lets out; asks at a terminal for all of them at once.
  *
- * What was let through stays so while the command runs: what an agent changes is asked for by the next command.
+ * An admitted use stays admitted while the command runs. If an agent changes it, the next command asks again.
  * @throws {NotTrusted} by what it gives
  */
 export function trustGate(
-  cli: CliContext,
+  cli: CliEnvironment,
   repository: Repository,
   config: Config,
   view?: Pick<RunView, 'whileAsking'>,
@@ -52,7 +49,7 @@ export function trustGate(
     const open = uses.filter((use) => !admitted.has(keyOf(use)));
     if (open.length === 0) return;
     const isRecorded = open.some((use) => use.isRecorded);
-    const claims = (): Claim[] => [
+    const claims = (): TrustClaim[] => [
       ...claimsOf(open, config),
       ...(isRecorded ? claimsOfGit(cli, repository, 'files') : []),
     ];
@@ -71,16 +68,16 @@ export function trustGate(
 
 /**
  * Has the person agree to claims, all at once.
- * @throws {NotTrusted} where there is nobody to ask, or the answer is no
+ * @throws {NotTrusted} if no person can be asked, or the answer is no
  */
 export async function agreeTo(
-  cli: CliContext,
+  cli: CliEnvironment,
   repository: Repository,
-  claims: () => readonly Claim[],
+  claims: () => readonly TrustClaim[],
   view?: Pick<RunView, 'whileAsking'>,
 ): Promise<void> {
   const store = new TrustStore(cli, repository);
-  // What was changed while the person read is asked for again.
+  // A claim that changed while the person read is asked for again.
   for (;;) {
     const asked = openClaims(claims(), store);
     if (asked.length === 0) return;
@@ -90,25 +87,25 @@ export async function agreeTo(
   }
 }
 
-/** What the repository's own configuration of git would run, if any of it runs for a use; default: for whichever. */
-export function claimsOfGit({ env }: CliContext, { location }: Repository, use?: GitUse): Claim[] {
+/** What the repository's own configuration of git would run, if some of it runs for this use; default: for any use. */
+export function claimsOfGit({ env }: CliEnvironment, { location }: Repository, use?: GitUse): TrustClaim[] {
   if (location === undefined) return [];
   const programs = use === undefined ? ownPrograms(location, env) : ownProgramsFor(use, location, env);
-  return [claimOfGit(programs, location, new FileHasher())].filter((claim) => claim !== undefined);
+  return programs.length === 0 ? [] : [claimOfGit(programs, location, new FileHasher())];
 }
 
 /** All that agents, and the configuration that they run under, claim. */
-export function claimsOf(uses: readonly AgentUse[], config: Config): Claim[] {
+export function claimsOf(uses: readonly AgentUse[], config: Config): TrustClaim[] {
   const hasher = new FileHasher();
   const ofAgents = uses.flatMap((use) => claimOfAgent(use, hasher) ?? []);
   const claims = [...ofAgents, ...(config.settings ?? []).map(claimOfSetting)];
   // In two folders an agent may claim the same.
-  const keyOf = ({ name, definition, files }: Claim): string => JSON.stringify([name, definition, files]);
+  const keyOf = ({ name, definition, files }: TrustClaim): string => JSON.stringify([name, definition, files]);
   return [...new Map(claims.map((claim) => [keyOf(claim), claim])).values()];
 }
 
 /** Those to which a person has not agreed, as they are now. */
-export function openClaims(claims: readonly Claim[], store: TrustStore): Claim[] {
+export function openClaims(claims: readonly TrustClaim[], store: TrustStore): TrustClaim[] {
   const trusted = store.read();
   return claims.filter((claim) => {
     const { isNew, files } = findNew(claim, trusted);
@@ -117,27 +114,24 @@ export function openClaims(claims: readonly Claim[], store: TrustStore): Claim[]
 }
 
 /** What a person still reads before pressing a key, in rows of a terminal of 80 columns. */
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 
 /**
  * Shows what would run and asks for one key.
- * @throws {NotTrusted} where there is nobody to ask, or the answer is no
+ * @throws {NotTrusted} if no person can be asked, or the answer is no
  */
 export async function askForAll(
-  cli: CliContext,
+  cli: CliEnvironment,
   repository: Repository,
-  claims: readonly Claim[],
+  claims: readonly TrustClaim[],
   store: TrustStore,
 ): Promise<void> {
   if (!canAskForTrust(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
-  const [{ createPalette }, { askKey }] = await Promise.all([
-    import('../output/palette.ts'),
-    import('../input/ask-key.ts'),
-  ]);
+  const [{ createPalette }, { askKey }] = await Promise.all([import('../output/palette.ts'), import('../ask/ask.ts')]);
   const paint = createPalette(cli.stderr, cli.env);
   const text = formatClaims(claims, store.read(), paint);
   const rows = text.split('\n').reduce((sum, line) => sum + Math.ceil(line.length / 80), 0);
-  if (rows > MOST_ROWS) {
+  if (rows > MAX_ROWS) {
     throw new NotTrusted(
       claims,
       `it does not fit on a screen, so read the configuration first; ${hintToTrust(repository, claims)}`,
@@ -150,7 +144,7 @@ export async function askForAll(
 }
 
 /** How to agree without being asked. A name that a shell could misread is not repeated for one. */
-function hintToTrust({ location }: Repository, claims: readonly Claim[]): string {
+function hintToTrust({ location }: Repository, claims: readonly TrustClaim[]): string {
   const plain = (text: string): boolean => /^[\w./@+-]+$/.test(text);
   const names = [...new Set(claims.map(({ name }) => name.replace(/^agents\./, '')))];
   const which = names.every((name) => plain(name) && !name.startsWith('-')) ? names.join(' ') : '--all';

@@ -3,9 +3,9 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realp
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 
-/** What the files that all agents of a command name may have together: more is no program that a person has looked at. */
-const MOST_BYTES = 256 * 1024 * 1024;
-const MOST_FILES = 20_000;
+/** Limits of the files that all agents of a command name together. A person cannot have checked more. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_FILES = 20_000;
 
 /** What is to be trusted is more than can be hashed in reasonable time. */
 export class TooMuchToTrust extends UwfError {
@@ -13,7 +13,7 @@ export class TooMuchToTrust extends UwfError {
     super('what the agents of this repository name is more than can be looked at', {
       code: 'too-much-to-trust',
       kind: 'agent',
-      hint: `too much is ${JSON.stringify(path)}, after ${MOST_FILES} files or ${MOST_BYTES / 1024 / 1024} MiB; install it outside of the repository`,
+      hint: `too much is ${JSON.stringify(path)}, after ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB; install it outside of the repository`,
     });
   }
 }
@@ -54,7 +54,7 @@ export class FileHasher {
       const read = readSync(descriptor, this.#buffer);
       bytes += read;
       this.#bytes += read;
-      if (this.#bytes > MOST_BYTES) throw new TooMuchToTrust(path);
+      if (this.#bytes > MAX_BYTES) throw new TooMuchToTrust(path);
       if (read === 0) return { sha256: hash.digest('hex'), bytes };
       hash.update(this.#buffer.subarray(0, read));
     }
@@ -62,7 +62,7 @@ export class FileHasher {
 
   #count(path: string): void {
     this.#files += 1;
-    if (this.#files > MOST_FILES) throw new TooMuchToTrust(path);
+    if (this.#files > MAX_FILES) throw new TooMuchToTrust(path);
   }
 
   /**

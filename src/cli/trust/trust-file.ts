@@ -13,20 +13,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { UwfError } from '../../errors.ts';
-import { realPath } from '../../git/git-directory.ts';
+import { messageOf, UwfError } from '../../errors.ts';
+import { realPath } from '../../git/repository/git-directory.ts';
 import type { Repository } from '../../git/repository.ts';
 import { arrayOf, isNumber, isString, objectOf, oneOf, recordOf, type Shape } from '../../shape.ts';
-import type { CliContext } from '../context.ts';
-import { stateFolder } from '../user-folders.ts';
-import type { Claim } from './claim.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import { stateFolder } from '../open/user-folders.ts';
+import type { TrustClaim } from './claim.ts';
 
 /** A definition that a person has agreed to. */
 export type Trusted = {
   /** What it was called: `agents.tests`. */
   name: string;
   definition: string;
-  /** What it said, for who is shown what changed. */
+  /** What it declared: the next question shows what has changed since. */
   lines: string[];
   /** The SHA-256 of all contents that were agreed to, by the words that name the files; the newest last. */
   files: Record<string, string[]>;
@@ -50,41 +50,29 @@ const isTrustFile: Shape<TrustFile> = objectOf<TrustFile>({
 });
 
 /** Far more than a person agrees to. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 /** Of one name, and of one file: what was agreed to before is asked for again. */
-const MOST_KEPT = 50;
+const MAX_KEPT = 50;
 
-/** It cannot be kept what a person agrees to. */
-export class TrustNotKept extends UwfError {
-  constructor(path: string, cause: unknown) {
-    super(`what you trust cannot be kept in ${path}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      code: 'trust-not-kept',
-      kind: 'environment',
-      hint: 'make that folder writable, or name another one in XDG_STATE_HOME',
-      cause,
-    });
-  }
-}
-
-/** What this user has agreed to for one repository, wherever in it, and in whichever of its work trees. */
+/** What this user has agreed to for one repository and all its work trees. */
 export class TrustStore {
   readonly #repository: string;
   readonly #path: string;
 
-  constructor({ env }: Pick<CliContext, 'env'>, { location }: Pick<Repository, 'location'>) {
+  constructor({ env }: Pick<CliEnvironment, 'env'>, { location }: Pick<Repository, 'location'>) {
     this.#repository = location === undefined ? '' : realPath(location.commonDir);
     const name = createHash('sha256').update(this.#repository).digest('hex');
     this.#path = join(stateFolder(env), 'trust', name);
   }
 
-  /** What was agreed to, the newest last. What another user can have written counts as nothing. */
+  /** What was agreed to, the newest last. A file that another user can write is ignored. */
   read(): Trusted[] {
     if (!isOwn(statSync(dirname(this.#path), { throwIfNoEntry: false }))) return [];
     try {
       const descriptor = openSync(this.#path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {
         const stat = fstatSync(descriptor);
-        if (!stat.isFile() || !isOwn(stat) || stat.size > MOST_BYTES) return [];
+        if (!stat.isFile() || !isOwn(stat) || stat.size > MAX_BYTES) return [];
         const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
         return isTrustFile(value) && value.repository === this.#repository ? value.trusted : [];
       } finally {
@@ -96,8 +84,8 @@ export class TrustStore {
     }
   }
 
-  /** @throws {TrustNotKept} */
-  add(claims: readonly Claim[], nowMs: number): void {
+  /** @throws {UwfError} if it cannot be written */
+  add(claims: readonly TrustClaim[], nowMs: number): void {
     const trusted = this.read();
     for (const { name, definition, lines, files } of claims) {
       const before = trusted.findIndex((one) => one.name === name && one.definition === definition);
@@ -105,16 +93,16 @@ export class TrustStore {
       const merged = new Map(Object.entries(known));
       for (const { word, sha256 } of files) {
         const others = (merged.get(word) ?? []).filter((hash) => hash !== sha256);
-        merged.set(word, [...others, sha256].slice(-MOST_KEPT));
+        merged.set(word, [...others, sha256].slice(-MAX_KEPT));
       }
       trusted.push({ name, definition, lines, files: Object.fromEntries(merged), agreedAtMs: nowMs });
       const ofName = trusted.filter((one) => one.name === name);
-      for (const oldest of ofName.slice(0, -MOST_KEPT)) trusted.splice(trusted.indexOf(oldest), 1);
+      for (const oldest of ofName.slice(0, -MAX_KEPT)) trusted.splice(trusted.indexOf(oldest), 1);
     }
     this.#write(trusted);
   }
 
-  /** Takes back what was agreed to under a name, or all; @returns what that was. @throws {TrustNotKept} */
+  /** Takes back what was agreed to under a name, or all; @returns what that was. @throws {UwfError} if it cannot be written */
   remove(isMeant: (one: Trusted) => boolean): Trusted[] {
     const trusted = this.read();
     const removed = trusted.filter(isMeant);
@@ -133,7 +121,12 @@ export class TrustStore {
       renameSync(temporary, this.#path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      throw new TrustNotKept(this.#path, error);
+      throw new UwfError(`what you trust cannot be kept in ${this.#path}: ${messageOf(error)}`, {
+        code: 'trust-not-kept',
+        kind: 'environment',
+        hint: 'make that folder writable, or name another one in XDG_STATE_HOME',
+        cause: error,
+      });
     }
   }
 }
@@ -146,9 +139,9 @@ function isOwn(stat: { uid: number; mode: number } | undefined): boolean {
 
 /** Tells what of a claim was not agreed to: the definition, and which files. */
 export function findNew(
-  { name, definition, files }: Claim,
+  { name, definition, files }: TrustClaim,
   trusted: readonly Trusted[],
-): { isNew: boolean; files: Claim['files'] } {
+): { isNew: boolean; files: TrustClaim['files'] } {
   const same = trusted.findLast((one) => one.name === name && one.definition === definition);
   if (same === undefined) return { isNew: true, files };
   const known = new Map(Object.entries(same.files));

@@ -1,4 +1,4 @@
-import type { Redaction } from '../redaction.ts';
+import type { Redaction } from './redaction.ts';
 
 /** Less of a secret tells nothing. */
 const SHORTEST_PART = 8;

@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { readCommit } from '../../git/read.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import type { Ref } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 

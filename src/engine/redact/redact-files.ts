@@ -1,12 +1,10 @@
-import type { ObjectBatch } from '../../git/object-batch.ts';
-import { ObjectTooLarge } from '../../git/object-errors.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { readAnyTree, readBlob, type ObjectReader } from '../../git/read.ts';
-import { kindOfMode, type TreeLine } from '../../git/tree-lines.ts';
-import type { Redaction } from '../redaction.ts';
-
-/** A larger file is no file that a fetch takes in. */
-const MAX_FILE_BYTES = 32 * 1024 * 1024;
+import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { ObjectTooLarge } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readAnyTree, readBlob, readTreeIfAny, type ObjectReader } from '../../git/stores/read.ts';
+import { kindOfMode, type TreeLine } from '../../git/format/tree-lines.ts';
+import { MAX_FILE_BYTES } from '../../thread/format/commit-limits.ts';
+import type { Redaction } from './redaction.ts';
 
 /** Takes secrets out of the files, and the names of files, that steps recorded. What lies twice is written once. */
 export class FileRedaction {
@@ -19,13 +17,14 @@ export class FileRedaction {
   }
 
   /**
-   * Rewrites a tree of the user's files, as far as it differs from others.
+   * Rewrites the parts of a tree of the user's files that differ from other trees.
    * @param others trees of code that the files came from: what is the same there stays
    * @returns the tree without secrets; the same where there are none
    */
   async tree(id: ObjectId, others: readonly ObjectId[], redaction: Redaction): Promise<ObjectId> {
     if (others.includes(id)) return id;
-    const elsewhere = await Promise.all(others.map((other) => this.#linesOf(other)));
+    // What lies elsewhere under the same name need not be a folder, nor be here.
+    const elsewhere = await Promise.all(others.map((other) => readTreeIfAny(this.#objects, other)));
     const lines = await readAnyTree(this.#objects, id);
     const written: TreeLine[] = [];
     for (const line of lines) {
@@ -55,16 +54,10 @@ export class FileRedaction {
       const clean = inBytes(bytes, (text) => redaction.text(text));
       return clean === bytes ? id : this.#batch.addBlob(Buffer.from(clean, 'latin1'));
     } catch (error) {
-      // It stays, and whoever looks through the thread afterwards names it.
+      // It stays. The scan after the rewriting names it.
       if (error instanceof ObjectTooLarge) return id;
       throw error;
     }
-  }
-
-  /** What lies elsewhere under the same name need not be a folder, nor be here. */
-  async #linesOf(id: ObjectId): Promise<TreeLine[]> {
-    const object = await this.#objects.read(id);
-    return object?.type === 'tree' ? readAnyTree(this.#objects, id) : [];
   }
 }
 

@@ -1,28 +1,27 @@
 import { prepareHashing } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
-import { ObjectBatch } from '../../git/object-batch.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import type { ObjectStore } from '../../git/object-store.ts';
-import { publish } from '../../git/publish.ts';
-import { readCommit } from '../../git/read.ts';
-import { parseRefName } from '../../git/ref-name.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { repositoryWith } from '../../git/stores/object-batch.ts';
+import { publish } from '../../git/stores/publish.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
 import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { getThread, type ThreadPointer } from '../../thread/find-thread.ts';
-import { addRecord, joinRecords, readRecord, redactedRef } from '../../thread/redaction-record.ts';
-import { REMOTES_PREFIX } from '../../thread/remove-thread.ts';
-import { rememberRemoved } from '../../thread/removed-threads.ts';
+import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { addRecord, joinRecords, readRecord, redactedRef } from '../../thread/secrets/redaction-record.ts';
+import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
+import { rememberRemoved } from '../../thread/remove/removed-threads.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/thread-refs.ts';
-import { NewCommits } from '../../thread/verify/new-commits.ts';
-import { createJudge } from '../judge.ts';
-import { findKeptTurn } from '../kept-path.ts';
-import { takeLease, type Lease } from '../lease.ts';
-import { forgetThread } from '../local-traces.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/format/thread-refs.ts';
+import { NewCommits } from '../../verify/chain/new-commits.ts';
+import { findKeptTurn } from '../recovery/kept-path.ts';
+import { takeLease, type Lease } from '../leases/lease.ts';
+import { forgetThread } from '../maintenance/local-traces.ts';
 import { findAffected } from './find-affected.ts';
 import { Rewriter } from './rewrite-thread.ts';
 
@@ -85,11 +84,10 @@ export async function planRedaction(
   const batch = new ObjectBatch(repository.objects.format);
   const rewriter = new Rewriter(repository, redactor, batch);
   for (const id of affected.commits) await rewriter.rewrite(id);
-  const view = viewOf(repository, batch);
+  const view = repositoryWith(repository, batch);
   const threads = threadsOf(affected.refs, rewriter);
   await assertSound(view, threads, new Set(rewriter.commits.values()));
   const remains: SecretPlace[] = [];
-  const known = new Set(threads.map(({ after }) => after));
   for (const { now, after, ref } of threads) {
     remains.push(...(await findSecrets(view, redactor, { id: now, ref, head: after, isHistory: false })));
   }
@@ -97,7 +95,7 @@ export async function planRedaction(
   const commits = rewriter.commits.size;
   const told = threads.map(({ thread, now, before, after }) => ({ thread, now, before, after }));
   const apply = (): Promise<void> => applyRedaction(repository, batch, rewriter, threads);
-  return known.size === 0
+  return threads.length === 0
     ? { ...nothing, remains: secrets }
     : { secrets, threads: told, commits, remains, heldBy, apply };
 }
@@ -125,13 +123,13 @@ async function findSecrets(repository: Repository, redactor: Redactor, pointer: 
 
 /** Verifies what would be written as what is fetched is verified; what stays was verified before. */
 async function assertSound(view: Repository, threads: readonly Moved[], written: ReadonlySet<ObjectId>): Promise<void> {
-  const verification = new NewCommits(view, createJudge(view), {
+  const verification = new NewCommits(view, {
     isVerified: (id) => Promise.resolve(!written.has(id)),
     checkObjects: () => Promise.resolve(),
     checkCode: () => Promise.resolve(),
   });
-  for (const { thread, now, after } of threads) {
-    const wrong = await verification.verify(now, after);
+  for (const { thread, after } of threads) {
+    const wrong = await verification.verify(after);
     const hint = `'uwf thread verify ${thread}' tells whether it is sound as it is; 'uwf thread rm ${thread}' removes it`;
     if (wrong !== undefined) throw new RedactionRefused(thread, `it would not be sound: ${wrong}`, hint);
   }
@@ -208,17 +206,4 @@ function moving(from: RefName, to: RefName, before: ObjectId, after: ObjectId): 
     { name: to, expected: null, value: after },
     { name: from, expected: before, value: null },
   ];
-}
-
-/** The repository as it will be; nothing can be written to it. */
-function viewOf(repository: Repository, batch: ObjectBatch): Repository {
-  const { objects } = repository;
-  const view: ObjectStore = {
-    format: objects.format,
-    read: async (id, options) => batch.find(id) ?? objects.read(id, options),
-    has: async (id) => batch.find(id) !== undefined || objects.has(id),
-    write: () => Promise.reject(new Error('what would be written is looked at, not written to')),
-    close: () => Promise.resolve(),
-  };
-  return { ...repository, objects: view };
 }

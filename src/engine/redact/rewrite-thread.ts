@@ -7,29 +7,27 @@ import type { StoredNode } from '../../cas/node-source.ts';
 import { writeNodeTree, type Subtree, type TreeFile } from '../../cas/node-tree.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
 import { typePath } from '../../cas/scratch.ts';
-import type { Commit } from '../../git/commit.ts';
-import type { ObjectBatch } from '../../git/object-batch.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { readCommit, readTree } from '../../git/read.ts';
+import type { Commit } from '../../git/format/commit.ts';
+import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { encodeBuiltIn, encodeTyped, isSuccessor, typeNameOf, type TypeName } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { schemaWords } from '../../schema/schema-words.ts';
+import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { WORKSPACE_FOLDER } from '../../thread/append-step.ts';
-import { trailerLines } from '../../thread/commit-message.ts';
+import { WORKSPACE_FOLDER } from '../../thread/append/append-step.ts';
+import { trailerLines } from '../../thread/format/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
-import { eventOf, kindOfFile, readThreadCommit } from '../../thread/thread-commit.ts';
+import { eventOf, indexedFolder, kindOfFile, readThreadCommit } from '../../thread/format/thread-commit.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { trailersOf } from '../../thread/verify/check-message.ts';
-import { indexedFolder } from '../../thread/verify/read-files.ts';
-import { Redaction } from '../redaction.ts';
+import { trailersOf } from '../../verify/commit/check-message.ts';
+import { Redaction } from './redaction.ts';
 import { cleanMessage, withTrailers } from './clean-message.ts';
-import { mapTexts } from './map-texts.ts';
 import { FileRedaction } from './redact-files.ts';
 
 /** Types whose nodes say how much was taken out of what belongs to them. */
@@ -41,7 +39,7 @@ const counting: ReadonlySet<TypeName | undefined> = new Set([
   'attempt',
 ]);
 
-/** What is known of one commit while it is written anew. */
+/** The state of one commit's rewriting. */
 type Scene = {
   id: ObjectId;
   commit: Commit;
@@ -77,7 +75,7 @@ export class Rewriter {
     this.#files = new FileRedaction(repository.objects, batch);
   }
 
-  /** Writes a commit anew; one of somebody's code, and one that nothing changes in, stays. */
+  /** Writes a commit anew. A commit of the user's code, and a commit without changes, stays. */
   async rewrite(id: ObjectId): Promise<void> {
     const commit = await readCommit(this.#repository.objects, id);
     const { entries } = await readCommitNodesOnce(this.#repository, id, commit);
@@ -175,7 +173,7 @@ export class Rewriter {
     const [caller] = commit.parents;
     const now = payload['call'];
     if (call === undefined || parentRole === null || caller === undefined || !isJsonObject(now)) return payload;
-    const { key = call.key } = now as { key?: string };
+    const key = typeof now['key'] === 'string' ? now['key'] : call.key;
     let at = await readThreadCommit(this.#repository, caller);
     for (let next = at.commit.parents[0]; at.kind !== 'step' && at.kind !== 'start' && next !== undefined;) {
       at = await readThreadCommit(this.#repository, next);

@@ -1,8 +1,8 @@
-import { named, prefixed } from './rule.ts';
-import type { Rule } from './rule.ts';
+import { hasDigitAndBothCases, named, prefixed } from './rule.ts';
+import type { SecretRule } from './rule.ts';
 
 /** Tokens of those who serve language models. Sources: the providers' pages on API keys, and GitHub's secret scanning. */
-export const aiRules: readonly Rule[] = [
+export const aiRules: readonly SecretRule[] = [
   prefixed('anthropic-key', 'sk-ant-', '[a-z]{2,8}\\d{2}-[\\w-]{60,200}'),
   prefixed('openai-key', 'sk-proj- sk-svcacct- sk-admin- sk-None-', '[\\w-]{40,220}'),
   prefixed('openrouter-key', 'sk-or-', 'v1-[0-9a-f]{64}'),
@@ -39,7 +39,3 @@ export const aiRules: readonly Rule[] = [
   named('stability-key', 'stability', 'sk-[A-Za-z0-9]{48}'),
   named('ai21-key', 'ai21', '[A-Za-z0-9]{32}'),
 ];
-
-function hasDigitAndBothCases(secret: string): boolean {
-  return /\d/.test(secret.slice(3)) && /[a-z]/.test(secret.slice(3)) && /[A-Z]/.test(secret.slice(3));
-}

@@ -1,9 +1,9 @@
 import { base64, named, padding, prefixed, separator, uuid, wordEnd } from './rule.ts';
-import type { Rule } from './rule.ts';
-import { isAddress } from '../looks-random.ts';
+import type { SecretRule } from './rule.ts';
+import { isAddress } from './looks-random.ts';
 
 /** Tokens for machines, networks, databases and stores of secrets. Sources: the providers' pages, and GitHub's secret scanning. */
-export const cloudRules: readonly Rule[] = [
+export const cloudRules: readonly SecretRule[] = [
   prefixed('aws-access-key-id', 'AKIA ASIA ABIA ACCA', '[A-Z2-7]{16}', { check: isNoExample }),
   {
     name: 'aws-secret-key',

@@ -1,14 +1,42 @@
-import { isPlaceholder, looksRandom } from '../looks-random.ts';
-import { base64, padding, quote, separator, wordEnd } from './rule.ts';
-import type { Rule } from './rule.ts';
-import { urlRules } from './url-rules.ts';
+import { isPlaceholder, looksRandom, strange, strangenessOf } from './looks-random.ts';
+import { base64, padding, quote, separator, wordEnd, type SecretRule } from './rule.ts';
 
 /** A character between blanks and quotation marks. */
 const anyValue = '[^\\s"\'`\\\\<>‹›()[\\]\\u001b]';
 
-/** Forms that have a credential in them, whoever gave it: URLs, headers, connection strings, and files of programs. */
-export const credentialRules: readonly Rule[] = [
-  ...urlRules,
+/** A character of a password in a URL. */
+const inPassword = '[^\\s@/"\'`<>‹›\\\\\\u001b]';
+
+/** Hosts of manuals and of tests: names that RFC 2606 reserves, placeholders, and this machine. */
+const madeUpHost =
+  /^(?:127\.0\.0\.1|(?:my|some|the)?-?(?:host|hostname|server|domain)\d?|foo|bar)$|(?:^|\.)(?:example|test|invalid|localhost|(?:my)?domain|host|server|foo|bar)(?:\.(?:com|net|org|edu))?$/i;
+
+/** Forms that hold a credential of any provider: URLs, headers, connection strings, and files of programs. */
+export const credentialRules: readonly SecretRule[] = [
+  {
+    name: 'url-password',
+    isInWord: true,
+    anchors: ['://', ':\\/\\/'],
+    pattern:
+      ':(?:\\\\?/){2}(?<u>[^\\s:@/"\'`<>‹›?#\\\\|,]{0,200}):(?!\\d{1,5}[?#/])' +
+      `(?<s>${inPassword}{1,800}(?:@(?:(?![?#])${inPassword}){0,200}){0,3})@(?=[\\w\\[$%{-])`,
+    check: isUrlPassword,
+  },
+  {
+    name: 'url-password',
+    isInWord: true,
+    anchors: ['%3a%2f%2f'],
+    isAnyCase: true,
+    pattern: '%3A%2F%2F(?<u>[\\w.~+-]{0,200})%3A(?<s>(?:[\\w.~+!*-]|%(?!40|2F)[0-9A-F]{2}){4,800})%40(?=\\w)',
+    check: isUrlPassword,
+  },
+  {
+    name: 'url-token',
+    isInWord: true,
+    anchors: ['://', ':\\/\\/'],
+    pattern: ':(?:\\\\?/){2}(?<s>[\\w.~+%=-]{16,800})(?::x-oauth-basic|:)?@(?=[A-Za-z0-9\\[])',
+    check: (secret, match) => looksRandom(secret) || (match[0].includes(':x-oauth-basic@') && !isPlaceholder(secret)),
+  },
   {
     name: 'authorization',
     isInWord: true,
@@ -121,4 +149,33 @@ function isUserAndPassword(secret: string): boolean {
 function passwordOf(secret: string): string | undefined {
   const decoded = Buffer.from(secret.replaceAll('\\', ''), 'base64').toString('latin1');
   return /^[\x20-\x39\x3b-\x7e]{1,200}:([\x20-\x7e]{3,500})$/.exec(decoded)?.[1];
+}
+
+function isUrlPassword(secret: string, match: RegExpExecArray, before: string): boolean {
+  if (!/[A-Za-z][A-Za-z0-9+.-]{1,30}$/.test(before)) return false;
+  const user = match.groups?.['u'] ?? '';
+  if (secret.length < 4) return false;
+  // `user:pass@` is what others find too, in manuals as well.
+  const isFamous = /^pass$/i.test(secret);
+  if ((isPlaceholder(secret) && !isFamous) || /^(?:\$|%[({A-Z]|\{|\[|:)/.test(secret) || /^(.)\1*$/.test(secret))
+    return false;
+  if (/^\d{1,5}$/.test(secret) && user.includes('.')) return false;
+  if (user === '' && secret.includes(':')) return false;
+  // A word alone is a password where the host is one of the world's.
+  const behind = match.input.slice(match.index + match[0].length, match.index + match[0].length + 100);
+  const host = /^[\w-]+(?:\.[\w-]+)*/.exec(behind)?.[0] ?? '';
+  if (madeUpHost.test(host) && !isFamous && isWord(secret)) return false;
+  if (/^[A-Za-z]{1,8}$/.test(secret) && !/\w\.[A-Za-z]{2,}/.test(host)) return false;
+  return !(
+    secret === user ||
+    /^x-oauth-basic$/i.test(secret) ||
+    /[(){}]/.test(secret) ||
+    /^(?:postgres|mysql|pswd|letmein|word)$/i.test(secret)
+  );
+}
+
+/** Tells whether a password is a word of a manual: `my-secret1`, not `Winter42!` or what a generator made. */
+function isWord(secret: string): boolean {
+  const isPlain = /^(?:[a-z_;@.+-]*|[a-z_;@.+-]*(?:pass|word|pwd|secret?|test)\d{1,4})$/i.test(secret);
+  return isPlain && (secret.length < 12 || strangenessOf(secret) < strange);
 }

@@ -1,9 +1,10 @@
-import { crc32Holds } from './crc32.ts';
-import { named, prefixed, uuid } from './rule.ts';
-import type { Rule } from './rule.ts';
+import { crc32 } from 'node:zlib';
+
+import { hasDigit, hasDigitAndBothCases, named, prefixed, uuid } from './rule.ts';
+import type { SecretRule } from './rule.ts';
 
 /** Tokens for code, packages and their builds. Sources: the providers' pages on tokens, and GitHub's secret scanning. */
-export const developmentRules: readonly Rule[] = [
+export const developmentRules: readonly SecretRule[] = [
   prefixed('github-token', 'ghp_ gho_ ghu_ ghs_ ghr_', '[A-Za-z0-9]{36,251}'),
   // Its last six characters are a checksum, which tells a token from what is written around it without a gap.
   {
@@ -76,10 +77,19 @@ export const developmentRules: readonly Rule[] = [
   named('jira-token', 'jira confluence atlassian', '[A-Za-z0-9]{24}', { check: hasDigit }),
 ];
 
-function hasDigit(secret: string): boolean {
-  return /\d/.test(secret.slice(4));
-}
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-function hasDigitAndBothCases(secret: string): boolean {
-  return /\d/.test(secret) && /[a-z]/.test(secret.slice(5)) && /[A-Z]/.test(secret);
+/**
+ * Tells whether the last six characters of a token are the CRC-32 of the thirty before them, in base 62.
+ *
+ * GitHub's and npm's are. Source: github.blog, "Behind GitHub's new authentication token formats", 2021.
+ */
+function crc32Holds(token: string): boolean {
+  let rest = crc32(token.slice(-36, -6));
+  let checksum = '';
+  for (let length = 0; length < 6; length++) {
+    checksum = base62.charAt(rest % 62) + checksum;
+    rest = Math.floor(rest / 62);
+  }
+  return token.endsWith(checksum);
 }

@@ -1,10 +1,14 @@
-import { isPlaceholder, looksRandom, strange, strangenessOf } from '../looks-random.ts';
+import { isPlaceholder, looksRandom, strange, strangenessOf } from './looks-random.ts';
 import { separator } from './rule.ts';
-import type { Rule } from './rule.ts';
+import type { SecretRule } from './rule.ts';
 
 const words =
   'token|secret|passw(?:or)?d|passwd|passphrase|pwd|api[_-]?key|apikey|access[_-]?key|private[_-]?key|auth[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|session[_-]?(?:key|id|secret)|master[_-]?key|account[_-]?key|service[_-]?key|licen[cs]e[_-]?key|credential|webhook[_-]?key|jwt';
+
+const names =
+  'token secret passw passphrase pwd api_key api-key apikey access_key access-key accesskey private_key private-key privatekey ' +
+  'auth_key authkey auth-key signing encryption session master account_key service_key servicekey license licence credential webhook jwt';
 
 /** Names that say that what they name is no secret. */
 const harmless =
@@ -15,40 +19,10 @@ const notSecret =
   /^(?:(?:data|file|urn|arn|projects|op|vault|ssm|env):|\.{1,2}\/|~\/|ses[a-z]{0,4}_)|abcdefgh|0123456789/i;
 
 /** Values that generators of random characters made, beside a name that says that they are secret. */
-export const randomRules: readonly Rule[] = [
+export const randomRules: readonly SecretRule[] = [
   {
     name: 'random-value',
-    anchors: [
-      'token',
-      'secret',
-      'passw',
-      'passphrase',
-      'pwd',
-      'api_key',
-      'api-key',
-      'apikey',
-      'access_key',
-      'access-key',
-      'accesskey',
-      'private_key',
-      'private-key',
-      'privatekey',
-      'auth_key',
-      'authkey',
-      'auth-key',
-      'signing',
-      'encryption',
-      'session',
-      'master',
-      'account_key',
-      'service_key',
-      'servicekey',
-      'license',
-      'licence',
-      'credential',
-      'webhook',
-      'jwt',
-    ],
+    anchors: names.split(' '),
     isAnyCase: true,
     isInWord: true,
     layer: 3,

@@ -1,5 +1,5 @@
 /** A form that secrets have. */
-export type Rule = {
+export type SecretRule = {
   /** As marks name it: lower case and hyphens. */
   name: string;
   /** What tells that the rule may match: three characters or more; in lower case where `isAnyCase`. */
@@ -41,7 +41,7 @@ const equals = '(?:=>|:=|={1,3}|:(?!:)|%3[AaDd]|,(?=\\s{0,8}["\'`])|>(?=[^=\\s])
 export const separator: string = `${quote}?\\]?${colour}[ \\t]{0,20}${equals}\\s{0,20}${colour}(?:[bfr]?${quote})?`;
 
 /** Tokens that a prefix tells: prefixes separated by blanks, and what follows them. */
-export function prefixed(name: string, prefixes: string, body: string, more: Partial<Rule> = {}): Rule {
+export function prefixed(name: string, prefixes: string, body: string, more: Partial<SecretRule> = {}): SecretRule {
   const anchors = prefixes.split(' ');
   const starts = anchors.map((anchor) => anchor.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|');
   const inUrls = body.replaceAll('[A-Za-z0-9+/]', base64).replaceAll('={', `${padding}{`);
@@ -49,10 +49,21 @@ export function prefixed(name: string, prefixes: string, body: string, more: Par
 }
 
 /** Values without a prefix: they count beside a name that has the provider in it, `DATADOG_API_KEY`. Lower case. */
-export function named(name: string, providers: string, value: string, more: Partial<Rule> = {}): Rule {
+export function named(name: string, providers: string, value: string, more: Partial<SecretRule> = {}): SecretRule {
   const anchors = providers.split(' ');
   const what =
     '[\\w.-]{0,30}?(?:key|token|secret|passw|pwd|auth(?!ors?\\b|or[_-])|pat\\b|credential|licen[cs]e)[\\w.-]{0,16}';
   const pattern = `(?:${anchors.join('|')})${what}${separator}(?<s>${value})${wordEnd}`;
   return { name, anchors, isAnyCase: true, pattern, isInWord: true, ...more };
+}
+
+/** Tells whether a token has a digit behind what begins it. */
+export function hasDigit(secret: string): boolean {
+  return /\d/.test(secret.slice(3));
+}
+
+/** Tells whether a token has a digit and letters of both cases behind what begins it. */
+export function hasDigitAndBothCases(secret: string): boolean {
+  const body = secret.slice(3);
+  return /\d/.test(body) && /[a-z]/.test(body) && /[A-Z]/.test(body);
 }

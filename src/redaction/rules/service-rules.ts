@@ -1,5 +1,5 @@
-import { named, prefixed, separator, slash, uuid } from './rule.ts';
-import type { Rule } from './rule.ts';
+import { hasDigit, hasDigitAndBothCases, named, prefixed, separator, slash, uuid } from './rule.ts';
+import type { SecretRule } from './rule.ts';
 
 /** The digits of a Discord account's number in base64 begin so. */
 const discordStarts = Array.from({ length: 1000 }, (_, digits) => btoa(String(digits).padStart(3, '0')).slice(0, 3));
@@ -7,7 +7,7 @@ const digits = '0123456789'.split('');
 const hexDigits = [...digits, ...'abcdef'.split('')];
 
 /** Tokens for messages, payments, data and work. Sources: the providers' pages on keys, and GitHub's secret scanning. */
-export const serviceRules: readonly Rule[] = [
+export const serviceRules: readonly SecretRule[] = [
   prefixed(
     'slack-token',
     'xoxb- xoxp- xoxa- xoxo- xoxr- xoxs- xoxc- xoxd- xapp- xwfp-',
@@ -189,11 +189,3 @@ export const serviceRules: readonly Rule[] = [
   prefixed('maxmind-key', '_mmk', '', { before: [36], pattern: '[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\\w‹])' }),
   prefixed('settlemint-token', 'sm_pat_ sm_aat_ sm_sat_', '[A-Za-z0-9]{16}'),
 ];
-
-function hasDigit(secret: string): boolean {
-  return /\d/.test(secret);
-}
-
-function hasDigitAndBothCases(secret: string): boolean {
-  return /\d/.test(secret) && /[a-z]/.test(secret) && /[A-Z]/.test(secret);
-}

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, text, word } from './schema-parts.ts';
+import { builtInObject, anyText, word } from './schema-parts.ts';
 
 /** A record of which agent ran; what runs is resolved from local configuration every time. */
 export type AgentRecord = {
@@ -19,5 +19,5 @@ export type AgentRecord = {
 export const agentSchema: JsonObject = builtInObject(
   'agent',
   'A record of the agent that ran: its package and what may be known of its configuration. Nothing is run from it.',
-  { name: word, package: word, version: text, config: { type: 'object' } },
+  { name: word, package: word, version: anyText, config: { type: 'object' } },
 );

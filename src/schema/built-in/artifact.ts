@@ -1,6 +1,6 @@
-import type { ObjectId } from '../../git/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, objectId, text, word } from './schema-parts.ts';
+import { builtInObject, objectId, anyText, word } from './schema-parts.ts';
 
 /** A git object that a thread keeps: a commit of the code, a folder, a file. */
 export type Artifact = {
@@ -15,6 +15,6 @@ export type Artifact = {
 export const artifactSchema: JsonObject = builtInObject(
   'artifact',
   'A commit, folder or file of the repository that a thread keeps.',
-  { kind: { enum: ['commit', 'tree', 'blob'] }, oid: objectId, path: word, title: text },
+  { kind: { enum: ['commit', 'tree', 'blob'] }, oid: objectId, path: word, title: anyText },
   ['path'],
 );

@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, redacted, ref, successorOf, text, type Redacted, type Successor } from './schema-parts.ts';
+import { builtInObject, redacted, ref, successorOf, anyText, type Redacted, type Successor } from './schema-parts.ts';
 import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
@@ -17,7 +17,7 @@ export type Attempt = {
 
 export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that did not count, and why.', {
   content: ref('content'),
-  errors: { type: 'array', items: text },
+  errors: { type: 'array', items: anyText },
   usage: usageOrNull,
 });
 

@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, refList, text } from './schema-parts.ts';
+import { builtInObject, refList, anyText } from './schema-parts.ts';
 
 /** A text, stored as the text itself where it has no refs. */
 export type Content = {
@@ -12,6 +12,6 @@ export type Content = {
 export const contentSchema: JsonObject = builtInObject(
   'content',
   'A text, and the nodes that came with it.',
-  { text, refs: { ...refList(), minItems: 1 } },
+  { text: anyText, refs: { ...refList(), minItems: 1 } },
   ['refs'],
 );

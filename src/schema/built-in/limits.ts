@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../json.ts';
-import { faultOfValue } from '../fault-of-value.ts';
+import { keysOf, type JsonObject } from '../../json.ts';
+import { faultOfValue } from '../json-schema/fault-of-value.ts';
 import { closedObject } from './schema-parts.ts';
 
 /**
@@ -41,8 +41,7 @@ export const limitBounds: Record<keyof Limits, JsonObject> = {
 };
 
 /** The names of all limits. */
-// The keys of a record of exactly these.
-export const limitNames: readonly (keyof Limits)[] = Object.keys(limitBounds) as (keyof Limits)[];
+export const limitNames: readonly (keyof Limits)[] = keysOf(limitBounds);
 
 export const limitsSchema: JsonObject = closedObject(limitBounds, limitNames);
 

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtInObject, closedObject, count, hasAny, ref, refList, successorOf } from './schema-parts.ts';
-import { text, timeMs, word, type Successor } from './schema-parts.ts';
+import { anyText, timeMs, word, type Successor } from './schema-parts.ts';
 import { costUsd } from './usage.ts';
 
 /** The trace of one step: how the agent came to its reply. */
@@ -84,5 +84,5 @@ export type ReactToolCall = {
 export const reactToolCallSchema: JsonObject = builtInObject(
   'react-tool-call',
   'A tool that was called, what it was given and what it gave back.',
-  { name: text, arguments: ref('content'), result: ref('content'), durationMs: count },
+  { name: anyText, arguments: ref('content'), result: ref('content'), durationMs: count },
 );

@@ -1,12 +1,9 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { builtInObject, closedObject, count, DIALECT, isolation, ref, reserved } from './schema-parts.ts';
-import { successorOf, text, word, type Successor } from './schema-parts.ts';
-
-/** The schema of a role's meta: any JSON Schema 2020-12. */
-export type RoleSchema = JsonValue;
+import { successorOf, anyText, word, type Successor } from './schema-parts.ts';
 
 export const roleSchemaSchema: JsonObject = {
   $schema: DIALECT,
@@ -24,7 +21,7 @@ export type Role = {
   systemPrompt: string;
   /** What is said of the meta that the reply has to report. */
   extractPrompt: string;
-  /** The {@link RoleSchema} of the reply's meta. */
+  /** The schema of the reply's meta: a node of type `role-schema`. */
   schema: NodeHash;
   /** Conditions beyond the schema; a reply for which one is false counts as invalid, with its message. */
   check?: { expression: string; message: string }[];
@@ -42,11 +39,11 @@ export const roleSchema: JsonObject = builtInObject(
   'One role of a workflow: what its agent is told, and what its replies report.',
   {
     name: word,
-    description: text,
-    systemPrompt: text,
-    extractPrompt: text,
+    description: anyText,
+    systemPrompt: anyText,
+    extractPrompt: anyText,
     schema: ref('role-schema'),
-    check: { type: 'array', items: closedObject({ expression: word, message: text }) },
+    check: { type: 'array', items: closedObject({ expression: word, message: anyText }) },
     limits: limitsSchema,
     retries: count,
     snapshot: { enum: ['off', 'on', 'changed'] },

@@ -24,7 +24,7 @@ export function builtInObject(
 /**
  * The schema that stands beside a built-in type's first one, with fields that the first does not have.
  *
- * Both are read and verified for ever. A node has the successor as its type only where one of the new fields is set, so
+ * Both are always read and verified. A node has the successor as its type only where one of the new fields is set, so
  * that equal values stay equal nodes.
  */
 export type Successor = {
@@ -82,7 +82,7 @@ function link(types: readonly string[]): JsonObject {
 }
 
 /** Any text. */
-export const text: JsonObject = { type: 'string' };
+export const anyText: JsonObject = { type: 'string' };
 
 /** A text that is not empty. */
 export const word: JsonObject = { type: 'string', minLength: 1 };

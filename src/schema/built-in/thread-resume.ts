@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Limits } from './limits.ts';
+import { limitBounds, type Limits } from './limits.ts';
 import {
   builtInObject,
   closedObject,
@@ -48,19 +48,10 @@ export const threadResumeSchema: JsonObject = builtInObject(
   },
 );
 
-const amount: JsonObject = { type: 'integer', minimum: 1 };
-
-const more: Record<CountedLimit, JsonObject> = {
-  maxSteps: amount,
-  maxVisits: amount,
-  maxTurns: amount,
-  maxTokens: amount,
-  maxCostUsd: { type: 'number', exclusiveMinimum: 0 },
-};
-
 /** The names of the limits that count over a thread's life. */
-// The keys of a record of exactly these.
-export const countedLimits: readonly CountedLimit[] = Object.keys(more) as CountedLimit[];
+export const countedLimits: readonly CountedLimit[] = ['maxSteps', 'maxVisits', 'maxTurns', 'maxTokens', 'maxCostUsd'];
+
+const more: JsonObject = Object.fromEntries(countedLimits.map((name) => [name, limitBounds[name]]));
 
 export const threadResumeSuccessor: Successor = successorOf(threadResumeSchema, {
   more: { ...closedObject(more, countedLimits), minProperties: 1 },

@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import type { ObjectId } from '../../git/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';

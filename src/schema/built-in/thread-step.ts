@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import type { ObjectId } from '../../git/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import {
   anyObjectId,
@@ -14,7 +14,7 @@ import {
   reserved,
   ruleOrNull,
   successorOf,
-  text,
+  anyText,
   timeMs,
   word,
   type Redacted,
@@ -108,8 +108,8 @@ export const threadStepSchema: JsonObject = builtInObject(
     compact: refOrNull('content'),
     childThreads: refList('thread-end'),
     agent: ref('agent'),
-    agentVersion: text,
-    stopReason: text,
+    agentVersion: anyText,
+    stopReason: anyText,
     prompt: ref('content'),
     rule: ruleOrNull,
     attempts: refList('attempt'),

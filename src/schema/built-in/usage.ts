@@ -42,3 +42,24 @@ export const fullUsageOrNull: JsonObject = {
 export function isFullUsage(usage: JsonValue | undefined): boolean {
   return hasAny(usage, Object.keys(newProperties));
 }
+
+/**
+ * Adds up two usages. A count that only one of them has is the sum's as well; a cost that only one has is less than all of
+ * it, where the other one has used tokens.
+ */
+export function addUsage(sum: Usage | null, more: Usage | null | undefined): Usage | null {
+  if (!more) return sum;
+  if (!sum) return more;
+  const added: Usage = {
+    inputTokens: sum.inputTokens + more.inputTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    turns: sum.turns + more.turns,
+  };
+  for (const name of ['costUsd', 'cacheReadTokens', 'cacheWriteTokens'] as const) {
+    if (sum[name] !== undefined || more[name] !== undefined) added[name] = (sum[name] ?? 0) + (more[name] ?? 0);
+  }
+  const isUnpriced = (usage: Usage): boolean =>
+    usage.costUsd === undefined && usage.inputTokens + usage.outputTokens > 0 && added.costUsd !== undefined;
+  const isAtLeast = sum.isAtLeast ?? more.isAtLeast ?? (isUnpriced(sum) || isUnpriced(more));
+  return { ...added, ...(isAtLeast && { isAtLeast }) };
+}

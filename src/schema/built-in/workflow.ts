@@ -11,7 +11,7 @@ import {
   ref,
   reserved,
   successorOf,
-  text,
+  anyText,
   word,
   type Successor,
 } from './schema-parts.ts';
@@ -49,8 +49,8 @@ const ruleProperties: JsonObject = {
   from: word,
   to: word,
   when: { type: ['string', 'null'], minLength: 1 },
-  prompt: text,
-  location: text,
+  prompt: anyText,
+  location: anyText,
   returnCode: { type: 'integer', minimum: 0, maximum: 255 },
 };
 
@@ -61,7 +61,7 @@ export const workflowSchema: JsonObject = builtInObject(
   'Roles, and the rules by which a moderator hands the work from one to the next.',
   {
     name: { type: 'string', pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' },
-    description: text,
+    description: anyText,
     roles: mapOf(ref('role')),
     moderator: { type: 'array', items: closedObject(ruleProperties, optionalInRules) },
     limits: limitsSchema,

@@ -1,18 +1,18 @@
 import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import type { Signature } from '../../git/commit.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { readCommit, readTree } from '../../git/read.ts';
+import type { Signature } from '../../git/format/commit.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { isPauseRow, threadRows } from './rows.ts';
 
 /** A line that carries a node. */
-export type NodeLine = { node: NodeHash; type: NodeHash; payload: JsonValue };
+export type ExportedNode = { node: NodeHash; type: NodeHash; payload: JsonValue };
 
 /** A line that carries a commit: which node lies where in its tree, and all else that it is made of. */
-export type CommitLine = {
+export type ExportedCommit = {
   commit: ObjectId;
   parents: ObjectId[];
   author: Signature;
@@ -29,7 +29,7 @@ export type CommitLine = {
  * referred to before what refers to it. The last line is the thread's head.
  *
  * The same thread gives the same lines. Without `withPauses` it has no rows for suspensions and resumptions, as in the first
- * version of the format. Commits and files of somebody's code are named and not written.
+ * version of the format. Commits and files of the user's code are named and not written.
  * @throws {CorruptThread} if the thread cannot be read
  */
 export async function* exportThread(
@@ -48,7 +48,7 @@ export async function* exportThread(
       if (written.has(entry.hash)) continue;
       written.add(entry.hash);
       const { type, payload } = await readNodeAt(repository, entry);
-      const line: NodeLine = { node: entry.hash, type, payload };
+      const line: ExportedNode = { node: entry.hash, type, payload };
       yield JSON.stringify(line);
     }
     yield JSON.stringify(await commitLine(repository, commit, entries));
@@ -59,7 +59,7 @@ async function commitLine(
   repository: Repository,
   id: ObjectId,
   entries: readonly { path: string; hash: NodeHash }[],
-): Promise<CommitLine> {
+): Promise<ExportedCommit> {
   const { tree, parents, author, committer, message } = await readCommit(repository.objects, id);
   const workspace = (await readTree(repository.objects, tree)).find(({ name }) => name === 'workspace')?.id;
   const files = Object.fromEntries(entries.map(({ path, hash }) => [path, hash]));

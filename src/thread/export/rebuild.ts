@@ -3,15 +3,15 @@ import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { writeNodeTree, type NodeFile, type Subtree } from '../../cas/node-tree.ts';
 import { keepersOf } from '../../cas/pins.ts';
 import { UwfError } from '../../errors.ts';
-import type { Signature } from '../../git/commit.ts';
-import { ObjectBatch } from '../../git/object-batch.ts';
-import { isObjectId, type ObjectId } from '../../git/object-id.ts';
+import type { Signature } from '../../git/format/commit.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
-import { indexedFolder } from '../verify/read-files.ts';
-import { faultOf } from '../verify/finding.ts';
-import { RefusedImport } from './refused-import.ts';
+import { indexedFolder } from '../format/thread-commit.ts';
+import { faultOf } from '../fault-of.ts';
+import { RefusedImport } from './read-lines.ts';
 import { isPauseRow } from './rows.ts';
 
 /**

@@ -1,10 +1,8 @@
 import { pointer } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { marks } from '../../redaction/marks.ts';
-import { RedactionFailed } from '../../redaction/redaction-failed.ts';
-import type { Redactor } from '../../redaction/redactor.ts';
+import { RedactionFailed, marks, type Redactor } from '../../redaction/redactor.ts';
 
-/** Where a secret is in a blob, a message or a list of names, and the rule that knows it. Never the secret. */
+/** The place of a secret in a blob, a message or a list of names, and the rule that found it. Never the secret. */
 export type SecretHit = {
   /** A JSON pointer into the payload of a node, or the number of a line. */
   at: string;
@@ -12,8 +10,8 @@ export type SecretHit = {
 };
 
 /**
- * Finds the secrets of a text.
- * @param path where it is from, for what is allowed there
+ * Finds the secrets in a text.
+ * @param path its file, for rules that are allowed there
  */
 export function hitsInText(redactor: Redactor, text: string, path?: string): SecretHit[] {
   const hits = searched(() => redactor.redactText(text, path).hits, unsearched);
@@ -28,7 +26,7 @@ export function hitsInText(redactor: Redactor, text: string, path?: string): Sec
   });
 }
 
-/** Finds the secrets of a value, in its strings and its keys. Places are named as they are once the secrets are taken out. */
+/** Finds the secrets in the strings and keys of a value. Places are pointers into the redacted value. */
 export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
   const redacted = searched(() => redactor.redactValue(value), undefined);
   if (redacted === undefined) return unsearched.map(({ rule }) => ({ at: '', rule }));
@@ -37,7 +35,7 @@ export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
   return found;
 }
 
-/** What cannot be looked through is told, as if something were there. */
+/** A text that cannot be scanned is reported like a secret. */
 const unsearched = [{ rule: 'could-not-be-searched', start: 0, end: 0 }];
 
 function searched<T>(search: () => T, otherwise: T): T {

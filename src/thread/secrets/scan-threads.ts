@@ -1,37 +1,37 @@
 import { readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
-import { UwfError } from '../../errors.ts';
-import type { ObjectId } from '../../git/object-id.ts';
-import { readCommit } from '../../git/read.ts';
+import { assertDataError } from '../fault-of.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { listPointers, type ThreadPointer } from '../find-thread.ts';
-import { kindOfFile } from '../thread-commit.ts';
+import { listPointers, type ThreadPointer } from '../find/find-thread.ts';
+import { PINS_REF } from '../format/thread-refs.ts';
+import { findEventFile } from '../format/thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { SecretPlace, SecretScan } from './secret-scan.ts';
 
 /** What was found in one commit. */
 export type ScanFinding = {
-  /** The thread by which the commit was met first; `null` for what lies under another ref. */
+  /** The first thread that has the commit; `null` for other refs. */
   thread: ThreadId | null;
   ref: RefName;
   places: readonly SecretPlace[];
-  /** Why something could not be looked through. */
+  /** Why something could not be scanned. */
   unread?: string;
 };
 
-/** What is stored beside threads: what was put and not yet taken in, and registered workflows and types. */
+/** Other refs: artifacts that no step has taken in, registered workflows and types. */
 const OTHER_PREFIXES = ['refs/uwf/scratch/', 'refs/uwf/schemas/', 'refs/workflows/'];
-const PINS = 'refs/uwf/';
 
 type Place = { ref: RefName; thread: ThreadId | null };
 
 /**
- * Looks for secrets in all that is stored, or in some threads with those that they stand on: callers, and what they called.
- * A finding comes for each commit, the threads in the order of their ids. What threads share is looked through once.
+ * Scans everything that is stored for secrets, or some threads with their callers and children. Yields a result for each
+ * commit, threads in the order of their ids. Shared commits are scanned once.
  *
- * @param threads default: all, active and ended, and what lies beside threads
+ * @param threads default: all threads, and the other refs
  */
 export async function* scanThreads(
   repository: Repository,
@@ -48,7 +48,7 @@ export async function* scanThreads(
       yield* scanChain(repository, scan, id, { ref: name, thread: null }, passed, []);
     }
   }
-  // Threads without a ref of their own come last, so that each of the others is called by its own id.
+  // Threads without a ref come last, so that every other thread is reported under its own id.
   for (let next = further.shift(); next !== undefined; next = further.shift()) {
     yield* scanChain(repository, scan, next.id, next, passed, further);
   }
@@ -56,11 +56,11 @@ export async function* scanThreads(
 
 async function otherRefs({ refs }: Repository): Promise<{ name: RefName; id: ObjectId }[]> {
   const found = await Promise.all(OTHER_PREFIXES.map((prefix) => refs.list(prefix)));
-  const pins = (await refs.list(PINS)).filter(({ name }) => name === 'refs/uwf/pins');
-  return [...found.flat(), ...pins];
+  const pins = await refs.read(PINS_REF);
+  return [...found.flat(), ...(pins === undefined ? [] : [{ name: PINS_REF, id: pins }])];
 }
 
-/** Goes down a thread to its start, or a registry to its first version. */
+/** Scans a thread down to its start, or a registry down to its first version. */
 async function* scanChain(
   repository: Repository,
   scan: SecretScan,
@@ -77,7 +77,7 @@ async function* scanChain(
       yield { ref, thread, places };
       at = previous;
     } catch (error) {
-      if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
+      assertDataError(error);
       yield { ref, thread, places: [], unread: error.message };
       return;
     }
@@ -90,7 +90,7 @@ async function scanCommit(repository: Repository, scan: SecretScan, id: ObjectId
   const { tree, parents } = await readCommit(repository.objects, id);
   const { entries } = await readCommitNodesOnce(repository, id);
   if (entries === undefined) return { places: await scan.scanCode(id), previous: undefined, others: [] };
-  const kind = entries.map(({ path }) => kindOfFile(path)).find((found) => found !== undefined);
+  const kind = findEventFile(entries)?.kind;
   const others: ObjectId[] = [];
   const code: ObjectId[] = [];
   for (const parent of parents) {
@@ -102,7 +102,7 @@ async function scanCommit(repository: Repository, scan: SecretScan, id: ObjectId
   const own = nodes.find(([path]) => path === 'step.json')?.[1];
   const step = own === undefined ? null : payloadOf(own, 'thread-step').number;
   const places = await scan.scanCommit({ id, tree, step, nodes, code });
-  // What was put stands on what it pins, and the start of a child on its caller.
+  // The parents of an artifact commit are pinned commits; the parent of a child's start is its caller.
   const previous = kind === 'start' ? undefined : others.shift();
   return { places, previous, others };
 }

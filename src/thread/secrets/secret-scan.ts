@@ -1,15 +1,23 @@
-import { ObjectMissing, ObjectTooLarge } from '../../git/object-errors.ts';
-import { isObjectId, type ObjectId } from '../../git/object-id.ts';
-import { readAnyTree, readBlob, readCommit, readCommitData, type ObjectReader } from '../../git/read.ts';
-import { kindOfMode, type TreeLine } from '../../git/tree-lines.ts';
+import { ObjectMissing, ObjectTooLarge } from '../../git/format/object-errors.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import {
+  readAnyTree,
+  readBlob,
+  readCommit,
+  readCommitData,
+  readTreeIfAny,
+  type ObjectReader,
+} from '../../git/stores/read.ts';
+import { kindOfMode, type TreeLine } from '../../git/format/tree-lines.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
-import { pathAsText } from '../../git/quote-path.ts';
+import { pathAsText } from '../../git/format/quote-path.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { builtInTypes, isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { WORKSPACE_FOLDER } from '../append-step.ts';
+import { WORKSPACE_FOLDER } from '../append/append-step.ts';
+import { MAX_FILE_BYTES } from '../format/commit-limits.ts';
 import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
 
 /** Where a secret is stored. Never the secret. */
@@ -27,7 +35,7 @@ export type SecretPlace = SecretHit & {
 /** Where a file has a secret: its path, the line or its name, and the rule. */
 export type FileHit = SecretHit & { file: string };
 
-/** A commit of uwf's that is looked through. */
+/** A commit of uwf to be scanned. */
 export type ScannedCommit = {
   id: ObjectId;
   tree: ObjectId;
@@ -39,14 +47,12 @@ export type ScannedCommit = {
   code: readonly ObjectId[];
 };
 
-/** No fetch takes a larger file in, and none is read to be looked through. */
-const MAX_FILE_BYTES = 32 * 1024 * 1024;
-/** Blobs and trees that are remembered as looked through; one that was forgotten is looked through again. */
+/** Bound of the cache. A forgotten object is scanned again. */
 const MAX_REMEMBERED = 500_000;
 
 const builtIns: ReadonlySet<NodeHash> = new Set(builtInTypes);
 
-/** Looks for secrets in what is stored, in each blob once. Of what it finds it keeps places only. */
+/** Scans stored objects for secrets, each blob once. Keeps places, never secrets. */
 export class SecretScan {
   readonly #repository: { objects: ObjectReader };
   readonly #redactor: Redactor;
@@ -58,7 +64,7 @@ export class SecretScan {
     this.#redactor = redactor;
   }
 
-  /** Looks through what a commit adds: its message, its nodes, its files beyond those of the code that it stands on. */
+  /** Scans what a commit adds: its message, its nodes, and its files that are not in the code it is based on. */
   async scanCommit({ id: commit, tree, step, nodes, code }: ScannedCommit): Promise<SecretPlace[]> {
     const places: SecretPlace[] = [];
     const add = (file: string, node: NodeHash | null, hits: readonly SecretHit[]): void => {
@@ -66,7 +72,7 @@ export class SecretScan {
     };
     add('message', null, await this.#hitsInCommit(commit));
     const listed = [...nodes];
-    // Names of roles and tools are in paths; one look tells that none of them has anything.
+    // Paths contain names of roles and tools. One scan tells that none has a secret.
     const inPaths = hitsInText(this.#redactor, listed.map(([path]) => path).join('\n')).length > 0;
     for (const [path, node] of listed) {
       if (inPaths) add(path, null, hitsInText(this.#redactor, path));
@@ -80,7 +86,7 @@ export class SecretScan {
     return places;
   }
 
-  /** Looks through what a commit of somebody's code adds to those that it follows. */
+  /** Scans what a commit of the user's code adds to its parents. */
   async scanCode(id: ObjectId): Promise<SecretPlace[]> {
     const places: SecretPlace[] = [];
     const add = (file: string, hits: readonly SecretHit[]): void => {
@@ -92,7 +98,7 @@ export class SecretScan {
     return places;
   }
 
-  /** Looks through the files of a tree that differ from those of all others. */
+  /** Scans the files of a tree that are not in other trees. */
   async scanFiles(tree: ObjectId, others: readonly ObjectId[]): Promise<FileHit[]> {
     const found: FileHit[] = [];
     await this.#scanTree(tree, others, '', (file, hits) => {
@@ -134,14 +140,14 @@ export class SecretScan {
     if (others.includes(id) || this.#clean.has(id)) return true;
     const elsewhere = new Map<string, ObjectId[]>();
     for (const other of others) {
-      for (const { name, id: same } of await this.#linesOf(other))
+      for (const { name, id: same } of await readTreeIfAny(this.#repository.objects, other))
         elsewhere.set(name, [...(elsewhere.get(name) ?? []), same]);
     }
     let isClean = true;
     for (const line of await readAnyTree(this.#repository.objects, id)) {
       isClean = (await this.#scanEntry(line, elsewhere.get(line.name) ?? [], path, add)) && isClean;
     }
-    // What was passed over for what lies elsewhere is not known to be clean.
+    // Files that are in other trees were not scanned.
     if (isClean && others.length === 0) this.#remember(id);
     return isClean;
   }
@@ -164,10 +170,10 @@ export class SecretScan {
       const data = await readBlob(this.#repository.objects, id, { maxBytes: MAX_FILE_BYTES });
       const text = textOf(data);
       const hits = this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, text));
-      // The same file may lie where its rule is allowed.
+      // The rule may be allowed at this path.
       return hits.length === 0 ? hits : hitsInText(this.#redactor, text, path);
     } catch (error) {
-      // What cannot be looked through is told, as if something were there.
+      // An unscanned file is reported like a secret.
       if (error instanceof ObjectTooLarge) return [{ at: 'line 1', rule: 'too-large-to-scan' }];
       throw error;
     }
@@ -182,13 +188,7 @@ export class SecretScan {
     return trees;
   }
 
-  /** What lies under the same name elsewhere need not be a folder, nor be here. */
-  async #linesOf(id: ObjectId): Promise<TreeLine[]> {
-    const object = await this.#repository.objects.read(id);
-    return object?.type === 'tree' ? readAnyTree(this.#repository.objects, id) : [];
-  }
-
-  /** A path for programs, without secrets that it may have. @param path in Latin-1 */
+  /** A path with secrets redacted. @param path in Latin-1 */
   #shown(path: string): string {
     return this.#redactor.redactText(pathAsText(path)).text;
   }
@@ -200,7 +200,7 @@ function asAbsent(error: unknown): undefined {
   if (!(error instanceof ObjectMissing)) throw error;
 }
 
-/** A file as a text that rules can be looked for in: its bytes are characters where it is neither UTF-8 nor UTF-16. */
+/** Decodes a file as UTF-8 or UTF-16, else as Latin-1. */
 function textOf(data: Uint8Array): string {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le');

@@ -1,11 +1,20 @@
-import { compileExpression, unknownVariables, type CompiledExpression } from '../../expression/compile-expression.ts';
+import {
+  inspectExpression,
+  unknownVariables,
+  type InspectedExpression,
+} from '../../expression/analysis/inspect-expression.ts';
 import { ExpressionSyntaxError } from '../../expression/expression-errors.ts';
-import { CHECK_NAMES, JSONATA_FUNCTIONS, RULE_NAMES, STEP_FUNCTIONS } from '../../expression/function-names.ts';
+import {
+  CHECK_NAMES,
+  JSONATA_FUNCTIONS,
+  RULE_NAMES,
+  STEP_FUNCTIONS,
+} from '../../expression/analysis/function-names.ts';
 import { nearestName } from '../../nearest-name.ts';
-import { didYouMean } from '../did-you-mean.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
-import { lengthOfExpressions, MAX_EXPRESSIONS } from '../expressions-of.ts';
-import type { Report } from '../report.ts';
+import { lengthOfExpressions, MAX_EXPRESSIONS } from './expressions-of.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 
 /** An expression to check; shared conditions come once. */
@@ -16,26 +25,24 @@ export async function checkExpressions(report: Report, reduction: Reduction): Pr
   const length = lengthOfExpressions(reduction.definition);
   if (length > MAX_EXPRESSIONS) {
     const message = `its conditions and checks have ${length} characters in all, and ${MAX_EXPRESSIONS} is the most`;
-    return report.error('too-large', ['moderator'], message, {
-      hint: 'work values out in a role, and route by its meta',
-    });
+    const hint = 'work values out in a role, and route by its meta';
+    return report.error('too-large', ['moderator'], message, { hint });
   }
   const roles = reduction.roles.map((role) => role.name);
   for (const expression of collect(reduction)) {
     const { source, path, name } = expression;
     if (source.trim() === '') {
-      report.error('expression-syntax', path, `${name} is empty`, {
-        hint: "a rule that always holds has 'when: null'",
-      });
+      const hint = "a rule that always holds has 'when: null'";
+      report.error('expression-syntax', path, `${name} is empty`, { hint });
       continue;
     }
     try {
-      reportUses(report, expression, await compileExpression(source), roles);
+      reportUses(report, expression, await inspectExpression(source), roles);
     } catch (error) {
       if (!(error instanceof ExpressionSyntaxError)) throw error;
       report.error('expression-syntax', path, `${name} is not JSONata: ${error.reason}`, {
         hint: hintFor(source),
-        ...(error.offset === undefined ? {} : { at: { offset: error.offset } }),
+        at: error.offset === undefined ? undefined : { offset: error.offset },
       });
     }
   }
@@ -48,7 +55,7 @@ function collect({ rules, roles, unusedConditions }: Reduction): Expression[] {
     if (!byPath.has(id)) byPath.set(id, expression);
   };
   for (const { condition: source, name, when } of rules) {
-    // What is made from a status alone is right.
+    // A condition that was made from a status needs no check.
     if (source === undefined) continue;
     const isNamed = when.path[0] === 'conditions';
     const condition = isNamed ? `condition '${when.path[1]}'` : `'when' of ${name}`;
@@ -69,58 +76,44 @@ function collect({ rules, roles, unusedConditions }: Reduction): Expression[] {
 function reportUses(
   report: Report,
   { path, name, known }: Expression,
-  compiled: CompiledExpression,
+  compiled: InspectedExpression,
   roles: readonly string[],
 ): void {
   for (const { name: used, offset } of compiled.refused) {
-    report.error(
-      'refused-function',
-      path,
-      `${name} uses $${used}, which is refused: a thread that is replayed must take the same way`,
-      {
-        hint:
-          used === 'eval'
-            ? 'write the expression out'
-            : 'go by what the steps record, for instance $steps[-1].completedAtMs',
-        at: { offset, length: used.length + 1 },
-      },
-    );
+    const message = `${name} uses $${used}, which is refused: a thread that is replayed must take the same way`;
+    const other = 'go by what the steps record, for instance $steps[-1].completedAtMs';
+    const hint = used === 'eval' ? 'write the expression out' : other;
+    report.error('refused-function', path, message, { hint, at: { offset, length: used.length + 1 } });
   }
   for (const { reason, hint, offset, length } of compiled.unsafe) {
     report.error('unsafe-expression', path, `${name} ${reason}, which is refused`, { hint, at: { offset, length } });
   }
   for (const { name: used, offset } of unknownVariables(compiled, known)) {
     const near = nearestName(used, [...known, ...JSONATA_FUNCTIONS]);
-    report.error('unknown-variable', path, `${name} names $${used}, which does not exist`, {
-      hint: near === undefined ? `there is ${known.map((item) => `$${item}`).join(', ')}` : `did you mean '$${near}'?`,
-      at: { offset, length: used.length + 1 },
-    });
+    const hint =
+      near === undefined ? `there is ${known.map((item) => `$${item}`).join(', ')}` : `did you mean '$${near}'?`;
+    const at = { offset, length: used.length + 1 };
+    report.error('unknown-variable', path, `${name} names $${used}, which does not exist`, { hint, at });
   }
   for (const { name: used, offset } of compiled.bareNames) {
     // The input document has what is bound, but no functions.
     if (known.includes(used) && !STEP_FUNCTIONS.has(used)) continue;
-    report.warning('bare-name', path, `${name} names '${used}' without a $, which is nothing here`, {
+    const message = `${name} names '${used}' without a $, which is nothing here`;
+    report.warning('bare-name', path, message, {
       hint: hintForBareName(used, known),
       at: { offset, length: used.length },
     });
   }
   for (const { functionName, role, offset } of compiled.roles) {
     if (roles.includes(role) || roles.length === 0) continue;
-    report.error('unknown-role', path, `${name} asks for $${functionName}('${role}'), but there is no role '${role}'`, {
-      hint: didYouMean(role, roles),
-      at: { offset, length: functionName.length + role.length + 5 },
-    });
+    const message = `${name} asks for $${functionName}('${role}'), but there is no role '${role}'`;
+    const at = { offset, length: functionName.length + role.length + 5 };
+    report.error('unknown-role', path, message, { hint: didYouMean(role, roles), at });
   }
   for (const { offset, suggestion } of compiled.listComparisons) {
-    report.warning(
-      'list-comparison',
-      path,
-      `${name} compares a list of steps: with two such steps it is false whatever they say`,
-      {
-        hint: `to look at the last one write ${suggestion}`,
-        at: { offset, length: '$steps'.length },
-      },
-    );
+    const message = `${name} compares a list of steps: with two such steps it is false whatever they say`;
+    const hint = `to look at the last one write ${suggestion}`;
+    report.warning('list-comparison', path, message, { hint, at: { offset, length: '$steps'.length } });
   }
 }
 

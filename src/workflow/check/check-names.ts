@@ -1,8 +1,9 @@
 import { basename, dirname, extname } from 'node:path';
 import { roleName, workflowName } from '../notation/file-schema.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import { END, RESUME, START } from '../definition.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
 
 const nameRule = 'a name has up to 64 of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit';
 
@@ -51,4 +52,38 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
 
 function isReserved(name: string): boolean {
   return name.startsWith('$') || name.startsWith('__');
+}
+
+const inRules: Readonly<Record<string, string>> = { $START: START, $END: END, start: START, end: END };
+
+/** Checks that both ends of every rule exist. */
+export function checkEnds(report: Report, { rules, roles, unusedConditions }: Reduction): void {
+  const names = roles.map((role) => role.name);
+  const known = new Set(names);
+  // Where no role could be read, that is the mistake, and not each rule.
+  const isRole = (name: string): boolean => known.has(name) || known.size === 0;
+  for (const { rule, name, from, to } of rules) {
+    const ends = [
+      { ...from, end: rule.from, leads: 'leads on from', allowed: [START, RESUME], why: 'where the thread is over' },
+      { ...to, end: rule.to, leads: 'leads to', allowed: [END], why: 'which is only ever a beginning' },
+    ];
+    for (const { path, at, end, leads, allowed, why } of ends) {
+      if (allowed.includes(end)) continue;
+      if (end === START || end === RESUME || end === END) {
+        report.error('reserved-name', path, `${name} ${leads} ${end}, ${why}`, { at });
+      } else if (!isRole(end)) {
+        const hint = hintFor(end, names, allowed);
+        report.error('unknown-role', path, `${name} ${leads} '${end}', which is no role`, { hint, at });
+      }
+    }
+  }
+  for (const [name, condition] of unusedConditions) {
+    report.warning('unused-condition', condition.path, `no edge asks for the condition '${name}'`, { at: 'key' });
+  }
+}
+
+function hintFor(name: string, roles: readonly string[], reserved: readonly string[]): string | undefined {
+  const meant = inRules[name];
+  if (meant !== undefined && reserved.includes(meant)) return `did you mean '${meant}'?`;
+  return didYouMean(name, [...roles, ...reserved]);
 }

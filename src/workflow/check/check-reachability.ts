@@ -1,13 +1,13 @@
 import { END, RESUME, START } from '../definition.ts';
 import { nearestName } from '../../nearest-name.ts';
-import { listNames } from '../did-you-mean.ts';
+import { listNames } from '../diagnostics/did-you-mean.ts';
 import type { SourceRule } from '../notation/read-rules.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
-import type { Report, ReportOptions } from '../report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import { isUnconditional, splitRules } from './live-rules.ts';
 
 /**
- * Checks where the rules can lead: roles nobody reaches, rules that never fire, roles the thread cannot leave, no way to the end.
+ * Checks where the rules can lead: unreachable roles, rules that never fire, roles that a thread cannot leave, no path to the end.
  *
  * Says nothing when a rule could not be read: it might be the missing one.
  */
@@ -17,111 +17,73 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     const reason = isUnconditional(by) ? 'always holds' : 'asks the same';
     report.error('rule-never-fires', rule.whole.path, `${rule.name} never fires: ${by.name} before it ${reason}`, {
       hint: isUnconditional(by) ? `move it in front of ${by.name}, or remove it` : 'remove it, or change its condition',
-      ...at(rule),
+      at: rule.whole.at,
     });
   }
   if (!reduction.isComplete) return;
-  const next = edges(live, reduction);
+  const roles = new Set(reduction.roles.map(({ name }) => name));
+  const isKnown = (name: string): boolean => name === START || name === RESUME || name === END || roles.has(name);
+  const next = edges(live, roles, isKnown);
   // Rules for limits lead on only where another one does.
   const always = edges(
     live.filter(({ rule }) => rule.on === undefined),
-    reduction,
+    roles,
+    isKnown,
   );
+  const rulesPath = [String(reduction.rules[0]?.whole.path[0] ?? 'moderator')];
   if (!always.has(START)) {
-    report.error('no-start', rulesPath(reduction), `no rule leads on from ${START}, so no thread can begin`, {
-      at: 'key',
-    });
-    return;
+    const message = `no rule leads on from ${START}, so no thread can begin`;
+    return report.error('no-start', rulesPath, message, { at: 'key' });
   }
   const reached = reach([START, RESUME], next);
-  const reachesEnd = reach([END], reversed(next));
-  for (const role of reduction.roles) {
-    const name = `role '${role.name}'`;
-    if (!reached.has(role.name)) {
-      report.error('unreachable-role', role.path, `${name} is never reached: no rule that can fire leads to it`, {
-        at: 'key',
-      });
-    } else if (!always.has(role.name)) {
-      report.error('dead-end', role.path, `${name} is a dead end: no rule leads on from it`, {
-        hint: 'what comes after it? Another role, or __end__ ($END in a graph)',
-        at: 'key',
-      });
+  for (const { name, path } of reduction.roles) {
+    if (!reached.has(name)) {
+      const message = `role '${name}' is never reached: no rule that can fire leads to it`;
+      report.error('unreachable-role', path, message, { at: 'key' });
+    } else if (!always.has(name)) {
+      const hint = 'what comes after it? Another role, or __end__ ($END in a graph)';
+      report.error('dead-end', path, `role '${name}' is a dead end: no rule leads on from it`, { hint, at: 'key' });
     }
   }
-  for (const rule of live) {
-    const { from } = rule.rule;
-    if (from === START || from === RESUME || reached.has(from) || !isRole(reduction, from)) continue;
-    report.warning(
-      'rule-never-fires',
-      rule.whole.path,
-      `${rule.name} never fires: nothing leads to '${from}'`,
-      at(rule),
-    );
+  for (const { rule, name, whole } of live) {
+    if (reached.has(rule.from) || !roles.has(rule.from)) continue;
+    const message = `${name} never fires: nothing leads to '${rule.from}'`;
+    report.warning('rule-never-fires', whole.path, message, { at: whole.at });
   }
   // A rule that leads nowhere may be the one that was to lead to the end.
-  if (live.every((rule) => hasEnds(rule, reduction))) reportNoEnd(report, reduction, next, reached, reachesEnd);
-}
-
-function reportNoEnd(
-  report: Report,
-  reduction: Reduction,
-  next: Edges,
-  reached: ReadonlySet<string>,
-  reachesEnd: ReadonlySet<string>,
-): void {
-  const isStuck = [...reached].some((name) => isRole(reduction, name) && !next.has(name));
+  const haveEnds = live.every(({ rule: { from, to } }) => {
+    return from !== END && to !== START && to !== RESUME && isKnown(from) && isKnown(to);
+  });
+  if (!haveEnds) return;
+  const reachesEnd = reach([END], reversed(next));
+  // A dead end has its own message.
+  const hasDeadEnd = (names: Iterable<string>): boolean =>
+    [...names].some((name) => roles.has(name) && !next.has(name));
   if (!reachesEnd.has(START)) {
-    // The dead end is the reason, and is reported.
-    if (isStuck) return;
-    report.error('no-end', rulesPath(reduction), `no path leads from ${START} to ${END}, so a thread never ends`, {
-      hint: 'add a rule to __end__ ($END in a graph)',
-      at: 'key',
-    });
-    return;
+    if (hasDeadEnd(reached)) return;
+    const message = `no path leads from ${START} to ${END}, so a thread never ends`;
+    return report.error('no-end', rulesPath, message, { hint: 'add a rule to __end__ ($END in a graph)', at: 'key' });
   }
-  // A dead end has its own message; here are circles that nobody leaves.
-  const stuck = reduction.roles.filter(
-    (role) =>
-      reached.has(role.name) &&
-      next.has(role.name) &&
-      !reachesEnd.has(role.name) &&
-      !leadsToDeadEnd(role.name, next, reduction),
-  );
-  for (const role of stuck) {
-    const circle = [...reach([role.name], next)].filter((name) => isRole(reduction, name));
-    report.error('no-end', role.path, `from role '${role.name}' no path leads to ${END}`, {
-      hint: circle.length > 1 ? `the thread goes round among ${listNames(circle)}` : undefined,
-      at: 'key',
-    });
+  for (const { name, path } of reduction.roles) {
+    if (!reached.has(name) || reachesEnd.has(name)) continue;
+    const circle = [...reach([name], next)];
+    if (hasDeadEnd(circle)) continue;
+    const hint = circle.length > 1 ? `the thread goes round among ${listNames(circle)}` : undefined;
+    report.error('no-end', path, `from role '${name}' no path leads to ${END}`, { hint, at: 'key' });
   }
 }
 
 type Edges = Map<string, Set<string>>;
 
-/** Where each rule leads. A mistyped role counts as the one that was meant: the slip is reported, and is one mistake. */
-function edges(rules: readonly SourceRule[], reduction: Reduction): Edges {
+/** Where each rule leads. A mistyped role counts as the role that was meant: the slip itself is reported once. */
+function edges(rules: readonly SourceRule[], roles: ReadonlySet<string>, isKnown: (name: string) => boolean): Edges {
   const next: Edges = new Map();
-  const meant = (name: string): string =>
-    isKnown(reduction, name)
-      ? name
-      : (nearestName(
-          name,
-          reduction.roles.map((role) => role.name),
-        ) ?? name);
+  const meant = (name: string): string => (isKnown(name) ? name : (nearestName(name, roles) ?? name));
   for (const { rule } of rules) {
     const from = meant(rule.from);
     next.set(from, (next.get(from) ?? new Set()).add(meant(rule.to)));
   }
   return next;
-}
-
-function hasEnds({ rule }: SourceRule, reduction: Reduction): boolean {
-  const isBeginning = rule.to === START || rule.to === RESUME;
-  return rule.from !== END && !isBeginning && isKnown(reduction, rule.from) && isKnown(reduction, rule.to);
-}
-
-function isKnown(reduction: Reduction, name: string): boolean {
-  return name === START || name === RESUME || name === END || isRole(reduction, name);
 }
 
 function reversed(next: Edges): Edges {
@@ -135,21 +97,4 @@ function reach(from: readonly string[], next: Edges): Set<string> {
   // A set is walked in the order of adding, also of what is added meanwhile.
   for (const name of reached) for (const to of next.get(name) ?? []) reached.add(to);
   return reached;
-}
-
-function leadsToDeadEnd(name: string, next: Edges, reduction: Reduction): boolean {
-  return [...reach([name], next)].some((reached) => isRole(reduction, reached) && !next.has(reached));
-}
-
-function isRole({ roles }: Reduction, name: string): boolean {
-  return roles.some((role) => role.name === name);
-}
-
-function rulesPath({ rules }: Reduction): string[] {
-  const [first] = rules[0]?.whole.path ?? ['moderator'];
-  return [String(first)];
-}
-
-function at(rule: SourceRule): Pick<ReportOptions, 'at'> {
-  return rule.whole.at === undefined ? {} : { at: rule.whole.at };
 }

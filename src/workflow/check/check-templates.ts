@@ -1,12 +1,12 @@
-import { TemplateSyntaxError } from '../../expression/template-errors.ts';
-import { templateVariables, type TemplateVariable } from '../../expression/template.ts';
+import { TemplateSyntaxError, templateVariables, type TemplateVariable } from '../../expression/template/template.ts';
 import { RESUME, START } from '../definition.ts';
-import { didYouMean, listNames } from '../did-you-mean.ts';
+import { didYouMean, listNames } from '../diagnostics/did-you-mean.ts';
 import type { SourceRule } from '../notation/read-rules.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { handledStatuses } from './rule-statuses.ts';
+import { SourceText } from '../source/source-text.ts';
+import { handledStatuses } from './live-rules.ts';
 import type { SchemaShape } from './schema-shape.ts';
 
 /** What every template sees beside the fields of the last reply. */
@@ -18,7 +18,7 @@ const startFields = ['prompt', 'workflow', 'depth', 'startedAtMs'];
 /**
  * Checks that every prompt and location is Liquid, and names only what the reply before it has.
  *
- * What a first prompt names in vain is a warning: it renders as nothing, and workflows written for others rely on that.
+ * An unknown name in a first prompt is only a warning: it renders as nothing, and workflows for other engines rely on that.
  */
 export async function checkTemplates(
   report: Report,
@@ -26,24 +26,30 @@ export async function checkTemplates(
   shapes: ReadonlyMap<string, SchemaShape>,
 ): Promise<void> {
   for (const rule of reduction.rules) {
-    const { prompt, location } = rule.rule;
-    if (prompt !== undefined) await checkTemplate(report, shapes, rule, prompt, rule.prompt, 'the prompt');
-    if (location !== undefined) await checkTemplate(report, shapes, rule, location, rule.location, 'the location');
+    for (const part of ['prompt', 'location'] as const) {
+      const source = rule.rule[part];
+      const path = [...rule.whole.path, part];
+      if (source === undefined) continue;
+      await checkTemplate({ report, shapes, rule, source, path, name: `the ${part} of ${rule.name}` });
+    }
   }
 }
 
-async function checkTemplate(
-  report: Report,
-  shapes: ReadonlyMap<string, SchemaShape>,
-  rule: SourceRule,
-  source: string,
-  path: Path,
-  what: string,
-): Promise<void> {
-  const name = `${what} of ${rule.name}`;
+/** A template, and what it is checked with. */
+type Checked = {
+  report: Report;
+  shapes: ReadonlyMap<string, SchemaShape>;
+  rule: SourceRule;
+  source: string;
+  path: Path;
+  /** How messages name it. */
+  name: string;
+};
+
+async function checkTemplate(template: Checked): Promise<void> {
+  const { report, source, path, name } = template;
   try {
-    for (const variable of await templateVariables(source))
-      checkVariable(report, shapes, rule, source, path, name, variable);
+    for (const variable of await templateVariables(source)) checkVariable(template, variable);
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error;
     const offset = offsetIn(source, error.line, error.column);
@@ -56,12 +62,7 @@ async function checkTemplate(
 }
 
 function checkVariable(
-  report: Report,
-  shapes: ReadonlyMap<string, SchemaShape>,
-  rule: SourceRule,
-  source: string,
-  path: Path,
-  name: string,
+  { report, shapes, rule, source, path, name }: Checked,
   { path: [root, ...rest], line, column }: TemplateVariable,
 ): void {
   const at = { offset: offsetIn(source, line, column), length: root.length };
@@ -77,15 +78,9 @@ function checkVariable(
   if (from === START || from === RESUME) {
     const isKnown = from === RESUME && (root === body || [...shapes.values()].some((shape) => hasField(shape, root)));
     if (isKnown) return;
-    report.warning(
-      'unknown-variable',
-      path,
-      `${name} names '${root}', but ${from === START ? 'nothing was reported yet' : 'no role reports it'}: it renders as nothing`,
-      {
-        hint: 'the task is {{ start.prompt }}',
-        at,
-      },
-    );
+    const why = from === START ? 'nothing was reported yet' : 'no role reports it';
+    const message = `${name} names '${root}', but ${why}: it renders as nothing`;
+    report.warning('unknown-variable', path, message, { hint: 'the task is {{ start.prompt }}', at });
     return;
   }
   const shape = shapes.get(from);
@@ -106,9 +101,7 @@ function hasField(shape: SchemaShape, name: string): boolean {
 
 /** The offset of a line and column, both from 1. */
 function offsetIn(text: string, line: number, column: number): number {
-  let start = 0;
-  for (let number = 1; number < line; number += 1) start = text.indexOf('\n', start) + 1;
-  return start + column - 1;
+  return new SourceText('', text).lineStart(line) + column - 1;
 }
 
 /** Braces as Mustache and Handlebars have them, around an offset. */

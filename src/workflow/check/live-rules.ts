@@ -1,9 +1,10 @@
 import type { SourceRule } from '../notation/read-rules.ts';
+import { askedStatuses, type AskedStatuses } from '../notation/status-condition.ts';
 
 /** A rule that an earlier one of the same role keeps from ever being asked. */
 export type ShadowedRule = { rule: SourceRule; by: SourceRule };
 
-/** Splits rules into those that can decide and those that stand behind one that always decides before them. */
+/** Splits rules into those that can decide and those that an earlier rule always decides before. */
 export function splitRules(rules: readonly SourceRule[]): { live: SourceRule[]; shadowed: ShadowedRule[] } {
   const live: SourceRule[] = [];
   const shadowed: ShadowedRule[] = [];
@@ -30,4 +31,21 @@ export function isUnconditional({ rule }: SourceRule): boolean {
 /** Whether an edge takes all of the status that another one asks for too. */
 function isOfWholeStatus(earlier: SourceRule, { status }: SourceRule): boolean {
   return status !== undefined && earlier.status === status && earlier.condition === undefined;
+}
+
+/** The statuses a rule's condition names; `undefined` where it does not go by the status alone. */
+export function statusesOfRule({ rule, status }: SourceRule): AskedStatuses | undefined {
+  if (status !== undefined) return { statuses: [status], isNegated: false };
+  return rule.when === null ? undefined : askedStatuses(rule.when, rule.from);
+}
+
+/**
+ * The statuses, of all that a role can report, with which a rule holds; `undefined` where it does not go by them alone.
+ * @param all what the role's schema lists
+ */
+export function handledStatuses(rule: SourceRule, all: readonly string[]): readonly string[] | undefined {
+  if (rule.status !== undefined && rule.condition !== undefined) return undefined;
+  const asked = statusesOfRule(rule);
+  if (asked === undefined || !asked.isNegated) return asked?.statuses;
+  return all.filter((status) => !asked.statuses.includes(status));
 }

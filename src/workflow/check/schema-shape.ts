@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { applicators } from '../../schema/json-schema/walk-schema.ts';
 import type { Path } from '../source/source-map.ts';
 
 /** One way in which a reply can satisfy a schema, as far as routing and templates care. */
@@ -13,8 +14,19 @@ type Variant = {
   isStatusDeclared: boolean;
 };
 
-/** Schemas that multiply out to more variants are taken as open: nothing is said of them rather than something wrong. */
+/** A schema with more variants is taken as open: no report is better than a wrong one. */
 const MAX_VARIANTS = 256;
+
+/** Keywords whose schemas say something of a reply. */
+const describing: ReadonlySet<string> = new Set([
+  '$ref',
+  'oneOf',
+  'anyOf',
+  'allOf',
+  'then',
+  'else',
+  'dependentSchemas',
+]);
 
 const trivial: Variant = {
   statuses: undefined,
@@ -90,24 +102,19 @@ export class SchemaShape {
       variants = variants.flatMap((left) => others.flatMap((right) => merge(left, right)));
       if (variants.length > MAX_VARIANTS) variants = [{ ...trivial, isOpen: true, isStatusDeclared: true }];
     };
-    const readAt = (...keys: (string | number)[]): Variant[] => {
-      let value: JsonValue | undefined = schema;
-      for (const key of keys) value = child(value, key);
-      return this.#read(value, [...path, ...keys], inner);
-    };
-    if (typeof schema['$ref'] === 'string') {
-      const target = this.#resolve(schema['$ref']);
-      product(target === undefined ? [{ ...trivial, isOpen: true }] : this.#read(target.schema, target.path, inner));
+    const conditional: Variant[] = [];
+    for (const { keyword, parts } of applicators(this.#root, schema, path)) {
+      if (!describing.has(keyword)) continue;
+      const read = parts.map((part) => this.#read(part.schema, part.path, inner));
+      if (keyword === '$ref') product(read[0] ?? [{ ...trivial, isOpen: true }]);
+      else if (keyword === 'allOf') read.forEach(product);
+      else if (keyword === 'then' || keyword === 'else') conditional.push(...read.flat());
+      else if (keyword === 'dependentSchemas') for (const part of read) product([trivial, ...part]);
+      else product(read.flat());
     }
-    for (const key of ['oneOf', 'anyOf']) {
-      const list = schema[key];
-      if (Array.isArray(list)) product(list.flatMap((_item, index) => readAt(key, index)));
-    }
-    const { allOf, then, dependentSchemas } = schema;
-    if (Array.isArray(allOf)) for (const index of allOf.keys()) product(readAt('allOf', index));
-    if (then !== undefined || schema['else'] !== undefined) product([...readAt('then'), ...readAt('else')]);
-    if (isJsonObject(dependentSchemas)) {
-      for (const key of Object.keys(dependentSchemas)) product([trivial, ...readAt('dependentSchemas', key)]);
+    const { then, else: otherwise } = schema;
+    if (then !== undefined || otherwise !== undefined) {
+      product(then === undefined || otherwise === undefined ? [trivial, ...conditional] : conditional);
     }
     return variants;
   }
@@ -143,54 +150,18 @@ export class SchemaShape {
     if (Array.isArray(schema['enum'])) {
       found.push(new Set(schema['enum'].flatMap((status, index) => note(status, [...path, 'enum', index]))));
     }
-    if (typeof schema['$ref'] === 'string') {
-      const target = this.#resolve(schema['$ref']);
-      const statuses = target && this.#readStatuses(target.schema, target.path, inner);
-      if (statuses !== undefined) found.push(statuses);
-    }
-    for (const key of ['oneOf', 'anyOf']) {
-      const list = schema[key];
-      if (!Array.isArray(list)) continue;
-      const parts = list.map((item, index) => this.#readStatuses(item, [...path, key, index], inner));
-      if (parts.every((part) => part !== undefined)) found.push(new Set(parts.flatMap((part) => [...part])));
+    for (const { keyword, parts } of applicators(this.#root, schema, path)) {
+      if (!['$ref', 'oneOf', 'anyOf'].includes(keyword)) continue;
+      const statuses = parts.map((part) => this.#readStatuses(part.schema, part.path, inner));
+      if (parts.length === 0 || statuses.includes(undefined)) continue;
+      found.push(new Set(statuses.flatMap((some) => [...(some ?? [])])));
     }
     if (found.length === 0) return undefined;
     return found.reduce(intersect);
   }
-
-  #resolve(reference: string): { schema: JsonValue; path: Path } | undefined {
-    if (reference !== '#' && !reference.startsWith('#/')) return undefined;
-    let schema: JsonValue = this.#root;
-    const path: (string | number)[] = [];
-    for (const part of reference.split('/').slice(1)) {
-      const name = decodePointer(part);
-      const key = Array.isArray(schema) ? Number(name) : name;
-      const next = child(schema, key);
-      if (next === undefined) return undefined;
-      schema = next;
-      path.push(key);
-    }
-    return { schema, path };
-  }
 }
 
-/** Source: RFC 6901, in its URI fragment form. */
-function decodePointer(part: string): string {
-  let text = part;
-  try {
-    text = decodeURIComponent(part);
-  } catch {
-    // Not percent-encoded after all: the name is taken as it stands.
-  }
-  return text.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-function child(value: JsonValue | undefined, key: string | number): JsonValue | undefined {
-  if (Array.isArray(value)) return typeof key === 'number' ? value[key] : undefined;
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-/** Only what is said counts: JSON Schema allows other properties unless told, and nobody means that by silence. */
+/** Only an explicit permission counts: by default JSON Schema allows other properties, which authors rarely mean. */
 function isPermission(value: JsonValue | undefined): boolean {
   return value === true || isJsonObject(value);
 }

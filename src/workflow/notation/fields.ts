@@ -1,22 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { didYouMean } from '../did-you-mean.ts';
-import type { Report } from '../report.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
+import type { Report, ReportOptions } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import type { Bounds } from './file-schema.ts';
 
-/** A map of the source whose keys are being read, and how to speak of it: `role 'writer'`. */
-export type Fields = { values: JsonObject; path: Path; name: string };
-
-/** Names the JSON type of a value, as a message says it. */
-export function typeName(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return 'nothing';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a map';
-  if (typeof value === 'string') return 'a text';
-  return typeof value === 'boolean' ? 'true or false' : 'a number';
-}
-
-/** Reports a value of the wrong type. */
+/** Reports a value of the wrong type. @param what the value, as a message names it */
 export function reportType(
   report: Report,
   path: Path,
@@ -28,8 +16,15 @@ export function reportType(
   report.error('wrong-type', path, `${what} must be ${wanted}, not ${got}`);
 }
 
+function typeName(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'a map' : 'a text';
+}
+
 /**
- * Takes a value as a map and reports the keys that nobody knows; `x-…` is everybody's own.
+ * Takes a value as a map and reports its unknown keys; `x-…` is free for anything.
+ * @param name how messages name the map: `role 'writer'`
  * @param instead what to write in place of keys that are often tried
  * @returns `undefined` for what is no map
  */
@@ -50,39 +45,66 @@ export function readFields(
     const hint = Object.hasOwn(instead, key) ? instead[key] : didYouMean(key, known, known.length);
     report.error('unknown-key', [...path, key], `${name} has no key '${key}'`, { hint, at: 'key' });
   }
-  return { values: value, path, name };
+  return new Fields(report, value, path, name);
 }
 
-/** The value of a key, its own only; `null` counts as absent. */
-export function field({ values }: Fields, key: string): JsonValue | undefined {
-  return Object.hasOwn(values, key) ? (values[key] ?? undefined) : undefined;
-}
+/** A map of the source whose keys are being read. */
+export class Fields {
+  readonly path: Path;
+  /** How messages name it: `role 'writer'`. */
+  readonly name: string;
+  readonly #report: Report;
+  readonly #values: JsonObject;
 
-/** Reports a key that has to be there. */
-export function reportMissing(report: Report, { path, name }: Fields, key: string, hint?: string): void {
-  report.error('missing-key', path, `${name} lacks '${key}'`, { hint, at: 'key' });
-}
+  constructor(report: Report, values: JsonObject, path: Path, name: string) {
+    this.#report = report;
+    this.#values = values;
+    this.path = path;
+    this.name = name;
+  }
 
-/** A text, or `undefined` where it is absent or (reported) something else. */
-export function readText(report: Report, fields: Fields, key: string): string | undefined {
-  const value = field(fields, key);
-  if (value === undefined || typeof value === 'string') return value;
-  reportType(report, [...fields.path, key], `'${key}' of ${fields.name}`, 'a text', value);
-  return undefined;
-}
+  /** The value of a key, its own only; `null` counts as absent. */
+  get(key: string): JsonValue | undefined {
+    return Object.hasOwn(this.#values, key) ? (this.#values[key] ?? undefined) : undefined;
+  }
 
-/** An integer within bounds, or `undefined` where it is absent or (reported) something else. */
-export function readInteger(
-  report: Report,
-  fields: Fields,
-  key: string,
-  { minimum, maximum }: Bounds,
-): number | undefined {
-  const value = field(fields, key);
-  if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-  const wanted = `an integer from ${minimum} to ${maximum}`;
-  const got = typeof value === 'number' ? String(value) : typeName(value);
-  report.error('wrong-type', [...fields.path, key], `'${key}' of ${fields.name} must be ${wanted}, not ${got}`);
-  return undefined;
+  pathOf(key: string): Path {
+    return [...this.path, key];
+  }
+
+  /** Reports a key that has to be there and is not. */
+  need(key: string, hint?: string): void {
+    if (this.get(key) === undefined) this.reportMissing(key, hint);
+  }
+
+  reportMissing(key: string, hint?: string): void {
+    this.#report.error('missing-key', this.path, `${this.name} lacks '${key}'`, { hint, at: 'key' });
+  }
+
+  /** Reports something else that is wrong with the value of a key. */
+  reportFault(code: string, key: string, message: string, options?: ReportOptions): void {
+    this.#report.error(code, this.pathOf(key), message, options);
+  }
+
+  /** Reports that the value of a key has the wrong type. */
+  reportType(key: string, wanted: string): void {
+    reportType(this.#report, this.pathOf(key), `'${key}' of ${this.name}`, wanted, this.get(key));
+  }
+
+  /** A text, or `undefined` where it is absent or (reported) something else. */
+  text(key: string): string | undefined {
+    const value = this.get(key);
+    if (value === undefined || typeof value === 'string') return value;
+    this.reportType(key, 'a text');
+    return undefined;
+  }
+
+  /** An integer within bounds, or `undefined` where it is absent or (reported) something else. */
+  integer(key: string, { minimum, maximum }: Bounds): number | undefined {
+    const value = this.get(key);
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    this.reportType(key, `an integer from ${minimum} to ${maximum}`);
+    return undefined;
+  }
 }

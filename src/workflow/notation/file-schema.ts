@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../../json.ts';
 import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
 import type { Limits } from '../definition.ts';
@@ -15,6 +16,11 @@ export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export type Bounds = { minimum: number; maximum: number };
 export const retriesBounds: Bounds = { minimum: 0, maximum: 100 };
 export const returnCodeBounds: Bounds = { minimum: 0, maximum: 255 };
+
+/** Tells whether a role's `cwd` is a folder of the work tree, by its text alone. */
+export function isInside(cwd: string | undefined): boolean {
+  return cwd === undefined || (cwd !== '' && !isAbsolute(cwd) && !cwd.split(/[/\\]/).includes('..'));
+}
 
 const text = (description: string): JsonObject => ({ description, type: ['string', 'null'] });
 const needed = (description: string): JsonObject => ({ description, type: 'string' });
@@ -118,10 +124,7 @@ export const conditionalEdgeProperties: JsonObject = {
   condition: text("the name of one of the 'conditions'; absent or null always holds"),
 };
 
-export const conditionProperties: JsonObject = {
-  expression: needed('JSONata'),
-  description: text('for people'),
-};
+export const conditionProperties: JsonObject = { expression: needed('JSONata'), description: text('for people') };
 
 /** Refers to {@link definitions}, as all that stands in several places. */
 const keywords: JsonObject = { allOf: [{ $ref: '#/definitions/keywords' }] };
@@ -185,11 +188,7 @@ export const workflowProperties: JsonObject = {
     ...orFile('object'),
     minProperties: 1,
     propertyNames: { pattern: roleName.source },
-    additionalProperties: {
-      ...orFile('object'),
-      ...fields(roleProperties),
-      ...oneOf('schema', 'frontmatter'),
-    },
+    additionalProperties: { ...orFile('object'), ...fields(roleProperties), ...oneOf('schema', 'frontmatter') },
   },
   moderator: {
     description: 'the rules that lead from role to role; the first that fits is taken',

@@ -1,18 +1,45 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { END, RESUME, START } from '../definition.ts';
-import { didYouMean } from '../did-you-mean.ts';
-import type { Report } from '../report.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { conditionalEdgeProperties, edgeProperties, startProperties } from './file-schema.ts';
-import { field, readFields, readText, reportMissing, reportType, type Fields } from './fields.ts';
-import type { Conditions } from './read-conditions.ts';
-import { readOn, readTarget, readWhen, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
+import { conditionalEdgeProperties, conditionProperties, edgeProperties, startProperties } from './file-schema.ts';
+import { readFields, reportType, type Fields } from './fields.ts';
+import { readCondition, readTarget, type ReadRules, type RulePlace, type SourceRule } from './read-rules.ts';
 import { statusCondition } from './status-condition.ts';
 
 const suspendHint =
   "suspending is no edge: a role suspends the thread by replying with $status: '$SUSPEND' and a reason";
 
+/** A condition that edges name: its JSONata, and where that stands. */
+export type Condition = { expression: string; path: Path; isUsed: boolean };
+
+export type Conditions = Map<string, Condition>;
+
 type Node = { name: string; value: JsonValue; path: Path };
+
+/** Reads `conditions`: for each name an expression, or a map of `expression` and `description`. */
+export function readConditions(report: Report, value: JsonValue | undefined): Conditions {
+  const conditions: Conditions = new Map();
+  if (value === undefined) return conditions;
+  if (!isJsonObject(value)) {
+    reportType(report, ['conditions'], "'conditions'", 'a map from names to expressions', value);
+    return conditions;
+  }
+  for (const [name, item] of Object.entries(value)) {
+    const path = ['conditions', name];
+    if (typeof item === 'string') {
+      conditions.set(name, { expression: item, path, isUsed: false });
+      continue;
+    }
+    const fields = readFields(report, item, path, `condition '${name}'`, Object.keys(conditionProperties));
+    fields?.text('description');
+    const expression = fields?.text('expression');
+    fields?.need('expression');
+    if (expression !== undefined) conditions.set(name, { expression, path: [...path, 'expression'], isUsed: false });
+  }
+  return conditions;
+}
 
 /**
  * Reads the short form: for each role either a map from `$status` to where it leads, or a list of edges with conditions.
@@ -21,15 +48,15 @@ type Node = { name: string; value: JsonValue; path: Path };
  * `$START` has `new` and `resume`, or is a list like any other. Rules come out in file order: roles, then their statuses.
  * Source: the notation of United Workforce.
  */
-export function readGraph(report: Report, value: JsonValue, path: Path, conditions: Conditions): ReadRules {
+export function readGraph(report: Report, value: JsonValue, conditions: Conditions): ReadRules {
   if (!isJsonObject(value)) {
-    reportType(report, path, "'graph'", 'a map from each role to where it leads', value);
+    reportType(report, ['graph'], "'graph'", 'a map from each role to where it leads', value);
     return { rules: [], isComplete: false };
   }
   const rules: SourceRule[] = [];
   let isComplete = true;
   for (const [name, node] of Object.entries(value)) {
-    const read = readNode(report, { name, value: node, path: [...path, name] }, conditions);
+    const read = readNode(report, { name, value: node, path: ['graph', name] }, conditions);
     rules.push(...read.rules);
     isComplete &&= read.isComplete;
   }
@@ -73,7 +100,7 @@ function readByStatus(report: Report, node: Node, edges: JsonObject): ReadRules 
       isComplete = false;
     }
     for (const one of places) {
-      const rule = readEdge(report, node, one.value, { known: edgeProperties, ...one });
+      const rule = readEdge(report, node, one.value, one);
       if (rule === undefined) isComplete = false;
       else rules.push(node.name === '$START' ? atStart(rule, status) : atStatus(rule, status));
     }
@@ -92,78 +119,67 @@ function atStatus(edge: SourceRule, status: string): SourceRule {
 }
 
 function readConditional(report: Report, node: Node, items: readonly JsonValue[], conditions: Conditions): ReadRules {
-  const rules: SourceRule[] = [];
-  for (const [index, value] of items.entries()) {
-    const path = [...node.path, index];
-    const name = `edge ${index + 1} of ${node.name}`;
-    const edge = readEdge(report, node, value, { path, name, known: conditionalEdgeProperties });
-    if (edge === undefined || !isJsonObject(value)) continue;
-    const conditionPath = [...path, 'condition'];
-    const condition = readText(report, { values: value, path, name }, 'condition');
-    if (condition === undefined) {
-      rules.push(edge);
-      continue;
-    }
-    if (edge.condition !== undefined) {
-      const hint = 'keep one; a condition of that name may say both';
-      report.error('two-conditions', conditionPath, `${name} has both 'when' and 'condition'`, { hint, at: 'key' });
-    }
-    const known = conditions.get(condition);
-    conditions.use(condition);
-    if (known === undefined) {
-      report.error(
-        'unknown-condition',
-        conditionPath,
-        `${name} asks for the condition '${condition}', which is not defined`,
-        {
-          hint: didYouMean(condition, conditions.names()),
-        },
-      );
-    } else {
-      const { expression } = known;
-      rules.push({
-        ...edge,
-        rule: { ...edge.rule, when: expression },
-        condition: expression,
-        when: { path: known.path },
-      });
-    }
-  }
+  const rules = items.flatMap((value, index) => {
+    const place = { path: [...node.path, index], name: `edge ${index + 1} of ${node.name}` };
+    return readEdge(report, node, value, place, conditions) ?? [];
+  });
   return { rules, isComplete: rules.length === items.length };
 }
 
-type EdgeOptions = RulePlace & { name: string; known: JsonObject };
-
-function readEdge(report: Report, node: Node, value: JsonValue, options: EdgeOptions): SourceRule | undefined {
-  const { path, at, name, known } = options;
+/** @param conditions those that the edge may name; absent where edges are chosen by a status */
+function readEdge(
+  report: Report,
+  node: Node,
+  value: JsonValue,
+  { path, at, name }: RulePlace & { name: string },
+  conditions?: Conditions,
+): SourceRule | undefined {
+  const known = conditions === undefined ? edgeProperties : conditionalEdgeProperties;
   const instead = { to: "the next role is 'role' in a graph", if: "it is called 'when'" };
   const fields = readFields(report, value, path, name, Object.keys(known), instead);
   if (fields === undefined) return undefined;
-  const to = readNext(report, fields);
-  const when = readWhen(report, fields);
-  const on = readOn(report, fields);
-  if (to === undefined || when === undefined || on === undefined) return undefined;
-  const from = node.name === '$START' ? START : node.name;
-  return {
-    rule: { from, to, when, ...on, ...readTarget(report, fields, to) },
+  const to = readNext(fields);
+  const condition = readCondition(fields);
+  if (to === undefined || condition === undefined) return undefined;
+  const { when } = condition;
+  const edge: SourceRule = {
+    rule: { from: node.name === '$START' ? START : node.name, to, ...condition, ...readTarget(fields, to) },
     ...(when !== null && { condition: when }),
     name,
     whole: { path, at: 'key' },
     from: { path: node.path, at: 'key' },
-    to: { path: [...path, 'role'] },
-    when: when === null ? { path, ...(at && { at }) } : { path: [...path, 'when'] },
-    prompt: [...path, 'prompt'],
-    location: [...path, 'location'],
-    returnCode: [...path, 'returnCode'],
+    to: { path: fields.pathOf('role') },
+    when: when === null ? { path, at } : { path: fields.pathOf('when') },
   };
+  return conditions === undefined ? edge : withCondition(edge, fields, conditions);
 }
 
-function readNext(report: Report, fields: Fields): string | undefined {
-  const role = readText(report, fields, 'role');
-  if (role === '$SUSPEND') {
-    report.error('reserved-name', [...fields.path, 'role'], `${fields.name} leads to $SUSPEND`, { hint: suspendHint });
+/** Puts the condition that an edge names in its place; `undefined` if there is none of that name. */
+function withCondition(edge: SourceRule, fields: Fields, conditions: Conditions): SourceRule | undefined {
+  const name = fields.text('condition');
+  if (name === undefined) return edge;
+  if (edge.condition !== undefined) {
+    const hint = 'keep one; a condition of that name may say both';
+    const message = `${edge.name} has both 'when' and 'condition'`;
+    fields.reportFault('two-conditions', 'condition', message, { hint, at: 'key' });
+  }
+  const condition = conditions.get(name);
+  if (condition === undefined) {
+    const message = `${edge.name} asks for the condition '${name}', which is not defined`;
+    fields.reportFault('unknown-condition', 'condition', message, { hint: didYouMean(name, conditions.keys()) });
     return undefined;
   }
-  if (field(fields, 'role') === undefined) reportMissing(report, fields, 'role', "the next role, or '$END'");
+  condition.isUsed = true;
+  const { expression: when, path } = condition;
+  return { ...edge, rule: { ...edge.rule, when }, condition: when, when: { path } };
+}
+
+function readNext(fields: Fields): string | undefined {
+  const role = fields.text('role');
+  if (role === '$SUSPEND') {
+    fields.reportFault('reserved-name', 'role', `${fields.name} leads to $SUSPEND`, { hint: suspendHint });
+    return undefined;
+  }
+  fields.need('role', "the next role, or '$END'");
   return role === '$END' ? END : role;
 }

@@ -1,10 +1,9 @@
-import { isAbsolute } from 'node:path';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { RoleCheck, RoleDefinition } from '../definition.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { field, readFields, readInteger, readText, reportMissing, reportType, type Fields } from './fields.ts';
-import { checkProperties, retriesBounds, roleProperties } from './file-schema.ts';
+import { readFields, type Fields } from './fields.ts';
+import { checkProperties, isInside, retriesBounds, roleProperties } from './file-schema.ts';
 import { readLimits } from './read-limits.ts';
 
 const instead = {
@@ -32,17 +31,17 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
     const role = { description: '', systemPrompt: '', extractPrompt: '', schema: {} };
     return { role, schemaPath: path, hasSchema: false, checkPaths: [] };
   }
-  const schemaKey = field(fields, 'schema') === undefined ? 'frontmatter' : 'schema';
-  const schema = readSchema(report, fields, schemaKey);
+  const schemaKey = fields.get('schema') === undefined ? 'frontmatter' : 'schema';
+  const schema = readSchema(fields, schemaKey);
   const { checks, checkPaths } = readChecks(report, fields);
-  const limits = readLimits(report, field(fields, 'limits'), [...path, 'limits'], fields.name);
-  const retries = readInteger(report, fields, 'retries', retriesBounds);
-  const snapshot = readSnapshot(report, fields);
-  const cwd = readCwd(report, fields);
+  const limits = readLimits(report, fields);
+  const retries = fields.integer('retries', retriesBounds);
+  const snapshot = readSnapshot(fields);
+  const cwd = readCwd(fields);
   const role: RoleDefinition = {
-    description: readText(report, fields, 'description') ?? '',
-    systemPrompt: joinPrompt(report, fields),
-    extractPrompt: readText(report, fields, 'extractPrompt') ?? '',
+    description: fields.text('description') ?? '',
+    systemPrompt: joinPrompt(fields),
+    extractPrompt: fields.text('extractPrompt') ?? '',
     schema: schema ?? {},
     ...(checks.length > 0 && { check: checks }),
     ...(limits && { limits }),
@@ -50,73 +49,59 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),
   };
-  return { role, schemaPath: [...path, schemaKey], hasSchema: schema !== undefined, checkPaths };
+  return { role, schemaPath: fields.pathOf(schemaKey), hasSchema: schema !== undefined, checkPaths };
 }
 
 /** One prompt of the four parts that United Workforce writes apart, each under its heading. */
-function joinPrompt(report: Report, fields: Fields): string {
-  const parts: string[] = [];
-  const add = (heading: string, text: string | undefined): void => {
-    if (text !== undefined && text.trim() !== '') parts.push(`## ${heading}\n\n${text.trim()}\n`);
-  };
-  const systemPrompt = readText(report, fields, 'systemPrompt');
-  add('Goal', readText(report, fields, 'goal'));
-  add('Capabilities', readCapabilities(report, fields));
-  add('Procedure', readText(report, fields, 'procedure'));
-  add('Output', readText(report, fields, 'output'));
+function joinPrompt(fields: Fields): string {
+  const systemPrompt = fields.text('systemPrompt');
+  const parts = Object.entries({
+    Goal: fields.text('goal'),
+    Capabilities: readCapabilities(fields),
+    Procedure: fields.text('procedure'),
+    Output: fields.text('output'),
+  }).flatMap(([heading, text = '']) => (text.trim() === '' ? [] : [`## ${heading}\n\n${text.trim()}\n`]));
   if (parts.length === 0) return systemPrompt ?? '';
-  if (systemPrompt !== undefined) parts.unshift(`${systemPrompt.trim()}\n`);
-  return parts.join('\n');
+  return [...(systemPrompt === undefined ? [] : [`${systemPrompt.trim()}\n`]), ...parts].join('\n');
 }
 
-function readCapabilities(report: Report, fields: Fields): string | undefined {
-  const value = field(fields, 'capabilities');
+function readCapabilities(fields: Fields): string | undefined {
+  const value = fields.get('capabilities');
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) {
     return value.map((item) => `- ${item}`).join('\n');
   }
-  reportType(report, [...fields.path, 'capabilities'], `'capabilities' of ${fields.name}`, 'a list of texts', value);
+  fields.reportType('capabilities', 'a list of texts');
   return undefined;
 }
 
-function readSchema(report: Report, fields: Fields, key: string): JsonObject | undefined {
-  const value = field(fields, key);
-  if (key === 'schema' && field(fields, 'frontmatter') !== undefined) {
-    report.error('two-schemas', [...fields.path, 'frontmatter'], `${fields.name} has both 'schema' and 'frontmatter'`, {
-      hint: 'they are the same; keep one',
-      at: 'key',
-    });
-  }
-  if (value === undefined) {
-    reportMissing(
-      report,
-      fields,
-      'schema',
-      'what it reports, as JSON Schema: schema: { type: object, properties: { … } }',
-    );
-    return undefined;
+function readSchema(fields: Fields, key: 'schema' | 'frontmatter'): JsonObject | undefined {
+  const value = fields.get(key);
+  if (key === 'schema' && fields.get('frontmatter') !== undefined) {
+    const options = { hint: 'they are the same; keep one', at: 'key' } as const;
+    fields.reportFault('two-schemas', 'frontmatter', `${fields.name} has both 'schema' and 'frontmatter'`, options);
   }
   if (isJsonObject(value)) return value;
-  reportType(report, [...fields.path, key], `'${key}' of ${fields.name}`, 'a JSON Schema (a map)', value);
+  const hint = 'what it reports, as JSON Schema: schema: { type: object, properties: { … } }';
+  if (value === undefined) fields.reportMissing('schema', hint);
+  else fields.reportType(key, 'a JSON Schema (a map)');
   return undefined;
 }
 
 function readChecks(report: Report, parent: Fields): { checks: RoleCheck[]; checkPaths: Path[] } {
-  const value = field(parent, 'check');
-  const checkPaths: Path[] = [];
-  if (value === undefined) return { checks: [], checkPaths };
-  const isList = Array.isArray(value);
+  const value = parent.get('check') ?? [];
+  const path = parent.pathOf('check');
+  const items = Array.isArray(value)
+    ? value.map((item, index) => ({ item, path: [...path, index] }))
+    : [{ item: value, path }];
   const checks: RoleCheck[] = [];
-  for (const [index, item] of (isList ? value : [value]).entries()) {
-    const path = isList ? [...parent.path, 'check', index] : [...parent.path, 'check'];
+  const checkPaths: Path[] = [];
+  for (const { item, path } of items) {
     const fields = readFields(report, item, path, `a check of ${parent.name}`, Object.keys(checkProperties));
-    if (fields === undefined) continue;
-    const expression = readText(report, fields, 'expression');
-    const message = readText(report, fields, 'message');
-    if (field(fields, 'expression') === undefined)
-      reportMissing(report, fields, 'expression', 'JSONata that is true for a good reply');
-    if (field(fields, 'message') === undefined)
-      reportMissing(report, fields, 'message', 'what the agent is told when it is false');
+    const expression = fields?.text('expression');
+    const message = fields?.text('message');
+    fields?.need('expression', 'JSONata that is true for a good reply');
+    fields?.need('message', 'what the agent is told when it is false');
     if (expression === undefined) continue;
     checks.push({ expression, message: message ?? '' });
     checkPaths.push([...path, 'expression']);
@@ -124,22 +109,19 @@ function readChecks(report: Report, parent: Fields): { checks: RoleCheck[]; chec
   return { checks, checkPaths };
 }
 
-function readSnapshot(report: Report, fields: Fields): RoleDefinition['snapshot'] {
-  const value = field(fields, 'snapshot');
+function readSnapshot(fields: Fields): RoleDefinition['snapshot'] {
+  const value = fields.get('snapshot');
   if (value === undefined || value === 'off' || value === 'on' || value === 'changed') return value;
-  // YAML 1.1 habits: `on` and `off` are texts in 1.2, but people write true and false.
+  // A habit of YAML 1.1: `on` and `off` are texts in 1.2, but people write true and false.
   if (typeof value === 'boolean') return value ? 'on' : 'off';
-  reportType(report, [...fields.path, 'snapshot'], `'snapshot' of ${fields.name}`, "'off', 'on' or 'changed'", value);
+  fields.reportType('snapshot', "'off', 'on' or 'changed'");
   return undefined;
 }
 
-function readCwd(report: Report, fields: Fields): string | undefined {
-  const cwd = readText(report, fields, 'cwd');
-  if (cwd === undefined || (cwd !== '' && !isAbsolute(cwd) && !cwd.split(/[/\\]/).includes('..'))) return cwd;
-  report.error(
-    'bad-cwd',
-    [...fields.path, 'cwd'],
-    `'cwd' of ${fields.name} must be a folder of the work tree, relative to its top`,
-  );
+function readCwd(fields: Fields): string | undefined {
+  const cwd = fields.text('cwd');
+  if (isInside(cwd)) return cwd;
+  const message = `'cwd' of ${fields.name} must be a folder of the work tree, relative to its top`;
+  fields.reportFault('bad-cwd', 'cwd', message);
   return undefined;
 }

@@ -1,13 +1,12 @@
 import type { JsonValue } from '../../json.ts';
-import type { Rule } from '../definition.ts';
-import { END } from '../definition.ts';
-import type { Report } from '../report.ts';
-import type { Path, Target } from '../source/source-map.ts';
+import { END, type Rule } from '../definition.ts';
+import type { Report } from '../diagnostics/report.ts';
+import type { DiagnosticTarget, Path } from '../source/source-map.ts';
 import { returnCodeBounds, ruleProperties } from './file-schema.ts';
-import { field, readFields, readInteger, readText, reportMissing, reportType, type Fields } from './fields.ts';
+import { readFields, reportType, type Fields } from './fields.ts';
 
 /** Where to point when something of a rule is wrong. */
-export type RulePlace = { path: Path; at?: Target };
+export type RulePlace = { path: Path; at?: DiagnosticTarget | undefined };
 
 /** A rule, and where its parts stand in the notation it was written in. */
 export type SourceRule = {
@@ -18,16 +17,13 @@ export type SourceRule = {
   from: RulePlace;
   to: RulePlace;
   when: RulePlace;
-  prompt: Path;
-  location: Path;
-  returnCode: Path;
   /** The `$status` it stands for, in the notation that routes by status. */
   status?: string;
   /** The condition as its author wrote it, at `when`; absent where there is none, or only a status. */
   condition?: string;
 };
 
-/** What a notation's rules amount to. `isComplete` is false when one could not be read: then nothing is said of what is missing. */
+/** The rules of a notation. `isComplete` is false if one could not be read: then missing rules are not reported. */
 export type ReadRules = { rules: SourceRule[]; isComplete: boolean };
 
 const instead = {
@@ -38,12 +34,12 @@ const instead = {
 };
 
 /** Reads the ordered list of rules under `moderator`. */
-export function readRules(report: Report, value: JsonValue, path: Path): ReadRules {
+export function readRules(report: Report, value: JsonValue): ReadRules {
   if (!Array.isArray(value)) {
-    reportType(report, path, "'moderator'", 'a list of rules', value);
+    reportType(report, ['moderator'], "'moderator'", 'a list of rules', value);
     return { rules: [], isComplete: false };
   }
-  const read = value.map((item, index) => readRule(report, item, [...path, index], `rule ${index + 1}`));
+  const read = value.map((item, index) => readRule(report, item, ['moderator', index], `rule ${index + 1}`));
   const rules = read.filter((rule) => rule !== undefined);
   return { rules, isComplete: rules.length === read.length };
 }
@@ -51,76 +47,51 @@ export function readRules(report: Report, value: JsonValue, path: Path): ReadRul
 function readRule(report: Report, value: JsonValue, path: Path, name: string): SourceRule | undefined {
   const fields = readFields(report, value, path, name, Object.keys(ruleProperties), instead);
   if (fields === undefined) return undefined;
-  const from = readText(report, fields, 'from');
-  const to = readText(report, fields, 'to');
-  const when = readWhen(report, fields);
-  const on = readOn(report, fields);
-  if (field(fields, 'from') === undefined) reportMissing(report, fields, 'from');
-  if (field(fields, 'to') === undefined) reportMissing(report, fields, 'to');
-  if (from === undefined || to === undefined || when === undefined || on === undefined) return undefined;
-  const rest = readTarget(report, fields, to);
+  const from = fields.text('from');
+  const to = fields.text('to');
+  const condition = readCondition(fields);
+  fields.need('from');
+  fields.need('to');
+  if (from === undefined || to === undefined || condition === undefined) return undefined;
   return {
-    rule: { from, to, when, ...on, ...rest },
-    ...(when !== null && { condition: when }),
+    rule: { from, to, ...condition, ...readTarget(fields, to) },
+    ...(condition.when !== null && { condition: condition.when }),
     name,
     whole: { path },
-    from: { path: [...path, 'from'] },
-    to: { path: [...path, 'to'] },
-    when: { path: [...path, 'when'] },
-    prompt: [...path, 'prompt'],
-    location: [...path, 'location'],
-    returnCode: [...path, 'returnCode'],
+    from: { path: fields.pathOf('from') },
+    to: { path: fields.pathOf('to') },
+    when: { path: fields.pathOf('when') },
   };
 }
 
-/** Reads the condition of a rule or an edge: `null` where it always holds, `undefined` where it is (reported) something else. */
-export function readWhen(report: Report, fields: Fields): string | null | undefined {
-  const when = field(fields, 'when') ?? null;
-  if (when === null || typeof when === 'string') return when;
-  report.error(
-    'wrong-type',
-    [...fields.path, 'when'],
-    `'when' of ${fields.name} must be a JSONata expression or null`,
-    {
-      hint: when === true ? "a rule that always holds has 'when: null'" : undefined,
-    },
-  );
-  return undefined;
-}
-
-/** Reads `on: limit`; `undefined` where something else stands there, which is reported. */
-export function readOn(report: Report, fields: Fields): Pick<Rule, 'on'> | undefined {
-  const on = field(fields, 'on');
-  if (on === undefined) return {};
-  if (on === 'limit') return { on };
-  reportType(report, [...fields.path, 'on'], `'on' of ${fields.name}`, "'limit'", on);
-  return undefined;
+/** Reads `when` and `on` of a rule or an edge; `undefined` where something else stands there, which is reported. */
+export function readCondition(fields: Fields): Pick<Rule, 'when' | 'on'> | undefined {
+  const when = fields.get('when') ?? null;
+  const on = fields.get('on');
+  const hasCondition = when === null || typeof when === 'string';
+  if (!hasCondition) {
+    const hint = when === true ? "a rule that always holds has 'when: null'" : undefined;
+    const message = `'when' of ${fields.name} must be a JSONata expression or null`;
+    fields.reportFault('wrong-type', 'when', message, { hint });
+  }
+  if (on !== undefined && on !== 'limit') fields.reportType('on', "'limit'");
+  if (!hasCondition || (on !== undefined && on !== 'limit')) return undefined;
+  return { when, ...(on && { on }) };
 }
 
 /** Reads what every notation says of where a rule leads. */
-export function readTarget(
-  report: Report,
-  fields: Fields,
-  to: string,
-): Pick<Rule, 'prompt' | 'location' | 'returnCode'> {
-  const prompt = readText(report, fields, 'prompt');
-  const location = readText(report, fields, 'location');
-  const returnCode = readInteger(report, fields, 'returnCode', returnCodeBounds);
-  if (prompt !== undefined && prompt.trim() === '') {
-    report.error('empty-prompt', [...fields.path, 'prompt'], `the prompt of ${fields.name} is empty`, {
-      hint: 'say what the next role is to do, or leave the key out',
-    });
+export function readTarget(fields: Fields, to: string): Pick<Rule, 'prompt' | 'location' | 'returnCode'> {
+  const prompt = fields.text('prompt');
+  const location = fields.text('location');
+  const returnCode = fields.integer('returnCode', returnCodeBounds);
+  if (prompt?.trim() === '') {
+    const hint = 'say what the next role is to do, or leave the key out';
+    fields.reportFault('empty-prompt', 'prompt', `the prompt of ${fields.name} is empty`, { hint });
   }
-  if (field(fields, 'returnCode') !== undefined && to !== END) {
-    report.error(
-      'misplaced-return-code',
-      [...fields.path, 'returnCode'],
-      `${fields.name} does not end the thread, so it has no returnCode`,
-      {
-        hint: 'only a rule to __end__ ($END in a graph) carries one',
-        at: 'key',
-      },
-    );
+  if (fields.get('returnCode') !== undefined && to !== END) {
+    const message = `${fields.name} does not end the thread, so it has no returnCode`;
+    const hint = 'only a rule to __end__ ($END in a graph) carries one';
+    fields.reportFault('misplaced-return-code', 'returnCode', message, { hint, at: 'key' });
   }
   return {
     ...(prompt !== undefined && { prompt }),

@@ -1,11 +1,10 @@
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { WorkflowDefinition } from '../definition.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { field, readFields, readText, reportMissing, reportType, type Fields } from './fields.ts';
+import { readFields, reportType, type Fields } from './fields.ts';
 import { workflowProperties } from './file-schema.ts';
-import { readConditions, type Condition } from './read-conditions.ts';
-import { readGraph } from './read-graph.ts';
+import { readConditions, readGraph, type Condition, type Conditions } from './read-graph.ts';
 import { readLimits } from './read-limits.ts';
 import { readRole, type ReadRole } from './read-role.ts';
 import { readRules, type ReadRules, type SourceRule } from './read-rules.ts';
@@ -22,7 +21,7 @@ export type Reduction = {
   rules: SourceRule[];
   /** Conditions that no edge asks for; they have to compile all the same. */
   unusedConditions: [string, Condition][];
-  /** False when a rule or a role could not be read: then nothing can be said of what is missing. */
+  /** False if a rule or a role could not be read: then missing ones are not reported. */
   isComplete: boolean;
 };
 
@@ -45,16 +44,21 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
     const definition = { name: '', description: '', roles: {}, moderator: [] };
     return { definition, roles: [], rules: [], unusedConditions: [], isComplete: false };
   }
-  checkVersion(report, fields);
-  const name = readText(report, fields, 'name');
-  if (name === '' || field(fields, 'name') === undefined) reportMissing(report, fields, 'name');
+  const version = fields.get('version') ?? 1;
+  if (version !== 1) {
+    const message = `this uwf reads version 1 of the notation, not ${JSON.stringify(version)}`;
+    fields.reportFault('unknown-version', 'version', message);
+  }
+  const name = fields.text('name');
+  if (name === '') fields.reportMissing('name');
+  fields.need('name');
   const roles = readRoles(report, fields);
-  const conditions = readConditions(report, field(fields, 'conditions'), ['conditions']);
-  const read = readModerator(report, fields, (graph) => readGraph(report, graph, ['graph'], conditions));
-  const limits = readLimits(report, field(fields, 'limits'), ['limits'], 'the workflow');
+  const conditions = readConditions(report, fields.get('conditions'));
+  const read = readModerator(report, fields, conditions);
+  const limits = readLimits(report, fields);
   const definition: WorkflowDefinition = {
     name: name ?? '',
-    description: readText(report, fields, 'description') ?? '',
+    description: fields.text('description') ?? '',
     roles: Object.fromEntries(roles.map((role) => [role.name, role.role])),
     moderator: read.rules.map((rule) => rule.rule),
     ...(limits && { limits }),
@@ -63,27 +67,15 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
     definition,
     roles,
     rules: read.rules,
-    unusedConditions: conditions.unused(),
-    isComplete: read.isComplete && isJsonObject(field(fields, 'roles')),
+    unusedConditions: [...conditions].filter(([, { isUsed }]) => !isUsed),
+    isComplete: read.isComplete && isJsonObject(fields.get('roles')),
   };
 }
 
-function checkVersion(report: Report, fields: Fields): void {
-  const version = field(fields, 'version');
-  if (version === undefined || version === 1) return;
-  report.error(
-    'unknown-version',
-    ['version'],
-    `this uwf reads version 1 of the notation, not ${JSON.stringify(version)}`,
-  );
-}
-
 function readRoles(report: Report, fields: Fields): SourceRole[] {
-  const value = field(fields, 'roles');
-  if (value === undefined) {
-    reportMissing(report, fields, 'roles');
-    return [];
-  }
+  const value = fields.get('roles');
+  fields.need('roles');
+  if (value === undefined) return [];
   if (!isJsonObject(value)) {
     reportType(report, ['roles'], "'roles'", 'a map from names to roles', value);
     return [];
@@ -96,21 +88,19 @@ function readRoles(report: Report, fields: Fields): SourceRole[] {
   });
 }
 
-function readModerator(report: Report, fields: Fields, read: (graph: JsonValue) => ReadRules): ReadRules {
-  const moderator = field(fields, 'moderator');
-  const graph = field(fields, 'graph');
+function readModerator(report: Report, fields: Fields, conditions: Conditions): ReadRules {
+  const moderator = fields.get('moderator');
+  const graph = fields.get('graph');
   if (moderator !== undefined && graph !== undefined) {
-    report.error('two-notations', ['graph'], "the workflow has both 'moderator' and 'graph'", {
-      hint: 'they say the same in two ways; keep one',
-      at: 'key',
-    });
+    const options = { hint: 'they say the same in two ways; keep one', at: 'key' } as const;
+    fields.reportFault('two-notations', 'graph', "the workflow has both 'moderator' and 'graph'", options);
   }
-  if (moderator === undefined && field(fields, 'conditions') !== undefined && graph === undefined) {
-    reportMissing(report, fields, 'graph', "'conditions' are what its edges ask for");
-    return { rules: [], isComplete: false };
+  if (moderator !== undefined) return readRules(report, moderator);
+  if (graph !== undefined) return readGraph(report, graph, conditions);
+  if (fields.get('conditions') !== undefined) {
+    fields.reportMissing('graph', "'conditions' are what its edges ask for");
+  } else {
+    fields.reportMissing('moderator', "the rules that lead from role to role; or the short form 'graph'");
   }
-  if (moderator !== undefined) return readRules(report, moderator, ['moderator']);
-  if (graph !== undefined) return read(graph);
-  reportMissing(report, fields, 'moderator', "the rules that lead from role to role; or the short form 'graph'");
   return { rules: [], isComplete: false };
 }

@@ -4,7 +4,7 @@
  * The text is part of stored definitions, and so of their hashes: it must not change.
  */
 export function statusCondition(status: string): string {
-  // A JSON string is a JSONata string; the plain quotes are kept for what everybody writes.
+  // A JSON string is a JSONata string; plain quotes are kept for usual statuses.
   const literal = /^[\w $.:/-]*$/.test(status) ? `'${status}'` : JSON.stringify(status);
   return `$steps[-1].meta.\`$status\` = ${literal}`;
 }
@@ -24,7 +24,7 @@ const membership = new RegExp(
  * Recognises a condition that goes by the status of the last step alone, as it is mostly written: `=`, `!=` or `in [..]`
  * on `` $steps[-1].meta.`$status` ``, `$steps[-1].status` or `` $last('role').`$status` ``.
  * @param role the role the rule leads on from, whose last step is the last step
- * @returns `undefined` for every other condition: nothing can be said of it without evaluating it
+ * @returns `undefined` for every other condition: only its evaluation can tell
  */
 export function askedStatuses(when: string, role: string): AskedStatuses | undefined {
   const text = when.trim();

@@ -1,9 +1,9 @@
-import type { Node } from 'yaml';
+import type * as Yaml from 'yaml';
+import type { Node, Document, Scalar, YAMLError } from 'yaml';
 import { UwfError } from '../../errors.ts';
-import type { Diagnostic } from '../diagnostic.ts';
-import { isStructured, parseFile, type ParsedFile } from './parse-file.ts';
+import { notationError, type Diagnostic } from '../diagnostics/diagnostic.ts';
 import { SourceUnreadable, type SourceReader } from './source-reader.ts';
-import type { SourceText } from './source-text.ts';
+import { SourceText } from './source-text.ts';
 
 /** A file with all that it includes, read and parsed. */
 export type LoadedSources = {
@@ -57,14 +57,7 @@ export async function loadSources(file: string, reader: SourceReader): Promise<L
       const complain = (code: string, message: string, hint?: string): void => {
         const [start, , end] = node.range ?? [0, 0, 1];
         const place = parsed.source.place(start, Math.min(end, start + reference.length));
-        diagnostics.push({
-          severity: 'error',
-          code,
-          message,
-          ...place,
-          path: '',
-          ...(hint === undefined ? {} : { hint }),
-        });
+        diagnostics.push(notationError(code, message, place, hint));
       };
       try {
         const target = await reader.resolve(name, reference);
@@ -88,4 +81,129 @@ export async function loadSources(file: string, reader: SourceReader): Promise<L
   const root = await load(file, []);
   const sources = new Map([...files].map(([name, parsed]) => [name, parsed.source]));
   return { root, included, sources, diagnostics };
+}
+
+/** One file as the YAML parser reads it. */
+export type ParsedFile = {
+  source: SourceText;
+  /** `undefined` for a text (`.md`, `.txt` …) and for a file too broken to go on with. */
+  document: Document.Parsed | undefined;
+  /** The value of a text; `undefined` for YAML and JSON. */
+  text: string | undefined;
+  /** The `!include`s in it: the node and the name it holds. */
+  includes: { node: Scalar; reference: string }[];
+  diagnostics: Diagnostic[];
+};
+
+/**
+ * Parses one file: `.yaml`, `.yml` as YAML 1.2, `.json` as JSON, anything else as text.
+ *
+ * JSON is read by the YAML parser, which knows places, and by `JSON.parse`, which knows JSON.
+ * @param isWorkflow whether it is YAML whatever its name: a workflow need not have an extension
+ */
+export async function parseFile(file: string, content: string, isWorkflow = false): Promise<ParsedFile> {
+  const source = new SourceText(file, content.startsWith('\uFEFF') ? content.slice(1) : content);
+  const parsed: ParsedFile = { source, document: undefined, text: undefined, includes: [], diagnostics: [] };
+  if (!isWorkflow && !isStructured(file)) return { ...parsed, text: source.text };
+
+  const found = file.endsWith('.json') ? findJsonMistake(source) : undefined;
+  if (found !== undefined) return { ...parsed, diagnostics: [found] };
+
+  const yaml = await import('yaml');
+  const document = parseYaml(yaml, source);
+  if (!('errors' in document)) return { ...parsed, diagnostics: [document] };
+  const { found: mistakes, isBroken } = yamlMistakes(document, source);
+  parsed.diagnostics.push(...mistakes);
+  if (isBroken) return parsed;
+  yaml.visit(document, {
+    Scalar(_key, node) {
+      if (node.tag === '!include') parsed.includes.push({ node, reference: String(node.value) });
+    },
+  });
+  return { ...parsed, document };
+}
+
+/** Whether a file is YAML or JSON by its name, and no text. */
+export function isStructured(file: string): boolean {
+  return /\.(?:ya?ml|json)$/.test(file);
+}
+
+function parseYaml(yaml: typeof Yaml, source: SourceText): Document.Parsed | Diagnostic {
+  try {
+    return yaml.parseDocument(source.text, {
+      version: '1.2',
+      schema: 'core',
+      prettyErrors: false,
+      logLevel: 'error',
+      customTags: [{ tag: '!include', resolve: (text: string) => text }],
+    });
+  } catch (error) {
+    // The parser recurses: a file of ten thousand opening brackets ends in a RangeError.
+    const message = error instanceof RangeError ? 'nested too deeply' : String(error);
+    return notationError('yaml-syntax', message, source.place(0));
+  }
+}
+
+function findJsonMistake(source: SourceText): Diagnostic | undefined {
+  try {
+    JSON.parse(source.text);
+    return undefined;
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const offset = /at position (\d+)/.exec(text)?.[1];
+    const place = source.place(offset === undefined ? source.text.trimEnd().length - 1 : Number(offset));
+    return notationError('json-syntax', `not JSON: ${text.replace(/ in JSON at position.*$/s, '')}`, place);
+  }
+}
+
+/** What the YAML library calls a mistake, and what its author probably meant. */
+const hints: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'indent with spaces',
+  BAD_SCALAR_START: 'put the text in double quotes',
+  BLOCK_AS_IMPLICIT_KEY: "a text with ': ' in it needs quotes",
+  BAD_INDENT: 'line it up with its neighbours',
+  MULTIPLE_DOCS: 'a workflow file holds one document; remove what follows `---`',
+};
+
+/** Mistakes that leave the rest of the document as its author meant it. */
+const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
+
+/**
+ * Says what is wrong with the notation of a file: every key that stands twice, or what breaks it. Of what breaks it that is
+ * each line with a quote inside a quoted text, else the first mistake: what the parser finds behind it follows from it.
+ */
+export function yamlMistakes(
+  document: Document.Parsed,
+  source: SourceText,
+): { found: Diagnostic[]; isBroken: boolean } {
+  const broken = document.errors.filter(({ code }) => !harmless.has(code)).toSorted((a, b) => a.pos[0] - b.pos[0]);
+  const [first] = broken;
+  if (first === undefined) {
+    const found = [...document.errors, ...document.warnings].map((error) => diagnosticOf(error, source));
+    return { found, isBroken: false };
+  }
+  const lines = new Set(broken.map(({ pos: [start] }) => source.place(start).line));
+  const quotes = [...lines].flatMap((line) => findNestedQuote(line, source) ?? []);
+  return { found: quotes.length > 0 ? quotes : [diagnosticOf(first, source)], isBroken: true };
+}
+
+function diagnosticOf({ code, message, pos: [start, end] }: YAMLError, source: SourceText): Diagnostic {
+  const place = source.place(start, Math.max(end, start + 1));
+  if (code === 'DUPLICATE_KEY') return notationError('duplicate-key', 'this key stands here twice', place);
+  return notationError('yaml-syntax', message.charAt(0).toLowerCase() + message.slice(1), place, hints[code]);
+}
+
+/** A quoted text on one line, up to the quote that ends it, and what stands behind that. */
+const quoted = /(?<=^\s*|[:,[{?-]\s*)(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?=\s*([^\s,}\]:#])?)/gu;
+
+function findNestedQuote(line: number, source: SourceText): Diagnostic | undefined {
+  for (const { 0: text, 1: behind, index } of (source.line(line) ?? '').matchAll(quoted)) {
+    if (behind === undefined) continue;
+    const start = source.lineStart(line) + index + text.length - 1;
+    const [mark, other, inside] = text.startsWith('"') ? ['"', "'", '\\"'] : ["'", '"', "''"];
+    const hint = `inside ${mark}…${mark} write it as ${inside}, or put the text in ${other}…${other}`;
+    const message = `this ${mark} ends the text that began with ${mark}`;
+    return notationError('yaml-syntax', message, source.place(start, start + 1), hint);
+  }
+  return undefined;
 }

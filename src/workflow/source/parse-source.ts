@@ -1,16 +1,15 @@
 import type { JsonValue } from '../../json.ts';
-import type { Diagnostic } from '../diagnostic.ts';
-import { Report } from '../report.ts';
-import { loadSources } from './load-sources.ts';
-import type { ParsedFile } from './parse-file.ts';
+import type { Diagnostic } from '../diagnostics/diagnostic.ts';
+import { Report } from '../diagnostics/report.ts';
+import { loadSources, type ParsedFile } from './load-sources.ts';
 import { readValues } from './read-values.ts';
 import { SourceMap } from './source-map.ts';
 import type { SourceReader } from './source-reader.ts';
 import type { SourceText } from './source-text.ts';
 
-/** A workflow's file, and what it includes, as one JSON value whose parts know where they stand. */
+/** A workflow's file and its includes as one JSON value, with the place of each of its parts. */
 export type ParsedSource = {
-  /** `undefined` when the file, or one that it includes, is too broken to go on: what is missing would be missed everywhere. */
+  /** `undefined` when the file, or one that it includes, is too broken to read on: every check would report what is missing. */
   value: JsonValue | undefined;
   map: SourceMap;
   sources: ReadonlyMap<string, SourceText>;

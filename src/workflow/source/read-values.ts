@@ -1,11 +1,10 @@
 import type * as Yaml from 'yaml';
 import type { Alias, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
-import type { JsonObject, JsonValue } from '../../json.ts';
-import type { Report } from '../report.ts';
-import type { LoadedSources } from './load-sources.ts';
-import type { ParsedFile } from './parse-file.ts';
+import { setMember, type JsonObject, type JsonValue } from '../../json.ts';
+import type { Report } from '../diagnostics/report.ts';
+import type { LoadedSources, ParsedFile } from './load-sources.ts';
 import type { Path, SourceMap } from './source-map.ts';
-import { recordScalar } from './scalar-place.ts';
+import type { SourceText } from './source-text.ts';
 
 /** Values after aliases are written out: a bomb of nested anchors ends here. */
 const MAX_VALUES = 100_000;
@@ -21,7 +20,7 @@ type Context = {
   report: Report;
   /** What an alias stands for, by the order of the document. */
   targets: Map<Alias, Node>;
-  /** The anchors being written out, against those that hold themselves. */
+  /** The anchors that are being written out, to find an anchor that contains itself. */
   open: Set<Node>;
   count: number;
 };
@@ -132,55 +131,34 @@ function readMap(context: Context, file: ParsedFile, node: YAMLMap, path: Path):
   const opened = open(context, node);
   const result: JsonObject = {};
   const own = new Set(node.items.map((pair) => keyText(context, pair)));
-  for (const pair of node.items) {
+  const add = (pair: Pair, isMerged: boolean): void => {
     const key = keyText(context, pair);
-    if (key === undefined) {
-      context.report.error('bad-key', path, 'a key must be a text', {
-        hint: 'a value that begins with {{ needs quotes around it',
-      });
-    } else if (isMerge(context, pair)) {
-      mergeInto(context, file, result, own, pair, path);
-    } else {
+    if (isMerge(context, pair)) {
+      for (const merged of mergedPairs(context, pair, path)) add(merged, true);
+    } else if (key === undefined) {
+      const hint = 'a value that begins with {{ needs quotes around it';
+      if (!isMerged) context.report.error('bad-key', path, 'a key must be a text', { hint });
+    } else if (!isMerged || (!own.has(key) && !Object.hasOwn(result, key))) {
       setKeyPlace(context, file, pair, [...path, key]);
       const value = readNode(context, file, pair.value, [...path, key]);
-      if (value !== undefined) define(result, key, value);
+      if (value !== undefined) setMember(result, key, value);
     }
-  }
+  };
+  for (const pair of node.items) add(pair, false);
   opened();
   return result;
 }
 
-/** Source: the merge key of YAML 1.1 (yaml.org/type/merge.html), which 1.2 dropped and everybody still writes. */
-function mergeInto(
-  context: Context,
-  file: ParsedFile,
-  result: JsonObject,
-  own: Set<string | undefined>,
-  pair: Pair,
-  path: Path,
-): void {
-  const { yaml, report } = context;
+/** Source: the merge key of YAML 1.1 (yaml.org/type/merge.html), which 1.2 dropped and authors still use. */
+function mergedPairs({ yaml, report, targets, open }: Context, pair: Pair, path: Path): Pair[] {
   const list: unknown[] = yaml.isSeq(pair.value) ? pair.value.items : [pair.value];
-  for (const item of list) {
-    const node = yaml.isAlias(item) ? context.targets.get(item) : item;
-    if (!yaml.isMap(node)) {
-      report.error('bad-merge', path, '<< takes a map, or a list of maps');
-      continue;
-    }
-    if (context.open.has(node)) {
-      report.error('alias-cycle', path, '<< merges a map into itself');
-      continue;
-    }
-    for (const inner of node.items) {
-      const key = keyText(context, inner);
-      if (isMerge(context, inner)) mergeInto(context, file, result, own, inner, path);
-      else if (key !== undefined && !own.has(key) && !Object.hasOwn(result, key)) {
-        setKeyPlace(context, file, inner, [...path, key]);
-        const value = readNode(context, file, inner.value, [...path, key]);
-        if (value !== undefined) define(result, key, value);
-      }
-    }
-  }
+  return list.flatMap((item) => {
+    const node = yaml.isAlias(item) ? targets.get(item) : item;
+    if (!yaml.isMap(node)) report.error('bad-merge', path, '<< takes a map, or a list of maps');
+    else if (open.has(node)) report.error('alias-cycle', path, '<< merges a map into itself');
+    else return node.items;
+    return [];
+  });
 }
 
 function isMerge({ yaml }: Context, pair: Pair): boolean {
@@ -208,7 +186,40 @@ function open(context: Context, node: Node): () => void {
   };
 }
 
-/** Sets a key as data, `__proto__` included. */
-function define(object: JsonObject, key: string, value: JsonValue): void {
-  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+/**
+ * Notes where a scalar stands and, for a text, how its characters lie in the file, so that a mistake inside an
+ * expression or a template can be pointed at.
+ *
+ * Texts whose characters are not those of the file (escapes, folded lines) are known by their beginning only.
+ */
+export function recordScalar(map: SourceMap, source: SourceText, node: Scalar, path: Path): void {
+  const [start, end] = node.range ?? [0, 0];
+  const { value } = node;
+  if (typeof value !== 'string') {
+    map.setValue(path, source, start, end);
+    return;
+  }
+  if (node.type === 'BLOCK_LITERAL') {
+    const header = source.place(start).line;
+    const firstLine = header + 1;
+    map.setValue(path, source, source.lineStart(firstLine), end, {
+      kind: 'block',
+      firstLine,
+      indent: indentOf(source, firstLine, value),
+    });
+    return;
+  }
+  const quote = node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE' ? 1 : 0;
+  if (source.text.startsWith(value, start + quote)) {
+    map.setValue(path, source, start, end, { kind: 'verbatim', start: start + quote });
+  } else map.setValue(path, source, start, end);
+}
+
+/** By how much a literal block is indented: what its first line with text has in the file and not in the value. */
+function indentOf(source: SourceText, firstLine: number, value: string): number {
+  const lines = value.split('\n');
+  const index = lines.findIndex((line) => line !== '');
+  if (index < 0) return 0;
+  const inFile = source.line(firstLine + index) ?? '';
+  return Math.max(0, inFile.length - (lines[index] ?? '').length);
 }

@@ -15,7 +15,7 @@ type Layout =
 type Entry = { key?: Span; value?: Span; layout?: Layout };
 
 /** What a diagnostic points at: the key, the value, or a character of a string value. */
-export type Target = 'key' | 'value' | { offset: number; length?: number };
+export type DiagnosticTarget = 'key' | 'value' | { offset: number; length?: number };
 
 /** Writes a path as people read it: `moderator[3].when`. */
 export function formatPath(path: Path): string {
@@ -52,7 +52,7 @@ export class SourceMap {
   }
 
   /** The place of a path; of the nearest thing around it, if the path itself is not in the file. */
-  place(path: Path, target: Target = 'value'): Place {
+  place(path: Path, target: DiagnosticTarget = 'value'): Place {
     for (let depth = path.length; depth >= 0; depth -= 1) {
       const entry = this.#entries.get(JSON.stringify(path.slice(0, depth)));
       if (entry === undefined) continue;

@@ -1,10 +1,13 @@
+import { dirname, isAbsolute, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
+import { readFileInside } from '../../git/repository/read-file-inside.ts';
+import { FileRefused } from '../../git/system/read-regular-file.ts';
 
-/** How the parser gets at files, so that it needs no disk in tests and in the browser. */
+/** Gives the parser its files. Tests and configurations need no disk. */
 export interface SourceReader {
   /**
    * Reads a text file (UTF-8).
-   * @throws {SourceUnreadable} if there is none, it is too large or no text, or lies outside what may be included
+   * @throws {SourceUnreadable} if the file does not exist, is too large, is no text, or may not be included
    */
   read(file: string): Promise<string>;
 
@@ -22,4 +25,48 @@ export class SourceUnreadable extends UwfError {
     super(`${file} ${reason}`, { code: 'source-unreadable', kind: 'data', ...options });
     this.file = file;
   }
+}
+
+/** A reader of one file that is read already, and includes no other. */
+export function singleFile(text: string): SourceReader {
+  return {
+    read: () => Promise.resolve(text),
+    resolve: (_from, reference) => Promise.reject(new SourceUnreadable(`'${reference}'`, 'cannot be included here')),
+  };
+}
+
+/** Files larger than this are refused: a workflow is written by hand. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/**
+ * A reader of files on the disk that lie below `root`, symbolic links followed, and in no git folder there.
+ * @param root the work tree's top, or the folder of a file that lies in no repository
+ */
+export function diskReader(root: string): SourceReader {
+  return {
+    async read(file) {
+      try {
+        return new TextDecoder('utf-8', { fatal: true }).decode(readFileInside(root, file, MAX_FILE_BYTES));
+      } catch (error) {
+        if (error instanceof FileRefused) throw new SourceUnreadable(`'${file}'`, error.reason, { hint: error.hint });
+        throw new SourceUnreadable(`'${file}'`, describe(error), { cause: error });
+      }
+    },
+
+    async resolve(from, reference) {
+      if (!isAbsolute(reference)) return join(dirname(from), reference);
+      throw new SourceUnreadable(`'${reference}'`, 'is an absolute path', {
+        hint: 'name the file relative to the one that includes it',
+      });
+    },
+  };
+}
+
+function describe(error: unknown): string {
+  // Errors of Node's file system carry a code; a decoder's failure is a TypeError with one of its own.
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EISDIR') return 'is a folder';
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8 text';
+  return `cannot be read (${String(code ?? error)})`;
 }

@@ -36,12 +36,7 @@ export class SourceText {
     const lineLength = this.line(low + 1)?.length ?? 0;
     const column = offset - lineStart + 1;
     const room = lineLength - (column - 1);
-    return {
-      file: this.file,
-      line: low + 1,
-      column,
-      length: Math.max(1, Math.min(end - start, room)),
-    };
+    return { file: this.file, line: low + 1, column, length: Math.max(1, Math.min(end - start, room)) };
   }
 
   /** The text of a line (from 1) without its line break; `undefined` behind the last. */

@@ -1,14 +1,14 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { AgentBroken, AgentMissing, AgentNotAuthorized } from '../../../src/agent/agent-errors.ts';
 import { createAgent } from '../../../src/agent/acp/acp-agent.ts';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
-import { WorkingFolderMissing } from '../../../src/agent/command/start-program.ts';
-import { isGroupAlive } from '../../../src/agent/process-group.ts';
-import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
-import { groupsOf, runScripted, scriptedAgent } from './acp-fixture.ts';
+import { WorkingFolderMissing } from '../../../src/agent/processes/start-program.ts';
+import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
+import { agentRequest, fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
+import { groupsOf, refusalsOf, runScripted, scriptedAgent } from './acp-fixture.ts';
 
 describe('a turn', () => {
   test('sends the prompt and gives what was said, with the session, the version and why it stopped', async () => {
@@ -107,6 +107,19 @@ describe('sessions', () => {
     const second = await runScripted(words, { session });
     // It is not known how an agent of this name counts.
     expect(second.reply).toMatchObject({ usage: { costUsd: 0.1, isAtLeast: true, outputTokens: 20 } });
+  });
+
+  test('a new one of an agent without its mode begins with a warning, one that is continued does not', async () => {
+    const program = join(temporaryFolder(), 'claude-agent-acp');
+    symlinkSync(fixtureAgent('acp-agent.mjs'), program);
+    const command = [process.execPath, program, `--store=${temporaryFolder()}`, '--resume', 'reply'];
+    const first = await runScripted([], { config: { command } });
+    const warning = expect.stringContaining("has no 'mode': Claude Code may then permit commands") as string;
+    expect(first.events[1]).toEqual({ kind: 'refusal', text: warning });
+    const later = await runScripted([], { config: { command }, session: 'session-1' });
+    expect(refusalsOf(later.events)).toEqual([]);
+    const governed = await runScripted([], { config: { command, mode: 'plan' } });
+    expect(refusalsOf(governed.events)).toEqual([]);
   });
 
   test.each(['--load', '--resume'])('a later turn continues the session it is given, with %s', async (how) => {

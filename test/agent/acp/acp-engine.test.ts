@@ -4,14 +4,15 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 
-import { getThread } from '../../../src/thread/find-thread.ts';
-import { resumeThread } from '../../../src/thread/resume-thread.ts';
-import { readThread } from '../../../src/thread/thread-state.ts';
-import { isGroupAlive } from '../../../src/agent/process-group.ts';
-import { descendantsOf } from '../../../src/agent/process-table.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
+import { readThread } from '../../../src/thread/read/thread-state.ts';
+import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
+import { descendantsOf } from '../../../src/agent/processes/process-table.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
-import { fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
+import { temporaryFolder } from '../../helpers/agent-request.ts';
+import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const loop = workflow('loop', { worker: statuses('done'), other: statuses('done') }, [
@@ -26,7 +27,7 @@ const once = workflow('once', { worker: statuses('done') }, [
 ]);
 
 function acp(words: readonly string[], config: JsonObject = {}): { package: string; config: JsonObject } {
-  const command = [process.execPath, fixtureAgent('acp-agent.mjs'), ...words];
+  const command = [process.execPath, bundledAcpAgent, ...words];
   return { package: 'builtin:acp', config: { command, mcp: false, graceMs: 300, ...config } };
 }
 

@@ -2,12 +2,13 @@ import { createAgent } from '../../../src/agent/acp/acp-agent.ts';
 import type { Agent, AgentEvent, AgentReply } from '../../../src/agent/contract.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { onTestFinished } from 'vitest';
-import { agentRequest, fixtureAgent } from '../../helpers/agent-request.ts';
+import { agentRequest } from '../../helpers/agent-request.ts';
+import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
 import type { ObservedRequest } from '../../helpers/agent-request.ts';
 
 /** The scripted agent, told what to do; closed when the test is over. */
 export function scriptedAgent(words: readonly string[], config: JsonObject = {}): Agent {
-  const command = [process.execPath, fixtureAgent('acp-agent.mjs'), ...words];
+  const command = [process.execPath, bundledAcpAgent, ...words];
   const agent = createAgent({ command, graceMs: 300, mcp: false, ...config });
   onTestFinished(() => agent.close?.());
   return agent;

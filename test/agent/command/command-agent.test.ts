@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 import { AgentBroken, AgentMissing } from '../../../src/agent/agent-errors.ts';
 import { createAgent } from '../../../src/agent/command/command-agent.ts';
-import { isGroupAlive } from '../../../src/agent/process-group.ts';
-import { WorkingFolderMissing } from '../../../src/agent/command/start-program.ts';
+import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
+import { WorkingFolderMissing } from '../../../src/agent/processes/start-program.ts';
 import type { AgentReply } from '../../../src/agent/contract.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { agentRequest, fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { createAgent } from '../../../src/agent/llm/llm-agent.ts';
-import { isGroupAlive } from '../../../src/agent/process-group.ts';
+import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
 import type { ObservedRequest } from '../../helpers/agent-request.ts';

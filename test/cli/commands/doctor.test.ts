@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
+import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
@@ -102,6 +102,20 @@ describe('uwf doctor', () => {
     const found = JSON.parse(stdout) as Diagnosis[];
     expect(found.map(({ code }) => code)).toEqual(['dubious-ownership', 'agent-not-found', 'agent-broken']);
     expect(found[1]?.message).toContain("'no-such-program-here'");
+  });
+
+  test('warns of a coding agent whose model may answer its own questions, and so does agent show', async () => {
+    const config = JSON.stringify({ command: [join(gitOfVersion('3.0'), 'git'), 'qwen'] });
+    const { uwf } = createCliRepository({
+      '.uwf/config.yaml': `agents: { mine: { package: "builtin:acp", config: ${config} } }\n`,
+    });
+    const doctor = await uwf(['doctor', '--json'], { env: isolatedGitEnvironment });
+    expect(doctor.code).toBe(0);
+    const found = JSON.parse(doctor.stdout) as Diagnosis[];
+    expect(found).toEqual([expect.objectContaining({ level: 'warning', code: 'agent-without-mode' })]);
+    const show = await uwf(['agent', 'show', 'mine'], { env: isolatedGitEnvironment });
+    expect(show.stderr).toContain("agent 'mine' has no 'mode'");
+    expect(show.stderr).toContain('mode: default');
   });
 
   test.each(['/dev/zero', 'config.yaml'])('proposes nothing for what a link to %s leads to', async (target) => {

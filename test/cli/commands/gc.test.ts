@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatIdentity, ownIdentity } from '../../../src/git/process-identity.ts';
+import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 

@@ -19,7 +19,7 @@ test('a run prints its summary on stdout and its steps on stderr', async () => {
     expect.stringMatching(/^ {2}3 {2}writer written: A second draft \(/),
     expect.stringMatching(/^ {2}4 {2}checker accepted: Good \(/),
     expect.stringMatching(/^thread [0-9A-Z]{26} has ended$/),
-    expect.stringMatching(/^hint: 'uwf log [0-9A-Z]{26}' tells its story$/),
+    expect.stringMatching(/^hint: 'uwf log [0-9A-Z]{26}' shows its log$/),
     '',
   ]);
   expectCleanFsck(dir);

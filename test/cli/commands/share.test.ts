@@ -407,8 +407,8 @@ describe('what goes wrong', () => {
     await start(home);
     await home.uwf(['push']);
     const other = cloneCliRepository(server.dir);
-    const { Interruption } = await import('../../../src/cli/interruption.ts');
-    const signal = AbortSignal.abort(new Interruption('SIGINT'));
+    const { CommandStopped } = await import('../../../src/cli/process/signals.ts');
+    const signal = AbortSignal.abort(new CommandStopped('SIGINT'));
     expect((await other.uwf(['fetch'], { signal })).code).toBe(130);
     expect(other.git('for-each-ref', 'refs/threads', 'refs/uwf')).toBe('');
     const left = join(other.dir, '.git/uwf/incoming');

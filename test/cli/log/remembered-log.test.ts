@@ -2,13 +2,13 @@ import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { DiskObjectStore } from '../../../src/git/disk/disk-object-store.ts';
-import { derivedContent } from '../../../src/git/derived-file.ts';
+import { DiskObjectStore } from '../../../src/git/stores/disk/disk-object-store.ts';
+import { derivedContent } from '../../../src/git/system/derived-file.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { appendStep } from '../../../src/thread/append-step.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
-import { activeRef } from '../../../src/thread/thread-refs.ts';
-import type { ThreadState } from '../../../src/thread/thread-state.ts';
+import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { activeRef } from '../../../src/thread/format/thread-refs.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 

@@ -2,7 +2,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { commandTable } from '../../../src/cli/command-table.ts';
+import { commandTable } from '../../../src/cli/commands/command-table.ts';
 import { createCliRepository, type CliRepository, type CommandResult } from '../../helpers/cli.ts';
 
 /** A colour of the palette that a text brings along, and one mark of each kind. */

@@ -1,10 +1,10 @@
+import { wrap, wrapRows } from '../../../src/cli/help/command-help.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPalette } from '../../../src/cli/output/palette.ts';
 import { formatFacts, formatTable } from '../../../src/cli/output/table.ts';
 import { formatAgo, formatCount, formatDuration, formatTime } from '../../../src/cli/output/time.ts';
 import { allHarmless, fitTo, harmless, harmlessJson, oneLine, widthOf } from '../../../src/cli/output/width.ts';
-import { wrap, wrapRows } from '../../../src/cli/output/wrap.ts';
 
 const plain = createPalette({}, {});
 

@@ -34,6 +34,22 @@ describe('the statuses of a schema', () => {
     ['listed in one variant only', { oneOf: [status('a'), {}] }, undefined],
     ['a reference to itself', { $ref: '#' }, undefined],
     ['a reference to nothing', { $ref: '#/$defs/none' }, undefined],
+    ['a status that refers to itself', { properties: { $status: { $ref: '#/properties/$status' } } }, undefined],
+    [
+      'a status that is a constant or itself',
+      { properties: { $status: { anyOf: [{ const: 'a' }, { $ref: '#/properties/$status' }] } } },
+      undefined,
+    ],
+    [
+      'a status by an anchor',
+      { $defs: { s: { $anchor: 's', enum: ['a'] } }, properties: { $status: { $ref: '#s' } } },
+      ['a'],
+    ],
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+    ['then alone, which may not hold', { if: status('x'), then: status('a') }, undefined],
+    ['a dependent schema, which may not hold', { dependentSchemas: { x: status('a') } }, undefined],
+    ['what is not', { not: status('a') }, undefined],
+    ['a status of parts that share nothing', { allOf: [status('a'), status('b')] }, []],
   ])('%s', (_name, schema, expected) => {
     expect(new SchemaShape(schema).statuses).toEqual(expected);
   });
@@ -42,6 +58,19 @@ describe('the statuses of a schema', () => {
     const shape = new SchemaShape({ oneOf: [status('a'), { properties: { $status: { enum: ['b', 'c'] } } }] });
     expect(shape.statusPath('a')).toEqual(['oneOf', 0, 'properties', '$status', 'const']);
     expect(shape.statusPath('c')).toEqual(['oneOf', 1, 'properties', '$status', 'enum', 1]);
+  });
+
+  test('are found by a reference where it leads, and where they are named first', () => {
+    const shape = new SchemaShape({
+      $defs: { s: { enum: ['a'] } },
+      if: status('a'),
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+      then: status('b'),
+      properties: { $status: { $ref: '#/$defs/s' } },
+    });
+    expect(shape.statusPath('a')).toEqual(['$defs', 's', 'enum', 0]);
+    expect(shape.statusPath('b')).toEqual(['then', 'properties', '$status', 'const']);
+    expect(shape.statusPath('none')).toEqual([]);
   });
 
   test('are required only if every variant requires them', () => {

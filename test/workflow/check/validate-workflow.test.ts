@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { formatDiagnostic } from '../../../src/workflow/diagnostic.ts';
-import { loadWorkflowFile } from '../../../src/workflow/load-workflow-file.ts';
-import { validateWorkflow } from '../../../src/workflow/validate-workflow.ts';
+import { formatDiagnostic } from '../../../src/workflow/diagnostics/diagnostic.ts';
+import { loadWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
+import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
 import { findings, loadText, memoryReader } from '../memory-reader.ts';
 
 /** A workflow that is right, with lines changed. */

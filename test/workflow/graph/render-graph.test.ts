@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
-import { renderGraph } from '../../../src/workflow/render-graph.ts';
+import { renderGraph } from '../../../src/workflow/graph/render-graph.ts';
 
 const role = { systemPrompt: '', extractPrompt: '', schema: {} };
 const definition: WorkflowDefinition = {

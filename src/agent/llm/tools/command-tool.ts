@@ -1,18 +1,26 @@
-import type { ProgramExit, ProgramRun } from '../../command/run-program.ts';
+import { isAbsolute, resolve } from 'node:path';
+
+import type { ProgramExit, ProgramRun } from '../../processes/run-program.ts';
 import type { AgentRequest } from '../../contract.ts';
-import { pidNamespace, runContained } from '../../run-contained.ts';
-import { scrubbedEnvironment } from '../../scrubbed-environment.ts';
+import { pidNamespace, runContained } from '../../processes/run-contained.ts';
+import { scrubbedEnvironment, looksSecret } from '../../processes/scrubbed-environment.ts';
 import type { LlmConfig } from '../llm-config.ts';
-import { guardCommand } from './command-guard.ts';
-import { HeadAndTail } from '../../head-and-tail.ts';
-import { ToolFailure } from './tool.ts';
+import { HeadAndTail } from '../../processes/head-and-tail.ts';
+import { defineTool, ToolFailure, ToolRefused } from './tool.ts';
 import type { Tool } from './tool.ts';
+import { isWithin } from '../../../is-within.ts';
+import { integerSchema, listSchema, NOT_EMPTY, objectSchema, textSchema } from '../../typed-schema.ts';
+import type { SchemaOf } from '../../typed-schema.ts';
 import type { WorkFolder } from './work-folder.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 /** A program that writes more is ended: it floods. */
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 const GRACE_MS = 2000;
+
+const command: SchemaOf<string | string[]> = {
+  anyOf: [listSchema(textSchema(), undefined, { minItems: 1 }), textSchema(undefined, NOT_EMPTY)],
+};
 
 /** What a command's run is told about, beside its result. */
 export type CommandEvents = {
@@ -36,32 +44,17 @@ export function commandTool(
 ): Tool {
   const passed = scrubbedEnvironment(env, config.passEnv, apiKeyEnv);
   const maxMs = config.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  return {
+  return defineTool({
     name: 'run_command',
     description:
       'Runs a command in the working folder, without input, and gives its output and exit code. A list is a program and ' +
       'its arguments, a text is read by sh. What is left running is ended.',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        command: {
-          anyOf: [
-            { type: 'array', minItems: 1, items: { type: 'string' } },
-            { type: 'string', minLength: 1 },
-          ],
-        },
-        timeoutMs: { type: 'integer', minimum: 1, description: `how long it may take (${maxMs} at most)` },
-      },
-      required: ['command'],
-      additionalProperties: false,
-    },
-    async run(input, signal) {
-      const { command, timeoutMs = maxMs } = input as { command: string | string[]; timeoutMs?: number };
+    input: objectSchema({ command }, { timeoutMs: integerSchema(`how long it may take (${maxMs} at most)`, 1) }),
+    async run({ command, timeoutMs = maxMs }, signal) {
       const argv = typeof command === 'string' ? [command] : command;
       await guardCommand(argv, folder, { allow: config.allow, env, passed });
       const limitMs = Math.min(timeoutMs, maxMs);
-      const clock = new AbortController();
-      const timer = setTimeout(() => clock.abort(new Error('too slow')), limitMs);
+      const clock = AbortSignal.timeout(limitMs);
       const output = new HeadAndTail(maxCharacters);
       try {
         const program: ProgramRun = {
@@ -75,7 +68,7 @@ export function commandTool(
           input: '',
           maxOutputBytes: MAX_OUTPUT_BYTES,
           graceMs: GRACE_MS,
-          signal: AbortSignal.any([signal, clock.signal]),
+          signal: AbortSignal.any([signal, clock]),
           onStart: (pgid) => emit({ kind: 'process-group', pgid }),
           onOutput(text) {
             output.add(text);
@@ -87,15 +80,75 @@ export function commandTool(
         const why = isCut ? `it wrote more than ${MAX_OUTPUT_BYTES} bytes and was ended` : describeExit(exit);
         return `${output.text()}\n[${why}]`;
       } catch (error) {
-        if (signal.aborted || !clock.signal.aborted) throw error;
+        if (signal.aborted || !clock.aborted) throw error;
         throw new ToolFailure(`${output.text()}\n[it took longer than ${limitMs} ms and was ended]`);
-      } finally {
-        clearTimeout(timer);
       }
     },
-  };
+  });
 }
 
 function describeExit(exit: ProgramExit): string {
-  return exit.kind === 'code' ? `exit code ${exit.code}` : `ended by ${exit.signal}`;
+  return typeof exit === 'number' ? `exit code ${exit}` : `ended by ${exit}`;
+}
+
+/** Where programs and devices lie that any command may name. */
+const SHARED = /^\/(?:bin|sbin|lib|lib64|usr|opt|nix|dev\/(?:null|zero|u?random|std(?:in|out|err)|fd))(?:\/|$)/u;
+
+/** What a command is held against before it runs. */
+type CommandRules = {
+  /** The beginnings that a command may have; absent: any. */
+  allow: readonly string[] | undefined;
+  /** The environment of uwf, and the part of it that the command sees. */
+  env: Readonly<Record<string, string>>;
+  passed: Readonly<Record<string, string>>;
+};
+
+/**
+ * Refuses a command that plainly reaches out: one that names a path outside the working folder, or a variable that was
+ * kept from it.
+ *
+ * A guard-rail and no sandbox: what a program does once it runs is not seen from here.
+ * @throws {ToolRefused}
+ */
+async function guardCommand(argv: readonly string[], folder: WorkFolder, rules: CommandRules): Promise<void> {
+  assertAllowed(argv, rules.allow);
+  const words = argv.flatMap(wordsOf);
+  const kept = Object.keys(rules.env).filter((name) => !Object.hasOwn(rules.passed, name) && looksSecret(name));
+  for (const word of words) {
+    const name = kept.find((candidate) => word === candidate || word === `$${candidate}`);
+    if (name !== undefined) throw new ToolRefused(`the variable ${name} is kept from commands`);
+    if (isOutwardPath(word)) await assertInside(word, folder);
+  }
+}
+
+function assertAllowed(argv: readonly string[], allow: readonly string[] | undefined): void {
+  if (allow === undefined) return;
+  const isAllowed = allow.some((beginning) => beginning.split(/\s+/u).every((word, index) => argv[index] === word));
+  if (!isAllowed) {
+    throw new ToolRefused(
+      `'${argv.join(' ')}' is not allowed; give program and arguments as a list, beginning with: ${allow.join(', ')}`,
+    );
+  }
+}
+
+/** What a shell, or a program, would take for a word of its own: `--out=/etc/x`, `>../x` and `"$HOME"` have one each. */
+function wordsOf(text: string): string[] {
+  return text.split(/[\s'"`;|&<>(){}=,:]+/u).filter((word) => word !== '');
+}
+
+function isOutwardPath(word: string): boolean {
+  return isAbsolute(word) || /^(?:~|\$HOME\b|\$\{?OLDPWD)/u.test(word) || word.split('/').includes('..');
+}
+
+async function assertInside(word: string, folder: WorkFolder): Promise<void> {
+  const refusal = new ToolRefused(`'${word}' lies outside the working folder`);
+  if (/^[~$]/u.test(word)) throw refusal;
+  if (isAbsolute(word) && SHARED.test(resolve(word))) return;
+  // A pattern of the shell is looked at as far as its first wildcard.
+  const plain = word.replace(/[*?[].*$/u, '');
+  if (isWithin(resolve(folder.path, plain), folder.path)) return;
+  // It may still lead inside, by another name of the folder.
+  await folder.find(plain).catch(() => {
+    throw refusal;
+  });
 }

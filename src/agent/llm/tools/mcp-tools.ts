@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto';
-
 import type { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
+import { isJsonObject } from '../../../json.ts';
 import type { JsonObject } from '../../../json.ts';
-import { whenAborted } from '../../acp/within.ts';
+import { whenAborted } from '../../processes/within.ts';
 import { AgentBroken } from '../../agent-errors.ts';
-import { startProgram } from '../../command/start-program.ts';
+import { closeStreams, startProgram } from '../../processes/start-program.ts';
 import type { AgentRequest } from '../../contract.ts';
-import { McpStreamTransport } from '../../mcp-stream-transport.ts';
-import { endProcessGroup } from '../../process-group.ts';
-import { scrubbedEnvironment } from '../../scrubbed-environment.ts';
+import { McpStreamTransport } from '../../mcp/mcp-stream-transport.ts';
+import { endProcessGroup } from '../../processes/process-group.ts';
+import { scrubbedEnvironment } from '../../processes/scrubbed-environment.ts';
 import type { McpServerConfig } from '../llm-config.ts';
-import { textOfContent } from './text-of-content.ts';
-import { ToolFailure } from './tool.ts';
+import { objectSchema, textSchema } from '../../typed-schema.ts';
+import { defineTool, ToolFailure } from './tool.ts';
 import type { Tool } from './tool.ts';
+import { messageOf } from '../../../errors.ts';
 
 const CONNECT_MS = 30_000;
 const callLimits = { timeout: 600_000, maxTotalTimeout: 600_000 };
@@ -87,25 +88,20 @@ async function open(
     const transport = new StreamableHTTPClientTransport(new URL(config.url), { requestInit });
     return { transport, end: () => Promise.resolve() };
   }
-  const { deserializeMessage } = await import('@modelcontextprotocol/sdk/shared/stdio.js');
   const { child, pgid } = await startProgram({
     argv: [config.command, ...(config.args ?? [])],
     cwd,
     env: { ...scrubbedEnvironment(env), ...config.env },
   });
   emit({ kind: 'process-group', pgid });
-  child.stdin.on('error', () => {});
   child.stderr.resume();
   const write = (text: string): boolean => child.stdin.write(text);
-  const transport = new McpStreamTransport(
-    { incoming: child.stdout, write, close: () => child.stdin.end() },
-    deserializeMessage,
-  );
+  const transport = new McpStreamTransport({ incoming: child.stdout, write, close: () => child.stdin.end() });
   return {
     transport,
     async end() {
       await endProcessGroup(pgid, GRACE_MS);
-      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      closeStreams(child);
     },
   };
 }
@@ -122,8 +118,7 @@ async function toolsOf(server: string, client: McpClient, signal: AbortSignal): 
         name: nameForModel(called),
         called,
         description: description ?? '',
-        // A schema that came as JSON is JSON.
-        inputSchema: inputSchema as JsonObject,
+        inputSchema: isJsonObject(inputSchema) ? inputSchema : {},
         run: (input, signal) => callTool(client, name, input, signal),
       });
     }
@@ -152,24 +147,17 @@ async function callTool(client: McpClient, name: string, input: JsonObject, sign
 
 /** Reads what a result has linked to. */
 function resourceTool(server: string, client: McpClient): Tool {
-  return {
+  return defineTool({
     name: `${server}__read_resource`,
     description: `Reads a resource of ${server} by its URI, such as one that a result links to.`,
-    inputSchema: {
-      type: 'object',
-      properties: { uri: { type: 'string' } },
-      required: ['uri'],
-      additionalProperties: false,
-    },
+    input: objectSchema({ uri: textSchema() }, {}),
     async run({ uri }, signal) {
-      // Calls are held against the schema before.
-      if (typeof uri !== 'string') throw new ToolFailure('uri must be a text');
       const { contents } = await underOwnSignal(signal, (own) =>
         client.readResource({ uri }, { ...callLimits, signal: own }),
       );
       return textOfContent(contents.map((resource) => ({ type: 'resource', resource })));
     },
-  };
+  });
 }
 
 /** Makes a request under a signal of its own: the SDK leaves its listener on the one that it is given. */
@@ -178,14 +166,46 @@ async function underOwnSignal<Result>(
   request: (own: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const own = new AbortController();
-  const watch = whenAborted(signal, () => own.abort(signal.reason));
+  const forget = whenAborted(signal, () => own.abort(signal.reason));
   try {
     return await request(own.signal);
   } finally {
-    watch.forget();
+    forget();
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/**
+ * Makes a text for the model of what a server answered: texts as they are, a link with all that leads to it, what a resource
+ * has in it. Of what is no text only the kind and the size are told.
+ * @see https://modelcontextprotocol.io/specification/2025-06-18/server/tools#tool-result
+ */
+function textOfContent(parts: unknown): string {
+  return Array.isArray(parts) ? parts.map(textOfPart).join('\n') : '';
+}
+
+function textOfPart(part: unknown): string {
+  if (!isJsonObject(part)) return '';
+  const { type, text, resource, data } = part;
+  if (type === 'resource_link')
+    return `[link ${wordsOf(part, ['uri', 'name', 'title', 'description', 'mimeType', 'size'])}]`;
+  if (type === 'resource' && isJsonObject(resource)) return textOfResource(resource);
+  if (typeof text === 'string') return text;
+  return `[${JSON.stringify(type)} ${wordsOf(part, ['mimeType'])}${sizeOf(data)}, which is not shown here]`;
+}
+
+/** Makes a text of a resource: where it is, and its content. */
+function textOfResource(resource: { [key: string]: unknown }): string {
+  const { text, blob } = resource;
+  const where = `[resource ${wordsOf(resource, ['uri', 'mimeType'])}`;
+  return typeof text === 'string' ? `${where}]\n${text}` : `${where}${sizeOf(blob)}, which is not shown here]`;
+}
+
+function wordsOf(values: { [key: string]: unknown }, names: readonly string[]): string {
+  return names
+    .flatMap((name) => (values[name] === undefined ? [] : `${name}=${JSON.stringify(values[name])}`))
+    .join(' ');
+}
+
+function sizeOf(base64: unknown): string {
+  return typeof base64 === 'string' ? ` ${Buffer.byteLength(base64, 'base64')} bytes` : '';
 }

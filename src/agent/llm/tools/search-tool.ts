@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { runInTimeBox, ValidationTimeout } from '../../../schema/time-box.ts';
-import { readTextFile } from './open-file.ts';
-import { ToolFailure } from './tool.ts';
+import { runInTimeBox, ValidationTimeout } from '../../../schema/json-schema/time-box.ts';
+import { flagSchema, NOT_EMPTY, objectSchema, textSchema } from '../../typed-schema.ts';
+import { defineTool, ToolFailure } from './tool.ts';
 import type { Tool } from './tool.ts';
 import { walkFolder } from './walk-folder.ts';
 import type { WorkFolder } from './work-folder.ts';
+import { messageOf } from '../../../errors.ts';
 
 const MAX_MATCHES = 200;
 const MAX_LINE_CHARACTERS = 300;
@@ -16,42 +17,26 @@ const TOTAL_MS = 20_000;
 
 /** The tool that searches files for a text or a regular expression. */
 export function searchTool(folder: WorkFolder): Tool {
-  return {
+  return defineTool({
     name: 'search',
     description: `Searches text files line by line and lists path:line: text, at most ${MAX_MATCHES} lines. Leaves out node_modules and what is git's.`,
-    inputSchema: {
-      type: 'object',
-      properties: {
-        pattern: { type: 'string', minLength: 1, description: 'a text, or with regex a regular expression' },
-        regex: { type: 'boolean', description: 'pattern is a regular expression of JavaScript' },
-        ignoreCase: { type: 'boolean' },
-        path: { type: 'string', description: 'a folder or a file; by default the working folder' },
-        extension: { type: 'string', description: 'only files whose name ends so: .ts' },
+    input: objectSchema(
+      { pattern: textSchema('a text, or with regex a regular expression', NOT_EMPTY) },
+      {
+        regex: flagSchema('pattern is a regular expression of JavaScript'),
+        ignoreCase: flagSchema(),
+        path: textSchema('a folder or a file; by default the working folder'),
+        extension: textSchema('only files whose name ends so: .ts'),
       },
-      required: ['pattern'],
-      additionalProperties: false,
-    },
-    async run(input, signal) {
-      const {
-        pattern,
-        regex = false,
-        ignoreCase = false,
-        path = '.',
-        extension = '',
-      } = input as {
-        pattern: string;
-        regex?: boolean;
-        ignoreCase?: boolean;
-        path?: string;
-        extension?: string;
-      };
+    ),
+    async run({ pattern, regex = false, ignoreCase = false, path = '.', extension = '' }, signal) {
       const expression = compile(regex ? pattern : escape(pattern), ignoreCase);
       const found: string[] = [];
       let spentMs = 0;
       for await (const real of filesIn(folder, await folder.find(path))) {
         signal.throwIfAborted();
         if (!real.endsWith(extension)) continue;
-        const text = await readTextFile(folder, real).catch(() => undefined);
+        const text = await folder.readToSearch(real);
         if (text === undefined) continue;
         const startedMs = performance.now();
         found.push(...matchesIn(text, expression, folder.nameOf(real), MAX_MATCHES - found.length + 1));
@@ -66,7 +51,7 @@ export function searchTool(folder: WorkFolder): Tool {
       }
       return found.length === 0 ? '[nothing matches]' : found.join('\n');
     },
-  };
+  });
 }
 
 async function* filesIn(folder: WorkFolder, real: string): AsyncGenerator<string, void, void> {
@@ -102,7 +87,7 @@ function compile(source: string, ignoreCase: boolean): RegExp {
   try {
     return new RegExp(source, ignoreCase ? 'iu' : 'u');
   } catch (error) {
-    throw new ToolFailure(error instanceof Error ? error.message : String(error));
+    throw new ToolFailure(messageOf(error));
   }
 }
 

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
+import { asValidated } from '../../typed-schema.ts';
+import type { SchemaOf } from '../../typed-schema.ts';
 
 /** Something a model can ask for. */
 export interface Tool {
@@ -16,6 +18,17 @@ export interface Tool {
    * @throws {ToolRefused} if it may not
    */
   run(input: JsonObject, signal: AbortSignal): Promise<string>;
+}
+
+/** Makes a tool whose input has the type that its schema describes. */
+export function defineTool<Input>(
+  tool: Omit<Tool, 'inputSchema' | 'run'> & {
+    input: SchemaOf<Input>;
+    run(input: Input, signal: AbortSignal): Promise<string>;
+  },
+): Tool {
+  const { input: inputSchema, ...rest } = tool;
+  return { ...rest, inputSchema, run: (input, signal) => tool.run(asValidated(input, inputSchema), signal) };
 }
 
 /** A tool could not do what it was asked for. The message is for the model. */

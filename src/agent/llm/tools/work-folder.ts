@@ -1,15 +1,18 @@
-import { lstat, realpath } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { relative, resolve, sep } from 'node:path';
 
-import { printable } from '../../../git/printable.ts';
+import { errnoOf } from '../../../git/format/object-errors.ts';
+import { printable } from '../../../git/format/printable.ts';
 import type { AgentRequest } from '../../contract.ts';
-import { GuardedPaths, PathRefused } from '../../guarded-paths.ts';
-import type { Access } from '../../guarded-paths.ts';
-import { openFolder, PathMoved } from '../../open-unmoved.ts';
-import type { OpenFolder } from '../../open-unmoved.ts';
-import { ToolFailure, ToolRefused } from './tool.ts';
+import type { Access } from '../../files/guarded-paths.ts';
+import { openFolder } from '../../files/open-unmoved.ts';
+import type { OpenFolder } from '../../files/open-unmoved.ts';
+import { PathFault } from '../../files/path-fault.ts';
+import { WorkingFolder } from '../../files/working-folder.ts';
 import { isWithin } from '../../../is-within.ts';
+import { ToolFailure, ToolRefused } from './tool.ts';
+
+type Asking = Pick<AgentRequest, 'askPerson' | 'role'>;
 
 /**
  * The folder that an agent works in, and the only one that its file tools touch.
@@ -18,20 +21,22 @@ import { isWithin } from '../../../is-within.ts';
  * belongs to git and to uwf is guarded: see `GuardedPaths`. What is to be asked for, a person allows for this one call.
  */
 export class WorkFolder {
-  /** Its real path. */
-  readonly path: string;
-  readonly #guarded: GuardedPaths;
-  readonly #request: Pick<AgentRequest, 'askPerson' | 'role'>;
+  readonly #folder: WorkingFolder;
+  readonly #request: Asking;
 
-  private constructor(path: string, guarded: GuardedPaths, request: Pick<AgentRequest, 'askPerson' | 'role'>) {
-    this.path = path;
-    this.#guarded = guarded;
+  private constructor(folder: WorkingFolder, request: Asking) {
+    this.#folder = folder;
     this.#request = request;
   }
 
-  static async open(request: Pick<AgentRequest, 'cwd' | 'env' | 'askPerson' | 'role'>): Promise<WorkFolder> {
-    const path = await realpath(request.cwd);
-    return new WorkFolder(path, await GuardedPaths.at(path, request.env), request);
+  /** @throws {WorkingFolderMissing} */
+  static async open(request: Pick<AgentRequest, 'cwd' | 'env'> & Asking): Promise<WorkFolder> {
+    return new WorkFolder(await WorkingFolder.at(request.cwd, request.env), request);
+  }
+
+  /** Its real path. */
+  get path(): string {
+    return this.#folder.path;
   }
 
   /**
@@ -41,10 +46,10 @@ export class WorkFolder {
    * @throws {ToolFailure} if there is no such thing
    */
   async find(path: string, access: Access = 'read'): Promise<string> {
-    const { real, isThere } = await this.#follow(path);
+    const real = await this.#follow(path);
     // What is refused is not told to be there or not.
     await this.#pass(path, real, access);
-    if (!isThere) throw new ToolFailure(`there is no '${path}'`);
+    if ((await lstat(real).catch(() => undefined)) === undefined) throw new ToolFailure(`there is no '${path}'`);
     return real;
   }
 
@@ -53,25 +58,43 @@ export class WorkFolder {
    * @throws {ToolRefused} as `find`
    */
   async findToWrite(path: string): Promise<string> {
-    const { real } = await this.#follow(path);
+    const real = await this.#follow(path);
     if (real === this.path) throw new ToolFailure(`'${path}' is the working folder itself`);
     await this.#pass(path, real, 'write');
     return real;
   }
 
-  /** Tells whether a real path may be listed and searched without a word of a person. */
+  /** Tells whether a real path may be listed and searched without asking a person. */
   isFree(real: string): boolean {
-    return this.#guarded.verdictOn(real, 'read') === 'free';
+    return this.#folder.guard.guardOf(real, 'read') === 'free';
   }
 
   /**
-   * Opens a file that was found, where it was then; for writing it is made, or emptied.
+   * Reads a text file by its real path. Written back, the text makes the same bytes.
    * @throws {ToolRefused} if something has taken its place, or it is guarded under another name
+   * @throws {ToolFailure} if it is none: a folder, a device, binary, not UTF-8, or too large
    */
-  openFile(real: string, access: Access): Promise<FileHandle> {
-    return this.#guarded.open(real, access).catch((error: unknown) => {
-      throw this.#refusalOf(error, real);
-    });
+  async readText(real: string): Promise<string> {
+    const text = await this.#folder.guard.readText(real).catch((error: unknown) => this.#fail(error, real));
+    if (text.includes('\0')) throw new ToolFailure(`'${this.nameOf(real)}' is not a text`);
+    return text;
+  }
+
+  /**
+   * Reads a file for a search. Bytes that are not UTF-8 become �, so the text must not be written back.
+   * @returns undefined if the file cannot be read, or is binary
+   */
+  async readToSearch(real: string): Promise<string | undefined> {
+    const bytes = await this.#folder.guard.read(real).catch(() => undefined);
+    return bytes === undefined || bytes.includes(0) ? undefined : bytes.toString('utf8');
+  }
+
+  /**
+   * Writes a text file in place of what was there; folders are made as needed.
+   * @throws as `readText`
+   */
+  async writeText(real: string, text: string): Promise<void> {
+    await this.#folder.guard.write(real, text).catch((error: unknown) => this.#fail(error, real));
   }
 
   /**
@@ -79,9 +102,7 @@ export class WorkFolder {
    * @throws {ToolRefused} if something has taken its place
    */
   openFolder(real: string): Promise<OpenFolder> {
-    return openFolder(real).catch((error: unknown) => {
-      throw this.#refusalOf(error, real);
-    });
+    return openFolder(real).catch((error: unknown) => this.#fail(error, real));
   }
 
   /** How the model writes a real path: from the folder on. */
@@ -89,19 +110,14 @@ export class WorkFolder {
     return relative(this.path, real).split(sep).join('/') || '.';
   }
 
-  /** Tells whether a real path lies inside. */
-  holds(real: string): boolean {
-    return isWithin(real, this.path);
-  }
-
   async #pass(path: string, real: string, access: Access): Promise<void> {
     const lexical = resolve(this.path, path);
-    const verdicts = [real, ...(this.holds(lexical) ? [lexical] : [])].map((each) =>
-      this.#guarded.verdictOn(each, access),
+    const guards = [real, ...(isWithin(lexical, this.path) ? [lexical] : [])].map((each) =>
+      this.#folder.guard.guardOf(each, access),
     );
     const isToBe = access === 'read' ? 'is not to be read' : 'is not to be written';
-    if (verdicts.includes('refused')) throw new ToolRefused(`'${path}' belongs to git or to uwf and ${isToBe}`);
-    if (!verdicts.includes('asked')) return;
+    if (guards.includes('refused')) throw new ToolRefused(`'${path}' belongs to git or to uwf and ${isToBe}`);
+    if (!guards.includes('asked')) return;
     const { askPerson, role } = this.#request;
     const name = printable(this.nameOf(real));
     const why = `'${path}' decides what git or uwf runs and ${isToBe} without the word of a person`;
@@ -110,32 +126,19 @@ export class WorkFolder {
     if (!/^y(?:es)?$/iu.test(answer.trim())) throw new ToolRefused(`${why}; it was denied`);
   }
 
-  #refusalOf(error: unknown, real: string): unknown {
-    if (error instanceof PathMoved) return new ToolRefused(`'${this.nameOf(real)}' leads elsewhere than a moment ago`);
-    if (error instanceof PathRefused) return new ToolRefused(`'${this.nameOf(real)}' is a file of git or of uwf`);
-    return error;
+  #fail(error: unknown, real: string): never {
+    if (!(error instanceof PathFault)) throw error;
+    const name = this.nameOf(real);
+    if (error.kind === 'unreadable') throw new ToolFailure(`'${name}' ${error.reason}`);
+    throw new ToolRefused(`'${name}' ${error.kind === 'refused' ? 'is a file of git or of uwf' : error.reason}`);
   }
 
-  async #follow(path: string): Promise<{ real: string; isThere: boolean }> {
+  async #follow(path: string): Promise<string> {
     if (path.includes('\0')) throw new ToolFailure('a path has no NUL in it');
-    // What is not there yet is where its nearest folder that is there says.
-    const missing: string[] = [];
-    for (let at = resolve(this.path, path); ; at = dirname(at)) {
-      const real = await realpath(at).catch(() => undefined);
-      if (real !== undefined) {
-        const whole = join(real, ...missing);
-        if (!this.holds(whole)) throw new ToolRefused(`'${path}' lies outside the working folder`);
-        return { real: whole, isThere: missing.length === 0 };
-      }
-      if (await isLink(at)) throw new ToolRefused(`'${path}' is a symbolic link that leads nowhere, or too far`);
-      missing.unshift(at.slice(at.lastIndexOf(sep) + 1));
-    }
+    return this.#folder.resolveInside(path).catch((error: unknown) => {
+      if (error instanceof PathFault) throw new ToolRefused(`'${path}' lies outside the working folder`);
+      if (errnoOf(error) === 'ELOOP') throw new ToolFailure(`'${path}' is a link that leads to itself`);
+      throw error;
+    });
   }
-}
-
-async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (stats) => stats.isSymbolicLink(),
-    () => false,
-  );
 }

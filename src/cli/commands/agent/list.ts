@@ -1,43 +1,36 @@
-import { findKnownAgents, isConfigured, knownAgents, nameOfKnown } from '../../../agent/acp/known-agents.ts';
-import { trialsOf, type Trial } from '../../../agent/acp/tried-agents.ts';
-import type { Config } from '../../../engine/config.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { configHere } from '../../config-here.ts';
-import { openToRead } from '../../open-repository.ts';
-import type { CliContext } from '../../context.ts';
+import { findKnownAgents, isConfigured, knownAgents, nameOfKnown } from '../../../agent/acp/known/known-agents.ts';
+import { trialsOf, type AgentTrial } from '../../../agent/acp/known/tried-agents.ts';
+import type { Config } from '../../../engine/config/config.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { configHere } from '../../open/open-config.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
-import { formatTable } from '../../output/table.ts';
 
-type Row = { name: string; package: string; isDefault: boolean; roles: string[]; tried: Trial[] };
+type Row = { name: string; package: string; isDefault: boolean; roles: string[]; tried: AgentTrial[] };
 
 export const command: Command = defineCommand({
-  summary: 'list the agents that are configured here',
-  description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git folder, and the roles
-that each does. Known coding agents that are installed and not configured are named, with the line to add. --known lists
-all coding agents that uwf knows, with the versions that it was tried with; what was found out stands in --json, and in
-docs/agents.md.`,
-  arguments: [],
+  description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git
+folder, and the roles that each does. For each known coding agent that is installed and not configured it prints the line to
+add. --known lists all coding agents that uwf knows, with the versions that were tested; --json and docs/agents.md have the
+results.`,
   options: {
     known: { summary: 'list the coding agents that uwf knows, configured or not' },
   },
   json: {
-    shape: 'list',
-    fields: {
-      name: 'what it is called here',
-      package: 'what makes it: builtin:<name>, or an npm package',
-      isDefault: 'whether it does the roles that no other agent is named for',
-      roles: 'the roles it is named for: workflow.role or role',
-      tried:
-        'the versions of this coding agent that uwf was tried with, the newest first: { agent, title, version, date, note?, permissions, sessions, tokens, cost, mcp, models, cancel }, the last seven as { says, isTested }',
-    },
+    name: 'what it is called here',
+    package: 'what makes it: builtin:<name>, or an npm package',
+    isDefault: 'whether it does the roles that no other agent is named for',
+    roles: 'the roles it is named for: workflow.role or role',
+    tried:
+      'the versions of this coding agent that uwf was tried with, the newest first: { agent, title, version, date, note?, permissions, sessions, tokens, cost, mcp, models, cancel }, the last seven as { says, isTested }',
   },
   examples: [
     { command: 'uwf agent list', comment: 'who would do what' },
     { command: 'uwf agent list --known --json', comment: 'what was tried with which coding agent' },
   ],
   async run({ cli, options, out }) {
-    if (options.known) return listKnown(out, cli);
-    const repository = await openToRead(cli);
+    if (options.known) return listKnown(out);
+    const repository = await openForReading(cli);
     const config = await configHere(cli, repository);
     const rows = Object.values(config.agents).map((agent) => ({
       name: agent.name,
@@ -46,22 +39,15 @@ docs/agents.md.`,
       roles: rolesOf(config, agent.name),
       tried: trialsOf(nameOfKnown(agent) ?? ''),
     }));
-    await out.result(rows, () =>
-      formatTable<Row>(
-        rows,
-        [
-          { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
-          { title: 'PACKAGE', cell: (row) => row.package },
-          {
-            title: 'ROLES',
-            cell: ({ roles, isDefault }) => [...roles, ...(isDefault ? ['every other role'] : [])].join(', '),
-          },
-          { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) },
-        ],
-        out.paint,
-        cli.stdout,
-      ),
-    );
+    await out.table<Row>(rows, [
+      { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
+      { title: 'PACKAGE', cell: (row) => row.package },
+      {
+        title: 'ROLES',
+        cell: ({ roles, isDefault }) => [...roles, ...(isDefault ? ['every other role'] : [])].join(', '),
+      },
+      { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) },
+    ]);
     const agents = Object.values(config.agents);
     for (const found of findKnownAgents(cli.env)) {
       if (isConfigured(found, agents)) continue;
@@ -80,24 +66,17 @@ docs/agents.md.`,
   },
 });
 
-async function listKnown(out: Output, cli: CliContext): Promise<void> {
+async function listKnown(out: Output): Promise<void> {
   const rows: Row[] = knownAgents.map(({ name }) => {
     return { name, package: 'builtin:acp', isDefault: false, roles: [], tried: trialsOf(name) };
   });
-  await out.result(rows, () =>
-    formatTable(
-      rows,
-      [
-        { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
-        { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) || 'not tried' },
-      ],
-      out.paint,
-      cli.stdout,
-    ),
-  );
+  await out.table(rows, [
+    { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
+    { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) || 'not tried' },
+  ]);
 }
 
-function versionsOf(tried: readonly Trial[]): string {
+function versionsOf(tried: readonly AgentTrial[]): string {
   return tried.map(({ version }) => version).join(', ');
 }
 

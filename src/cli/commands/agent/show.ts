@@ -1,39 +1,34 @@
-import { describeAgentPackage } from '../../../agent/load-agent-package.ts';
-import { builtInAgents } from '../../../agent/built-in-agents.ts';
-import { configRoot } from '../../../engine/config.ts';
+import { warnOfMode } from '../../../agent/acp/known/known-agents.ts';
+import { describeAgentPackage } from '../../../agent/load/load-agent-package.ts';
+import { builtInAgents } from '../../../agent/load/built-in-agents.ts';
+import { configRoot } from '../../../engine/config/config.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
-import { nearestName } from '../../../nearest-name.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { configHere } from '../../config-here.ts';
-import { openToRead } from '../../open-repository.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { configHere } from '../../open/open-config.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { formatFacts } from '../../output/table.ts';
 import { harmless, oneLine } from '../../output/width.ts';
-import { UsageError } from '../../usage-error.ts';
+import { hintAtName, UsageError } from '../../errors/usage-error.ts';
 
 export const command: Command = defineCommand({
-  summary: 'show an agent and what it can be told',
   description: `Shows a configured agent, or a package that makes agents: what it can do, and what its 'config' may say. Nothing of
 a package is run: an npm package says it in its package.json, under 'uwf'.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration, or a package', candidates: 'agent' }],
-  options: {},
   json: {
-    shape: 'object',
-    fields: {
-      name: 'its name here; null for a package',
-      package: 'what makes it',
-      version: "the package's version",
-      capabilities: 'what it can do; null where its package.json does not say it',
-      config: 'how it is configured here, or null',
-      configSchema: 'the JSON Schema of its config; null likewise',
-    },
+    name: 'its name here; null for a package',
+    package: 'what makes it',
+    version: "the package's version",
+    capabilities: 'what it can do; null where its package.json does not say it',
+    config: 'how it is configured here, or null',
+    configSchema: 'the JSON Schema of its config; null likewise',
   },
   examples: [
     { command: 'uwf agent show tests', comment: 'one that is configured here' },
     { command: 'uwf agent show builtin:command', comment: 'one that uwf brings along' },
   ],
   async run({ args, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { agents } = await configHere(cli, repository);
     const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
     const isPackage = /^builtin:|[/]/.test(args.agent);
@@ -58,6 +53,8 @@ a package is run: an npm package says it in its package.json, under 'uwf'.`,
           : describeConfig(configSchema, out),
       ].join('\n\n'),
     );
+    const ungoverned = binding && warnOfMode(binding);
+    if (ungoverned) out.hint(`${ungoverned.message}; ${ungoverned.hint}`);
   },
 });
 
@@ -73,10 +70,5 @@ function describeConfig(schema: JsonObject, { paint }: Output): string {
 
 function unknownAgent(name: string, configured: readonly string[]): UsageError {
   const builtIns = Object.keys(builtInAgents).map((agent) => `builtin:${agent}`);
-  const known = [...configured, ...builtIns];
-  const near = nearestName(name, known);
-  return new UsageError(
-    `no agent '${name}' is configured here`,
-    near === undefined ? `there is ${known.join(', ')}` : `did you mean '${near}'?`,
-  );
+  return new UsageError(`no agent '${name}' is configured here`, hintAtName(name, [...configured, ...builtIns]));
 }

@@ -1,19 +1,19 @@
+import { hashArgument } from '../../command-line/shared-arguments.ts';
 import { encodeNode } from '../../../cas/node.ts';
 import { getNode } from '../../../cas/node-source.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
-import { scopeOf, threadOption } from '../../thread-scope.ts';
+import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
 export const command: Command = defineCommand({
-  summary: 'print the stored bytes of a node',
   description: `Prints the blob that a node lies in, as git has it: canonical JSON of its type and payload, or the plain text of a content
 node.`,
-  arguments: [{ name: 'hash', summary: "the node's hash, or its first characters" }],
+  arguments: [hashArgument],
   options: { thread: threadOption },
   examples: [{ command: 'uwf cas cat 3F2V04Y8ZNQWE | git hash-object --stdin', comment: 'the id of its blob' }],
   async run({ args, options, cli, out }) {
-    const { nodes, find } = scopeOf(cli, await openToRead(cli), options.thread);
+    const { nodes, find } = nodeScope(cli, await openForReading(cli), options.thread);
     const { type, payload } = await getNode(nodes, await find(args.hash));
     // A node is stored in one form only, and reading has verified that this one is: encoding it gives its bytes.
     const { blob } = encodeNode(type, payload);

@@ -1,39 +1,40 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { combineSources, getNode } from '../../../cas/node-source.ts';
-import type { Redaction } from '../../../engine/redaction.ts';
+import type { Redaction } from '../../../engine/redact/redaction.ts';
 import { UwfError } from '../../../errors.ts';
+import { hashObject } from '../../../git/format/object-id.ts';
+import { resolveRevision } from '../../../git/process/resolve-revision.ts';
 import type { Repository } from '../../../git/repository.ts';
-import type { JsonValue } from '../../../json.ts';
+import { readCommit } from '../../../git/stores/read.ts';
 import { builtIn, type Artifact } from '../../../schema/built-in.ts';
+import { schemaWords } from '../../../schema/json-schema/schema-words.ts';
+import { putNode } from '../../../schema/put/put-node.ts';
 import { schemaOfType } from '../../../schema/type-schema.ts';
-import { schemaWords } from '../../../schema/schema-words.ts';
-import { putNode } from '../../../schema/put-node.ts';
-import { PINS_REF } from '../../../thread/thread-refs.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import type { CliContext } from '../../context.ts';
-import { findType } from '../../find-type.ts';
-import { readArtifact } from '../../input/read-artifact.ts';
-import { readText } from '../../input/read-text.ts';
-import { openToWrite } from '../../open-repository.ts';
-import { redactionHere, sayTaken } from '../../redaction-here.ts';
-import { scopeOf, threadOption } from '../../thread-scope.ts';
-import { UsageError } from '../../usage-error.ts';
+import { PINS_REF } from '../../../thread/format/thread-refs.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { readJson } from '../../command-line/parse-value.ts';
+import { textFrom } from '../../command-line/read-text.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { findType } from '../../find/find-type.ts';
+import { nodeScope, threadOption } from '../../find/thread-scope.ts';
+import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
+import { openForWriting } from '../../open/open-repository.ts';
+import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 export const command: Command = defineCommand({
-  summary: 'store a text or a value',
-  description: `Stores a text as a node and prints the node's hash. Under a thread it is kept until the next step takes it in, and then
-as long as the thread; without one until 'uwf cas rm'. With --type it is JSON that has to satisfy that schema.
+  description: `Stores a text as a node and prints the node's hash. Under a thread the node is kept until the next step
+takes it in, and then as long as the thread. Without a thread it is kept until 'uwf cas rm'. With --type the value is JSON
+that satisfies that schema.
 
 What is given is the text itself; '-' reads it from stdin, --file from a file.
 
-Secrets are taken out before anything is stored, and said on stderr; the hash is that of what was stored.
+Secrets are redacted before the text is stored, and reported on stderr. The hash is that of the redacted text.
 
-With --pin it is an object of git that is kept: a commit (the step that takes it in has it as a parent, so that it is
-pushed along), a folder (HEAD:src) or a file, whatever is in it. --title says what something is; a text with a title is
-also pinned as a file under that title.`,
+--pin keeps an object of git: a commit (it becomes a parent of the step that takes it in, so it is pushed too), a folder
+(HEAD:src) or any file. --title describes it; a text with a title is also pinned as a file under that title.`,
   arguments: [{ name: 'text', summary: "the text, or '-' for stdin", isOptional: true }],
   options: {
     thread: threadOption,
@@ -46,10 +47,7 @@ also pinned as a file under that title.`,
       summary: 'it is JSON of this type: the hash of a schema, or the name of a built-in one',
     },
   },
-  json: {
-    shape: 'object',
-    fields: { hash: "the node's hash", oid: 'the git object that it lies in, or that it pins' },
-  },
+  json: { hash: "the node's hash", oid: 'the git object that it lies in, or that it pins' },
   examples: [
     { command: "uwf cas put 'Phase 1: read the configuration' --thread 01KAM4", comment: 'a text' },
     { command: 'npm test 2>&1 | uwf cas put -', comment: 'what a program says' },
@@ -60,7 +58,7 @@ also pinned as a file under that title.`,
     if (options.pin !== undefined) {
       const isMixed = args.text !== undefined || options.file !== undefined || options.type !== undefined;
       if (isMixed) throw new UsageError('--pin cannot be given together with a text, --file or --type');
-      const repository = await openToWrite(cli);
+      const repository = await openForWriting(cli);
       const { artifact, blob } = await readArtifact(cli, repository, options.pin, options.title);
       const redaction = await redactionHere(cli, repository);
       if (blob && !options['allow-secrets']) assertFileWithoutSecrets(redaction, options.pin, blob);
@@ -69,18 +67,18 @@ also pinned as a file under that title.`,
       await out.result({ hash, oid: artifact.oid }, () => hash);
       return;
     }
-    const text = await readText(cli, { text: args.text, file: options.file });
+    const text = await textFrom(cli, { text: args.text, file: options.file });
     if (text === undefined)
       throw new UsageError("'uwf cas put' needs a text", "give it, or '-' for stdin, or --file <file>");
-    const repository = await openToWrite(cli);
-    const { cas, nodes } = scopeOf(cli, repository, options.thread);
+    const repository = await openForWriting(cli);
+    const { cas, nodes } = nodeScope(cli, repository, options.thread);
     const type = options.type === undefined ? builtIn.content : await findType(repository, options.type);
     const redaction = await redactionHere(cli, repository);
     const payload =
       options.type === undefined
         ? { text: redaction.text(text) }
         : redaction.json(
-            parseJson(text),
+            readJson(text, 'with --type the value has to be JSON'),
             schemaWords(await schemaOfType(combineSources(nodes, repositoryNodes(repository)), type)),
           );
     const hash = cas ? await cas.putTyped(type, payload) : await putNode(repository, type, payload, { ref: PINS_REF });
@@ -108,22 +106,51 @@ function assertFileWithoutSecrets(redaction: Redaction, path: string, blob: Uint
 }
 
 function pin(
-  cli: CliContext,
+  cli: CliEnvironment,
   repository: Repository,
   thread: string | undefined,
   artifact: Artifact,
   blob?: Uint8Array,
 ): Promise<NodeHash> {
-  const { cas } = scopeOf(cli, repository, thread);
+  const { cas } = nodeScope(cli, repository, thread);
   if (cas) return cas.pin(artifact, blob);
   return putNode(repository, builtIn.artifact, { ...artifact }, { ref: PINS_REF, ...(blob && { blob }) });
 }
 
-function parseJson(text: string): JsonValue {
-  try {
-    // What JSON.parse gives is JSON.
-    return JSON.parse(text) as JsonValue;
-  } catch (error) {
-    throw new UsageError(`with --type the value has to be JSON: ${String(error)}`);
+/**
+ * Finds what is to be pinned: a file, whatever is in it, or what a revision names (`main`, `HEAD:src`).
+ *
+ * @returns the artifact, and the bytes of a file, which the repository may not have
+ * @throws {UsageError} if there is neither
+ */
+async function readArtifact(
+  cli: CliEnvironment,
+  repository: Repository,
+  text: string,
+  title: string | undefined,
+): Promise<{ artifact: Artifact; blob?: Uint8Array }> {
+  const file = resolve(cli.cwd, text);
+  const { location } = repository;
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) {
+    const blob = readFileSync(file);
+    const oid = hashObject({ type: 'blob', data: blob }, repository.objects.format);
+    const path = location?.workTree === undefined ? undefined : relative(location.workTree, file);
+    const isInside = path !== undefined && path !== '' && !path.startsWith('..');
+    return { artifact: { kind: 'blob', oid, ...(isInside && { path }), title: title ?? text }, blob };
   }
+  const found = location && (await resolveRevision(location, cli.env, text));
+  if (!found) {
+    throw new UsageError(
+      `'${text}' is neither a file nor a revision of git`,
+      'a folder can be pinned as it was committed: HEAD:<folder>',
+    );
+  }
+  const path = /^[^:]+:(.+)$/.exec(text)?.[1];
+  const subject = found.kind === 'commit' ? await subjectOf(repository, found.oid) : text;
+  return { artifact: { ...found, ...(path !== undefined && { path }), title: title ?? subject } };
+}
+
+async function subjectOf({ objects }: Repository, oid: Artifact['oid']): Promise<string> {
+  const { message } = await readCommit(objects, oid);
+  return message.split('\n', 1)[0] ?? '';
 }

@@ -2,28 +2,21 @@ import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { isNodeHash } from '../../../cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import { builtInSchema, builtInTypes, typeNameOf } from '../../../schema/built-in.ts';
-import { SCHEMA_REFS } from '../../../schema/put-schema.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
-import { formatTable } from '../../output/table.ts';
+import { SCHEMA_REFS } from '../../../schema/put/put-schema.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 
 type Row = { hash: string; name: string | null; description: string };
 
 export const command: Command = defineCommand({
-  summary: 'list the types of nodes',
-  arguments: [],
-  options: {},
   json: {
-    shape: 'list',
-    fields: {
-      hash: 'the hash of the schema',
-      name: 'of a type that uwf brings along; else null',
-      description: 'what its nodes are',
-    },
+    hash: 'the hash of the schema',
+    name: 'of a type that uwf brings along; else null',
+    description: 'what its nodes are',
   },
   examples: [{ command: 'uwf schema list', comment: "uwf's own types, then those that were registered here" }],
   async run({ cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const rows: Row[] = builtInTypes.map((hash) => ({
       hash,
       name: typeNameOf(hash) ?? null,
@@ -34,18 +27,11 @@ export const command: Command = defineCommand({
       const node = isNodeHash(hash) ? await repositoryNodes(repository).find(hash) : undefined;
       if (node) rows.push({ hash, name: null, description: describe(node.payload) });
     }
-    await out.result(rows, () =>
-      formatTable<Row>(
-        rows,
-        [
-          { title: 'HASH', cell: ({ hash }) => hash, paint: out.paint.id },
-          { title: 'NAME', cell: ({ name }) => name ?? '', paint: out.paint.name },
-          { title: 'DESCRIPTION', cell: ({ description }) => description },
-        ],
-        out.paint,
-        cli.stdout,
-      ),
-    );
+    await out.table<Row>(rows, [
+      { title: 'HASH', cell: ({ hash }) => hash, paint: out.paint.id },
+      { title: 'NAME', cell: ({ name }) => name ?? '', paint: out.paint.name },
+      { title: 'DESCRIPTION', cell: ({ description }) => description },
+    ]);
   },
 });
 

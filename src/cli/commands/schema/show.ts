@@ -1,14 +1,13 @@
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { schemaOfType } from '../../../schema/type-schema.ts';
 import { typeNameOf } from '../../../schema/built-in.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { findType } from '../../find-type.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { findType } from '../../find/find-type.ts';
 import { fileSchemas, formatSchema } from '../../init/file-schemas.ts';
-import { openToRead } from '../../open-repository.ts';
-import { UsageError } from '../../usage-error.ts';
+import { openForReading } from '../../open/open-repository.ts';
+import { UsageError } from '../../errors/usage-error.ts';
 
 export const command: Command = defineCommand({
-  summary: 'print a schema',
   description: `Prints the schema of a type of nodes, or with --for the schema of the files that people write, for editors. 'uwf init'
 puts these into .uwf/schemas/, where the first line of a file can name them:
 
@@ -18,12 +17,9 @@ puts these into .uwf/schemas/, where the first line of a file can name them:
     for: { value: '<file>', summary: 'of workflow files, or of config.yaml', candidates: Object.keys(fileSchemas) },
   },
   json: {
-    shape: 'object',
-    fields: {
-      hash: "the hash of the schema; null for a file's",
-      name: 'of a type that uwf brings along, or of the file; else null',
-      schema: 'the JSON Schema',
-    },
+    hash: "the hash of the schema; null for a file's",
+    name: 'of a type that uwf brings along, or of the file; else null',
+    schema: 'the JSON Schema',
   },
   examples: [
     { command: 'uwf schema show thread-step', comment: "one of uwf's own" },
@@ -42,7 +38,7 @@ puts these into .uwf/schemas/, where the first line of a file can name them:
       await out.result({ hash: null, name: options.for, schema }, () => formatSchema(schema));
       return;
     }
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const hash = await findType(repository, args.type ?? '');
     const schema = await schemaOfType(repositoryNodes(repository), hash);
     await out.result({ hash, name: typeNameOf(hash) ?? null, schema }, () => JSON.stringify(schema, null, 2));

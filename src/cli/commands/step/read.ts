@@ -1,26 +1,25 @@
-import { defineCommand, type Command } from '../../command.ts';
-import { ofThreadOption } from '../../find-step.ts';
-import { findTurn, turnArgument } from '../../find-turn.ts';
-import { openToRead } from '../../open-repository.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { ofThreadOption } from '../../find/find-step.ts';
+import { findTurn, turnArgument } from '../../find/find-turn.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
-import { readTextAt } from '../../../thread/thread-commit.ts';
+import { readTextAt } from '../../../thread/format/thread-commit.ts';
 
 export const command: Command = defineCommand({
-  summary: 'print what an agent said, or was told',
-  description: `Prints the text of a step's reply, or of what a suspended turn said, and nothing else. In a pipe it comes out as it was
-stored, byte for byte.`,
+  description: `Prints the text of a step's reply, or of a suspended turn, and nothing else. In a pipe it prints the stored
+bytes.`,
   arguments: [turnArgument],
   options: {
     thread: ofThreadOption,
     prompt: { summary: 'print all that the agent was told instead' },
   },
-  json: { shape: 'object', fields: { step: "the step's hash, or the suspension's", text: 'what was said, or told' } },
+  json: { step: "the step's hash, or the suspension's", text: 'what was said, or told' },
   examples: [
     { command: 'uwf step read 3F2V0', comment: 'the reply' },
     { command: 'uwf step read 1 --thread 01KAM4 --prompt', comment: 'the prompt of the first step' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { commit } = await findTurn(cli, repository, args.step, options.thread);
     const hasText = options.prompt || commit.node.content !== null;
     const text = hasText ? await readTextAt(repository, commit, options.prompt ? 'prompt.md' : 'output.md') : '';

@@ -1,51 +1,45 @@
-import { defineCommand, type Command } from '../../command.ts';
-import { describeStep, stepFields } from '../../describe-step.ts';
-import { ofThreadOption, readStart } from '../../find-step.ts';
-import { findTurn, turnArgument } from '../../find-turn.ts';
-import { openToRead } from '../../open-repository.ts';
-import { formatMeta } from '../../output/meta.ts';
-import type { Output } from '../../output/output.ts';
+import { iso } from '../../../iso.ts';
+import { findStepPlaces } from '../../../engine/describe/step-places.ts';
+import type { Repository } from '../../../git/repository.ts';
+import { readTextAt } from '../../../thread/format/thread-commit.ts';
+import { readRefused, readSuspension } from '../../../thread/read/read-suspension.ts';
+import { agentName } from '../../../thread/read/step-view.ts';
+import type { CommitOf } from '../../../thread/read/thread-state.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { ofThreadOption, startCommitOf } from '../../find/find-step.ts';
+import { findTurn, turnArgument, type FoundTurn } from '../../find/find-turn.ts';
+import { openForReading } from '../../open/open-repository.ts';
+import { describeStep, stepFields } from '../../output/describe-step.ts';
 import type { Palette } from '../../output/palette.ts';
+import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
-import { formatFacts } from '../../output/table.ts';
+import { formatFacts, formatMeta } from '../../output/table.ts';
 import { formatCount, formatDuration, formatTime } from '../../output/time.ts';
 import { formatUsage } from '../../output/usage.ts';
 import { harmless, oneLine } from '../../output/width.ts';
-import { agentName } from '../../../engine/decision-context.ts';
-import { findStepPlaces } from '../../../engine/step-places.ts';
-import type { Repository } from '../../../git/repository.ts';
-import { subjectOfReply } from '../../subject-of-reply.ts';
-import type { ThreadPointer } from '../../../thread/find-thread.ts';
-import { readRefused, readSuspension, type Suspension } from '../../../thread/read-suspension.ts';
-import { readTextAt } from '../../../thread/thread-commit.ts';
-import type { CommitOf } from '../../../thread/thread-state.ts';
 
 export const command: Command = defineCommand({
-  summary: 'show all about a step, or a turn that was suspended',
   arguments: [turnArgument],
   options: { thread: ofThreadOption },
   json: {
-    shape: 'object',
-    fields: {
-      ...stepFields,
-      number: "the step's number in its thread, from 1; null for a suspension",
-      step: "its hash, or the suspension's",
-      status: "the $status of the reply's front matter, or null; 'suspended'",
-      startedAt: 'when the turn began; null for a suspension',
-      durationMs: 'how long it took; null for a suspension',
-      thread: 'the thread',
-      meta: "the reply's front matter; null for a suspension",
-      text: "the reply's text, or what a suspended turn said",
-      prompt: 'all that the agent was told',
-      rule: 'the rule that chose the role, counted from 0; null where a person did',
-      attempts: 'hashes of replies that were not accepted',
-      childThreads: 'hashes of the ends of child threads',
-      replaces: 'the step that it was done again for; null for most',
-      compact: 'the summary of all steps before that it carries; null for most',
-      artifacts: 'what was put while the step ran: hashes',
-      kind: 'step or suspend',
-      ...suspensionFields,
-    },
+    ...stepFields,
+    number: "the step's number in its thread, from 1; null for a suspension",
+    step: "its hash, or the suspension's",
+    status: "the $status of the reply's front matter, or null; 'suspended'",
+    startedAt: 'when the turn began; null for a suspension',
+    durationMs: 'how long it took; null for a suspension',
+    thread: 'the thread',
+    meta: "the reply's front matter; null for a suspension",
+    text: "the reply's text, or what a suspended turn said",
+    prompt: 'all that the agent was told',
+    rule: 'the rule that chose the role, counted from 0; null where a person did',
+    attempts: 'hashes of replies that were not accepted',
+    childThreads: 'hashes of the ends of child threads',
+    replaces: 'the step that it was done again for; null for most',
+    compact: 'the summary of all steps before that it carries; null for most',
+    artifacts: 'what was put while the step ran: hashes',
+    kind: 'step or suspend',
+    ...suspensionFields,
   },
   examples: [
     { command: 'uwf step show 3F2V0', comment: 'by its hash' },
@@ -56,38 +50,29 @@ export const command: Command = defineCommand({
     },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
-    const found = await findTurn(cli, repository, args.step, options.thread);
-    const places = await findStepPlaces(repository, found.thread);
-    const start = await readStart(repository, found.thread, places);
-    const { commit } = found;
+    const repository = await openForReading(cli);
+    const { thread, commit } = await findTurn(cli, repository, args.step, options.thread);
+    const places = await findStepPlaces(repository, thread);
+    const start = await startCommitOf(repository, thread, places);
     const prompt = await readTextAt(repository, commit, 'prompt.md');
-    const shown =
+    const turn =
       commit.kind === 'step'
-        ? await showStep(repository, { ...found, commit }, start, prompt, places.count)
-        : await showSuspension(repository, { ...found, commit }, start, prompt);
-    await out.result(shown.value, () => shown.text(out));
+        ? await describeStepTurn(repository, { thread, commit }, start, prompt)
+        : await describeSuspension(repository, { thread, commit }, start, prompt);
+    await out.result(turn, () => format(turn, places.count, out.paint));
   },
 });
 
-type Found<K extends 'step' | 'suspend'> = { thread: ThreadPointer; commit: CommitOf<K> };
-/** What is printed under `--json`, and for people. */
-type Shown = { value: object; text: (out: Output) => string };
-
-async function showStep(
+async function describeStepTurn(
   repository: Repository,
-  { thread, commit }: Found<'step'>,
+  { thread, commit }: FoundTurn<'step'>,
   start: CommitOf<'start'>,
   prompt: string,
-  count: number,
-): Promise<Shown> {
-  const { node, index } = commit;
+) {
+  const { meta, rule, attempts, childThreads, replaces = null, compact, react: trace } = commit.node;
   const text = await readTextAt(repository, commit, 'output.md');
-  const summary = await describeStep(repository, { start }, { commit, text });
-  const artifacts = index.filter(({ path }) => path.startsWith('artifacts/')).map(({ hash }) => hash);
-  const { meta, rule, attempts, childThreads, usage } = node;
-  const value = {
-    ...summary,
+  return {
+    ...(await describeStep(repository, { start }, { commit, text })),
     thread: thread.id,
     meta,
     text,
@@ -95,49 +80,31 @@ async function showStep(
     rule,
     attempts,
     childThreads,
-    replaces: node.replaces ?? null,
-    compact: node.compact,
-    artifacts,
-    kind: 'step',
+    replaces,
+    compact,
+    artifacts: commit.index.filter(({ path }) => path.startsWith('artifacts/')).map(({ hash }) => hash),
+    kind: 'step' as const,
     refused: await readRefused(repository, commit),
-    trace: node.react,
-  };
-  return {
-    value,
-    text({ paint }) {
-      const facts = formatFacts([
-        ['step', `${paint.id(summary.step)}  ${paint.quiet(`number ${summary.number} of ${count}`)}`],
-        ...aboutTurn(value, paint),
-        ['took', `${formatDuration(summary.durationMs)}  ${paint.quiet(formatTime(node.completedAtMs))}`],
-        ['used', formatUsage(usage)],
-        ...aboutTexts(value),
-        ['children', childThreads.join(', ')],
-        ['replaces', node.replaces],
-        ['compact', node.compact && `${node.compact} stands for the steps before`],
-        ['artifacts', artifacts.join(', ')],
-        ['commit', summary.head],
-      ]);
-      return [facts, formatMeta(meta), harmless(text).trim()].filter((part) => part !== '').join('\n\n');
-    },
+    trace,
   };
 }
 
-async function showSuspension(
+async function describeSuspension(
   repository: Repository,
-  { thread, commit }: Found<'suspend'>,
+  { thread, commit }: FoundTurn<'suspend'>,
   start: CommitOf<'start'>,
   prompt: string,
-): Promise<Shown> {
+) {
   const { rule, attempts, suspendedAtMs } = commit.node;
   const suspension = await readSuspension(repository, commit);
-  const value = {
+  return {
     number: null,
     step: commit.hash,
     status: 'suspended',
     agent: await agentName(repository, { start }, { commit }),
     subject: subjectOfReply(suspension.text),
     startedAt: null,
-    completedAt: new Date(suspendedAtMs).toISOString(),
+    completedAt: iso(suspendedAtMs),
     durationMs: null,
     head: commit.id,
     thread: thread.id,
@@ -149,51 +116,46 @@ async function showSuspension(
     replaces: null,
     compact: null,
     artifacts: [],
-    kind: 'suspend',
+    kind: 'suspend' as const,
     ...suspension,
   };
-  return {
-    value,
-    text({ paint }) {
-      const facts = formatFacts([
-        ['suspension', paint.id(commit.hash)],
-        ...aboutTurn(value, paint),
-        ['waits for', oneLine(suspension.reason)],
-        ['cause', suspension.cause],
-        ['due', suspension.due],
-        ['suspended', formatTime(suspendedAtMs)],
-        ['used', formatUsage(suspension.usage)],
-        ...aboutTexts(value),
-        ['commit', commit.id],
-      ]);
-      return [facts, suspensionMarkdown(suspension, paint)].filter((part) => part !== '').join('\n\n');
-    },
-  };
 }
 
-type Turn = Pick<Suspension, 'role' | 'refused' | 'trace'> & {
-  step: string;
-  thread: string;
-  agent: string;
-  rule: number | null;
-  prompt: string;
-};
-type Facts = (readonly [name: string, text: string | null])[];
+type DescribedTurn = Awaited<ReturnType<typeof describeStepTurn> | ReturnType<typeof describeSuspension>>;
 
-function aboutTurn({ thread, role, agent, rule }: Turn, paint: Palette): Facts {
-  return [
-    ['thread', paint.id(thread)],
-    ['role', paint.name(role)],
-    ['agent', oneLine(agent)],
-    ['chosen by', rule === null ? 'a person' : `rule ${rule + 1}`],
-  ];
-}
-
-function aboutTexts({ step, prompt, refused, trace }: Turn): Facts {
+function format(turn: DescribedTurn, count: number, paint: Palette): string {
+  const { step, rule, prompt, refused } = turn;
+  const at = formatTime(Date.parse(turn.completedAt));
   const errors = refused.map((reply) => `${reply.attempt} (${reply.errors.map(oneLine).join('; ')})`);
-  return [
+  const facts = formatFacts([
+    turn.kind === 'step'
+      ? ['step', `${paint.id(step)}  ${paint.quiet(`number ${turn.number} of ${count}`)}`]
+      : ['suspension', paint.id(step)],
+    ['thread', paint.id(turn.thread)],
+    ['role', paint.name(turn.role)],
+    ['agent', oneLine(turn.agent)],
+    ['chosen by', rule === null ? 'a person' : `rule ${rule + 1}`],
+    ...(turn.kind === 'step'
+      ? [['took', `${formatDuration(turn.durationMs)}  ${paint.quiet(at)}`] as const]
+      : ([
+          ['waits for', oneLine(turn.reason)],
+          ['cause', turn.cause],
+          ['due', turn.due],
+          ['suspended', at],
+        ] as const)),
+    ['used', formatUsage(turn.usage)],
     ['told', `${formatCount(prompt.length)} characters; 'uwf step read ${step} --prompt' prints them`],
-    ['trace', trace && `'uwf step turns ${step}' shows it`],
+    ['trace', turn.trace && `'uwf step turns ${step}' shows it`],
     ['attempts', refused.length === 0 ? null : `${refused.length} not accepted: ${errors.join(', ')}`],
-  ];
+    ['children', turn.childThreads.join(', ')],
+    ['replaces', turn.replaces],
+    ['compact', turn.compact && `${turn.compact} stands for the steps before`],
+    ['artifacts', turn.artifacts.join(', ')],
+    ['commit', turn.head],
+  ]);
+  const said =
+    turn.kind === 'step'
+      ? [formatMeta(turn.meta), harmless(turn.text).trim()]
+      : [suspensionMarkdown({ refused, text: turn.text }, paint)];
+  return [facts, ...said].filter((part) => part !== '').join('\n\n');
 }

@@ -1,32 +1,26 @@
-import { defineCommand, type Command } from '../../command.ts';
-import { findTurn, turnArgument, type FoundTurn } from '../../find-turn.ts';
-import { ofThreadOption } from '../../find-step.ts';
-import { followTurn } from '../../follow-turn.ts';
-import { parseCount } from '../../input/parse-value.ts';
-import { openToRead } from '../../open-repository.ts';
+import { iso } from '../../../iso.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { findTurn, turnArgument, type FoundTurn } from '../../find/find-turn.ts';
+import { ofThreadOption } from '../../find/find-step.ts';
+import { followTurn } from '../../follow/follow-turn.ts';
+import { parseCount } from '../../command-line/parse-value.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { formatDuration } from '../../output/time.ts';
 import { turnMarkdown } from '../../output/turn-markdown.ts';
 import { formatUsage } from '../../output/usage.ts';
-import { UsageError } from '../../usage-error.ts';
-import { readTrace, type Trace, type TracedTurn } from '../../../thread/read-trace.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { readTrace, type Trace, type TracedTurn } from '../../../thread/read/read-trace.ts';
 
 export const command: Command = defineCommand({
-  summary: 'show how an agent came to its reply, turn by turn',
-  description: `Shows the turns of the model behind a step: what it was told, what it thought and said, the tools that it called and
-what they gave back, with times, tokens and cost. Long traces are read in pieces: --limit takes the last turns, --before
-those in front of a turn. A suspension has turns too: give its hash, or only the thread for its newest step.
+  description: `Shows the turns of the model behind a step: what it was told, what it thought and said, the tools that it
+called and what they gave back, with times, tokens and cost. Page through a long trace with --limit, for the last turns, and
+--before, for the turns before a given one. A suspension has turns too: give its hash, or only the thread for its newest
+step.
 
-With --live it shows the turn that goes on in the thread while it goes on, from any terminal of this machine; or what was
-said in one that was cut off.`,
-  arguments: [
-    {
-      name: 'step',
-      summary: `${turnArgument.summary}; by default the newest`,
-      isOptional: true,
-      candidates: 'step',
-    },
-  ],
+With --live it follows the running turn of the thread, from any terminal of this machine, or shows the last turn if it was
+cut off.`,
+  arguments: [{ ...turnArgument, summary: `${turnArgument.summary}; by default the newest`, isOptional: true }],
   options: {
     thread: ofThreadOption,
     limit: { short: 'n', value: '<n>', summary: 'only the last so many turns', parse: parseCount },
@@ -34,20 +28,17 @@ said in one that was cut off.`,
     live: { summary: 'show the turn that goes on' },
   },
   json: {
-    shape: 'object',
-    fields: {
-      step: "the step's hash, or the suspension's",
-      thread: 'the thread',
-      role: 'who did it',
-      agentVersion: 'what the agent calls its version or model, or null',
-      stopReason: 'why the agent stopped, in its own words, or null',
-      durationMs: 'how long the agent worked',
-      totalTokens: 'tokens in and out of all turns',
-      usage: 'what the step has cost, or null',
-      count: 'how many turns there are',
-      turns:
-        'those that are shown: number, turn (its hash), input, output, parts (kind, text), toolCalls (name, arguments, result, isError, durationMs), tokens, costUsd, startedAt, latencyMs; with --live a line for each event instead',
-    },
+    step: "the step's hash, or the suspension's",
+    thread: 'the thread',
+    role: 'who did it',
+    agentVersion: 'what the agent calls its version or model, or null',
+    stopReason: 'why the agent stopped, in its own words, or null',
+    durationMs: 'how long the agent worked',
+    totalTokens: 'tokens in and out of all turns',
+    usage: 'what the step has cost, or null',
+    count: 'how many turns there are',
+    turns:
+      'those that are shown: number, turn (its hash), input, output, parts (kind, text), toolCalls (name, arguments, result, isError, durationMs), tokens, costUsd, startedAt, latencyMs; with --live a line for each event instead',
   },
   examples: [
     { command: 'uwf step turns 3F2V0', comment: 'the whole trace' },
@@ -55,7 +46,7 @@ said in one that was cut off.`,
     { command: 'uwf step turns --thread 01KAM4 --live', comment: 'what is going on now' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     if (options.live) {
       const thread = options.thread ?? cli.env['UWF_THREAD'];
       if (!thread) throw new UsageError('--live needs a thread', 'name it with --thread');
@@ -68,7 +59,6 @@ said in one that was cut off.`,
     const first = trace?.turns[0];
     if (trace === undefined) out.hint(`the agent left no trace; 'uwf step read ${found.commit.hash}' prints its reply`);
     else if (first && first.number > 1) out.hint(`what came before: --before ${first.number}`);
-    return undefined;
   },
 });
 
@@ -89,7 +79,7 @@ function describe({ thread, commit }: FoundTurn, trace: Trace | undefined): obje
 }
 
 function describeTurn({ number, hash, startedAtMs, ...turn }: TracedTurn): object {
-  return { number, turn: hash, ...turn, startedAt: new Date(startedAtMs).toISOString() };
+  return { number, turn: hash, ...turn, startedAt: iso(startedAtMs) };
 }
 
 function markdown({ commit }: FoundTurn, trace: Trace | undefined, { paint }: Output): string {

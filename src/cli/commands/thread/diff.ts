@@ -1,18 +1,17 @@
-import type { FileChange } from '../../../git/native/diff-trees.ts';
-import { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from '../../../thread/diff-threads.ts';
-import { getThread } from '../../../thread/find-thread.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
-import { formatMeta } from '../../output/meta.ts';
+import type { FileChange } from '../../../git/worktree/diff-trees.ts';
+import { getThread } from '../../../thread/find/find-thread.ts';
+import { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from '../../../thread/read/diff-threads.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
-import { pathPrinter } from '../../path-printer.ts';
-import { sideBySide } from '../../output/side-by-side.ts';
-import { oneLine } from '../../output/width.ts';
+import { pathPrinter } from '../../output/path-printer.ts';
+import { formatMeta } from '../../output/table.ts';
+import { plural } from '../../output/time.ts';
+import { fitTo, harmless, oneLine, widthOf } from '../../output/width.ts';
 
 const PIPE_COLUMNS = 120;
 
 export const command: Command = defineCommand({
-  summary: 'compare two threads from where they part',
   description: `Finds the newest commit that two threads share and shows the first step in which they differ, what each reported and
 said side by side; then, in a line each, the steps after that. Where steps recorded the files they left, it lists how the files
 of the one differ from those of the other.`,
@@ -22,23 +21,20 @@ of the one differ from those of the other.`,
   ],
   options: { all: { short: 'a', summary: 'show every step that differs, not only the first' } },
   json: {
-    shape: 'object',
-    fields: {
-      a: 'the first thread',
-      b: 'the second',
-      ancestor: 'the newest commit that both have: head, kind, node, number of steps; null if none',
-      firstDifference: 'the number of the first step that differs; null if none does',
-      steps: 'the steps after the ancestor: number, isSame, and for a and b step, head, role, status, meta, text',
-      files:
-        'how the files of b differ from those of a: change, path (quoted as git does where it is not UTF-8), added, deleted; null if no step since recorded any',
-    },
+    a: 'the first thread',
+    b: 'the second',
+    ancestor: 'the newest commit that both have: head, kind, node, number of steps; null if none',
+    firstDifference: 'the number of the first step that differs; null if none does',
+    steps: 'the steps after the ancestor: number, isSame, and for a and b step, head, role, status, meta, text',
+    files:
+      'how the files of b differ from those of a: change, path (quoted as git does where it is not UTF-8), added, deleted; null if no step since recorded any',
   },
   examples: [
     { command: 'uwf thread diff 01KAM4 01KAM5', comment: 'a thread and its fork' },
     { command: 'uwf thread diff 01KAM4 01KAM5 --json=firstDifference', comment: 'where they part' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const diff = await diffThreads(
       repository,
       await getThread(repository, args.a),
@@ -46,7 +42,7 @@ of the one differ from those of the other.`,
     );
     let files: FileChange[] | null = null;
     if (diff.files) {
-      const { diffSnapshots } = await import('../../../thread/restore-step.ts');
+      const { diffSnapshots } = await import('../../../thread/read/step-files.ts');
       files = (await diffSnapshots(repository, cli.env, diff.files.a, diff.files.b)) ?? null;
     }
     const columns = cli.stdout.isTTY === true ? (cli.stdout.columns ?? 80) : PIPE_COLUMNS;
@@ -107,6 +103,35 @@ function listFiles(files: readonly FileChange[], paint: Palette, print: (path: s
   return [`${plural(files.length, 'file')} not the same:`, ...lines].join('\n');
 }
 
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
+/** Writes two texts beside each other, line by line; what is longer than its half goes on below. */
+function sideBySide(left: string, right: string, columns: number): string {
+  const half = Math.max(Math.floor((columns - 3) / 2), 20);
+  const [a, b] = [foldLines(left, half), foldLines(right, half)];
+  const rows = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => {
+    const text = a[i] ?? '';
+    return `${text}${' '.repeat(Math.max(half - widthOf(text), 0))} │ ${b[i] ?? ''}`.trimEnd();
+  });
+  return rows.join('\n');
+}
+
+function foldLines(text: string, width: number): string[] {
+  return harmless(text)
+    .replaceAll('\t', '    ')
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => foldLine(line, width));
+}
+
+/** Breaks a line at spaces, or in the middle of a word that is too long; indentation and inner spaces are kept. */
+function foldLine(line: string, width: number): string[] {
+  const folded: string[] = [];
+  let rest = line;
+  while (widthOf(rest) > width) {
+    const fitting = fitTo(rest, width).slice(0, -1);
+    const space = rest.lastIndexOf(' ', fitting.length);
+    const cut = space > fitting.length / 2 ? space : Math.max(fitting.length, 1);
+    folded.push(rest.slice(0, cut).trimEnd());
+    rest = rest.slice(cut).trimStart();
+  }
+  return [...folded, rest];
 }

@@ -1,22 +1,22 @@
+import { threadArgument } from '../../command-line/shared-arguments.ts';
 import { exportThread } from '../../../thread/export/export-thread.ts';
-import { getThread } from '../../../thread/find-thread.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
+import { getThread } from '../../../thread/find/find-thread.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import { harmlessJson } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
-  summary: 'write a thread as JSON lines',
   description: `Prints a line for the start of the thread, one for each turn, suspension and resumption, and one for the end, each with
 role, content, meta and timestamp; every reference in them is { "$cas": "<hash>" }. With --with-nodes the nodes and commits follow, so that
 'uwf thread import' can store the same thread in another repository.`,
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+  arguments: [threadArgument],
   options: { 'with-nodes': { summary: 'write all that it takes to import it' } },
   examples: [
     { command: 'uwf thread export 01KAM4', comment: 'who said what, for other programs' },
     { command: 'uwf thread export 01KAM4 --with-nodes > thread.jsonl', comment: 'the whole thread in a file' },
   ],
   async run({ args, options, cli }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { prepareHashing } = await import('../../../cas/hash.ts');
     await prepareHashing();
     const pointer = await getThread(repository, args.thread);

@@ -1,35 +1,33 @@
-import { defineCommand, type Command } from '../../command.ts';
-import { atOption, findPlace } from '../../find-place.ts';
-import { openToWrite } from '../../open-repository.ts';
+import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { atOption, findPlace } from '../../find/find-step.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForWriting } from '../../open/open-repository.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
-import { restoreHere, worktreeOption } from '../../restore-here.ts';
-import { UsageError } from '../../usage-error.ts';
+import { restoreHere, worktreeOption } from '../../threads/restore-files.ts';
+import { UsageError } from '../../errors/usage-error.ts';
 import { hintToResume } from '../../../thread/hint-to-go-on.ts';
-import { forkThread } from '../../../thread/fork-thread.ts';
-import { getThread } from '../../../thread/find-thread.ts';
-import { readThreadCommit, type ThreadCommit } from '../../../thread/thread-commit.ts';
+import { forkThread } from '../../../thread/fork/fork-thread.ts';
+import { getThread } from '../../../thread/find/find-thread.ts';
+import { readThreadCommit, type ThreadCommit } from '../../../thread/format/thread-commit.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
-import { activeRef } from '../../../thread/thread-refs.ts';
-import { readThread } from '../../../thread/thread-state.ts';
+import { activeRef } from '../../../thread/format/thread-refs.ts';
+import { readThread } from '../../../thread/read/thread-state.ts';
 
 export const command: Command = defineCommand({
-  summary: 'give a thread a second future',
-  description: `Makes a new thread that shares the steps of this one up to a point and goes on from there by itself. Nothing is
-copied: a fork is one ref. Without --at it is the point where the thread stands; of a thread that has ended, its last step. With --worktree the fork
-gets a linked work tree with exactly the files that the step left, for its agents to go on in: 'uwf -C <folder> thread run'.`,
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+  description: `Makes a new thread that shares the steps of another up to a point and goes on independently. Nothing is
+copied: a fork is one ref. Without --at the point is the thread's head, or the last step of a thread that has ended. With
+--worktree the fork gets a linked work tree with exactly the files that the step left; run it there with 'uwf -C <folder>
+thread run'.`,
+  arguments: [threadArgument],
   options: {
     at: { ...atOption, summary: 'fork behind this step: its number, or its hash; 0 is the start' },
     worktree: worktreeOption,
   },
   json: {
-    shape: 'object',
-    fields: {
-      thread: "the fork's id",
-      head: 'the commit where it goes on',
-      forkedFrom: 'the thread that it shares its beginning with',
-      worktree: 'with --worktree: the folder, whether it is what the step left (isWhole), and empty submodules',
-    },
+    thread: "the fork's id",
+    head: 'the commit where it goes on',
+    forkedFrom: 'the thread that it shares its beginning with',
+    worktree: 'with --worktree: the folder, whether it is what the step left (isWhole), and empty submodules',
   },
   examples: [
     { command: 'uwf thread fork 01KAM4', comment: 'try something else from here' },
@@ -37,7 +35,7 @@ gets a linked work tree with exactly the files that the step left, for its agent
     { command: 'uwf thread fork 01KAM4 --at 3 --worktree ../other', comment: 'and the files they left' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openForWriting(cli);
     const pointer = await getThread(repository, args.thread);
     const at = options.at === undefined ? undefined : await findPlace(repository, pointer, options.at);
     if (options.worktree !== undefined) await agreeToGit(cli, repository, 'files');
@@ -47,11 +45,11 @@ gets a linked work tree with exactly the files that the step left, for its agent
         const state = await readThread(repository, fork.thread, fork.head);
         const step = state.steps.at(-1);
         if (!step) throw new UsageError('no step has left any files yet', 'fork behind a step, or without --worktree');
-        const worktree = await restoreHere(cli, out, repository, state, step, options.worktree);
+        const worktree = await restoreHere(cli, out, repository, state, step.commit, options.worktree);
         await out.result({ ...fork, worktree }, () => fork.thread);
         out.hint(`'uwf -C ${options.worktree} thread run ${fork.thread}' runs it there`);
       } catch (error) {
-        // Nobody knows of the fork yet.
+        // No other process knows the fork yet.
         await repository.refs.update([{ name: activeRef(fork.thread), expected: fork.head, value: null }]);
         throw error;
       }

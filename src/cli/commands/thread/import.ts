@@ -1,30 +1,25 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { importThread } from '../../../engine/import-thread.ts';
-import { errnoOf } from '../../../git/object-errors.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import type { CliContext } from '../../context.ts';
-import { openToWrite } from '../../open-repository.ts';
-import { UsageError } from '../../usage-error.ts';
+import { importThread } from '../../../engine/verbs/import-thread.ts';
+import { errnoOf } from '../../../git/format/object-errors.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import type { CliEnvironment } from '../../process/cli-environment.ts';
+import { openForWriting } from '../../open/open-repository.ts';
+import { UsageError } from '../../errors/usage-error.ts';
 
 export const command: Command = defineCommand({
-  summary: 'store a thread that was exported',
-  description: `Stores the thread of a file that 'uwf thread export --with-nodes' wrote: the same nodes, commits and id. The file is taken
-whole or not at all: everything that 'uwf thread verify' checks is checked first. A thread that stands on commits of the code
-needs those in this repository.`,
+  description: `Stores the thread of a file that 'uwf thread export --with-nodes' wrote: the same nodes, commits and id. The
+file is stored as a whole or not at all, after all checks of 'uwf thread verify'. If the thread follows commits of your
+code, this repository must have them.`,
   arguments: [{ name: 'file', summary: "the file; '-' is stdin", candidates: 'file' }],
-  options: {},
   json: {
-    shape: 'object',
-    fields: {
-      thread: 'its id',
-      head: 'the commit that it is at',
-      isNew: 'false if this repository had it already',
-    },
+    thread: 'its id',
+    head: 'the commit that it is at',
+    isNew: 'false if this repository had it already',
   },
   examples: [{ command: 'uwf thread import thread.jsonl', comment: 'in another repository' }],
   async run({ args, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openForWriting(cli);
     const imported = await importThread(repository, contentOf(cli, args.file));
     const { thread, isNew } = imported;
     await out.result(imported, () =>
@@ -33,7 +28,7 @@ needs those in this repository.`,
   },
 });
 
-async function* contentOf(cli: CliContext, file: string): AsyncGenerator<Uint8Array | string, void, void> {
+async function* contentOf(cli: CliEnvironment, file: string): AsyncGenerator<Uint8Array | string, void, void> {
   if (file === '-') return yield* cli.stdin;
   try {
     yield* createReadStream(resolve(cli.cwd, file)) as AsyncIterable<Uint8Array>;

@@ -1,21 +1,21 @@
-import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe.ts';
+import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe/describe.ts';
+import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';
-import type { ThreadChange } from '../../../engine/follow-threads.ts';
 import { suspendCauses, type SuspendCause } from '../../../schema/built-in/thread-suspend.ts';
-import { getThread, listPointers } from '../../../thread/find-thread.ts';
-import { threadStatuses, type ThreadStatus } from '../../../thread/thread-status.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import type { CliContext } from '../../context.ts';
-import { readingContext } from '../../engine-here.ts';
-import { EXIT } from '../../exit-code.ts';
-import { parseCount, parseMoment } from '../../input/parse-value.ts';
-import { openToRead } from '../../open-repository.ts';
+import { getThread, listPointers } from '../../../thread/find/find-thread.ts';
+import { threadStatuses } from '../../../thread/read/thread-status.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { momentOption, parseCount } from '../../command-line/parse-value.ts';
+import { threadFields } from '../../command-line/shared-arguments.ts';
+import { EXIT } from '../../errors/exit-code.ts';
+import { openForReading } from '../../open/open-repository.ts';
+import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { shortIds } from '../../output/short-ids.ts';
-import { formatTable } from '../../output/table.ts';
-import { formatAgo } from '../../output/time.ts';
+import { formatAgo, plural } from '../../output/time.ts';
 import { fitTo, oneLine, widthOf } from '../../output/width.ts';
+import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 const longestStatus = Math.max(...threadStatuses.map((status) => status.length));
 
@@ -26,15 +26,14 @@ const isQuestion: ReadonlySet<SuspendCause> = new Set<SuspendCause>(['agent', 'h
 const over = ['ended', 'failed', 'cancelled'] as const;
 
 export const command: Command = defineCommand({
-  summary: 'list threads, those that wait for you first',
-  description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others, newest first.
-With --limit or --cursor it is the newest of all, whatever they do, and costs what it shows, however many threads there are.
+  description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others,
+newest first. With --limit or --cursor all threads are in one order, newest first; then the cost depends on how many are
+shown, not on how many there are.
 
 With --follow it lists them, oldest first, and prints each one again when it changes, until it is interrupted; under --json
 as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.
 
-With --remote it lists the threads that a remote has, newest first, from what the names of its refs tell; nothing is fetched.`,
-  arguments: [],
+With --remote it lists the threads of a remote, newest first, by the names of its refs; nothing is fetched.`,
   options: {
     all: { short: 'a', summary: 'list those that are over as well' },
     ended: { summary: 'list those that are over, and no others' },
@@ -47,19 +46,11 @@ With --remote it lists the threads that a remote has, newest first, from what th
     workflow: { value: '<name>', summary: 'only threads of this workflow', candidates: 'workflow' },
     role: { value: '<role>', summary: 'only threads in which this role is next, or waits' },
     text: { value: '<text>', summary: 'only threads whose prompt has this text' },
-    since: { value: '<when>', summary: 'only threads started since then: 2d, 2026-11-21', parse: parseMoment },
-    until: { value: '<when>', summary: 'only threads started before then', parse: parseMoment },
-    'ended-since': {
-      value: '<when>',
-      summary: 'only threads that ended since then; with --remote by the UTC day',
-      parse: parseMoment,
-    },
-    'ended-until': {
-      value: '<when>',
-      summary: 'only threads that ended before then; with --remote by the UTC day',
-      parse: parseMoment,
-    },
-    before: { value: '<when>', summary: 'the same as --ended-until: 90d', parse: parseMoment },
+    since: momentOption('only threads started since then: 2d, 2026-11-21'),
+    until: momentOption('only threads started before then'),
+    'ended-since': momentOption('only threads that ended since then; with --remote by the UTC day'),
+    'ended-until': momentOption('only threads that ended before then; with --remote by the UTC day'),
+    before: momentOption('the same as --ended-until: 90d'),
     limit: { short: 'n', value: '<n>', summary: 'at most so many', parse: parseCount },
     remote: {
       value: '<remote>',
@@ -70,24 +61,10 @@ With --remote it lists the threads that a remote has, newest first, from what th
     cursor: { value: '<thread>', summary: 'go on after this thread, the last of the list before' },
   },
   json: {
-    shape: 'list',
-    fields: {
-      thread: 'its id',
-      status: `one of ${threadStatuses.join(', ')}`,
-      workflow: "its workflow's name",
-      startedAt: 'when it started',
-      head: 'the commit that it is at',
-      endedAt: 'when it ended, or null',
-      prompt: 'the first line of its prompt',
-      steps: 'how many steps it has',
-      nextRole: 'who is next, or who waits; null when it is over',
-      interruption:
-        'of an interrupted one: pid, host and since of the process that died over it, processes that still work; else null',
-      reason: 'why it is suspended, or how it ended; else null',
-      cause: `what suspended it: ${suspendCauses.join(', ')}; null for one that is not suspended`,
-      endedOn: 'with --remote: the UTC day on which it ended, or null',
-      here: "with --remote: whether it is here, too: 'same' commit, 'other' commit, or 'none'",
-    },
+    ...threadFields,
+    cause: `what suspended it: ${suspendCauses.join(', ')}; null for one that is not suspended`,
+    endedOn: 'with --remote: the UTC day on which it ended, or null',
+    here: "with --remote: whether it is here, too: 'same' commit, 'other' commit, or 'none'",
   },
   examples: [
     { command: 'uwf thread list', comment: 'what goes on, and what waits for you' },
@@ -99,37 +76,39 @@ With --remote it lists the threads that a remote has, newest first, from what th
     { command: "uwf thread list --all --json --query '$count($)'", comment: 'how many there are' },
   ],
   async run({ options, cli, out }) {
+    const nowMs = cli.now();
+    const { workflow, role, text, limit, cursor } = options;
+    const endedBefore = [options['ended-until'], options.before].flatMap((moment) => moment?.(nowMs) ?? []);
+    const times = {
+      endedSinceMs: options['ended-since']?.(nowMs),
+      endedBeforeMs: endedBefore.length > 0 ? Math.min(...endedBefore) : undefined,
+      sinceMs: options.since?.(nowMs),
+      untilMs: options.until?.(nowMs),
+    };
     if (options.remote !== undefined) {
-      const { listAtRemote } = await import('../../list-at-remote.ts');
-      await listAtRemote(cli, out, options);
-      return undefined;
+      const { listAtRemote } = await import('../../sharing/list-at-remote.ts');
+      return listAtRemote(cli, out, { ...options, ...times });
     }
-    const repository = await openToRead(cli);
-    const { since, until, workflow, role, text, limit, cursor } = options;
-    const endedSince = options['ended-since'];
-    const endedBefore = [options['ended-until'], options.before].flatMap((moment) => moment?.(cli.now()) ?? []);
+    const repository = await openForReading(cli);
     const wanted =
       options.status.length > 0
-        ? asStatuses(options.status)
+        ? threadStatuses.filter((status) => options.status.includes(status))
         : options.all
           ? threadStatuses
-          : options.ended || endedSince || endedBefore.length > 0
+          : options.ended || times.endedSinceMs !== undefined || endedBefore.length > 0
             ? over
             : undefined;
     const which: ListOptions = {
-      ...(wanted && { statuses: wanted }),
-      ...(workflow !== undefined && { workflow }),
-      ...(role !== undefined && { role }),
-      ...(text !== undefined && { text }),
-      ...(endedSince && { endedSinceMs: endedSince(cli.now()) }),
-      ...(endedBefore.length > 0 && { endedBeforeMs: Math.min(...endedBefore) }),
-      ...(since && { sinceMs: since(cli.now()) }),
-      ...(until && { untilMs: until(cli.now()) }),
-      ...(limit !== undefined && { limit }),
-      ...(cursor !== undefined && { cursor: (await getThread(repository, cursor)).id }),
+      statuses: wanted,
+      workflow,
+      role,
+      text,
+      limit,
+      ...times,
+      cursor: cursor === undefined ? undefined : (await getThread(repository, cursor)).id,
     };
     if (options.follow) {
-      const { followThreads } = await import('../../../engine/follow-threads.ts');
+      const { followThreads } = await import('../../../engine/describe/follow-threads.ts');
       for await (const change of followThreads(readingContext(repository), which, cli.signal)) {
         await out.line(change, changeLine(change, out, cli.stdout));
       }
@@ -137,36 +116,28 @@ With --remote it lists the threads that a remote has, newest first, from what th
     }
     const damage: UwfError[] = [];
     const threads = await listThreads(readingContext(repository), { ...which, onDamaged: (one) => damage.push(one) });
-    const nowMs = cli.now();
     const areWaiting = threads.some((thread) => whyItWaits(thread) !== '');
     // The names of all refs are read where prefixes may be shown, and nowhere else.
     const isTerminal = !out.isJson && cli.stdout.isTTY === true;
     const known = isTerminal ? await listPointers(repository, undefined, { damaged: () => {} }) : [];
     const short = shortIds(known.map(({ id }) => id));
-    await out.result(threads, () =>
-      formatTable<ThreadSummary>(
-        threads,
-        [
-          { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
-          { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
-          { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name, least: 8, extra: 2 },
-          { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right', extra: 4 },
-          { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '', least: 6, extra: 3 },
-          {
-            title: 'STARTED',
-            cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
-            paint: out.paint.quiet,
-            extra: 5,
-          },
-          ...(areWaiting ? [{ title: 'WHY', cell: whyItWaits, least: 12 }] : []),
-          { title: 'TASK', cell: ({ prompt }) => prompt, least: 10, ...(areWaiting && { extra: 1 }) },
-        ],
-        out.paint,
-        cli.stdout,
-      ),
-    );
+    await out.table<ThreadSummary>(threads, [
+      { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
+      { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
+      { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name, least: 8, extra: 2 },
+      { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right', extra: 4 },
+      { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '', least: 6, extra: 3 },
+      {
+        title: 'STARTED',
+        cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
+        paint: out.paint.quiet,
+        extra: 5,
+      },
+      ...(areWaiting ? [{ title: 'WHY', cell: whyItWaits, least: 12 }] : []),
+      { title: 'TASK', cell: ({ prompt }) => prompt, least: 10, ...(areWaiting && { extra: 1 }) },
+    ]);
     if (threads.length === 0) {
-      const isFiltered = Object.keys(which).length > 0;
+      const isFiltered = Object.values(which).some((value) => value !== undefined);
       out.hint(
         isFiltered
           ? 'no thread is like that'
@@ -175,7 +146,7 @@ With --remote it lists the threads that a remote has, newest first, from what th
     }
     for (const { thread, interruption } of threads) {
       if (interruption === null) continue;
-      const { describeInterruption, hintAtInterruption } = await import('../../../engine/interruption.ts');
+      const { describeInterruption, hintAtInterruption } = await import('../../../engine/recovery/interruption.ts');
       out.hint(`thread ${thread}: ${describeInterruption(interruption)}; ${hintAtInterruption(thread, interruption)}`);
     }
     if (threads.some(({ status, head }) => status === 'corrupt' && head === null)) {
@@ -183,29 +154,23 @@ With --remote it lists the threads that a remote has, newest first, from what th
     }
     // What could be read is listed; that it is not all is a failure.
     if (damage[0] !== undefined) throw damage[0];
-    return undefined;
   },
 });
 
-/** What a person has to see to, the kind of it first; '' for a thread that waits for nobody. */
+/** Why a thread needs a person, its cause first; '' if it needs none. */
 function whyItWaits({ status, cause, reason }: ThreadSummary): string {
   if (status === 'failed' || status === 'corrupt') return reason ?? '';
   if (status !== 'suspended' || reason === null) return '';
   return cause === null || isQuestion.has(cause) ? reason : `${cause}: ${reason}`;
 }
 
-function changeLine(change: ThreadChange, { paint }: Output, { isTTY, columns }: CliContext['stdout']): string {
+function changeLine(change: ListChange, { paint }: Output, { isTTY, columns }: CliEnvironment['stdout']): string {
   const padding = ' '.repeat(longestStatus - change.status.length);
   const known = `${paint.id(change.thread)}  ${paintStatus(paint, change.status)}${padding}`;
   if (change.status === 'removed') return known.trimEnd();
   const { workflow, steps, nextRole, prompt } = change;
   const next = nextRole === null ? '' : `next ${nextRole}`;
-  const texts = [workflow, `${steps} ${steps === 1 ? 'step' : 'steps'}`, next, whyItWaits(change), prompt].map(oneLine);
+  const texts = [workflow, plural(steps, 'step'), next, whyItWaits(change), prompt].map(oneLine);
   const rest = texts.filter((text) => text !== '').join('  ');
   return `${known}  ${isTTY ? fitTo(rest, (columns || 80) - widthOf(known) - 2) : rest}`.trimEnd();
-}
-
-function asStatuses(texts: readonly string[]): ThreadStatus[] {
-  // The parser lets no other words through than the candidates, which are the statuses.
-  return texts as ThreadStatus[];
 }

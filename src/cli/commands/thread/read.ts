@@ -1,15 +1,16 @@
-import { findLease } from '../../../engine/find-lease.ts';
-import { readJournal, unfinishedTurn } from '../../../engine/read-journal.ts';
+import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { formatMeta } from '../../output/table.ts';
+import { findLease } from '../../../engine/leases/find-lease.ts';
+import { readJournal, unfinishedTurn } from '../../../engine/journal/read-journal.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { getThread, type ThreadPointer } from '../../../thread/find-thread.ts';
-import { readSaidUpTo, type Said } from '../../../thread/read-said.ts';
-import { readThreadCommit } from '../../../thread/thread-commit.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { beforeOption, commitBefore } from '../../find-turn.ts';
-import { followDebug, followStory } from '../../follow-turn.ts';
-import { parseCount } from '../../input/parse-value.ts';
-import { openToRead } from '../../open-repository.ts';
-import { formatMeta } from '../../output/meta.ts';
+import { getThread, type ThreadPointer } from '../../../thread/find/find-thread.ts';
+import { readSaidUpTo, type Said } from '../../../thread/read/read-said.ts';
+import { readThreadCommit } from '../../../thread/format/thread-commit.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { beforeOption, commitBefore } from '../../find/find-turn.ts';
+import { followDebug, followStory } from '../../follow/follow-turn.ts';
+import { parseCount } from '../../command-line/parse-value.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { resumptionFacts, resumptionFields } from '../../output/suspension-markdown.ts';
 import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
@@ -17,15 +18,14 @@ import { formatTime } from '../../output/time.ts';
 import { allHarmless, harmless, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
-  summary: 'read what was said in a thread',
-  description: `Prints the prompt and every reply, oldest first, as one Markdown text; of a turn that was suspended what it waits for
-and all that was said in it, and what was answered. Long threads are read in pieces: --limit takes the last steps with what came
-after the first of them, --before what stands in front of a step, a suspension or an answer.
+  description: `Prints the prompt and every reply, oldest first, as one Markdown text; of a suspended turn why it was
+suspended, what was said in it, and the answer. Page through a long thread with --limit, for the last steps and everything
+between them, and --before, for what is before a step, a suspension or an answer.
 
-With --follow it goes on with what is said from now on, texts and tools as they come, from whichever terminal the thread is
-run, and ends when no process works on it any more. What was said in a turn that was cut off comes last. --debug prints what
-this machine's journal knows besides: decisions, leases, tries, times.`,
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+With --follow it then prints new texts and tool calls as they come, from any terminal of this machine, until no process
+works on the thread. The text of a turn that was cut off comes last. --debug prints the other entries of this machine's
+journal: decisions, leases, tries, times.`,
+  arguments: [threadArgument],
   options: {
     limit: { short: 'n', value: '<n>', summary: 'only the last so many steps', parse: parseCount },
     before: beforeOption,
@@ -33,28 +33,25 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     debug: { summary: "print the engine's own lines instead" },
   },
   json: {
-    shape: 'list',
-    fields: {
-      kind: 'start (the prompt), step, suspend or resume (the answer)',
-      role: 'whose turn it was; null for the prompt and an answer',
-      text: "what was said: '' where nothing was",
-      step: "the step's hash; null for what is no step",
-      number: "the step's number; 0 for the prompt, null for a suspension and an answer",
-      meta: "the reply's front matter; null for what is no step",
-      completedAt: 'when',
-      ...suspensionFields,
-      usage: 'of a suspension: tokens, turns and cost of its turn, or null',
-      ...resumptionFields,
-      event: 'with --follow or --debug each line is an event, as of uwf run: what happened',
-      at: 'when it happened, in ms since 1970',
-      thread: 'the thread; of thread.started that of a child',
-      name: 'the tool that is called',
-      arguments: 'what it is given',
-      result: 'what it gave back',
-      id: 'which call it is',
-      about: 'of a debug line: what it is about',
-      facts: 'of a debug line: what it says',
-    },
+    kind: 'start (the prompt), step, suspend or resume (the answer)',
+    role: 'whose turn it was; null for the prompt and an answer',
+    text: "what was said: '' where nothing was",
+    step: "the step's hash; null for what is no step",
+    number: "the step's number; 0 for the prompt, null for a suspension and an answer",
+    meta: "the reply's front matter; null for what is no step",
+    completedAt: 'when',
+    ...suspensionFields,
+    usage: 'of a suspension: tokens, turns and cost of its turn, or null',
+    ...resumptionFields,
+    event: 'with --follow or --debug each line is an event, as of uwf run: what happened',
+    at: 'when it happened, in ms since 1970',
+    thread: 'the thread; of thread.started that of a child',
+    name: 'the tool that is called',
+    arguments: 'what it is given',
+    result: 'what it gave back',
+    id: 'which call it is',
+    about: 'of a debug line: what it is about',
+    facts: 'of a debug line: what it says',
   },
   examples: [
     { command: 'uwf thread read 01KAM4', comment: 'everything' },
@@ -63,14 +60,14 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     { command: 'uwf thread read 01KAM4 --debug', comment: 'why it went as it did' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const pointer = await getThread(repository, args.thread);
     const { id, head } = pointer;
     if (options.debug) return followDebug({ cli, out }, repository, id, options.follow);
     if (options.follow && out.isJson) return followStory({ cli, out }, repository, id, head);
     const { limit, before } = options;
     const from = before === undefined ? head : await commitBefore(repository, pointer, before);
-    const said = await readSaidUpTo(repository, from, { ...(limit !== undefined && { limit }) });
+    const said = await readSaidUpTo(repository, from, { limit });
     const text = (): string => said.map((entry) => format(entry, out)).join('\n\n');
     if (options.follow) {
       // No pager: it would wait for the end of what goes on.
@@ -80,12 +77,11 @@ this machine's journal knows besides: decisions, leases, tries, times.`,
     await out.result(said, text);
     const first = said[0]?.number;
     if (first) out.hint(`what came before: --before ${first}`);
-    if (await wasCutOff(repository, pointer)) out.hint(`the last turn was cut off; --follow shows what was said in it`);
-    return undefined;
+    if (await wasCutOff(repository, pointer)) out.hint(`the last turn was cut off; --follow shows its text`);
   },
 });
 
-/** Tells whether the turn after the last step began, and nobody is at work on it any more. */
+/** Tells whether a turn began after the last step and no process works on it any more. */
 async function wasCutOff(repository: Repository, { id, head }: ThreadPointer): Promise<boolean> {
   const { kind } = await readThreadCommit(repository, head);
   if (kind === 'end' || kind === 'suspend' || findLease(repository, id)) return false;

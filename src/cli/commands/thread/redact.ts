@@ -1,58 +1,47 @@
-import { planRedaction, type RewrittenThread } from '../../../engine/redact/redact-thread.ts';
-import { lastSeenAt } from '../../../sync/last-seen-at.ts';
-import type { SecretPlace } from '../../../thread/secrets/secret-scan.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { EXIT } from '../../exit-code.ts';
-import { canAsk } from '../../input/can-ask.ts';
-import { openToWrite } from '../../open-repository.ts';
+import { planRedaction, type ThreadRedaction } from '../../../engine/redact/redact-thread.ts';
+import { lastSeenAt } from '../../../sync/refs/tracking.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { EXIT } from '../../errors/exit-code.ts';
+import { scanningRedactor } from '../../open/open-redactor.ts';
+import { openForWriting } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { secretLines } from '../../output/secret-places.ts';
 import { formatCount } from '../../output/time.ts';
 import { oneLine } from '../../output/width.ts';
-import { scanningRedactor } from '../../scanning-redactor.ts';
+import { canAsk } from '../../process/cli-environment.ts';
 
-type Result = {
-  threads: RewrittenThread[];
-  commits: number;
-  secrets: SecretPlace[];
-  remains: SecretPlace[];
-  remotes: string[];
-  heldBy: string[];
-};
+type Result = ThreadRedaction & { remotes: string[] };
 
 export const command: Command = defineCommand({
-  summary: 'take secrets out of a thread that is stored',
-  description: `Writes a thread anew without its secrets: what was said and told, fields, traces, messages of commits, files that steps
-recorded and their names. All that share the commits which change are written anew with it: forks, callers, child threads.
-Times, numbers and decisions stay, and what is written is verified before it takes the place of the old, in one change of all
-refs. Journals and sessions of these threads are removed from this machine.
+  description: `Rewrites a thread without its secrets: prompts, replies, fields, traces, commit messages, and recorded files
+with their names. Threads that share the commits that change are rewritten too: forks, callers, children. Times, numbers and
+decisions stay, and what is written is verified before it takes the place of the old, in one change of all refs. Journals
+and sessions of these threads are removed from this machine.
 
-What an artifact pins stays, and is named. A child thread whose id follows from a commit that changes has another id
-afterwards.
+Objects that an artifact pins are not changed, but listed. A child thread gets a new id if its id derives from a commit that
+changes.
 
-A record at refs/uwf/redacted/<thread> says what became of the old commits. 'uwf push' sends it and replaces what the remote
-has; a fetch of others replaces theirs, unless they have gone on from it, and no fetch brings the old back.
+A record at refs/uwf/redacted/<thread> maps the old commits to the new ones. 'uwf push' sends it and replaces the remote's
+thread. A fetch by others replaces theirs, unless they have added steps. No fetch brings the old commits back.
 
 A secret that was pushed has been read: change it. The old commits stay in this repository until git collects them.`,
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+  arguments: [threadArgument],
   options: {
     'dry-run': { short: 'n', summary: 'say what would be taken out, and change nothing' },
     yes: { short: 'y', summary: 'do not ask, at a terminal' },
   },
   json: {
-    shape: 'object',
-    fields: {
-      threads: 'the threads that were written anew: thread, now (its id), before, after',
-      commits: 'how many commits were written anew',
-      secrets: 'where the secrets were: commit, step, node, file, at, rule',
-      remains: 'where secrets stay: what is pinned, or too large',
-      remotes: 'remotes that had one of the threads when they were last seen',
-      heldBy: 'other refs that lead to what was there before',
-    },
+    threads: 'the threads that were written anew: thread, now (its id), before, after',
+    commits: 'how many commits were written anew',
+    secrets: 'where the secrets were: commit, step, node, file, at, rule',
+    remains: 'where secrets stay: what is pinned, or too large',
+    remotes: 'remotes that had one of the threads when they were last seen',
+    heldBy: 'other refs that lead to what was there before',
   },
   examples: [
     { command: 'uwf thread redact 01KAM4 --dry-run', comment: 'what would be taken out' },
-    { command: 'uwf thread redact 01KAM4', comment: 'and out' },
+    { command: 'uwf thread redact 01KAM4', comment: 'take it out' },
     {
       command: 'git reflog expire --expire=now --all && git gc --prune=now',
       comment: 'collects what no ref leads to any more, the old commits among it',
@@ -60,7 +49,7 @@ A secret that was pushed has been read: change it. The old commits stay in this 
   ],
   exitCodes: { 1: 'secrets stay, or it would not be sound', 5: 'a process works on one of the threads' },
   async run({ args, options, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openForWriting(cli);
     const seenAt = await lastSeenAt(repository);
     const plan = await planRedaction(repository, await scanningRedactor(cli, repository), args.thread);
     const { apply, threads, commits, secrets, remains, heldBy } = plan;
@@ -70,7 +59,7 @@ A secret that was pushed has been read: change it. The old commits stay in this 
     if (!isDry && threads.length > 0) {
       if (canAsk(cli) && !options.yes) {
         cli.stderr.write(`${format(result, true, out.paint)}\n`);
-        const { askKey } = await import('../../input/ask-key.ts');
+        const { askKey } = await import('../../ask/ask.ts');
         if ((await askKey(cli, 'Write them anew? [y/n]', 'yn')) !== 'y') return EXIT.failed;
       }
       await apply();

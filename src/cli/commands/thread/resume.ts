@@ -1,28 +1,28 @@
-import { runInBackground } from '../../background.ts';
-import { agentOption, wantedAgent } from '../../agent-option.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { ADOPT_LEASE, openEngine } from '../../engine-here.ts';
-import { followRun, runExitCodes, runFields } from '../../follow-run.ts';
-import { parseCount, parseDollars } from '../../input/parse-value.ts';
-import { promptOptions, readText } from '../../input/read-text.ts';
-import { openToWrite } from '../../open-repository.ts';
-import { redactionHere, sayTaken } from '../../redaction-here.ts';
-import { limitOptions, type LimitOption } from '../../../engine/limit-options.ts';
+import { limitOptions, type LimitOption } from '../../../engine/limits/limits.ts';
 import type { MoreLimits } from '../../../schema/built-in/thread-resume.ts';
-import { getThread } from '../../../thread/find-thread.ts';
+import { getThread } from '../../../thread/find/find-thread.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { parseCount, parseDollars } from '../../command-line/parse-value.ts';
+import { promptOptions, textFrom } from '../../command-line/read-text.ts';
+import { agentOption, threadArgument } from '../../command-line/shared-arguments.ts';
+import { followRun, runExitCodes, runFields } from '../../follow/follow-run.ts';
+import { ADOPT_LEASE, openEngine } from '../../open/open-engine.ts';
+import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
+import { openForWriting } from '../../open/open-repository.ts';
+import { runInBackground } from '../../process/background.ts';
 
 export const command: Command = defineCommand({
-  summary: 'answer a suspended thread and run it on',
-  description: `Lets a suspended thread go on, with an answer for the role that waits or without one, and runs it. A thread that
-waits for a child thread goes on with it, and one whose run was cut off where it stands. A thread that has ended is taken up
-again as a new one, if its workflow says from __resume__ (or $START.resume) who is next. A cancelled thread is not: fork it.
+  description: `Runs a suspended thread on, with or without an answer for the role that waits. A thread that waits for a
+child runs the child on, and an interrupted thread goes on from its head. A thread that has ended goes on as a new thread if
+its workflow has rules from __resume__ (or $START.resume). A cancelled thread does not: fork it.
 
-Limits of steps, visits, turns, tokens and cost count over the life of a thread, and an answer raises none. A thread that waits at
-one goes on when it is resumed with how much more it may use; --steps 10 allows ten steps beyond what was allowed before.
+Limits of steps, visits, turns, tokens and cost hold for the whole life of a thread; an answer does not raise them. If a
+thread is suspended at a limit, say how much more it may use: --steps 10 allows ten more steps.
 
-A turn whose files hold secrets is not taken again: without an answer its files are looked at anew, and stored with what was said.
---allow-secrets stores them as they are; so it does with a reply that could not be searched for secrets and is kept here.`,
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
+A turn that was suspended because its files hold secrets does not run again: without an answer its files are searched again
+and stored with its reply. --allow-secrets stores them as they are, and so it does with a kept reply that could not be
+searched.`,
+  arguments: [threadArgument],
   options: {
     prompt: { ...promptOptions.prompt, summary: "the answer; '-' reads it from stdin" },
     file: { ...promptOptions.file, summary: "read the answer from a file; '-' is stdin" },
@@ -35,7 +35,7 @@ A turn whose files hold secrets is not taken again: without an answer its files 
     agent: agentOption,
     background: { short: 'b', summary: 'run it in a process of its own and come back at once' },
   },
-  json: { shape: 'lines', fields: runFields },
+  json: runFields,
   examples: [
     { command: "uwf thread resume 01KAM4 -p 'Use the second variant'", comment: 'answer and go on' },
     { command: 'uwf thread resume 01KAM4', comment: 'go on without an answer, after a time-out' },
@@ -43,17 +43,11 @@ A turn whose files hold secrets is not taken again: without an answer its files 
   ],
   exitCodes: runExitCodes,
   async run({ args, options, cli, out }) {
-    const answer = await readText(cli, { text: options.prompt, file: options.file });
+    const answer = await textFrom(cli, { text: options.prompt, file: options.file });
     const more = moreOf(options);
-    const repository = await openToWrite(cli);
-    const adoptLease = cli.env[ADOPT_LEASE];
-    const resumption = {
-      ...(answer !== undefined && { answer }),
-      ...(more && { more }),
-      ...(adoptLease && { adoptLease }),
-      ...wantedAgent(options.agent),
-      ...(options['allow-secrets'] && { allowSecrets: true }),
-    };
+    const repository = await openForWriting(cli);
+    const { agent, 'allow-secrets': allowSecrets } = options;
+    const resumption = { answer, more, agent, allowSecrets, adoptLease: cli.env[ADOPT_LEASE] || undefined };
     const { id: thread, head, isHistory } = await getThread(repository, args.thread);
     if (!options.background) {
       // What has ended goes on as a new thread.
@@ -67,17 +61,14 @@ A turn whose files hold secrets is not taken again: without an answer its files 
       thread,
       ...(answer === undefined ? [] : ['--file', '-']),
       ...limitOptions.flatMap(([name, option]) => (more?.[name] === undefined ? [] : [`--${option}=${more[name]}`])),
-      ...(options['allow-secrets'] ? ['--allow-secrets'] : []),
-      ...(options.agent === undefined ? [] : [`--agent=${options.agent}`]),
+      ...(allowSecrets ? ['--allow-secrets'] : []),
+      ...(agent === undefined ? [] : [`--agent=${agent}`]),
     ];
     // It lies in a file until the process has read it.
     const redaction = await redactionHere(cli, repository);
     const input = answer && redaction.text(answer);
     sayTaken(cli, redaction);
-    const log = await runInBackground(cli, repository, thread, argv, input);
-    await out.result({ thread, head, status: 'running', log }, () => thread);
-    out.hint(`'uwf thread join ${thread}' waits for it; what it says is in ${log}`);
-    return undefined;
+    return runInBackground({ cli, out }, repository, { thread, head }, argv, input);
   },
 });
 

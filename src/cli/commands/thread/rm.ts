@@ -1,41 +1,51 @@
-import { forgetThread } from '../../../engine/local-traces.ts';
+import { findLease } from '../../../engine/leases/find-lease.ts';
+import { takeLease } from '../../../engine/leases/lease.ts';
+import { forgetThread } from '../../../engine/maintenance/local-traces.ts';
+import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { lastSeenAt } from '../../../sync/last-seen-at.ts';
-import { listPointers, type ThreadPointer } from '../../../thread/find-thread.ts';
-import { removeThreads } from '../../../thread/remove-thread.ts';
-import { readThreadCommit } from '../../../thread/thread-commit.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { parseMoment } from '../../input/parse-value.ts';
-import { openToWrite } from '../../open-repository.ts';
+import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
+import { lastSeenAt } from '../../../sync/refs/tracking.ts';
+import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
+import { getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
+import { readThreadCommit } from '../../../thread/format/thread-commit.ts';
+import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
+import { removeThread, removeThreads } from '../../../thread/remove/remove-thread.ts';
+import { NewerFormat, WrongThreadState } from '../../../thread/thread-errors.ts';
+import { isThreadId, type ThreadId } from '../../../thread/thread-id.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { momentOption } from '../../command-line/parse-value.ts';
+import { optionalThreadArgument } from '../../command-line/shared-arguments.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { openRemoteHere, withExchangeOptions } from '../../open/open-remote.ts';
+import { openForWriting } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { oneLine } from '../../output/width.ts';
-import type { RemovedEverywhere } from '../../remove-everywhere.ts';
-import { removeHere, type RemovedThread } from '../../remove-here.ts';
-import { UsageError } from '../../usage-error.ts';
+import type { CliEnvironment } from '../../process/cli-environment.ts';
 
-type Removed = RemovedThread & Partial<RemovedEverywhere>;
+/**
+ * A thread that was removed; `head` is null if it was not here. `remote` is where it was removed too, with --remote; null if
+ * the remote did not have it.
+ */
+type Removed = { thread: ThreadId; head: ObjectId | null; remote?: string | null };
 
 /** So many threads lose their refs in one change. */
 const BATCH = 500;
 
 export const command: Command = defineCommand({
-  summary: 'remove threads from this repository',
-  description: `Removes a thread's refs, what was put under it, and what this machine keeps of it (journal, sessions); its commits are then
-git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over is removed with
---force only, one that a process works on not at all.
+  description: `Removes a thread's refs, what was put under it, and what this machine keeps of it (journal, sessions); its
+commits are then git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over is
+removed with --force only, one that a process works on not at all.
 
-This machine remembers that, and no fetch brings the thread back until it is named: 'uwf fetch <remote> <thread>'. Remotes
-keep it. With --remote it is removed there, too, and a mark is left by which the next sync of others removes it from theirs,
-unless they have steps of it that the remote never had.
+A later fetch does not bring the thread back unless you name it: 'uwf fetch <remote> <thread>'. Remotes keep it. --remote
+removes it there too and leaves a mark: the next sync of others removes their copy, unless it has steps that the remote
+never had.
 
 With --ended --before it removes all threads that were over by then.`,
-  arguments: [
-    { name: 'thread', summary: "the thread's id, or its first characters", isOptional: true, candidates: 'thread' },
-  ],
+  arguments: [optionalThreadArgument],
   options: {
     force: { short: 'f', summary: 'remove it although it is not over' },
     ended: { summary: 'remove all threads that are over; needs --before' },
-    before: { value: '<when>', summary: 'only those that were over before then: 90d, 2026-11-21', parse: parseMoment },
+    before: momentOption('only those that were over before then: 90d, 2026-11-21'),
     remote: {
       value: '<remote>',
       isValueOptional: true,
@@ -44,18 +54,15 @@ With --ended --before it removes all threads that were over by then.`,
     'dry-run': { short: 'n', summary: 'say what would be removed, and remove nothing' },
   },
   json: {
-    shape: 'object',
-    fields: {
-      thread: 'the thread, or with --before a list of all these',
-      head: 'the commit that it was at; null if only the remote had it',
-      remote: 'with --remote, where it was removed, too; null if that did not have it',
-    },
+    thread: 'the thread, or with --before a list of all these',
+    head: 'the commit that it was at; null if only the remote had it',
+    remote: 'with --remote, where it was removed, too; null if that did not have it',
   },
   examples: [
     { command: 'uwf thread rm 01KAM4', comment: 'a thread that is over' },
     { command: 'uwf thread rm --ended --before 90d', comment: 'all that have been over for 90 days' },
-    { command: 'uwf thread rm 01KAM4 --remote=origin', comment: 'for everybody' },
-    { command: 'git fetch . <head>:refs/threads/<thread>', comment: 'and back again, until git has collected it' },
+    { command: 'uwf thread rm 01KAM4 --remote=origin', comment: 'for all who share it' },
+    { command: 'git fetch . <head>:refs/threads/<thread>', comment: 'bring it back, until git has collected it' },
   ],
   async run({ args, options, cli, out }) {
     if (args.thread === undefined && !(options.ended && options.before)) {
@@ -69,7 +76,7 @@ With --ended --before it removes all threads that were over by then.`,
       throw new UsageError('--remote removes one thread at a time', 'name it');
     }
     const isDry = options['dry-run'];
-    const repository = await openToWrite(cli);
+    const repository = await openForWriting(cli);
     const seenAt = await lastSeenAt(repository);
     let removed: Removed[];
     if (args.thread === undefined) {
@@ -79,7 +86,6 @@ With --ended --before it removes all threads that were over by then.`,
     } else if (remote === undefined) {
       removed = [await removeHere(repository, args.thread, { force: options.force, isDry })];
     } else {
-      const { removeEverywhere } = await import('../../remove-everywhere.ts');
       const name = remote === true ? undefined : remote;
       removed = [await removeEverywhere(cli, repository, name, args.thread, { force: options.force, isDry })];
     }
@@ -105,8 +111,8 @@ function lineOf({ thread, head, remote }: Removed, isDry: boolean, paint: Palett
 }
 
 /**
- * The ended threads under `refs/history/`; nobody writes to those any more, so that they need no lease. Their heads say
- * when they ended, and nothing that this machine remembers of them; those that cannot be read stay.
+ * The ended threads under `refs/history/`. No process writes to them any more, so they need no lease. Their heads tell when
+ * they ended, not a cache. Threads that cannot be read stay.
  */
 async function findEndedBefore(repository: Repository, beforeMs: number): Promise<ThreadPointer[]> {
   const found: ThreadPointer[] = [];
@@ -122,5 +128,85 @@ async function removeAll(repository: Repository, threads: readonly ThreadPointer
     const batch = threads.slice(at, at + BATCH);
     await removeThreads(repository, batch);
     for (const { id } of batch) forgetThread(repository, id);
+  }
+}
+
+/**
+ * Removes a thread from a remote and from this repository. The remote comes first: if it refuses, nothing has changed here.
+ *
+ * @param name the remote as it was typed; `undefined` for the one that git would push to
+ * @param thread its id or a prefix; one that only the remote has is named by its whole id
+ */
+async function removeEverywhere(
+  cli: CliEnvironment,
+  repository: Repository,
+  name: string | undefined,
+  thread: string,
+  { force, isDry }: { force: boolean; isDry: boolean },
+): Promise<Removed> {
+  const remote = await openRemoteHere(cli, repository, { name, direction: 'push' });
+  return withExchangeOptions(cli, async (exchange) => {
+    const whole = thread.toUpperCase();
+    if (isThreadId(whole) && !(await listPointers(repository)).some(({ id }) => id === whole)) {
+      if (!isDry) await removeRemoteThread({ repository }, remote, whole, exchange);
+      return { thread: whole, head: null, remote: remote.url };
+    }
+    let url: string | null = remote.url;
+    const before = async (id: ThreadId): Promise<void> => {
+      try {
+        await removeRemoteThread({ repository }, remote, id, exchange);
+      } catch (error) {
+        if (!(error instanceof ThreadNotThere)) throw error;
+        url = null;
+      }
+    };
+    const removed = await removeHere(repository, thread, { force, isDry, before });
+    return { ...removed, remote: url };
+  });
+}
+
+/**
+ * Removes one thread from this repository.
+ *
+ * @param before runs first, under the thread's lease; if it throws, nothing is removed
+ * @throws {ThreadNotFound} {AmbiguousThread} if there is no such thread, or several
+ * @throws {WrongThreadState} if it is not over, without `force`
+ * @throws {LeaseHeld} if another process works on it
+ */
+async function removeHere(
+  repository: Repository,
+  idOrPrefix: string,
+  { force, isDry, before }: { force: boolean; isDry: boolean; before?: (thread: ThreadId) => Promise<void> },
+): Promise<Removed> {
+  const { id, head } = await getThread(repository, idOrPrefix);
+  const status = await readStatus(repository, { id, head });
+  if (!isOver(status) && status !== 'running' && !force) {
+    const end = status === 'corrupt' ? '' : `'uwf thread cancel ${id}' ends it; `;
+    const hint = `${end}--force removes it as it is`;
+    throw new WrongThreadState(id, status, 'it is not over', hint);
+  }
+  if (isDry) return { thread: id, head };
+  // Under the lease: otherwise a turn could begin whose step would have no thread.
+  const lease = await takeLease(repository, id);
+  try {
+    await before?.(id);
+    const pointer = await getThread(repository, id);
+    await removeThread(repository, pointer);
+    forgetThread(repository, id);
+    return { thread: id, head: pointer.head };
+  } finally {
+    lease.release();
+  }
+}
+
+/** Reads the head itself: a cache is not trusted to remove a thread. */
+async function readStatus(
+  repository: Repository,
+  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
+): Promise<ThreadStatus> {
+  try {
+    return statusOfHead(await readThreadCommit(repository, head), findLease(repository, id) !== undefined);
+  } catch (error) {
+    return error instanceof NewerFormat ? 'newer' : 'corrupt';
   }
 }

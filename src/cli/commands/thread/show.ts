@@ -1,64 +1,46 @@
-import { describeThread, type ThreadView } from '../../../engine/describe.ts';
-import { hintToAnswer } from '../../../engine/hint-to-answer.ts';
-import { describeInterruption, hintAtInterruption } from '../../../engine/interruption.ts';
-import { subjectOfReply } from '../../subject-of-reply.ts';
-import type { SuspensionOutline } from '../../../thread/suspension-outline.ts';
-import { threadStatuses } from '../../../thread/thread-status.ts';
-import type { ChildView } from '../../../engine/describe-children.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { readingContext } from '../../engine-here.ts';
-import { openToRead } from '../../open-repository.ts';
+import type { ChildView } from '../../../engine/describe/describe-children.ts';
+import { describeThread, hintToAnswer, type ThreadView } from '../../../engine/describe/describe.ts';
+import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/interruption.ts';
+import type { SuspensionOutline } from '../../../thread/read/read-suspension.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { threadArgument, threadFields } from '../../command-line/shared-arguments.ts';
+import { openForReading } from '../../open/open-repository.ts';
+import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
 import { paintStatus } from '../../output/palette.ts';
+import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { formatFacts } from '../../output/table.ts';
 import { formatAgo, formatTime } from '../../output/time.ts';
 import { formatUsage } from '../../output/usage.ts';
 import { oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
-  summary: 'show where a thread stands',
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
-  options: {},
+  arguments: [threadArgument],
   json: {
-    shape: 'object',
-    fields: {
-      thread: 'its id',
-      status: `one of ${threadStatuses.join(', ')}`,
-      workflow: "its workflow's name",
-      head: 'the commit that it is at',
-      steps: 'how many steps it has',
-      nextRole: 'who is next, or who waits; null when it is over',
-      parent: 'the thread that called it, or null',
-      parentState: 'where that stood then: the hash of its last step or start; null where there is no parent',
-      children: 'the threads that it called',
-      calls:
-        'what each of those came to: thread, status, role, key, parentState, end (hash), step (that took the end in), isLeft (the thread went on without it)',
-      startedAt: 'when it started',
-      endedAt: 'when it ended, or null',
-      prompt: 'the first line of its prompt',
-      reason: 'what it waits for, or how it ended',
-      suspension:
-        'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors), trace, usage, due; else null',
-      waitsFor:
-        'the child thread, or one below, whose question that is; null where it is its own. Resuming either answers it',
-      returnCode: 'of a thread that is over: 0 for completed',
-      kept: 'the file of a finished reply that could not be stored, and that the next run stores; or null',
-      workflowHash: "the definition's node",
-      depth: 'how many threads are above it',
-      holder: 'who works on it: pid, host, since; or null',
-      interruption:
-        'of an interrupted one: pid, host and since of the process that died over it, processes that still work; else null',
-      usage:
-        'what its steps have cost together: inputTokens (those of caches included), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true where a part is not known); or null',
-      usageByRole: 'the same for each role',
-    },
+    ...threadFields,
+    parent: 'the thread that called it, or null',
+    parentState: 'the last step or start of the parent when it called; null without a parent',
+    children: 'the threads that it called',
+    calls:
+      'the same in detail: thread, status, role, key, parentState, end (hash), step (that took the end in), isLeft (the thread went on without it)',
+    suspension:
+      'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors), trace, usage, due; else null',
+    waitsFor: 'the child, or one below it, that asks; null if this thread asks. Resuming either answers it',
+    returnCode: 'of a thread that is over: 0 for completed',
+    kept: 'the file of a finished reply that could not be stored, and that the next run stores; or null',
+    workflowHash: "the definition's node",
+    depth: 'how many threads are above it',
+    holder: 'who works on it: pid, host, since; or null',
+    usage:
+      'the cost of all its steps: inputTokens (with those of caches), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true if a part is not known); or null',
+    usageByRole: 'the same for each role',
   },
   examples: [
     { command: 'uwf thread show 01KAM4', comment: 'the first characters of an id will do' },
     { command: 'uwf thread show 01KAM4 --query status', comment: 'one fact, as JSON' },
   ],
   async run({ args, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const context = readingContext(repository);
     const view = await describeThread(context, args.thread);
     await out.result(inPromisedOrder(view), () => describe(view, out, cli.now()));
@@ -128,6 +110,6 @@ function nextStep({ thread, status, interruption }: ThreadView): string | undefi
     case 'running':
       return `'uwf thread join ${thread}' waits for it`;
     default:
-      return `'uwf log ${thread}' tells its story`;
+      return `'uwf log ${thread}' shows its log`;
   }
 }

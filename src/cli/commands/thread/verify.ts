@@ -1,34 +1,30 @@
-import { verifyThread } from '../../../engine/verify-threads.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { readingContext } from '../../engine-here.ts';
-import { EXIT } from '../../exit-code.ts';
-import { openToRead } from '../../open-repository.ts';
+import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { verifyThread } from '../../../verify/verify-threads.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { readingContext } from '../../open/reading-context.ts';
+import { EXIT } from '../../errors/exit-code.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
 import { formatCount } from '../../output/time.ts';
 
 export const command: Command = defineCommand({
-  summary: 'prove that a thread is what it says it is',
-  description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit with its index,
-parents and trailers, what each step says of those before it, and every decision, which is made again from the workflow and
-the steps that are stored. No agent is asked, and nothing is written. The first line is the first difference.`,
-  arguments: [{ name: 'thread', summary: "the thread's id, or its first characters", candidates: 'thread' }],
-  options: {},
+  description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit
+with its index, parents and trailers, what each step says of earlier ones, and every decision, which is replayed from the
+workflow and the stored steps. No agent is asked, and nothing is written. The first line is the first difference.`,
+  arguments: [threadArgument],
   json: {
-    shape: 'object',
-    fields: {
-      thread: 'its id',
-      ref: 'the ref it was found under',
-      head: 'the commit that it is at',
-      sound: 'whether nothing is wrong',
-      commits: 'how many commits were looked at, those of threads it called included',
-      unchecked: 'how many contents were not checked, because a light fetch left them out and they were not read yet',
-      findings: 'what is wrong: commit, path (null for the commit itself), what',
-    },
+    thread: 'its id',
+    ref: 'the ref it was found under',
+    head: 'the commit that it is at',
+    sound: 'whether nothing is wrong',
+    commits: 'how many commits were looked at, those of threads it called included',
+    unchecked: 'how many contents were not checked, because a light fetch left them out and they were not read yet',
+    findings: 'what is wrong: commit, path (null for the commit itself), what',
   },
   examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from a remote' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
-    const verdict = await verifyThread(readingContext(await openToRead(cli)), args.thread);
+    const verdict = await verifyThread(readingContext(await openForReading(cli)), args.thread);
     const { thread, commits, unchecked } = verdict;
     const rest = unchecked > 0 ? `; ${formatCount(unchecked)} contents are not here yet and not checked` : '';
     await out.result(verdict, () =>

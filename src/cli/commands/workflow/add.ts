@@ -1,30 +1,25 @@
-import { cleanDefinition } from '../../../engine/clean-definition.ts';
-import { findWorkflow } from '../../../workflow/find-workflow.ts';
-import { registerWorkflow } from '../../../workflow/register-workflow.ts';
-import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToWrite } from '../../open-repository.ts';
-import { redactionHere, sayTaken } from '../../redaction-here.ts';
+import { cleanDefinition } from '../../../engine/verbs/start.ts';
+import { resolveWorkflow } from '../../../workflow/load/resolve-workflow.ts';
+import { findWorkflow } from '../../../workflow/registry/find-workflow.ts';
+import { registerWorkflow } from '../../../workflow/registry/register-workflow.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
+import { openForWriting } from '../../open/open-repository.ts';
 
 export const command: Command = defineCommand({
-  summary: 'register a workflow under its name',
   description: `Stores a workflow at refs/workflows/<name>, as a commit on top of the version before. A registered workflow can be run from
 anywhere in the repository, bare ones included, and travels with push and fetch. Registering the newest version again changes
 nothing.`,
   arguments: [{ name: 'workflow', summary: 'a file, or a name in .uwf/workflows/', candidates: 'file' }],
-  options: {},
   json: {
-    shape: 'object',
-    fields: {
-      name: 'its name',
-      hash: "the definition's hash",
-      ref: 'where it is registered',
-      head: 'the commit of this version',
-    },
+    name: 'its name',
+    hash: "the definition's hash",
+    ref: 'where it is registered',
+    head: 'the commit of this version',
   },
   examples: [{ command: 'uwf workflow add .uwf/workflows/develop.yaml', comment: 'print the hash of the definition' }],
   async run({ args, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openForWriting(cli);
     const { definition } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
     const redaction = await redactionHere(cli, repository);
     const hash = await registerWorkflow(repository, await cleanDefinition(redaction, definition));

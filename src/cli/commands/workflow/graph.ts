@@ -1,13 +1,12 @@
-import { renderGraph } from '../../../workflow/render-graph.ts';
-import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
+import { renderGraph } from '../../../workflow/graph/render-graph.ts';
+import { resolveWorkflow } from '../../../workflow/load/resolve-workflow.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
 
 const formats = ['text', 'mermaid', 'dot'] as const;
 
 export const command: Command = defineCommand({
-  summary: 'draw a workflow',
   arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],
   options: {
     format: {
@@ -23,7 +22,7 @@ export const command: Command = defineCommand({
     { command: 'uwf workflow graph develop -f dot | dot -Tsvg', comment: 'with Graphviz' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { definition } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
     const format = formats.find((name) => name === options.format) ?? 'text';
     await out.result({}, () => harmless(renderGraph(definition, format)));

@@ -2,36 +2,29 @@ import { relative } from 'node:path';
 import { prepareHashing } from '../../../cas/hash.ts';
 import type { Repository } from '../../../git/repository.ts';
 import type { WorkflowDefinition } from '../../../workflow/definition.ts';
-import { listWorkflows } from '../../../workflow/list-workflows.ts';
-import { loadWorkflowFile } from '../../../workflow/load-workflow-file.ts';
-import { listWorkflowFiles, rootOf } from '../../../workflow/resolve-workflow.ts';
+import { listWorkflows } from '../../../workflow/registry/list-workflows.ts';
+import { loadWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
+import { listWorkflowFiles, rootOf } from '../../../workflow/load/resolve-workflow.ts';
 import { SourceUnreadable } from '../../../workflow/source/source-reader.ts';
-import { encodeWorkflow } from '../../../workflow/encode-workflow.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
-import { formatTable } from '../../output/table.ts';
+import { encodeWorkflow } from '../../../workflow/nodes/encode-workflow.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 
 type Row = { name: string; hash: string | null; description: string; origin: string; problem: string | null };
 
 export const command: Command = defineCommand({
-  summary: 'list the workflows of this repository',
-  description: `Lists the files in .uwf/workflows/ here and in the folders above, and the registered workflows. Where a name is both, the
-file is what 'uwf run <name>' takes.`,
-  arguments: [],
-  options: {},
+  description: `Lists the files in .uwf/workflows/ here and in the folders above, and the registered workflows. If a name is
+both, 'uwf run <name>' uses the file.`,
   json: {
-    shape: 'list',
-    fields: {
-      name: 'what to call it',
-      hash: "the definition's hash; null where it cannot be read",
-      description: 'what it is for',
-      origin: "the file, or 'registered'",
-      problem: 'why it cannot be read, or null',
-    },
+    name: 'what to call it',
+    hash: "the definition's hash; null where it cannot be read",
+    description: 'what it is for',
+    origin: "the file, or 'registered'",
+    problem: 'why it cannot be read, or null',
   },
   examples: [{ command: 'uwf workflow list', comment: 'what there is to run' }],
   async run({ cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     await prepareHashing();
     const rows: Row[] = [];
     for (const { name, file } of await listWorkflowFiles(repository, cli.cwd)) {
@@ -47,23 +40,16 @@ file is what 'uwf run <name>' takes.`,
     for (const { name, problem } of unreadable) {
       rows.push({ name, hash: null, description: '', origin: 'registered', problem: problem.message });
     }
-    await out.result(rows, () =>
-      formatTable<Row>(
-        rows,
-        [
-          { title: 'NAME', cell: ({ name }) => name, paint: out.paint.name },
-          { title: 'HASH', cell: ({ hash }) => hash ?? '', paint: out.paint.id },
-          { title: 'FROM', cell: ({ origin }) => origin, paint: out.paint.quiet },
-          {
-            title: 'DESCRIPTION',
-            cell: ({ description, problem }) => (problem === null ? description : `not valid: ${problem}`),
-            paint: (text, { problem }) => (problem === null ? text : out.paint.error(text)),
-          },
-        ],
-        out.paint,
-        cli.stdout,
-      ),
-    );
+    await out.table<Row>(rows, [
+      { title: 'NAME', cell: ({ name }) => name, paint: out.paint.name },
+      { title: 'HASH', cell: ({ hash }) => hash ?? '', paint: out.paint.id },
+      { title: 'FROM', cell: ({ origin }) => origin, paint: out.paint.quiet },
+      {
+        title: 'DESCRIPTION',
+        cell: ({ description, problem }) => (problem === null ? description : `not valid: ${problem}`),
+        paint: (text, { problem }) => (problem === null ? text : out.paint.error(text)),
+      },
+    ]);
     if (rows.length === 0)
       out.hint("there is none yet; 'uwf init --with find-regression' brings one that works as it is");
   },

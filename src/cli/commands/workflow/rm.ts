@@ -1,19 +1,17 @@
-import { findWorkflow } from '../../../workflow/find-workflow.ts';
-import { removeWorkflow } from '../../../workflow/remove-workflow.ts';
+import { findWorkflow } from '../../../workflow/registry/find-workflow.ts';
+import { removeWorkflow } from '../../../workflow/registry/remove-workflow.ts';
 import { UwfError } from '../../../errors.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToWrite } from '../../open-repository.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForWriting } from '../../open/open-repository.ts';
 
 export const command: Command = defineCommand({
-  summary: 'remove a registered workflow',
   description: `Removes refs/workflows/<name> with all its versions. Threads have their own copy of the definition and go on; files in
 .uwf/workflows/ are not touched.`,
   arguments: [{ name: 'name', summary: "the workflow's name", candidates: 'workflow' }],
-  options: {},
-  json: { shape: 'object', fields: { name: 'its name', head: 'the commit of its newest version' } },
+  json: { name: 'its name', head: 'the commit of its newest version' },
   examples: [{ command: 'uwf workflow rm develop', comment: 'say which commit it was, to bring it back' }],
   async run({ args, cli, out }) {
-    const repository = await openToWrite(cli);
+    const repository = await openForWriting(cli);
     const registered = await findWorkflow(repository, args.name).catch((error: unknown) => {
       // What cannot be read can be removed all the same.
       if (error instanceof UwfError && error.kind === 'data') return undefined;

@@ -1,34 +1,30 @@
-import { resolveWorkflow } from '../../../workflow/resolve-workflow.ts';
+import { resolveWorkflow } from '../../../workflow/load/resolve-workflow.ts';
 import type { Rule, WorkflowDefinition } from '../../../workflow/definition.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import { openToRead } from '../../open-repository.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { formatFacts } from '../../output/table.ts';
 import { oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
-  summary: 'show the roles and rules of a workflow',
-  description: `Shows a workflow as uwf runs it: every notation is reduced to an ordered list of rules, of which the first that fits decides.`,
+  description: `Shows a workflow as uwf runs it: every notation is reduced to an ordered list of rules, and the first rule
+that matches decides.`,
   arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],
-  options: {},
   json: {
-    shape: 'object',
-    fields: {
-      name: 'its name',
-      hash: "the definition's hash",
-      description: 'what it is for',
-      roles: 'role -> description, systemPrompt, extractPrompt, schema …',
-      moderator: 'the rules, in order: from, to, when, prompt …',
-      limits: 'its limits, or null',
-      origin: 'the file, ref or node it comes from',
-    },
+    name: 'its name',
+    hash: "the definition's hash",
+    description: 'what it is for',
+    roles: 'role -> description, systemPrompt, extractPrompt, schema …',
+    moderator: 'the rules, in order: from, to, when, prompt …',
+    limits: 'its limits, or null',
+    origin: 'the file, ref or node it comes from',
   },
   examples: [
     { command: 'uwf workflow show develop', comment: 'roles and rules' },
     { command: 'uwf workflow show develop --json=moderator', comment: 'the reduced rules as data' },
   ],
   async run({ args, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { definition, hash, origin } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
     const from = origin.kind === 'file' ? origin.file : origin.kind === 'registry' ? origin.ref : 'node';
     const { name, description, roles, moderator, limits } = definition;

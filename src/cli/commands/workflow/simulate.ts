@@ -1,28 +1,27 @@
-import { listThreads } from '../../../engine/describe.ts';
-import { simulateThread, type Simulated } from '../../../engine/simulate.ts';
 import type { NodeHash } from '../../../cas/hash.ts';
+import { listThreads } from '../../../engine/describe/describe.ts';
+import { simulateThread, type Simulated } from '../../../engine/verbs/simulate.ts';
 import { UwfError } from '../../../errors.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { getThread, type ThreadPointer } from '../../../thread/find-thread.ts';
+import { getThread, type ThreadPointer } from '../../../thread/find/find-thread.ts';
 import type { WorkflowDefinition } from '../../../workflow/definition.ts';
-import { InvalidWorkflow } from '../../../workflow/diagnostic.ts';
-import { encodeWorkflow } from '../../../workflow/encode-workflow.ts';
-import { loadDraft } from '../../../workflow/load-draft.ts';
-import { resolveWorkflow, rootOf } from '../../../workflow/resolve-workflow.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import type { CliContext } from '../../context.ts';
-import { readingContext } from '../../engine-here.ts';
-import { parseMoment } from '../../input/parse-value.ts';
-import { openToRead } from '../../open-repository.ts';
+import { InvalidWorkflow } from '../../../workflow/diagnostics/diagnostic.ts';
+import { loadDraft } from '../../../workflow/load/load-workflow-file.ts';
+import { resolveWorkflow, rootOf } from '../../../workflow/load/resolve-workflow.ts';
+import { encodeWorkflow } from '../../../workflow/nodes/encode-workflow.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { momentOption } from '../../command-line/parse-value.ts';
+import { openForReading } from '../../open/open-repository.ts';
+import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
-import { formatTable } from '../../output/table.ts';
+import { plural } from '../../output/time.ts';
 import { oneLine } from '../../output/width.ts';
+import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 export const command: Command = defineCommand({
-  summary: 'tell which threads a change would route otherwise',
-  description: `Decides every turn of finished threads again by the rules of a workflow, and lists the threads in which another role would
-have had its turn, with the first such turn. What the roles said is taken as it was: no agent is asked. Without --against it
-is all finished threads of the workflow with the same name.`,
+  description: `Replays the decisions of finished threads by the rules of a workflow, and lists the threads in which another
+role would have been next, with the first such turn. Replies are taken as they were: no agent is asked. The default is all
+finished threads of the workflow with the same name.`,
   arguments: [{ name: 'workflow', summary: 'a file, a name or a hash', candidates: 'workflow' }],
   options: {
     against: {
@@ -31,26 +30,23 @@ is all finished threads of the workflow with the same name.`,
       isRepeatable: true,
       candidates: 'thread',
     },
-    since: { value: '<when>', summary: 'only threads started since then: 30d, 2026-11-21', parse: parseMoment },
+    since: momentOption('only threads started since then: 30d, 2026-11-21'),
   },
   json: {
-    shape: 'object',
-    fields: {
-      workflow: "the workflow's name",
-      hash: 'the definition that was tried',
-      threads: 'how many threads were looked at',
-      decisions: 'how many decisions were made again',
-      diverging:
-        'the threads that would have gone elsewhere: thread, afterSteps, lastStep, was, would (null: the rules cannot go on), rule, reason',
-      unreadable: 'the threads that are corrupt and were passed over',
-    },
+    workflow: "the workflow's name",
+    hash: 'the definition that was tried',
+    threads: 'how many threads were looked at',
+    decisions: 'how many decisions were made again',
+    diverging:
+      'the threads that would have gone elsewhere: thread, afterSteps, lastStep, was, would (null: the rules cannot go on), rule, reason',
+    unreadable: 'the threads that are corrupt and were passed over',
   },
   examples: [
     { command: 'uwf workflow simulate .uwf/workflows/develop.yaml --since 30d', comment: 'before committing a change' },
     { command: 'uwf workflow simulate develop --against 01KAM4,01KAM7', comment: 'two threads' },
   ],
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { definition, hash } = await findDefinition(cli, repository, args.workflow, out);
     const since = options.since && { sinceMs: options.since(cli.now()) };
     const pointers =
@@ -70,7 +66,7 @@ is all finished threads of the workflow with the same name.`,
     const diverging = simulated.flatMap(({ thread, divergence }) => (divergence ? [{ thread, ...divergence }] : []));
     const decisions = simulated.reduce((sum, { decisions: made }) => sum + made, 0);
     const result = { workflow: definition.name, hash, threads: simulated.length, decisions, diverging, unreadable };
-    await out.result(result, () => describe(result, out, cli.stdout));
+    await out.result(result, () => describe(result, out));
     if (unreadable.length > 0)
       out.hint(`'uwf thread verify <thread>' tells what is wrong with ${unreadable.join(', ')}`);
   },
@@ -78,7 +74,7 @@ is all finished threads of the workflow with the same name.`,
 
 /** The definition to try; a file need not be one that could be run. */
 async function findDefinition(
-  cli: CliContext,
+  cli: CliEnvironment,
   repository: Repository,
   workflow: string,
   out: Output,
@@ -108,23 +104,18 @@ type Diverging = Simulated['divergence'] & { thread: string };
 
 function describe(
   { threads, decisions, diverging }: { threads: number; decisions: number; diverging: readonly Diverging[] },
-  { paint }: Output,
-  stream: Parameters<typeof formatTable>[3],
+  out: Output,
 ): string {
-  const looked = `${decisions} decisions of ${threads} ${threads === 1 ? 'thread' : 'threads'} were made again`;
+  const { paint } = out;
+  const looked = `${decisions} decisions of ${plural(threads, 'thread')} were made again`;
   if (diverging.length === 0) return `${paint.good('no thread would have gone elsewhere')}; ${looked}`;
-  const table = formatTable<Diverging>(
-    diverging,
-    [
-      { title: 'THREAD', cell: ({ thread }) => thread, paint: paint.id },
-      { title: 'STEP', cell: ({ afterSteps }) => String(afterSteps + 1), align: 'right' },
-      { title: 'WAS', cell: ({ was }) => was, paint: paint.name },
-      { title: 'WOULD BE', cell: ({ would }) => would ?? 'failed', paint: paint.name },
-      { title: 'RULE', cell: ({ rule }) => (rule === null ? '-' : String(rule + 1)), align: 'right' },
-      { title: 'WHY', cell: ({ reason }) => oneLine(reason ?? '') },
-    ],
-    paint,
-    stream,
-  );
+  const table = out.format<Diverging>(diverging, [
+    { title: 'THREAD', cell: ({ thread }) => thread, paint: paint.id },
+    { title: 'STEP', cell: ({ afterSteps }) => String(afterSteps + 1), align: 'right' },
+    { title: 'WAS', cell: ({ was }) => was, paint: paint.name },
+    { title: 'WOULD BE', cell: ({ would }) => would ?? 'failed', paint: paint.name },
+    { title: 'RULE', cell: ({ rule }) => (rule === null ? '-' : String(rule + 1)), align: 'right' },
+    { title: 'WHY', cell: ({ reason }) => oneLine(reason ?? '') },
+  ]);
   return `${table}\n\n${diverging.length} of ${threads} threads would have gone elsewhere; ${looked}`;
 }

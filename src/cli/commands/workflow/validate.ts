@@ -1,27 +1,24 @@
-import { resolveWorkflow, rootOf } from '../../../workflow/resolve-workflow.ts';
-import { InvalidWorkflow, type Diagnostic } from '../../../workflow/diagnostic.ts';
-import { loadWorkflowFile, type LoadedWorkflowFile } from '../../../workflow/load-workflow-file.ts';
-import { validateWorkflow } from '../../../workflow/validate-workflow.ts';
+import { resolveWorkflow, rootOf } from '../../../workflow/load/resolve-workflow.ts';
+import { InvalidWorkflow, type Diagnostic } from '../../../workflow/diagnostics/diagnostic.ts';
+import { loadWorkflowFile, type LoadedWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
+import { validateWorkflow } from '../../../workflow/check/validate-workflow.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { defineCommand, type Command } from '../../command.ts';
-import type { CliContext } from '../../context.ts';
-import { EXIT } from '../../exit-code.ts';
-import { openToRead } from '../../open-repository.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import type { CliEnvironment } from '../../process/cli-environment.ts';
+import { EXIT } from '../../errors/exit-code.ts';
+import { openForReading } from '../../open/open-repository.ts';
+import { plural } from '../../output/time.ts';
 import { formatDiagnostics } from '../../output/diagnostics.ts';
 
 export const command: Command = defineCommand({
-  summary: 'find every mistake in a workflow',
-  description: `Checks a workflow without running it and reports everything that is wrong at once, with file, line and column: unknown
-roles, rules that can never fire, statuses without an edge, expressions and templates that do not compile, schemas that are
-none. Warnings are things that work but are seldom meant.`,
+  description: `Checks a workflow without running it and reports everything that is wrong at once, with file, line and
+column: unknown roles, rules that can never fire, statuses without an edge, expressions and templates that do not compile,
+invalid schemas. A warning is for something that works but is rarely intended.`,
   arguments: [{ name: 'workflow', summary: 'a file, a name or a hash', candidates: 'workflow' }],
   options: { strict: { summary: 'let warnings fail too' } },
   json: {
-    shape: 'object',
-    fields: {
-      valid: 'whether it can be run',
-      diagnostics: 'severity, code, message, file, line, column, path, hint of everything found',
-    },
+    valid: 'whether it can be run',
+    diagnostics: 'severity, code, message, file, line, column, path, hint of everything found',
   },
   examples: [
     { command: 'uwf workflow validate .uwf/workflows/develop.yaml', comment: 'a file' },
@@ -29,14 +26,14 @@ none. Warnings are things that work but are seldom meant.`,
   ],
   exitCodes: { 0: 'it is valid', 1: 'it has mistakes' },
   async run({ args, options, cli, out }) {
-    const repository = await openToRead(cli);
+    const repository = await openForReading(cli);
     const { definition, diagnostics, sources } = await check(cli, repository, args.workflow);
     const isValid = definition !== undefined && !(options.strict && diagnostics.length > 0);
     await out.result({ valid: isValid, diagnostics }, () => {
       const found = formatDiagnostics(diagnostics, sources, out.paint);
       const verdict = isValid
         ? out.paint.good(
-            `${definition.name} is valid: ${count(Object.keys(definition.roles).length, 'role')}, ${count(definition.moderator.length, 'rule')}`,
+            `${definition.name} is valid: ${plural(Object.keys(definition.roles).length, 'role')}, ${plural(definition.moderator.length, 'rule')}`,
           )
         : out.paint.error(summarise(diagnostics));
       return [found, verdict].filter((part) => part !== '').join('\n\n');
@@ -45,7 +42,7 @@ none. Warnings are things that work but are seldom meant.`,
   },
 });
 
-async function check(cli: CliContext, repository: Repository, workflow: string): Promise<LoadedWorkflowFile> {
+async function check(cli: CliEnvironment, repository: Repository, workflow: string): Promise<LoadedWorkflowFile> {
   try {
     const { definition, origin } = await resolveWorkflow(repository, workflow, { cwd: cli.cwd });
     // Again, for the warnings: resolving gives a definition and nothing else.
@@ -60,10 +57,6 @@ async function check(cli: CliContext, repository: Repository, workflow: string):
 function summarise(diagnostics: readonly Diagnostic[]): string {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warnings = diagnostics.length - errors;
-  const parts = [errors > 0 && count(errors, 'error'), warnings > 0 && count(warnings, 'warning')].filter(Boolean);
+  const parts = [errors > 0 && plural(errors, 'error'), warnings > 0 && plural(warnings, 'warning')].filter(Boolean);
   return `not valid: ${parts.join(' and ')}`;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

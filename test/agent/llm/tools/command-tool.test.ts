@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { isGroupAlive } from '../../../../src/agent/process-group.ts';
+import { isGroupAlive } from '../../../../src/agent/processes/process-group.ts';
 import type { JsonObject, JsonValue } from '../../../../src/json.ts';
 import { temporaryFolder } from '../../../helpers/agent-request.ts';
 import { callTool } from './tool-turn.ts';

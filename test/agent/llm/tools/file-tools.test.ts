@@ -45,10 +45,12 @@ describe('read_file', () => {
     ['nothing', "there is no 'nothing'"],
     ['folder', "'folder' is a folder"],
     ['binary', 'is not a text'],
+    ['latin1', "'latin1' is not a text in UTF-8; use a command that keeps its bytes, or convert it first"],
     ['pipe', 'is not a file'],
   ])('says of %s what is wrong', async (path, words) => {
     mkdirSync(join(cwd, 'folder'));
     write('binary', 'a\0b');
+    writeFileSync(join(cwd, 'latin1'), 'caf\u00e9', 'latin1');
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
     const { result, isError, refusals } = await run('read_file', { path });
     expect({ isError, refusals }).toEqual({ isError: true, refusals: [] });
@@ -73,6 +75,40 @@ describe('write_file and edit_file', () => {
     );
     await run('edit_file', { path: 'a', old: 'one', new: '1', all: true });
     expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('1 $& 2 1 $&');
+  });
+
+  test.each(['café\n', 'a\xff\xfeb\n'])('leave every byte of a file that is not UTF-8: %j', async (text) => {
+    const bytes = Buffer.from(text, 'latin1');
+    writeFileSync(join(cwd, 'a'), bytes);
+    for (const input of [
+      { path: 'a', old: '\n', new: '!' },
+      { path: 'a', old: '�', new: '!', all: true },
+    ]) {
+      const { result, isError } = await run('edit_file', input);
+      expect({ result, isError }).toEqual({ result: expect.stringContaining('is not a text in UTF-8'), isError: true });
+    }
+    // As a command's output shows it.
+    const lossy = await run('write_file', { path: 'a', content: `${bytes.toString('utf8')}more\n` });
+    expect(lossy).toMatchObject({ result: expect.stringContaining('is not a text in UTF-8'), isError: true });
+    expect(readFileSync(join(cwd, 'a'))).toEqual(bytes);
+    expect((await run('search', { pattern: text.slice(0, 1) })).result).toContain('a:1: ');
+    expect((await run('write_file', { path: 'a', content: 'known\n' })).isError).toBe(false);
+    expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('known\n');
+  });
+
+  test('keep a byte order mark, carriage returns and a � of the text itself', async () => {
+    write('a', '\ufeffone\r\n� two\r\n');
+    expect((await run('edit_file', { path: 'a', old: 'two', new: '2 �' })).isError).toBe(false);
+    expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('\ufeffone\r\n� 2 �\r\n');
+    expect((await run('write_file', { path: 'a', content: '�' })).isError).toBe(false);
+  });
+
+  test('write no half of a surrogate pair', async () => {
+    write('a', 'smile 😀');
+    const halves = await run('edit_file', { path: 'a', old: '\ud83d', new: 'x' });
+    expect(halves).toMatchObject({ result: "'a' would not be a text in UTF-8", isError: true });
+    expect((await run('write_file', { path: 'b', content: 'x\ude00' })).isError).toBe(true);
+    expect([readFileSync(join(cwd, 'a'), 'utf8'), existsSync(join(cwd, 'b'))]).toEqual(['smile 😀', false]);
   });
 
   test.each(['.git/hooks/pre-commit', 'sub/.git/config', '.GIT/config'])('do not write %s', async (path) => {
@@ -125,6 +161,27 @@ describe('the working folder', () => {
     write('real', 'inside');
     symlinkSync('real', join(cwd, 'inner'));
     expect(await run('read_file', { path: 'inner' })).toMatchObject({ result: 'inside', refusals: [] });
+  });
+
+  test('a link to a file inside that is not there yet is written where it points, and not read', async () => {
+    symlinkSync('new/file', join(cwd, 'ahead'));
+    symlinkSync('.git/hooks/pre-commit', join(cwd, 'to-git'));
+    symlinkSync('circle', join(cwd, 'circle'));
+    for (const [name, input] of Object.entries({
+      read_file: {},
+      edit_file: { old: 'a', new: 'b' },
+      list: {},
+      search: { pattern: 'a' },
+    })) {
+      const path = { path: 'ahead' };
+      expect(await run(name, { ...path, ...input })).toMatchObject({ result: "there is no 'ahead'", refusals: [] });
+    }
+    const inGit = await run('write_file', { path: 'to-git', content: '#!/bin/sh' });
+    expect(inGit.refusals).toEqual([expect.stringContaining('belongs to git')]);
+    const circle = await run('write_file', { path: 'circle', content: 'x' });
+    expect(circle).toMatchObject({ result: "'circle' is a link that leads to itself", isError: true });
+    expect((await run('write_file', { path: 'ahead', content: 'x' })).result).toBe('made new/file, 1 bytes');
+    expect(readFileSync(join(cwd, 'new/file'), 'utf8')).toBe('x');
   });
 });
 

@@ -1,10 +1,15 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { AgentRequest } from '../../../../src/agent/contract.ts';
 import type { JsonObject } from '../../../../src/json.ts';
-import { createTemporaryRepository, isolatedGitEnvironment } from '../../../helpers/temporary-repository.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  isolatedGitEnvironment,
+  temporaryRepositoryAt,
+} from '../../../helpers/temporary-repository.ts';
 import type { TemporaryRepository } from '../../../helpers/temporary-repository.ts';
 import { callTool } from './tool-turn.ts';
 import type { ToolTurn } from './tool-turn.ts';
@@ -15,12 +20,20 @@ const env = { ...isolatedGitEnvironment };
 let repository: TemporaryRepository;
 let cwd: string;
 
-beforeEach(() => {
-  repository = createTemporaryRepository();
-  cwd = repository.dir;
-  repository.git('commit', '-q', '--allow-empty', '-m', 'first');
-  repository.git('remote', 'add', 'origin', `https://me:${PASSWORD}@example.com/x.git`);
+/** A clone with a password in its remote's URL. It is made once, and each test that changes something has a copy. */
+let original: TemporaryRepository;
+beforeAll(() => {
+  original = createTemporaryRepository();
+  original.git('commit', '-q', '--allow-empty', '-m', 'first');
+  original.git('remote', 'add', 'origin', `https://me:${PASSWORD}@example.com/x.git`);
 });
+
+function useCopy(): void {
+  const dir = createTemporaryFolder();
+  cpSync(original.dir, dir, { recursive: true });
+  repository = temporaryRepositoryAt(dir);
+  cwd = dir;
+}
 
 function write(path: string, text: string): void {
   mkdirSync(dirname(join(cwd, path)), { recursive: true });
@@ -40,22 +53,14 @@ const tools: [string, JsonObject][] = [
   ['search', { pattern: PASSWORD }],
 ];
 
-describe.each(tools)('%s', (name, rest) => {
-  test.each([
-    '.git/config',
-    '.GIT/config',
-    'a/../.git/config',
-    './/.git/./config',
-    '<cwd>/.git/config',
-    '.git',
-    'link/config',
-    'file-link',
-    'second-name',
-    'linked/.git',
-    'store/config',
-    'bare.git/config',
-    'inner/../bare.git/config',
-  ])('does not touch %s', async (way) => {
+describe('what belongs to git', () => {
+  const configs = ['.git/config', 'bare.git/config', 'store/config', 'linked/.git'];
+  const textsOf = (): string[] => configs.map((path) => readFileSync(join(cwd, path), 'utf8'));
+  let before: string[];
+
+  // All tests have the same one, because none of them may change it.
+  beforeAll(() => {
+    useCopy();
     mkdirSync(join(cwd, 'a'));
     mkdirSync(join(cwd, 'inner'));
     repository.git('worktree', 'add', '-q', 'linked');
@@ -66,19 +71,38 @@ describe.each(tools)('%s', (name, rest) => {
     symlinkSync('.git', join(cwd, 'link'));
     symlinkSync('.git/config', join(cwd, 'file-link'));
     linkSync(join(cwd, '.git/config'), join(cwd, 'second-name'));
-    const configs = ['.git/config', 'bare.git/config', 'store/config', 'linked/.git'];
-    const before = configs.map((path) => readFileSync(join(cwd, path), 'utf8'));
-    const { result, isError, refusals, events } = await run(name, { path: way.replace('<cwd>', cwd), ...rest });
-    expect(result).not.toContain(PASSWORD);
-    expect(configs.map((path) => readFileSync(join(cwd, path), 'utf8'))).toEqual(before);
-    // A file by another name is left out of a search, and is no folder to list.
-    if (way !== 'second-name' || !['search', 'list'].includes(name))
-      expect({ isError, refusals: refusals.length }).toEqual({ isError: true, refusals: 1 });
-    expect(events).toContainEqual(expect.objectContaining({ kind: 'tool-result', result }));
+    before = textsOf();
+  });
+
+  describe.each(tools)('%s', (name, rest) => {
+    test.each([
+      '.git/config',
+      '.GIT/config',
+      'a/../.git/config',
+      './/.git/./config',
+      '<cwd>/.git/config',
+      '.git',
+      'link/config',
+      'file-link',
+      'second-name',
+      'linked/.git',
+      'store/config',
+      'bare.git/config',
+      'inner/../bare.git/config',
+    ])('does not touch %s', async (way) => {
+      const { result, isError, refusals, events } = await run(name, { path: way.replace('<cwd>', cwd), ...rest });
+      expect(result).not.toContain(PASSWORD);
+      expect(textsOf()).toEqual(before);
+      // A file by another name is left out of a search, and is no folder to list.
+      if (way !== 'second-name' || !['search', 'list'].includes(name))
+        expect({ isError, refusals: refusals.length }).toEqual({ isError: true, refusals: 1 });
+      expect(events).toContainEqual(expect.objectContaining({ kind: 'tool-result', result }));
+    });
   });
 });
 
 test('list and search leave out what is guarded, wherever they begin', async () => {
+  useCopy();
   repository.git('clone', '-q', '--bare', '.', 'fixtures/bare');
   repository.git('-C', 'fixtures/bare', 'config', 'x.password', PASSWORD);
   repository.git('init', '-q', 'sub');
@@ -92,6 +116,7 @@ test('list and search leave out what is guarded, wherever they begin', async () 
 });
 
 test('a repository is not made piece by piece', async () => {
+  useCopy();
   for (const [path, content] of Object.entries({
     'docs/config': '[core]\n\tfsmonitor = "touch made"\n\tbare = false\n\tworktree = .\n',
     'docs/objects/x': 'x',
@@ -109,7 +134,10 @@ test('a repository is not made piece by piece', async () => {
 describe.each(['.uwf/config.yaml', '.UWF/config.yaml', 'sub/.uwf/x', '.husky/pre-commit', 'tools/hooks/pre-push'])(
   'to write %s',
   (path) => {
-    beforeEach(() => repository.git('config', 'core.hooksPath', 'tools/hooks'));
+    beforeEach(() => {
+      useCopy();
+      repository.git('config', 'core.hooksPath', 'tools/hooks');
+    });
 
     function attempt(askPerson?: AgentRequest['askPerson']): Promise<ToolTurn> {
       return run('write_file', { path, content: 'agents: {}' }, { askPerson });

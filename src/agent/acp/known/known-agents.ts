@@ -1,0 +1,141 @@
+import { basename, delimiter } from 'node:path';
+
+import type { JsonObject } from '../../../json.ts';
+import { findProgram } from '../../processes/find-program.ts';
+
+/** A coding agent that speaks the Agent Client Protocol, by itself or through a bridge. */
+type KnownAgent = {
+  /** What to call it in the configuration. */
+  name: string;
+  title: string;
+  /** What is looked for on the PATH, and what is to be started where it is found; the first that is there counts. */
+  programs: readonly { program: string; command: readonly string[] }[];
+  /** Variables that hold its key, for those who do not log in with it. */
+  keys: readonly string[];
+  /** What its config has to say beside the command. */
+  config?: JsonObject;
+};
+
+/** uwf's MCP server as the Copilot CLI wants it; the turn is told to it by the environment. */
+export const COPILOT_SERVER = '{"mcpServers":{"uwf":{"command":"uwf","args":["mcp"],"tools":["*"]}}}';
+
+/** They are found in this order. */
+export const knownAgents: readonly KnownAgent[] = [
+  {
+    name: 'claude',
+    title: 'Claude Code',
+    programs: [
+      { program: 'claude-agent-acp', command: ['claude-agent-acp'] },
+      { program: 'claude', command: ['npx', '-y', '@agentclientprotocol/claude-agent-acp'] },
+    ],
+    keys: ['ANTHROPIC_API_KEY'],
+    // Its own default is a model that answers most questions for permission, so that the rules of `permissions` are not asked.
+    config: { mode: 'default' },
+  },
+  {
+    name: 'codex',
+    title: 'Codex',
+    programs: [
+      { program: 'codex-acp', command: ['codex-acp'] },
+      { program: 'codex', command: ['npx', '-y', '@agentclientprotocol/codex-acp'] },
+    ],
+    keys: ['OPENAI_API_KEY'],
+    config: { mode: 'workspace-write' },
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    programs: [{ program: 'gemini', command: ['gemini', '--acp'] }],
+    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    // It takes a file that is not there yet for one that its client cannot read.
+    config: { fs: { read: false } },
+  },
+  native('opencode', 'opencode', ['opencode', 'acp'], []),
+  native('goose', 'goose', ['goose', 'acp'], []),
+  native('cursor', 'Cursor', ['cursor-agent', 'acp'], ['CURSOR_API_KEY']),
+  // Over ACP it takes no server that is started with a command: it starts uwf's by itself.
+  native(
+    'copilot',
+    'GitHub Copilot CLI',
+    ['copilot', '--acp', '--stdio', '--additional-mcp-config', COPILOT_SERVER],
+    [],
+  ),
+  { ...native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY']), config: { mode: 'default' } },
+  native('kimi', 'Kimi CLI', ['kimi', 'acp'], []),
+  native('cline', 'cline', ['cline', '--acp'], []),
+];
+
+function native(name: string, title: string, command: readonly [string, ...string[]], keys: string[]): KnownAgent {
+  return { name, title, programs: [{ program: command[0], command }], keys };
+}
+
+/** A known agent that is installed here, and how to configure it. */
+export type FoundAgent = {
+  name: string;
+  title: string;
+  /** The config of `builtin:acp`. */
+  config: JsonObject;
+  /** The line to add under `agents` in `.uwf/config.yaml`. */
+  line: string;
+};
+
+/**
+ * Finds the known agents whose program is on the PATH; nothing is started.
+ *
+ * Keys that are set in the environment are named in the configuration, for they are passed on only by name.
+ */
+export function findKnownAgents(env: Readonly<Record<string, string | undefined>>): FoundAgent[] {
+  // An empty place in PATH means the current folder, in which nothing is looked for.
+  const places = (env['PATH'] ?? '').split(delimiter).filter(Boolean).join(delimiter);
+  return knownAgents.flatMap(({ name, title, programs, keys, config: more }) => {
+    for (const { program, command } of programs) {
+      if (findProgram(program, '/', places) === undefined) continue;
+      const passEnv = keys.filter((key) => env[key] !== undefined);
+      const config: JsonObject = { command: [...command], ...more, ...(passEnv.length > 0 && { passEnv }) };
+      return [{ name, title, config, line: lineOf(name, config) }];
+    }
+    return [];
+  });
+}
+
+/** An agent as it is configured. */
+type ConfiguredAgent = { package: string; config: Readonly<Record<string, unknown>> };
+
+/** Tells whether one of some configured agents is a known one. */
+export function isConfigured(found: { name: string }, agents: readonly ConfiguredAgent[]): boolean {
+  return agents.some((agent) => nameOfKnown(agent) === found.name);
+}
+
+/** The name of the known agent that a configured one is: by the program that it starts, or the bridge. */
+export function nameOfKnown({ package: reference, config }: ConfiguredAgent): string | undefined {
+  const { command } = config;
+  if (reference !== 'builtin:acp' || !Array.isArray(command)) return undefined;
+  const known = knownAgents.find(({ programs }) => {
+    const names = programs.flatMap(({ program, command: words }) => [program, words[words[0] === 'npx' ? 2 : 0] ?? '']);
+    return command.some((word) => typeof word === 'string' && names.some((name) => isNamed(word, name)));
+  });
+  return known?.name;
+}
+
+/**
+ * Warns of a known agent whose questions for permission a model of its own answers, unless its `mode` says otherwise;
+ * `undefined` where uwf is asked.
+ */
+export function warnOfMode(agent: ConfiguredAgent & { name: string }): { message: string; hint: string } | undefined {
+  const known = knownAgents.find(({ name }) => name === nameOfKnown(agent));
+  const mode = known?.config?.['mode'];
+  if (known === undefined || typeof mode !== 'string' || agent.config['mode'] !== undefined) return undefined;
+  return {
+    message: `agent '${agent.name}' has no 'mode': ${known.title} may then permit commands and edits by itself, without asking uwf`,
+    hint: `add mode: ${mode} to its config, so that its questions come to the rules of 'permissions' and to you`,
+  };
+}
+
+/** A version may be named with a bridge: `@agentclientprotocol/codex-acp@2`. */
+function isNamed(word: string, name: string): boolean {
+  return word === name || basename(word) === name || word.startsWith(`${name}@`);
+}
+
+function lineOf(name: string, config: JsonObject): string {
+  return `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }`;
+}

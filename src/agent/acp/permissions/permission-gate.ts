@@ -1,0 +1,220 @@
+import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk/unstable';
+import { readFile } from 'node:fs/promises';
+
+import type { AgentRequest } from '../../contract.ts';
+import { isWithin } from '../../../is-within.ts';
+import { coversDeed, fingerprintOf, resolveDeed } from './deed.ts';
+import type { Deed } from './deed.ts';
+import type { OwnTools } from '../own-tools/own-tools.ts';
+import { decidePermission } from './permission-policy.ts';
+import type { PermissionAnswer, Permissions } from './permission-policy.ts';
+import { nameDeed, showDeed } from './show-deed.ts';
+import type { ToolCall } from '../turn/tool-call.ts';
+import type { WorkingFolder } from '../../files/working-folder.ts';
+
+/** The agent was kept from what it asked uwf to do. */
+export class NotPermitted extends Error {}
+
+/** What a gate needs of the turn that it stands in. */
+export type GateTurn = {
+  request: AgentRequest;
+  permissions: Permissions | undefined;
+  folder: WorkingFolder;
+  ownTools: OwnTools;
+  /** Called when a person has to answer and none is there; `reason` says what would let the turn go on. */
+  onUnanswered(reason: string): void;
+  /** Told when a person has said no; `what` names what the agent wanted to do. */
+  onDenied(what: string): void;
+};
+
+type Verdict = PermissionWord | 'unanswered';
+
+/** A person's word about a deed. */
+type Grant = { call: ToolCall; deed: Deed; isForAll: boolean };
+
+/**
+ * Answers an agent's questions for permission, and asks for itself where an agent has uwf do something without a question.
+ *
+ * The policy decides; where it says `ask`, a person. What a person allows is what they were shown and nothing else: uwf
+ * does it once without asking again while that call is open, or as often as it comes where the answer was `always`. What
+ * an agent calls a deed can make the answer stricter, and never wider: each kind that its arguments show it to be has to
+ * be allowed, too.
+ */
+export class PermissionGate {
+  readonly #turn: GateTurn;
+  #grants: Grant[] = [];
+  /** What a person allows for the whole turn. */
+  readonly #always = new Set<string>();
+  /** The answer to the question with which the turn before stopped, until it was used. */
+  #earlier: ReturnType<typeof answerTo>;
+  /** Questions are asked one after the other. */
+  #lastQuestion: Promise<unknown> = Promise.resolve();
+
+  constructor(turn: GateTurn) {
+    this.#turn = turn;
+    this.#earlier = answerTo(turn.request);
+  }
+
+  /** Answers `session/request_permission`. */
+  async answer(call: ToolCall, options: readonly PermissionOption[]): Promise<RequestPermissionOutcome> {
+    // The agent may report other arguments while the person decides.
+    const asked = call.deed;
+    const isOwn = this.#turn.ownTools.isOwn(
+      call,
+      options.map(({ name }) => name),
+    );
+    if (isOwn) return choose('allow', options);
+    const deed = await resolveDeed(asked, this.#turn.folder);
+    const said = this.#policy(deed);
+    const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
+    if (verdict === 'unanswered') return { outcome: 'cancelled' };
+    // An action that the policy allows needs no grant.
+    if (said === 'ask' && verdict !== 'deny') this.#grants.push({ call, deed, isForAll: verdict === 'always' });
+    return choose(verdict, options);
+  }
+
+  /**
+   * Lets through what the agent has uwf do (`fs/*`, `terminal/create`), or not.
+   * @throws {NotPermitted}
+   */
+  async pass(wanted: Deed): Promise<void> {
+    const { folder } = this.#turn;
+    const deed = await resolveDeed(wanted, folder);
+    const said = this.#policy(deed);
+    if (said === 'allow' || (said === 'ask' && (await this.#isGranted(deed)))) return;
+    const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
+    const what = nameDeed(deed, folder.path);
+    if (verdict === 'deny') throw new NotPermitted(`not permitted: ${what}`);
+    if (verdict === 'unanswered') throw new NotPermitted(`no person is there to permit it: ${what}`);
+  }
+
+  /** Tells that the agent was kept from something, or has lied. */
+  refuse(what: string): void {
+    this.#turn.request.emit({ kind: 'refusal', text: what });
+  }
+
+  /** Tells at the end of a turn of the calls that were said to be of uwf's server and were not. */
+  finish(): void {
+    for (const tool of this.#turn.ownTools.findLies()) {
+      this.refuse(`a call was said to be of uwf's tool ${tool}, and uwf's server was not asked`);
+    }
+  }
+
+  /** The strictest of what the policy says to each kind of deed that this is. */
+  #policy({ kinds, paths }: Deed): PermissionAnswer {
+    const { permissions, folder } = this.#turn;
+    const answers = kinds.map((kind) => {
+      const access = ['read', 'search', 'think'].includes(kind) ? 'read' : 'write';
+      const isGuarded = (path: string): boolean => folder.guard.guardOf(path, access) !== 'free';
+      return decidePermission(permissions, { kind, paths, isGuarded }, folder.path);
+    });
+    return (['deny', 'ask'] as const).find((answer) => answers.includes(answer)) ?? 'allow';
+  }
+
+  #told(said: 'allow' | 'deny', deed: Deed): 'allow' | 'deny' {
+    if (said === 'deny') this.refuse(`denied by the configured permissions: ${this.#name(deed)}`);
+    return said;
+  }
+
+  async #isGranted(deed: Deed): Promise<boolean> {
+    if (this.#always.has(fingerprintOf(deed))) return true;
+    const [path] = deed.changes.map((change) => change.path);
+    const text = path === undefined ? undefined : await readFile(path, 'utf8').catch(() => undefined);
+    this.#grants = this.#grants.filter(({ call }) => !call.isOver);
+    const grant = this.#grants.find((candidate) => coversDeed(candidate.deed, deed, text));
+    if (grant === undefined) return false;
+    if (!grant.isForAll) this.#grants.splice(this.#grants.indexOf(grant), 1);
+    return true;
+  }
+
+  async #ask(deed: Deed): Promise<Verdict> {
+    const fingerprint = fingerprintOf(deed);
+    if (this.#always.has(fingerprint)) return 'always';
+    const verdict = this.#takeEarlier(fingerprint) ?? (await this.#askPerson(deed));
+    if (verdict === 'always') this.#always.add(fingerprint);
+    if (verdict === 'deny') {
+      this.refuse(`denied by the person asked: ${this.#name(deed)}`);
+      this.#turn.onDenied(this.#name(deed));
+    }
+    if (verdict === 'unanswered') {
+      this.refuse(`no person was there to permit it: ${this.#name(deed)}`);
+      this.#turn.onUnanswered(this.#reason(deed, fingerprint));
+    }
+    return verdict;
+  }
+
+  #takeEarlier(fingerprint: string): Verdict | undefined {
+    if (this.#earlier?.fingerprint !== fingerprint) return undefined;
+    const { word } = this.#earlier;
+    this.#earlier = undefined;
+    return word;
+  }
+
+  async #askPerson(deed: Deed): Promise<Verdict> {
+    const { request, folder } = this.#turn;
+    const { askPerson, role } = request;
+    if (askPerson === undefined) return 'unanswered';
+    const question = `${role} wants to: ${showDeed(deed, folder.path)}\nallow it? [y]es, [a]lways in this turn, [n]o `;
+    const answer = this.#lastQuestion.then(() => askPerson(question, { keys: 'yan', signal: request.signal }));
+    this.#lastQuestion = answer.catch(() => undefined);
+    return readPermissionWord(await answer) ?? 'deny';
+  }
+
+  /**
+   * The reason with which a turn waits for a permission: what would be done, how to answer, and the rule that would allow it.
+   * Its last word names the deed, so that an answer is about that one and no other.
+   */
+  #reason(deed: Deed, fingerprint: string): string {
+    const { request, folder } = this.#turn;
+    const isPlain = (path: string): boolean =>
+      isWithin(path, folder.path) && folder.guard.guardOf(path, 'write') === 'free';
+    const named = deed.paths.filter((path) => !isPlain(path));
+    const where = named.length > 0 ? `, paths: ${JSON.stringify(named)}` : '';
+    const rule = `{ kinds: [${deed.kinds.join(', ')}]${where}, answer: allow }`;
+    const shown = showDeed(deed, folder.path);
+    return (
+      `${request.role} asks for a permission: ${shown}${shown.includes('\n') ? '\n' : '; '}` +
+      `answer it with yes or no, or by resuming it at a terminal, or allow it in the agent's config, ` +
+      `permissions: { rules: [${rule}] }, and resume; permission ${fingerprint}`
+    );
+  }
+
+  #name(deed: Deed): string {
+    return nameDeed(deed, this.#turn.folder.path);
+  }
+}
+
+/** Chooses the option of the verdict. If the agent offers none, the outcome is `cancelled`. */
+function choose(verdict: PermissionWord, options: readonly PermissionOption[]): RequestPermissionOutcome {
+  const kinds = {
+    allow: ['allow_once', 'allow_always'],
+    always: ['allow_always', 'allow_once'],
+    deny: ['reject_once', 'reject_always'],
+  }[verdict];
+  const option = kinds.flatMap((kind) => options.filter((candidate) => candidate.kind === kind))[0];
+  return option === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: option.optionId };
+}
+
+/** What a person said to a question for permission. */
+type PermissionWord = 'allow' | 'always' | 'deny';
+
+/** Reads `yes`, `always`, `no` and their first letters; undefined for anything else. */
+function readPermissionWord(text: string): PermissionWord | undefined {
+  const word = text.trim().toLowerCase();
+  if (/^a(?:lways)?$/u.test(word)) return 'always';
+  if (/^y(?:es)?$/u.test(word)) return 'allow';
+  return /^no?$/u.test(word) ? 'deny' : undefined;
+}
+
+/** What a person has just answered to the question for permission with which the role stopped, and about which deed. */
+function answerTo({
+  answer,
+  question,
+  attempt,
+}: AgentRequest): { fingerprint: string; word: PermissionWord } | undefined {
+  // The answer counts in the first attempt only, also if that attempt failed.
+  if (attempt > 0) return undefined;
+  const [, fingerprint] = /; permission ([0-9a-f]{16})$/u.exec(question ?? '') ?? [];
+  const word = answer === undefined ? undefined : readPermissionWord(answer);
+  return fingerprint === undefined || word === undefined ? undefined : { fingerprint, word };
+}

@@ -1,0 +1,62 @@
+import type { AgentRequest } from '../../contract.ts';
+import type { AcpConfig } from '../acp-config.ts';
+import { DEFAULT_GRACE_MS } from '../acp-config.ts';
+import { acpEnvironment } from '../process/acp-environment.ts';
+import { OwnTools } from '../own-tools/own-tools.ts';
+import { PermissionGate } from '../permissions/permission-gate.ts';
+import { Terminals } from '../process/terminals.ts';
+import { UpdateReader } from './update-reader.ts';
+import type { WorkingFolder } from '../../files/working-folder.ts';
+
+/** All that one prompt to an agent needs on this side of the protocol, from its sending to its answer. */
+export class PromptTurn {
+  readonly request: AgentRequest;
+  readonly folder: WorkingFolder;
+  readonly reader: UpdateReader;
+  readonly gate: PermissionGate;
+  readonly terminals: Terminals;
+  /** What programs in terminals start with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Why the turn has to wait for a person; undefined while it need not. */
+  unanswered: string | undefined;
+  /** What a person denied last, and how much the agent had said by then. */
+  #denied: { what: string; characters: number } | undefined;
+
+  /** @param onUnanswered called as soon as a person has to answer and none is there */
+  constructor(request: AgentRequest, folder: WorkingFolder, config: AcpConfig, onUnanswered: () => void) {
+    this.request = request;
+    this.folder = folder;
+    this.env = acpEnvironment(request.env);
+    this.terminals = new Terminals(config.graceMs ?? DEFAULT_GRACE_MS, (pgid) =>
+      request.emit({ kind: 'process-group', pgid }),
+    );
+    this.reader = new UpdateReader(
+      (event) => request.emit(event),
+      (id) => this.terminals.textOf(id),
+    );
+    this.gate = new PermissionGate({
+      request,
+      folder,
+      ownTools: new OwnTools(config.mcp === false ? undefined : request.stepDir),
+      permissions: config.permissions,
+      onUnanswered: (reason) => {
+        this.unanswered ??= reason;
+        onUnanswered();
+      },
+      onDenied: (what) => {
+        this.#denied = { what, characters: this.reader.characters };
+      },
+    });
+  }
+
+  /** What a person denied, where the agent has said nothing since. */
+  get deniedLast(): string | undefined {
+    return this.#denied?.characters === this.reader.characters ? this.#denied.what : undefined;
+  }
+
+  /** Tells what was left open, now that the agent has finished. */
+  finish(): void {
+    this.reader.finish();
+    this.gate.finish();
+  }
+}

@@ -1,0 +1,99 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PromptResponse } from '@agentclientprotocol/sdk/unstable';
+
+import { isJsonObject, parseJson } from '../../../json.ts';
+import type { JsonObject } from '../../../json.ts';
+import type { AgentReply, Usage } from '../../contract.ts';
+import { splitFrontMatter } from '../../extract/front-matter.ts';
+import { cutText } from '../../processes/head-and-tail.ts';
+import type { PromptTurn } from './prompt-turn.ts';
+
+/** Where uwf's MCP server puts the structured result that an agent reports through it. */
+const RESULT_FILE = 'result.json';
+
+/** What a reply says of its session and agent. */
+export type ReplyFacts = {
+  session: string;
+  agentVersion: string | undefined;
+  usage: Usage | undefined;
+};
+
+/** Forgets what an earlier try reported, so that it is not taken for this one's result. */
+export async function removeReportedResult(stepDir: string): Promise<void> {
+  await rm(join(stepDir, RESULT_FILE), { force: true });
+}
+
+/**
+ * Makes a reply of the answer to a prompt, by its stop reason:
+ *
+ * - `end_turn`: the reply. Its text is the last thing said that has front matter, else the last thing said: what an agent
+ *   says between its tool calls is told as it works, and is no part of its reply.
+ * - `max_tokens`, `max_turn_requests`: suspended, at a limit of the agent
+ * - `refusal`: suspended by the agent
+ * - `cancelled`: suspended for the person who has to permit something; else a failed attempt
+ *
+ * An agent that has said nothing since a person denied it something, and has no reply, is suspended: opencode and Qwen Code
+ * end their turn so. Another try would be paid for, and would ask the same again.
+ * @param response undefined where the agent was told to cancel and gave no answer to it
+ */
+export async function replyOfPrompt(
+  turn: PromptTurn,
+  response: PromptResponse | undefined,
+  facts: ReplyFacts,
+): Promise<AgentReply> {
+  const { reader, request, unanswered } = turn;
+  const { usage } = facts;
+  const stopReason = response?.stopReason ?? 'cancelled';
+  const text = replyText(reader.segments);
+  const common = { text, session: facts.session, ...(usage && { usage }) };
+  const suspend = (cause: SuspendCause, reason: string): AgentReply => ({ kind: 'suspend', cause, reason, ...common });
+  // An agent may go on without what it asked for; what it comes to then is not what it was asked for.
+  if (unanswered !== undefined) return suspend('permission', unanswered);
+  const meta = stopReason === 'end_turn' ? await readReportedResult(request.stepDir) : undefined;
+  const { role } = request;
+  if (turn.deniedLast !== undefined && meta === undefined && isWithoutReply(stopReason, text)) {
+    const what = `${role} stopped without a reply after a person denied this: ${turn.deniedLast}`;
+    return suspend('agent', `${what}; how is it to go on?`);
+  }
+  switch (stopReason) {
+    case 'end_turn': {
+      const version = facts.agentVersion === undefined ? {} : { agentVersion: facts.agentVersion };
+      return { kind: 'reply', ...common, ...(meta && { meta }), ...version, stopReason };
+    }
+    case 'max_tokens':
+      return suspend('limit', `${role} reached its model's limit of tokens`);
+    case 'max_turn_requests':
+      return suspend('limit', `${role} asked its model as often as it may`);
+    case 'refusal':
+      return suspend('agent', `${role} refused to do this${saidWhy(text)}`);
+    case 'cancelled':
+      return { kind: 'failed-attempt', reason: 'the agent cancelled its turn by itself', ...common };
+    default: {
+      const reason = `the agent stopped for an unknown reason: ${String(stopReason)}`;
+      return { kind: 'failed-attempt', reason, ...common };
+    }
+  }
+}
+
+type SuspendCause = Extract<AgentReply, { kind: 'suspend' }>['cause'];
+
+function isWithoutReply(stopReason: string, text: string): boolean {
+  return (stopReason === 'end_turn' || stopReason === 'cancelled') && splitFrontMatter(text).kind === 'missing';
+}
+
+function replyText(segments: readonly string[]): string {
+  return segments.findLast((segment) => splitFrontMatter(segment).kind === 'found') ?? segments.at(-1) ?? '';
+}
+
+async function readReportedResult(stepDir: string): Promise<JsonObject | undefined> {
+  const json = await readFile(join(stepDir, RESULT_FILE), 'utf8').catch(() => '');
+  // uwf's server replaces the file as a whole: what is no JSON is not its work, and the front matter can still be read.
+  const value = parseJson(json);
+  return isJsonObject(value) ? value : undefined;
+}
+
+function saidWhy(text: string): string {
+  const line = text.split('\n', 1)[0]?.trim() ?? '';
+  return line === '' ? '' : `: ${cutText(line, 300)}`;
+}

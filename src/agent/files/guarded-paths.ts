@@ -1,0 +1,246 @@
+import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+
+import { discoverRepository } from '../../git/repository/discover.ts';
+import { isDotGit } from '../../git/format/dot-git.ts';
+import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
+import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
+import { findNamedPaths, pathsOfUser } from './git-named-paths.ts';
+import type { NamedPaths } from './git-named-paths.ts';
+import { openUnmoved } from './open-unmoved.ts';
+import { PathFault } from './path-fault.ts';
+import { isWithin } from '../../is-within.ts';
+import { mapValues } from '../../json.ts';
+
+/** What an agent wants to do with a path. */
+export type Access = 'read' | 'write';
+
+/** `asked`: only with the word of a person. `refused`: never through uwf. */
+export type Guard = 'free' | 'asked' | 'refused';
+
+/** The largest file that is read or written at once. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+/** Folders whose files run with the next command of uwf, or of git. */
+const ASKED_NAMES = new Set(['.uwf', '.husky', '.githooks']);
+/** Files by which a git folder's hard links are known: they hold programs, credentials, or what git believes. */
+const KEY_FILES = ['HEAD', 'config', 'config.worktree', 'hooks', 'info', 'packed-refs', 'uwf/config.yaml'];
+
+/**
+ * What belongs to git and to uwf, wherever an agent works: what it may not touch through uwf, and what it has to ask for.
+ *
+ * - refused: every name that a file system treats as `.git`, and what is in it; a repository's git folder and common folder,
+ *   wherever they lie; every folder that git would take for a repository, or would after the write; uwf's folders of the
+ *   user; git's files of passwords
+ * - asked for to write: `.uwf`, folders of hooks (`core.hooksPath`, `.husky`, `.githooks`)
+ * - asked for to read and to write: files that git reads as configuration, which may lie in the work tree
+ *
+ * Paths are real ones (links followed), of what is there or of what would be made. Each look is at the disk as it is now.
+ */
+export class GuardedPaths {
+  readonly #cwd: string;
+  readonly #locations: readonly RepositoryLocation[];
+  readonly #named: NamedPaths;
+
+  private constructor(cwd: string, locations: readonly RepositoryLocation[], named: NamedPaths) {
+    this.#cwd = cwd;
+    this.#locations = locations;
+    this.#named = mapValues(named, withReal);
+  }
+
+  /**
+   * @param cwd where the agent works
+   * @param env uwf's own environment: it says which repository is meant, and where the user's files lie
+   */
+  static async at(cwd: string, env: GitEnvironment): Promise<GuardedPaths> {
+    // Commands of the agent find the repository by the folder, uwf may have been told another.
+    const locations = (await Promise.all([withoutPlaces(env), env].map((variables) => locate(cwd, variables)))).flat();
+    const named = await Promise.all(locations.map((location) => findNamedPaths(location, env)));
+    const all = [pathsOfUser(env), ...named];
+    const tops = locations.flatMap(({ workTree }) => workTree ?? []);
+    return new GuardedPaths(realPath(cwd), locations, {
+      hooks: [...all.flatMap(({ hooks }) => hooks), ...tops.map((top) => join(top, '.uwf'))],
+      configuration: all.flatMap(({ configuration }) => configuration),
+      secret: all.flatMap(({ secret }) => secret),
+    });
+  }
+
+  /** What may be done with a real path. */
+  guardOf(real: string, access: Access): Guard {
+    const top = this.#topOf(real);
+    const names = relative(top, real).split(sep);
+    if (names.some(isDotGit) || this.#isInGitFolder(real, top) || isAmong(real, this.#named.secret)) return 'refused';
+    if (isAmong(real, this.#named.configuration)) return 'asked';
+    if (access === 'read') return 'free';
+    return isAmong(real, this.#named.hooks) || names.some((name) => ASKED_NAMES.has(folded(name))) ? 'asked' : 'free';
+  }
+
+  /** @throws {PathFault} if the path is refused: no person can permit that */
+  assertNotRefused(real: string, access: Access): void {
+    if (this.guardOf(real, access) === 'refused') throw pathRefused(real);
+  }
+
+  /**
+   * Opens a file that was judged, where it was when it was judged; for writing it is made, with the folders above it, or
+   * emptied.
+   * @throws {PathFault} if it is refused, or is by another name (a hard link) a file that is not free; if a link or a folder
+   * has been exchanged since
+   */
+  async open(real: string, access: Access): Promise<FileHandle> {
+    this.assertNotRefused(real, access);
+    const { O_RDONLY, O_WRONLY, O_CREAT } = constants;
+    const isWrite = access === 'write';
+    const file = await openUnmoved(real, isWrite ? O_WRONLY | O_CREAT : O_RDONLY, { make: isWrite });
+    try {
+      const stats = await file.stat();
+      if (this.#isLinkedToGuarded(stats)) throw pathRefused(real);
+      if (isWrite && stats.isFile()) await file.truncate();
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Reads a file.
+   * @throws {PathFault} as {@link open} does; if it is too large, or no file
+   */
+  async read(real: string): Promise<Buffer> {
+    const file = await this.open(real, 'read');
+    try {
+      const { size } = await statOfFile(file, real);
+      if (size > MAX_FILE_BYTES) {
+        throw unreadable(real, `has ${size} bytes, and at most ${MAX_FILE_BYTES} can be read at once`);
+      }
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /**
+   * Reads a file as text.
+   * @throws as {@link read} does; if it is not UTF-8: written back as text, bytes would be lost
+   */
+  async readText(real: string): Promise<string> {
+    const bytes = await this.read(real);
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw unreadable(real, 'is not a text in UTF-8; use a command that keeps its bytes, or convert it first');
+    }
+  }
+
+  /**
+   * Writes a text file, with the folders above it.
+   * @throws as {@link read} does; if the text has half of a surrogate pair, which UTF-8 cannot hold
+   */
+  async write(real: string, content: string): Promise<void> {
+    if (/\p{Surrogate}/u.test(content)) throw unreadable(real, 'would not be a text in UTF-8');
+    if (content.length > MAX_FILE_BYTES) throw unreadable(real, `would be longer than ${MAX_FILE_BYTES} bytes`);
+    const file = await this.open(real, 'write');
+    try {
+      await statOfFile(file, real);
+      await file.writeFile(content);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #isLinkedToGuarded(stats: Pick<Stats, 'nlink' | 'dev' | 'ino'>): boolean {
+    if (stats.nlink < 2) return false;
+    const folders = this.#locations.flatMap(({ gitDir, commonDir }) => [gitDir, commonDir]);
+    const files = folders.flatMap((folder) => KEY_FILES.map((name) => join(folder, name)));
+    return [...files, ...Object.values(this.#named).flat()]
+      .flatMap((path) => [path, ...entriesOf(path)])
+      .map((path) => statSync(path, { throwIfNoEntry: false }))
+      .some((known) => known?.ino === stats.ino && known.dev === stats.dev);
+  }
+
+  /** From where on a path's names count: a work tree may itself have been put among what is git's. */
+  #topOf(real: string): string {
+    const tops = [...this.#locations.flatMap(({ workTree }) => workTree ?? []), this.#cwd];
+    return tops.find((top) => isWithin(real, top)) ?? resolve('/');
+  }
+
+  #isInGitFolder(real: string, top: string): boolean {
+    const own = this.#locations.flatMap(({ gitDir, commonDir }) => [gitDir, commonDir]);
+    if (own.some((folder) => isWithin(real, folder) && !isWorkTreeIn(folder, top, this.#locations))) return true;
+    for (let folder = dirname(real), child = real; isWithin(folder, top); child = folder, folder = dirname(folder)) {
+      if (looksLikeGitFolder(folder, relative(folder, child))) return true;
+      if (folder === top) break;
+    }
+    return looksLikeGitFolder(real, '');
+  }
+}
+
+function pathRefused(path: string): PathFault {
+  return new PathFault('refused', `'${path}'`, 'belongs to git or to uwf');
+}
+
+function unreadable(path: string, reason: string): PathFault {
+  return new PathFault('unreadable', path, reason);
+}
+
+async function statOfFile(file: FileHandle, path: string): Promise<Stats> {
+  const stats = await file.stat();
+  if (stats.isDirectory()) throw unreadable(path, 'is a folder: list it instead');
+  if (!stats.isFile()) throw unreadable(path, 'is not a file');
+  return stats;
+}
+
+async function locate(cwd: string, env: GitEnvironment): Promise<RepositoryLocation[]> {
+  try {
+    return [await discoverRepository(cwd, env)];
+  } catch {
+    // There is none; names and the look of folders still count.
+    return [];
+  }
+}
+
+function isWorkTreeIn(folder: string, top: string, locations: readonly RepositoryLocation[]): boolean {
+  return isWithin(top, folder) && locations.some(({ workTree }) => workTree === top);
+}
+
+/**
+ * Tells whether git would take a folder for a repository, if it had `child` as well. A `commondir` stands for what lies
+ * elsewhere.
+ *
+ * Source: `is_git_directory` in git's setup.c. What `HEAD` says is not looked at: that can change.
+ */
+function looksLikeGitFolder(folder: string, child: string): boolean {
+  const has = (name: string): boolean => child.toLowerCase() === name.toLowerCase() || isThere(join(folder, name));
+  return has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // A name too long, or a folder that cannot be looked into.
+    return false;
+  }
+}
+
+function withReal(paths: readonly string[]): string[] {
+  return [...new Set(paths.flatMap((path) => [path, realPath(path)]))];
+}
+
+/** Compared as a file system would that does not tell cases apart. */
+function isAmong(real: string, paths: readonly string[]): boolean {
+  return paths.some((path) => isWithin(folded(real), folded(path)));
+}
+
+function folded(path: string): string {
+  return path.normalize('NFKC').toLowerCase();
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}

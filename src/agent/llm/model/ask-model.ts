@@ -1,0 +1,132 @@
+import type { LanguageModel, LanguageModelUsage, ModelMessage, ToolSet } from 'ai';
+
+import type { JsonValue } from '../../../json.ts';
+import type { LlmConfig } from '../llm-config.ts';
+import { mergeDeltas } from './merge-deltas.ts';
+import { AnswerTooLarge, ModelUnavailable } from '../retry/model-failure.ts';
+import type { Tool } from '../tools/tool.ts';
+import { messageOf } from '../../../errors.ts';
+
+/** The limit of an answer with its thoughts and the arguments of its calls: far more than any model produces at once. */
+const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024;
+
+/** What the model is asked. */
+export type ModelQuestion = {
+  model: LanguageModel;
+  system: string;
+  messages: readonly ModelMessage[];
+  tools: readonly Tool[];
+  settings: Pick<LlmConfig, 'temperature' | 'maxOutputTokens' | 'requestTimeoutMs'>;
+};
+
+/** Told while the answer arrives. */
+export type AnswerEvents = {
+  onText: (text: string) => void;
+  onThought: (text: string) => void;
+  /** Something arrived that is neither, such as a piece of a tool's arguments. */
+  onSign: () => void;
+};
+
+/** A tool that the model wants called. `mistake` says why it cannot be, in words for the model. */
+export type RequestedCall = { id: string; name: string; input: JsonValue; mistake: string | undefined };
+
+/** A whole answer. */
+export type ModelAnswer = {
+  text: string;
+  calls: readonly RequestedCall[];
+  /** `stop`, `length`, `content-filter`, `tool-calls` or `other`. */
+  finishReason: string;
+  usage: LanguageModelUsage;
+  /** The answer as the next question has to repeat it. */
+  messages: readonly ModelMessage[];
+};
+
+/**
+ * Asks the model once and reads its answer as it comes.
+ * @throws the error of the request or of the stream; {@link ModelUnavailable} for a silent server
+ */
+export async function askModel(
+  question: ModelQuestion,
+  events: AnswerEvents,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
+  const { jsonSchema, streamText } = await import('ai');
+  // The library never prints; a program that wants the SDK's warnings has said so before.
+  globalThis.AI_SDK_LOG_WARNINGS ??= false;
+  const { system, messages, model, settings } = question;
+  const tools: ToolSet = Object.fromEntries(
+    question.tools.map(({ name, description, inputSchema }) => [
+      name,
+      { description, inputSchema: jsonSchema(inputSchema) },
+    ]),
+  );
+  const limitMs = settings.requestTimeoutMs;
+  const request = new AbortController();
+  const stopped = AbortSignal.any([signal, request.signal]);
+  const onSilence = (): void => request.abort(new ModelUnavailable(`the server said nothing for ${limitMs} ms`, {}));
+  const silence = limitMs === undefined ? undefined : setTimeout(onSilence, limitMs);
+  try {
+    let text = '';
+    let characters = 0;
+    const onDelta = (kind: 'text-delta' | 'reasoning-delta' | 'tool-input-delta', piece: string): void => {
+      silence?.refresh();
+      characters += piece.length;
+      if (characters > MAX_ANSWER_CHARACTERS) {
+        throw new AnswerTooLarge(`the answer has more than ${MAX_ANSWER_CHARACTERS} characters`);
+      }
+      if (kind === 'text-delta') {
+        text += piece;
+        events.onText(piece);
+      } else if (kind === 'reasoning-delta') events.onThought(piece);
+      else events.onSign();
+    };
+    const result = streamText({
+      model,
+      system,
+      messages: [...messages],
+      tools,
+      maxRetries: 0,
+      abortSignal: stopped,
+      // Told by the stream; the SDK would print it.
+      onError: () => {},
+      experimental_transform: () => mergeDeltas(onDelta),
+      ...(settings.temperature !== undefined && { temperature: settings.temperature }),
+      ...(settings.maxOutputTokens !== undefined && { maxOutputTokens: settings.maxOutputTokens }),
+    });
+    let end: { finishReason: string; usage: LanguageModelUsage } | undefined;
+    const calls: RequestedCall[] = [];
+    for await (const part of result.fullStream) {
+      silence?.refresh();
+      switch (part.type) {
+        case 'tool-call':
+          calls.push({
+            id: part.toolCallId,
+            name: part.toolName,
+            // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Arguments came as JSON, or as the text that is none.
+            input: part.input as JsonValue,
+            mistake: part.invalid === true ? messageOf(part.error) : undefined,
+          });
+          break;
+        case 'finish-step':
+          end = { finishReason: part.finishReason, usage: part.usage };
+          break;
+        case 'error':
+          throw part.error;
+        case 'abort':
+          throw stopped.reason;
+        default:
+      }
+    }
+    if (end === undefined) throw new ModelUnavailable('the answer broke off', {});
+    const { messages: answered } = await result.response;
+    return { text, calls, ...end, messages: answered.filter(({ role }) => role === 'assistant') };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (stopped.aborted) throw stopped.reason;
+    throw error;
+  } finally {
+    clearTimeout(silence);
+    // Ends a request that still runs.
+    request.abort();
+  }
+}

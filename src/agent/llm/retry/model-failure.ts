@@ -1,0 +1,145 @@
+import { AgentNotAuthorized, RequestRefused } from '../../agent-errors.ts';
+import { isJsonObject, parseJson } from '../../../json.ts';
+import type { LlmConfig } from '../llm-config.ts';
+import { saysTooLong, TOO_LONG_HINT } from './too-long.ts';
+import { messageOf } from '../../../errors.ts';
+import { errnoOf } from '../../../git/format/object-errors.ts';
+import { isNumber, isString, objectOf, recordOf } from '../../../shape.ts';
+
+/** The model could not be asked, or did not answer to the end; asking again may help. */
+export class ModelUnavailable extends Error {
+  /** How long the server asks to be left alone; `undefined` where it does not say. */
+  readonly retryAfterMs: number | undefined;
+  /** The same as a point in time, in ms since 1970. */
+  readonly due: number | undefined;
+  /** True where asking again within this turn cannot help, but another day can. */
+  readonly isFinal: boolean;
+
+  constructor(
+    message: string,
+    facts: { retryAfterMs?: number | undefined; due?: number | undefined; isFinal?: boolean; cause?: unknown },
+  ) {
+    super(message, { cause: facts.cause });
+    this.retryAfterMs = facts.retryAfterMs;
+    this.due = facts.due;
+    this.isFinal = facts.isFinal ?? false;
+  }
+}
+
+/** The server sends more than any answer has. Asking again would only cost as much again. */
+export class AnswerTooLarge extends Error {}
+
+/** What is known of an error of the AI SDK that came of a request (`APICallError`). */
+type CallError = {
+  statusCode?: number;
+  responseHeaders?: Record<string, string>;
+  responseBody?: string;
+};
+
+const isCallError = objectOf<CallError>({
+  statusCode: { mayBe: isNumber },
+  responseHeaders: { mayBe: recordOf(isString) },
+  responseBody: { mayBe: isString },
+});
+
+/**
+ * Sorts what went wrong with a request: what may pass ({@link ModelUnavailable}), and what only a person can put right.
+ *
+ * @param redact takes the key out of a text: some servers quote it
+ */
+export function modelFailure(
+  cause: unknown,
+  where: Pick<LlmConfig, 'baseUrl' | 'model' | 'apiKeyEnv'>,
+  redact: (text: string) => string,
+): Error {
+  const { statusCode, responseHeaders = {}, responseBody = '' } = isCallError(cause) ? cause : {};
+  const message = describe(cause);
+  const words = wordsOf(responseBody) ?? message;
+  const detail = redact(words).trim().replace(/\.$/u, '').slice(0, 1000);
+  if (statusCode !== 429 && saysTooLong(`${message} ${responseBody}`)) {
+    const hint = `${TOO_LONG_HINT}, or lower 'maxContextCharacters' of the agent where its tools have said so much`;
+    return new ModelUnavailable(`the prompt is too long for '${where.model}': ${detail}; ${hint}`, { isFinal: true });
+  }
+  // An answer that began well and broke off has a status as well.
+  if (statusCode === undefined || statusCode < 400) {
+    // The errors of the SDK carry the whole request.
+    const facts = { isFinal: isTooLarge(cause), cause: new Error(redact(messageOf(cause))) };
+    return new ModelUnavailable(`${where.baseUrl} gave no whole answer: ${detail}`, facts);
+  }
+  const said = `${where.baseUrl} answered ${statusCode}: ${detail}`;
+  if (statusCode === 401 || statusCode === 403) {
+    return new AgentNotAuthorized(`the key for '${where.model}' is not accepted: ${said}`, {
+      subject: where.baseUrl,
+      hint:
+        where.apiKeyEnv === undefined
+          ? "name the variable that holds the key as 'apiKeyEnv' of the agent in .uwf/config.yaml"
+          : `set ${where.apiKeyEnv} to a key that the server knows`,
+    });
+  }
+  const isOverQuota = statusCode === 429 && /insufficient_quota|billing/iu.test(responseBody);
+  if (statusCode === 408 || statusCode === 409 || statusCode === 429 || statusCode >= 500) {
+    const nowMs = Date.now();
+    const pauseMs = retryAfterMs(responseHeaders, nowMs);
+    const due = pauseMs === undefined ? undefined : timeAfter(nowMs, pauseMs);
+    return new ModelUnavailable(said, { retryAfterMs: pauseMs, due, isFinal: isOverQuota });
+  }
+  return new RequestRefused(`the request to '${where.model}' was refused: ${said}`, {
+    hint: HINTS[statusCode] ?? "look at 'baseUrl' and 'model' of the agent in .uwf/config.yaml",
+  });
+}
+
+const HINTS: Readonly<Record<number, string>> = {
+  402: 'look at the account that the key belongs to',
+  413: TOO_LONG_HINT,
+};
+
+/** What a server says of an error in its body: OpenAI's form, and Gemini's, which is a list of one such. */
+function wordsOf(body: string): string | undefined {
+  const value = parseJson(body);
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  const error = isJsonObject(first) ? first['error'] : undefined;
+  const message = isJsonObject(error) ? error['message'] : error;
+  return typeof message === 'string' && message.trim() !== '' ? message : undefined;
+}
+
+function isTooLarge(error: unknown): boolean {
+  if (error instanceof AnswerTooLarge) return true;
+  return error instanceof Error && error.cause !== undefined && isTooLarge(error.cause);
+}
+
+/** An error's message with that of its cause: `fetch failed` alone says nothing. */
+function describe(error: unknown): string {
+  // What a server streams as an error need not be an `Error`.
+  const { message } = isJsonObject(error) ? error : { message: String(error) };
+  const own = typeof message === 'string' ? message : JSON.stringify(error);
+  const cause = error instanceof Error ? error.cause : undefined;
+  const why = cause instanceof Error ? cause.message || (errnoOf(cause) ?? '') : '';
+  return why === '' || own.includes(why) ? own : `${own} (${why})`;
+}
+
+/**
+ * How long a server asks to be left alone, in milliseconds from now; `undefined` where it says nothing that can be read.
+ *
+ * `retry-after-ms` is the more exact form of some servers; `Retry-After` is seconds or a date.
+ * @see RFC 9110 §10.2.3
+ */
+function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
+  const exact = readNumber(headers['retry-after-ms']);
+  if (exact !== undefined) return exact;
+  const text = headers['retry-after']?.trim();
+  if (text === undefined || text === '') return undefined;
+  const seconds = readNumber(text);
+  if (seconds !== undefined) return seconds * 1000;
+  const dateMs = Date.parse(text);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+}
+
+/** The point in time some ms after another, in whole ms since 1970; `undefined` where there is no such date. */
+function timeAfter(nowMs: number, ms: number): number | undefined {
+  const time = Math.ceil(nowMs + ms);
+  return Number.isNaN(new Date(time).getTime()) ? undefined : time;
+}
+
+function readNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+(?:\.\d+)?$/u.test(text.trim()) ? Number(text) : undefined;
+}

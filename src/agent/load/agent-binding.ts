@@ -1,0 +1,16 @@
+import type { JsonObject } from '../../json.ts';
+
+/** An agent as the configuration names it: a package and what it is configured with. */
+export type AgentBinding = {
+  /** The agent's name in the configuration. */
+  name: string;
+  /** `builtin:<name>`, or the name of an npm package. */
+  package: string;
+  /** The versions that will do, a range as npm reads it: `1.2.3`, `^1.2.0`, `>=1.2 <3`; absent: any. */
+  version?: string;
+  config: JsonObject;
+  /** Where it is declared, `file:line:column`, for messages; absent where no file declares it. */
+  declaredAt?: string;
+  /** Set where the user's own configuration declares it, and no file of the repository does. */
+  isUsersOwn?: boolean;
+};

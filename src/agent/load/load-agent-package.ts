@@ -1,0 +1,126 @@
+import { nearestName } from '../../nearest-name.ts';
+import { packageRoot } from '../../package-root.ts';
+import { adoptPackage } from './adopt-package.ts';
+import { AgentBroken, AgentMissing } from '../agent-errors.ts';
+import { builtInAgents } from './built-in-agents.ts';
+import type { AgentPackage, PackageDescriptor } from '../contract.ts';
+import { findPackage } from './find-package.ts';
+import type { InstalledPackage } from './find-package.ts';
+import { importModule } from './import-module.ts';
+import { satisfiesRange } from './version-range.ts';
+
+const BUILT_IN = 'builtin:';
+const PACKAGE_NAME = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/iu;
+
+/** Where packages are looked for, and which will do. */
+export type LoadOptions = {
+  /** The top of the work tree, or the folder of a bare repository; absolute. */
+  resolveFrom: string;
+  /** The versions that will do, a range as npm reads it; absent: any. */
+  version?: string | undefined;
+};
+
+type ImportablePackage = InstalledPackage & { entry: string };
+
+/** What is known of an agent package before it runs. What it does not say is absent. */
+export type AgentDescription = Pick<PackageDescriptor, 'version'> &
+  Partial<Pick<PackageDescriptor, 'capabilities' | 'configSchema'>>;
+
+/**
+ * Loads the package that makes an agent: a built-in one, or an npm package from the repository's `node_modules` or one
+ * above it, else from where uwf itself is installed. The first that is found counts, whatever its version.
+ *
+ * The descriptor's version is that of the installed package, whatever the package says of itself. Agents of npm packages
+ * are held to the contract (`holdToContract`).
+ * @throws {AgentMissing} when there is none, or none of a version that will do
+ * @throws {AgentBroken} when what is there is not an agent package
+ */
+export async function loadAgentPackage(reference: string, options: LoadOptions): Promise<AgentPackage> {
+  const found = await findAgentPackage(reference, options);
+  if ('packageDescriptor' in found) return found;
+  return adoptPackage(await importPackage(reference, found), reference, found);
+}
+
+/**
+ * Says what can be known of an agent package while nothing of it runs: an npm package says it in its `package.json`, under
+ * `uwf`.
+ *
+ * @throws as {@link loadAgentPackage} does, as far as that can be seen
+ */
+export async function describeAgentPackage(reference: string, options: LoadOptions): Promise<AgentDescription> {
+  const found = await findAgentPackage(reference, options);
+  return 'packageDescriptor' in found ? found.packageDescriptor : { version: found.version, ...found.said };
+}
+
+async function findAgentPackage(reference: string, options: LoadOptions): Promise<AgentPackage | ImportablePackage> {
+  const { resolveFrom, version: range } = options;
+  if (reference.startsWith(BUILT_IN)) {
+    const builtIn = await loadBuiltIn(reference.slice(BUILT_IN.length));
+    await checkVersion(reference, builtIn.packageDescriptor.version, range, 'it comes with uwf; change the range');
+    return builtIn;
+  }
+  if (!PACKAGE_NAME.test(reference)) {
+    throw new AgentMissing(`'${reference}' is not the name of an agent package`, {
+      subject: reference,
+      hint: `use ${builtInNames().join(', ')} or the name of an npm package`,
+    });
+  }
+  const found = findPackage(reference, resolveFrom) ?? findPackage(reference, packageRoot());
+  if (found === undefined) {
+    throw new AgentMissing(`the agent package '${reference}' is not installed`, {
+      subject: reference,
+      hint: `run 'npm install ${reference}' in ${resolveFrom}`,
+    });
+  }
+  const wanted = range !== undefined && /[\s|<>*]/u.test(range) ? `'${reference}@${range}'` : `${reference}@${range}`;
+  await checkVersion(reference, found.version, range, `run: npm install ${wanted}`, found.folder);
+  const { entry, folder } = found;
+  if (entry !== undefined) return { ...found, entry };
+  throw new AgentBroken(`the package '${reference}' in ${folder} offers nothing to import`, {
+    hint: "its package.json needs 'exports' with a '.' for import",
+  });
+}
+
+/** Names of the agents that uwf brings along, as a configuration refers to them. */
+export function builtInNames(): string[] {
+  return Object.keys(builtInAgents).map((name) => BUILT_IN + name);
+}
+
+async function loadBuiltIn(name: string): Promise<AgentPackage> {
+  const load = Object.hasOwn(builtInAgents, name) ? builtInAgents[name] : undefined;
+  if (load !== undefined) return load();
+  const near = nearestName(name, Object.keys(builtInAgents));
+  throw new AgentMissing(`there is no built-in agent '${BUILT_IN}${name}'`, {
+    subject: `${BUILT_IN}${name}`,
+    hint: near === undefined ? `there is ${builtInNames().join(', ')}` : `did you mean '${BUILT_IN}${near}'?`,
+  });
+}
+
+async function checkVersion(
+  reference: string,
+  version: string,
+  range: string | undefined,
+  hint: string,
+  folder?: string,
+): Promise<void> {
+  if (range === undefined || (await satisfiesRange(version, range))) return;
+  const place = folder === undefined ? '' : ` in ${folder}`;
+  throw new AgentMissing(
+    `the agent package '${reference}' is installed as ${version}${place}, and ${range} is wanted`,
+    {
+      subject: reference,
+      hint,
+    },
+  );
+}
+
+async function importPackage(reference: string, { entry, folder }: ImportablePackage): Promise<unknown> {
+  try {
+    return await importModule(entry);
+  } catch (cause) {
+    throw new AgentBroken(`the agent package '${reference}' in ${folder} cannot be loaded: ${String(cause)}`, {
+      hint: 'install it again, or look for a newer version',
+      cause,
+    });
+  }
+}

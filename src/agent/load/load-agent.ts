@@ -1,0 +1,111 @@
+import { resolve } from 'node:path';
+
+import { UwfError } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { AgentBinding } from './agent-binding.ts';
+import { AgentBroken, AgentConfigInvalid } from '../agent-errors.ts';
+import { checkValue } from '../extract/check-value.ts';
+import type { Agent } from '../contract.ts';
+import { propertiesOf } from '../extract/schema-variants.ts';
+import { describeAgentPackage, loadAgentPackage } from './load-agent-package.ts';
+import type { AgentDescription } from './load-agent-package.ts';
+import { isVersionRange } from './version-range.ts';
+
+/** A configured agent whose configuration was found good, as far as that was known. */
+export type CheckedAgent = {
+  /** The configuration with its paths made absolute. */
+  config: JsonObject;
+  /** What is stored of it with a thread. */
+  record: AgentRecord;
+};
+
+/**
+ * Finds a configured agent's package and holds the configuration against its `configSchema`. Nothing of an npm package is
+ * run: where its `package.json` does not have the schema, the configuration stays as it is, and nothing of it is recorded.
+ *
+ * Paths in the configuration (texts whose schema says `x-uwf-path: true`) are made absolute, starting at `resolveFrom`.
+ * @throws {AgentConfigInvalid} when the configuration does not satisfy the schema, or the version is no range
+ * @throws {AgentMissing} as {@link describeAgentPackage} does
+ * @throws {AgentBroken} as {@link describeAgentPackage} does, and when the package's `configSchema` is no schema
+ */
+export async function checkAgent(
+  binding: AgentBinding,
+  { resolveFrom }: { resolveFrom: string },
+): Promise<CheckedAgent> {
+  const version = await rangeOf(binding);
+  return checkConfig(binding, await describeAgentPackage(binding.package, { resolveFrom, version }), resolveFrom);
+}
+
+/**
+ * Makes the agent that a binding names, and the record of it. The package is run, and what it says of itself then counts.
+ *
+ * @throws as {@link checkAgent} and {@link loadAgentPackage} do
+ */
+export async function createConfiguredAgent(
+  binding: AgentBinding,
+  { resolveFrom }: { resolveFrom: string },
+): Promise<{ agent: Agent; record: AgentRecord }> {
+  const version = await rangeOf(binding);
+  const agentPackage = await loadAgentPackage(binding.package, { resolveFrom, version });
+  const { config, record } = await checkConfig(binding, agentPackage.packageDescriptor, resolveFrom);
+  return { agent: await agentPackage.createAgent(config), record };
+}
+
+async function rangeOf({ name, version: range, declaredAt }: AgentBinding): Promise<string | undefined> {
+  if (range === undefined || (await isVersionRange(range))) return range;
+  const mistake = `agents.${name}.version must be a range of versions such as ^1.2.0, not '${range}'`;
+  throw new AgentConfigInvalid(name, [mistake], declaredAt);
+}
+
+async function checkConfig(
+  binding: AgentBinding,
+  { version, configSchema }: AgentDescription,
+  resolveFrom: string,
+): Promise<CheckedAgent> {
+  const { name, package: reference, config, declaredAt } = binding;
+  const record = { name, package: reference, version, config: {} };
+  if (configSchema === undefined) return { config, record };
+  const mistakes = await configMistakes(binding, configSchema);
+  if (mistakes.length > 0) throw new AgentConfigInvalid(name, mistakes, declaredAt);
+  return {
+    config: resolvePaths(configSchema, config, resolveFrom),
+    record: { ...record, config: recordedConfig(configSchema, config) },
+  };
+}
+
+async function configMistakes(
+  { name, package: reference, config }: AgentBinding,
+  schema: JsonObject,
+): Promise<string[]> {
+  // Large where it was generated.
+  const { isSurelyConfigOf } = await import('./config-check.ts');
+  if (isSurelyConfigOf(reference, config)) return [];
+  try {
+    return await checkValue(schema, config, `agents.${name}.config`);
+  } catch (cause) {
+    if (!(cause instanceof UwfError) || cause.code !== 'invalid-schema') throw cause;
+    throw new AgentBroken(`the 'configSchema' of the agent package '${reference}' cannot be used: ${cause.message}`, {
+      hint: 'look for a newer version of the package',
+      cause,
+    });
+  }
+}
+
+/** The part of a configuration that may be stored and shared: properties whose schema says `x-uwf-record: true`. */
+export function recordedConfig(configSchema: JsonObject, config: JsonObject): JsonObject {
+  const recorded = propertiesOf(configSchema).flatMap(([name, schema]) => {
+    const value = Object.hasOwn(config, name) ? config[name] : undefined;
+    return schema['x-uwf-record'] === true && value !== undefined ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(recorded);
+}
+
+function resolvePaths(configSchema: JsonObject, config: JsonObject, resolveFrom: string): JsonObject {
+  const resolved = { ...config };
+  for (const [name, schema] of propertiesOf(configSchema)) {
+    const value = resolved[name];
+    if (schema['x-uwf-path'] === true && typeof value === 'string') resolved[name] = resolve(resolveFrom, value);
+  }
+  return resolved;
+}

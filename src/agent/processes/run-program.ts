@@ -1,0 +1,176 @@
+import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { AgentBroken } from '../agent-errors.ts';
+import { OutputTail } from './output-buffer.ts';
+import { HeadAndTail } from './head-and-tail.ts';
+import { endProcessGroup } from './process-group.ts';
+import { closeStreams, startProgram } from './start-program.ts';
+import type { ProgramStart, StartedProgram } from './start-program.ts';
+import { whenAborted } from './within.ts';
+
+/** After the program has ended, an output that another process holds open is read until it was quiet for so long. */
+const QUIET_MS = 200;
+/** … and no longer than this, however much it says. */
+const MAX_DRAIN_MS = 5_000;
+/** What is kept of standard error for messages. */
+const MAX_ERROR_TAIL_BYTES = 4096;
+/** What is kept of the stream that is not the output, half of it from the beginning and half from the end. */
+const MAX_ASIDE_CHARACTERS = 200_000;
+
+/** A program to run, what it is told, and where it may stop. */
+export type ProgramRun = ProgramStart & {
+  /** Goes to standard input. A program that does not read it does no harm. */
+  input: string;
+  /** Which stream is the output; standard output by default. The other one is what it says aside. */
+  output?: 'stdout' | 'stderr';
+  /** Of the output; a program that writes more is ended. Of the other stream as much is passed on, the rest dropped. */
+  maxOutputBytes: number;
+  /** From SIGTERM to SIGKILL. */
+  graceMs: number;
+  signal: AbortSignal;
+  /** Told once, as soon as the process runs. */
+  onStart(pgid: number): void;
+  onOutput(text: string): void;
+  onAside(text: string): void;
+};
+
+/** How a program ended: its exit code, or the signal that ended it. */
+export type ProgramExit = number | NodeJS.Signals;
+
+/** How a program ended, and what it said. */
+export type ProgramResult = {
+  exit: ProgramExit;
+  /** The output as UTF-8; what is not UTF-8 is replaced by U+FFFD. */
+  output: string;
+  /** The other stream: its beginning and its end. */
+  aside: string;
+  /** The last 4 KiB of standard error. */
+  errorTail: string;
+  /** True where the program wrote more than it may and was ended for it. */
+  isCut: boolean;
+};
+
+type Child = StartedProgram['child'];
+
+/**
+ * Runs a program in a process group of its own and waits until the whole group is gone.
+ *
+ * What the program leaves running in its group is ended too: a turn that is over has no processes. An aborted run ends
+ * the group (SIGTERM, after `graceMs` SIGKILL) and rejects with the signal's reason; a program that had ended before
+ * the abort keeps its result.
+ * @throws {AgentMissing} when the program is not there or may not be executed
+ * @throws {WorkingFolderMissing} when `cwd` is not a folder
+ * @throws {AgentBroken} when it cannot be started for another reason, or cannot be ended
+ */
+export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
+  run.signal.throwIfAborted();
+  const { child, pgid } = await startProgram(run);
+  const exited = whenExited(child);
+  const closed = whenClosed(child);
+
+  let isAborted = false;
+  let reportStuck = (): void => {};
+  const stuck = new Promise<undefined>((resolve) => (reportStuck = () => resolve(undefined)));
+  let ending: Promise<void> | undefined;
+  const endGroup = async (): Promise<void> => {
+    ending ??= endProcessGroup(pgid, run.graceMs).then((isGone) => (isGone ? undefined : reportStuck()));
+    await ending;
+  };
+  const abort = (): void => {
+    isAborted = true;
+    void endGroup();
+  };
+
+  const streams = readStreams(child, run, () => void endGroup());
+  run.onStart(pgid);
+  child.stdin.end(run.input);
+  const forget = whenAborted(run.signal, abort);
+
+  const exit = await Promise.race([exited, stuck]);
+  forget();
+  if (!isAborted) await untilQuiet(closed, streams);
+  await endGroup();
+  await untilQuiet(closed, streams);
+  closeStreams(child);
+
+  if (isAborted) throw run.signal.reason;
+  if (exit === undefined) throw notEnded(`the program '${run.argv[0]}'`, pgid);
+  const { output, aside, errors } = streams;
+  // A byte order mark is kept.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(output));
+  return { exit, output: text, aside: aside.text(), errorTail: errors.words(), isCut: streams.bytesLeft < 0 };
+}
+
+/** `bytesLeft` of the output; negative once more was written than may be. */
+type Streams = { output: Buffer[]; aside: HeadAndTail; errors: OutputTail; bytesRead: number; bytesLeft: number };
+
+function readStreams(child: Child, run: ProgramRun, onFull: () => void): Streams {
+  const streams: Streams = {
+    output: [],
+    aside: new HeadAndTail(MAX_ASIDE_CHARACTERS),
+    errors: new OutputTail(MAX_ERROR_TAIL_BYTES),
+    bytesRead: 0,
+    bytesLeft: run.maxOutputBytes,
+  };
+  const [output, aside] = run.output === 'stderr' ? [child.stderr, child.stdout] : [child.stdout, child.stderr];
+  const outputText = new StringDecoder('utf8');
+  output.on('data', (chunk: Buffer) => {
+    streams.bytesRead += chunk.length;
+    if (streams.bytesLeft >= 0) streams.output.push(chunk.subarray(0, streams.bytesLeft));
+    streams.bytesLeft -= chunk.length;
+    if (streams.bytesLeft >= 0) {
+      run.onOutput(outputText.write(chunk));
+    } else {
+      output.destroy();
+      onFull();
+    }
+  });
+  const asideText = new StringDecoder('utf8');
+  let asideBytes = 0;
+  aside.on('data', (chunk: Buffer) => {
+    streams.bytesRead += chunk.length;
+    asideBytes += chunk.length;
+    const text = asideText.write(chunk);
+    streams.aside.add(text);
+    if (asideBytes <= run.maxOutputBytes) run.onAside(text);
+  });
+  child.stderr.on('data', (chunk: Buffer) => streams.errors.add(chunk));
+  return streams;
+}
+
+/** Waits for a program to end. */
+export function whenExited(child: Child): Promise<ProgramExit> {
+  return new Promise((resolve) => {
+    // Exactly one of the two is given.
+    child.once('exit', (code, signal) => resolve(signal ?? code ?? 0));
+  });
+}
+
+/** Says how a program ended. */
+export function describeEnd(exit: ProgramExit): string {
+  return typeof exit === 'number' ? `ended with exit code ${exit}` : `was ended by ${exit}`;
+}
+
+function whenClosed(child: Child): Promise<true> {
+  return new Promise((resolve) => child.once('close', () => resolve(true)));
+}
+
+/** Waits for the outputs to close, or for a silence: a grandchild can keep them open for ever. */
+async function untilQuiet(closed: Promise<true>, streams: Streams): Promise<void> {
+  const deadline = performance.now() + MAX_DRAIN_MS;
+  for (let seen = -1; seen !== streams.bytesRead && performance.now() < deadline;) {
+    seen = streams.bytesRead;
+    const timer = new AbortController();
+    const isClosed = await Promise.race([closed, sleep(QUIET_MS, false, { signal: timer.signal }).catch(() => false)]);
+    timer.abort();
+    if (isClosed) return;
+  }
+}
+
+/** The error of a program or an agent, which `name` names, that something is left of. */
+export function notEnded(name: string, pgid: number): AgentBroken {
+  return new AgentBroken(`${name} does not end, not even by SIGKILL`, {
+    hint: `look at its processes: ps -o pid,stat,wchan:20,args -g ${pgid}`,
+  });
+}

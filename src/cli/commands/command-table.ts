@@ -1,0 +1,112 @@
+import type { Command } from '../command-line/command.ts';
+
+/** A command before it is loaded: enough for the overview and for finding it. */
+export type CommandEntry = {
+  /** What is typed after `uwf`: `thread show`, `run`. */
+  name: string;
+  /** Absent for a command of one word. */
+  noun?: string;
+  verb: string;
+  /** What it does, in a few words, as an imperative without a full stop. */
+  summary: string;
+  /** Loads the module of this command, and of no other. */
+  load(): Promise<Command>;
+};
+
+type Row = readonly [summary: string, load: () => Promise<{ command: Command }>];
+
+/** The summaries and modules of all commands, in the groups of the overview. */
+const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
+  'start here': {
+    init: ['prepare this repository for workflows', () => import('./init.ts')],
+    run: ['start a thread and run it to its end', () => import('./run.ts')],
+    log: ['show the log of a thread', () => import('./log.ts')],
+  },
+  'workflows: who does what, and who is next': {
+    'workflow list': ['list the workflows of this repository', () => import('./workflow/list.ts')],
+    'workflow show': ['show the roles and rules of a workflow', () => import('./workflow/show.ts')],
+    'workflow validate': ['find every mistake in a workflow', () => import('./workflow/validate.ts')],
+    'workflow simulate': [
+      'list the threads that a change would route differently',
+      () => import('./workflow/simulate.ts'),
+    ],
+    'workflow graph': ['draw a workflow', () => import('./workflow/graph.ts')],
+    'workflow add': ['register a workflow under its name', () => import('./workflow/add.ts')],
+    'workflow rm': ['remove a registered workflow', () => import('./workflow/rm.ts')],
+  },
+  'threads: runs of workflows': {
+    'thread list': ['list threads, those that wait for you first', () => import('./thread/list.ts')],
+    'thread show': ['show where a thread stands', () => import('./thread/show.ts')],
+    'thread read': ['read what was said in a thread', () => import('./thread/read.ts')],
+    'thread context': ['print the prompt of the next agent', () => import('./thread/context.ts')],
+    'thread start': ['start a thread without running it', () => import('./thread/start.ts')],
+    'thread step': ['do the next step of a thread', () => import('./thread/step.ts')],
+    'thread run': ['run a thread to its end', () => import('./thread/run.ts')],
+    'thread resume': ['answer a suspended thread and run it on', () => import('./thread/resume.ts')],
+    'thread fork': ['start a new thread from a step of another', () => import('./thread/fork.ts')],
+    'thread poke': ['repeat the last step with a remark', () => import('./thread/poke.ts')],
+    'thread ask': ['ask the agent of a step a question', () => import('./thread/ask.ts')],
+    'thread compact': ['summarise a thread for its next agents', () => import('./thread/compact.ts')],
+    'thread diff': ['compare two threads from their last common step', () => import('./thread/diff.ts')],
+    'thread join': ['wait for the process that runs a thread', () => import('./thread/join.ts')],
+    'thread stop': ['stop the process that runs a thread', () => import('./thread/stop.ts')],
+    'thread cancel': ['cancel a thread and its children', () => import('./thread/cancel.ts')],
+    'thread verify': ['verify every object and decision of a thread', () => import('./thread/verify.ts')],
+    'thread export': ['write a thread as JSON lines', () => import('./thread/export.ts')],
+    'thread import': ['store a thread that was exported', () => import('./thread/import.ts')],
+    'thread redact': ['take secrets out of a thread that is stored', () => import('./thread/redact.ts')],
+    'thread rm': ['remove threads from this repository', () => import('./thread/rm.ts')],
+  },
+  'steps: what each role did': {
+    'step list': ['list the steps of a thread', () => import('./step/list.ts')],
+    'step show': ['show all about a step, or a turn that was suspended', () => import('./step/show.ts')],
+    'step read': ['print the reply or the prompt of a step', () => import('./step/read.ts')],
+    'step turns': ['show how an agent came to its reply, turn by turn', () => import('./step/turns.ts')],
+    'step restore': ['restore the files that a step left', () => import('./step/restore.ts')],
+  },
+  'nodes: what threads are made of': {
+    'cas list': ['list what was put', () => import('./cas/list.ts')],
+    'cas put': ['store a text or a value', () => import('./cas/put.ts')],
+    'cas get': ['print what a node holds', () => import('./cas/get.ts')],
+    'cas cat': ['print the stored bytes of a node', () => import('./cas/cat.ts')],
+    'cas has': ['tell whether a node is there', () => import('./cas/has.ts')],
+    'cas refs': ['list the nodes that a node links to', () => import('./cas/refs.ts')],
+    'cas walk': ['list every node that a node or a thread reaches', () => import('./cas/walk.ts')],
+    'cas rm': ['remove a node that was put', () => import('./cas/rm.ts')],
+    'schema list': ['list the types of nodes', () => import('./schema/list.ts')],
+    'schema show': ['print a schema', () => import('./schema/show.ts')],
+    'schema put': ['register a schema', () => import('./schema/put.ts')],
+  },
+  'others: sharing through any git remote': {
+    push: ['send threads and workflows to a remote', () => import('./push.ts')],
+    fetch: ['bring threads and workflows from a remote', () => import('./fetch.ts')],
+    sync: ['fetch from a remote, then push to it', () => import('./sync.ts')],
+  },
+  'this machine': {
+    'agent list': ['list the agents that are configured here', () => import('./agent/list.ts')],
+    'agent show': ['show an agent and what it can be told', () => import('./agent/show.ts')],
+    'agent test': ['try an agent out with one turn', () => import('./agent/test.ts')],
+    trust: ['agree to what this repository would run', () => import('./trust.ts')],
+    mcp: ['serve threads and nodes to agents over MCP', () => import('./mcp.ts')],
+    fsck: ['check threads, workflows and nodes for damage', () => import('./fsck.ts')],
+    scan: ['find secrets in what is stored', () => import('./scan.ts')],
+    reindex: ['rebuild the local lookup', () => import('./reindex.ts')],
+    doctor: ['check this repository and machine for problems', () => import('./doctor.ts')],
+    gc: ['clean up what threads have left behind', () => import('./gc.ts')],
+    completion: ['print a script that completes commands in your shell', () => import('./completion.ts')],
+  },
+};
+
+/** The commands as the overview shows them. */
+export const commandGroups: readonly { title: string; commands: readonly CommandEntry[] }[] = Object.entries(
+  groups,
+).map(([title, rows]) => ({ title, commands: Object.entries(rows).map(([name, row]) => entryOf(name, row)) }));
+
+/** All commands, in the order of the overview. */
+export const commandTable: readonly CommandEntry[] = commandGroups.flatMap(({ commands }) => commands);
+
+function entryOf(name: string, [summary, load]: Row): CommandEntry {
+  const [first = '', second] = name.split(' ');
+  const words = second === undefined ? { verb: first } : { noun: first, verb: second };
+  return { name, ...words, summary, load: async () => (await load()).command };
+}

@@ -1,0 +1,178 @@
+import { describeThread, hintToAnswer } from '../../engine/describe/describe.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ThreadOver } from '../../engine/events.ts';
+import type { StepOutcome } from '../../engine/turn/step.ts';
+import type { Repository } from '../../git/repository.ts';
+import { EXIT, exitCodeOfRun, type ExitCode } from '../errors/exit-code.ts';
+import { openEngine } from '../open/open-engine.ts';
+import { readingContext } from '../open/reading-context.ts';
+import type { Output } from '../output/output.ts';
+import { createPalette, paintStatus } from '../output/palette.ts';
+import { harmless } from '../output/width.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import { createRunView, type RunView } from './run-view.ts';
+
+/** The fields of the event by which a run ends. */
+export const overFields: Readonly<Record<string, string>> = {
+  thread: 'the thread',
+  status: 'at the end: how the thread stands',
+  returnCode: 'at the end: 0 for completed, null while it is suspended',
+  head: 'the commit that the thread is at',
+  text: 'the summary, or what the thread waits for',
+  role: 'of thread.suspended: whose turn waits',
+  cause: 'of thread.suspended: what stopped the turn',
+  suspension: "of thread.suspended: the suspension's hash; 'uwf step show <suspension>' shows all that was said",
+};
+
+/** The fields of the JSON lines of a run. */
+export const runFields: Readonly<Record<string, string>> = {
+  event:
+    'what happened: thread.started, step.started, step.finished, …; the last is thread.ended, .suspended, .failed or .cancelled',
+  ...overFields,
+  thread: 'the thread; events of child threads have the id of the child',
+  text: 'of the last line: the summary, or what the thread waits for; else what an agent says',
+  role: 'who works; of thread.suspended: whose turn waits',
+  agent: 'the agent that does the role here',
+  number: "the step's number in its thread, from 1",
+  step: "the finished step's hash",
+  outcome: "the $status of the finished step's reply",
+  subject: 'the first line of the reply',
+  durationMs: 'how long the step took',
+  usage: 'tokens, turns and cost, where the agent tells them',
+  errors: 'why a reply was not accepted',
+  input: 'of agent.turn: what the model is told that it was not told before',
+  id: 'of agent.tool and agent.result: which call it is',
+  name: "of agent.tool: the tool's name",
+  arguments: 'of agent.tool: what the tool is given',
+  result: 'of agent.result: what the tool gave back',
+  isError: 'of agent.result: whether the tool failed',
+  limit: 'of thread.waiting: how many threads may work at the same time',
+  holders: 'of thread.waiting: those that work: thread, pid, host',
+  steps: 'of thread.compacted: how many steps were summed up',
+  characters: 'of thread.compacted and .not-compacted: how long the summary is, or what was to be summed up',
+  reason: 'of thread.not-compacted: why',
+  workflow: 'of thread.started: the name of its workflow',
+  parent: 'of thread.started: the thread that called it',
+  child: 'of child.left: a child thread that no later try of the turn asked for again',
+};
+
+/** What the exit codes of commands that run a thread mean. */
+export const runExitCodes: Readonly<Record<number, string>> = {
+  0: 'the thread has ended',
+  3: 'the thread has failed: its workflow could not go on, or said so',
+  4: 'the thread is suspended and waits for you',
+  5: 'another process works on the thread, or has advanced it',
+  6: 'an agent is missing, or you have not agreed to what would run',
+  130: 'interrupted, or the thread was cancelled; what was stored stays',
+};
+
+type World = { cli: CliEnvironment; out: Output };
+
+/** Works with an engine. All of its events are shown when it returns. */
+export async function withEngine<T>(
+  cli: CliEnvironment,
+  repository: Repository,
+  view: RunView | undefined,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(await openEngine(cli, repository, view));
+  } finally {
+    await view?.close();
+  }
+}
+
+/**
+ * Runs a thread and shows it: events as they happen, the summary on stdout, where to look next.
+ *
+ * @param asked the thread; default: the one that is started
+ * @returns the exit code that tells how the thread stands
+ */
+export async function followRun(
+  world: World,
+  repository: Repository,
+  work: (engine: Engine) => Promise<ThreadOver>,
+  asked?: string,
+): Promise<ExitCode> {
+  const over = await withEngine(world.cli, repository, createRunView(world.cli, world.out, asked), work);
+  return showOver(world, repository, over);
+}
+
+/**
+ * Says how a run came out: its summary on stdout, everything about it on stderr; nothing under `--json`.
+ * @returns the exit code that tells how the thread stands
+ */
+export async function showOver({ cli, out }: World, repository: Repository, over: ThreadOver): Promise<ExitCode> {
+  const code = exitCodeOfRun(over);
+  if (out.isJson) return code;
+  const paint = createPalette(cli.stderr, cli.env);
+  const text = harmless(over.text).trimEnd();
+  const status = paintStatus(paint, over.status);
+  if (over.event === 'thread.suspended') {
+    out.note(`thread ${paint.id(over.thread)} is ${status}${text === '' ? '' : `: ${text}`}`);
+    const context = readingContext(repository);
+    const hint = await hintToAnswer(context, await describeThread(context, over.thread));
+    out.hint(`${hint === undefined ? '' : `${hint}; `}'uwf thread read ${over.thread}' prints what was said`);
+    return code;
+  }
+  if (text !== '') cli.stdout.write(`${text}\n`);
+  const returned = over.event === 'thread.failed' ? ` with ${over.returnCode ?? 1}` : '';
+  out.note(`thread ${paint.id(over.thread)} ${over.status === 'ended' ? 'has' : 'is'} ${status}${returned}`);
+  out.hint(`'uwf log ${over.thread}' shows its log`);
+  return code;
+}
+
+/** The fields of a step's outcome under `--json`. */
+export const stepOutcomeFields: Readonly<Record<string, string>> = {
+  thread: 'the thread',
+  status: 'how it stands after the step',
+  role: 'who took the step, or whose turn waits; null if nothing ran and nothing waits',
+  step: "the step's hash; null if nothing was stored",
+  head: 'the commit that the thread is at',
+  nextRole: 'who is next',
+  reason: 'what it waits for, or how it ended',
+  cause: 'only of a thread that waits: what stopped the turn',
+  suspension: "only of a thread that waits: the suspension's hash",
+  returnCode: 'of a thread that is over',
+};
+
+/** A view for commands whose own result is their JSON: events would be in between. */
+export function viewOfText({ cli, out }: World): RunView | undefined {
+  return out.isJson ? undefined : createRunView(cli, out);
+}
+
+/**
+ * Takes steps of a thread and prints each outcome. Stops where the thread is suspended or over.
+ *
+ * @param take takes the next step; it is given how many were taken before
+ * @returns the exit code that tells how the thread stands
+ */
+export async function followSteps(
+  world: World,
+  repository: Repository,
+  take: (engine: Engine, taken: number) => Promise<StepOutcome>,
+  count = 1,
+): Promise<ExitCode> {
+  const takeAll = async (engine: Engine): Promise<ThreadOver | undefined> => {
+    for (let taken = 0; taken < count; taken += 1) {
+      const outcome = await take(engine, taken);
+      await printStep(world.out, outcome);
+      if (outcome.over !== undefined) return outcome.over;
+    }
+    return undefined;
+  };
+  const over = await withEngine(world.cli, repository, viewOfText(world), takeAll);
+  return over === undefined ? EXIT.done : showOver(world, repository, over);
+}
+
+function printStep(out: Output, outcome: StepOutcome): Promise<void> {
+  const { thread, status, step, head, nextRole, over } = outcome;
+  const role = outcome.role ?? over?.role ?? null;
+  const ran = step === null ? undefined : `${out.paint.id(step)}  ${out.paint.name(role ?? '')}`;
+  const next = nextRole === null ? '' : out.paint.quiet(`  next: ${nextRole}`);
+  const { text: reason = null, returnCode = null, cause, suspension } = over ?? {};
+  return out.line(
+    { thread, status, role, step, head, nextRole, reason, returnCode, cause, suspension },
+    ran === undefined ? undefined : ran + next,
+  );
+}

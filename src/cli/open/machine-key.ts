@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createDurableFile } from '../../git/system/durable-file.ts';
+import { homeOf, stateFolder } from './user-folders.ts';
+
+const KEY_BYTES = 32;
+
+/**
+ * A key of this user on this machine, made when it is asked for the first time. If it can neither be read nor made, or
+ * there is no home, the key is new and for this process only.
+ * @param name the file's name in the user's state folder
+ */
+export function machineKey(env: Readonly<Record<string, string | undefined>>, name: string): Uint8Array {
+  const folder = stateFolder(env);
+  const path = join(folder, name);
+  const known = readKey(path);
+  if (known !== undefined) return known;
+  const fresh = randomBytes(KEY_BYTES);
+  const home = homeOf(env);
+  if (folder.startsWith(home) && !existsSync(home)) return fresh;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    createDurableFile(path, [fresh], 0o600);
+    return fresh;
+  } catch {
+    // Another process has made it, or the folder cannot be written to.
+    return readKey(path) ?? fresh;
+  }
+}
+
+function readKey(path: string): Uint8Array | undefined {
+  try {
+    const key = readFileSync(path);
+    return key.length === KEY_BYTES ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}

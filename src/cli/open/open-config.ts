@@ -1,0 +1,19 @@
+import type { Config } from '../../engine/config/config.ts';
+import type { Repository } from '../../git/repository.ts';
+import { type CliEnvironment, trustsAll } from '../process/cli-environment.ts';
+import { configFolder } from './user-folders.ts';
+
+/** The configuration of a command: this user's own, the repository's, and this machine's. */
+export async function configHere(cli: CliEnvironment, repository: Repository): Promise<Config> {
+  const { loadConfig } = await import('../../engine/config/config.ts');
+  const from = { userFolder: configFolder(cli.env) };
+  const config = await loadConfig(repository, from);
+  const letsSecretsOut = config.settings?.some(({ name }) => name === 'redact') === true;
+  if (!letsSecretsOut || trustsAll(cli)) return config;
+  const [{ claimOfSetting }, { findNew, TrustStore }] = await Promise.all([
+    import('../trust/claim.ts'),
+    import('../trust/trust-file.ts'),
+  ]);
+  const trusted = new TrustStore(cli, repository).read();
+  return loadConfig(repository, { ...from, isAgreed: (setting) => !findNew(claimOfSetting(setting), trusted).isNew });
+}

@@ -1,0 +1,69 @@
+import type { Config } from '../../engine/config/config.ts';
+import type { KnownSecret } from '../../engine/redact/known-secrets.ts';
+import { Redaction } from '../../engine/redact/redaction.ts';
+import type { GitVariable } from '../../git/process/git-variables.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { redactedLine } from '../output/secret-places.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import { machineKey } from './machine-key.ts';
+import { configHere } from './open-config.ts';
+
+/**
+ * The redactor of a command. It knows the secrets of this machine by value, tokens by their form, and uses this user's key.
+ */
+export async function redactorHere(cli: CliEnvironment, repository: Repository, config: Config): Promise<Redactor> {
+  const { createRedactor } = await import('../../redaction/create-redactor.ts');
+  const known = (await secretsHere(cli, repository, config)).map(({ value }) => value);
+  const { rules = [], allow = [] } = config.redact ?? {};
+  let key: Uint8Array | undefined;
+  return createRedactor({
+    known,
+    rules,
+    allow,
+    // Most commands redact nothing and need no key.
+    get key() {
+      return (key ??= machineKey(cli.env, 'redaction.key'));
+    },
+  });
+}
+
+/** The known secrets of this machine: from the environment, the agents and git's configuration. */
+export async function secretsHere(cli: CliEnvironment, repository: Repository, config: Config): Promise<KnownSecret[]> {
+  const [{ knownSecrets }, git] = await Promise.all([
+    import('../../engine/redact/known-secrets.ts'),
+    gitVariables(repository, cli.env),
+  ]);
+  return knownSecrets({ env: cli.env, config, git });
+}
+
+async function gitVariables({ location }: Repository, env: CliEnvironment['env']): Promise<readonly GitVariable[]> {
+  if (location === undefined) return [];
+  const { readConfigFiles } = await import('../../git/repository/read-config-files.ts');
+  const read = readConfigFiles(location, env);
+  if (read !== undefined) return read;
+  const { listGitVariables } = await import('../../git/process/git-variables.ts');
+  // Without git, or with a configuration that it cannot read, no remote is reached either.
+  return listGitVariables(location, env).catch(() => []);
+}
+
+/** The redactor that searches stored objects. It is the one that redacts what a run writes. */
+export async function scanningRedactor(cli: CliEnvironment, repository: Repository): Promise<Redactor> {
+  return redactorHere(cli, repository, await configHere(cli, repository));
+}
+
+/** Takes secrets out of what a command itself is about to write. */
+export async function redactionHere(cli: CliEnvironment, repository: Repository): Promise<Redaction> {
+  const config = await configOrNone(cli, repository);
+  return new Redaction(config.redact?.isOff === true ? null : await redactorHere(cli, repository, config));
+}
+
+/** The configuration; an empty one if it has mistakes. For commands that run no agent. */
+export function configOrNone(cli: CliEnvironment, repository: Repository): Promise<Config> {
+  return configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
+}
+
+/** Says on stderr what was taken out: the rules, never the values. */
+export function sayTaken(cli: CliEnvironment, { taken, rules }: Redaction): void {
+  if (taken !== undefined) cli.stderr.write(`uwf: ${redactedLine(rules)}\n`);
+}

@@ -1,0 +1,42 @@
+import type { Repository } from '../../git/repository.ts';
+import { openRemote } from '../../git/transport/open-remote.ts';
+import type { Remote } from '../../git/transport/remote.ts';
+import type { SyncOptions } from '../../sync/sync-options.ts';
+import { ProgressLine } from '../output/progress-line.ts';
+import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
+import { agreeToGit } from '../trust/agree-to-git.ts';
+
+/**
+ * Finds the remote that was typed, as this person, who may be asked for a password at a terminal.
+ *
+ * @param name as it was typed; `undefined` for the one that git would choose
+ * @throws {NotTrusted} if the repository's own configuration makes git run a program that the user has not agreed to
+ * @throws {NoSuchRemote} if there is none of this name, and it is no URL and no path
+ */
+export async function openRemoteHere(
+  cli: CliEnvironment,
+  repository: Repository,
+  { name, direction }: { name: string | undefined; direction: 'push' | 'fetch' },
+): Promise<Remote> {
+  await agreeToGit(cli, repository, 'remote');
+  const { env, cwd } = cli;
+  return openRemote(repository, name, { env, cwd, direction, mayAsk: canAsk(cli) });
+}
+
+/** What every exchange with a remote is told here. */
+type ExchangeOptions = Required<Pick<SyncOptions, 'env' | 'signal'>> & Pick<SyncOptions, 'onProgress'>;
+
+/** Lets a command exchange something with a remote; at a terminal its progress is shown until it is done. */
+export async function withExchangeOptions<T>(
+  cli: CliEnvironment,
+  exchange: (options: ExchangeOptions) => Promise<T>,
+): Promise<T> {
+  const { env, signal } = cli;
+  if (cli.stderr.isTTY !== true) return exchange({ env, signal });
+  const progress = new ProgressLine(cli.stderr);
+  try {
+    return await exchange({ env, signal, onProgress: (line) => progress.tell(line) });
+  } finally {
+    progress.clear();
+  }
+}

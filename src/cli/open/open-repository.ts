@@ -1,0 +1,47 @@
+import { committerFromGit } from '../../git/repository/identity.ts';
+import { openRepository } from '../../git/open-repository.ts';
+import { RepositoryNotFound } from '../../git/repository/repository-not-found.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import { createPalette } from '../output/palette.ts';
+
+/**
+ * Opens the repository of a command that only reads.
+ *
+ * It is the repository that git would use. Without one, and without `-C`, it is that of `UWF_REPOSITORY`: an agent that
+ * works in another folder finds its thread by it.
+ * @throws {RepositoryNotFound} if there is none
+ */
+export async function openForReading(cli: CliEnvironment): Promise<Repository> {
+  try {
+    return await openRepository(cli.cwd, { env: cli.env, now: cli.now });
+  } catch (error) {
+    const other = cli.env['UWF_REPOSITORY'];
+    if (!(error instanceof RepositoryNotFound) || cli.isFolderGiven || !other) throw error;
+    return openRepository(other, { env: cli.env, now: cli.now, isNamed: true });
+  }
+}
+
+/**
+ * Opens the repository of a command that commits, as the user that git knows.
+ *
+ * If git knows no user, the fallback is used and a message says so once.
+ */
+export async function openForWriting(cli: CliEnvironment): Promise<Repository> {
+  const [repository] = await Promise.all([openForReading(cli), prepareHashing()]);
+  const committer = repository.location && (await committerFromGit(repository.location, cli.env));
+  if (committer !== undefined) return { ...repository, committer };
+  const paint = createPalette(cli.stderr, cli.env);
+  const { name, email } = repository.committer;
+  cli.stderr.write(
+    `uwf: no git identity is set; commits are by ${name} <${email}>\n` +
+      `${paint.hint('hint:')} run 'git config user.name <name>' and 'git config user.email <address>'\n`,
+  );
+  return repository;
+}
+
+/** Commands that only read and need no hash do not load what computes them. */
+async function prepareHashing(): Promise<void> {
+  const { prepareHashing: prepare } = await import('../../cas/hash.ts');
+  await prepare();
+}

@@ -1,0 +1,61 @@
+import { iso } from '../../iso.ts';
+import { agentName } from '../../thread/read/step-view.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import type { Repository } from '../../git/repository.ts';
+import { statusOf } from '../../thread/format/thread-commit.ts';
+import { firstLine } from '../../thread/format/commit-message.ts';
+import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
+
+/** A step as lists show it. */
+export type StepSummary = {
+  number: number;
+  step: string;
+  role: string;
+  /** `$status` of its meta. */
+  status: string | null;
+  agent: string;
+  /** The reply's first line. */
+  subject: string;
+  startedAt: string;
+  completedAt: string;
+  durationMs: number;
+  usage: Usage | null;
+  /** The step's commit. */
+  head: string;
+};
+
+/** The fields of a step under `--json`. */
+export const stepFields: Readonly<Record<keyof StepSummary, string>> = {
+  number: "the step's number in its thread, from 1",
+  step: 'its hash',
+  role: 'who did it',
+  status: "the $status of the reply's front matter, or null",
+  agent: 'the agent that did the role',
+  subject: 'the first line of the reply',
+  startedAt: 'when the turn began',
+  completedAt: 'when it ended',
+  durationMs: 'how long it took',
+  usage: 'tokens, turns and cost, where the agent told them',
+  head: "the step's commit",
+};
+
+export async function describeStep(
+  repository: Repository,
+  thread: Pick<ThreadState, 'start'>,
+  entry: StepEntry,
+): Promise<StepSummary> {
+  const { node, hash, id } = entry.commit;
+  return {
+    number: node.number,
+    step: hash,
+    role: node.role,
+    status: statusOf(node.meta),
+    agent: await agentName(repository, thread, entry),
+    subject: firstLine(entry.text),
+    startedAt: iso(node.startedAtMs),
+    completedAt: iso(node.completedAtMs),
+    durationMs: node.completedAtMs - node.startedAtMs,
+    usage: node.usage,
+    head: id,
+  };
+}

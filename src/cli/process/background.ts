@@ -1,0 +1,85 @@
+import type { Output } from '../output/output.ts';
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { takeLease } from '../../engine/leases/lease.ts';
+import { UwfError } from '../../errors.ts';
+import { makeFolders } from '../../git/system/make-folders.ts';
+import { asStorageError } from '../../git/format/object-errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import { packageRoot } from '../../package-root.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { CliEnvironment } from './cli-environment.ts';
+import { ADOPT_LEASE } from '../open/open-engine.ts';
+import { share } from '../../git/system/sharing.ts';
+import { APPEND } from '../../git/system/state-folder.ts';
+
+/**
+ * Runs a command on a thread in a process of its own, which goes on when this one has ended.
+ *
+ * This process takes the lease before the new process starts, and hands it over. From this call on no other process can
+ * work on the thread, and one of two concurrent calls fails.
+ * Prints the thread, and how to wait for it.
+ * @param shown the fields of the result that are known already
+ * @param argv the words after `uwf`
+ * @param input what the process reads on stdin; nothing if absent
+ * @throws {LeaseHeld} if another process works on the thread
+ * @throws {StorageFull} / {StorageReadOnly}; nothing runs then
+ */
+export async function runInBackground(
+  { cli, out }: { cli: CliEnvironment; out: Output },
+  repository: Repository,
+  shown: { thread: ThreadId; head: string; workflow?: string },
+  argv: readonly string[],
+  input?: string,
+): Promise<void> {
+  const { thread } = shown;
+  if (repository.stateDir === undefined) {
+    const reason = 'this repository is not on a disk, so no other process can work on it';
+    throw new UwfError(reason, { code: 'no-background', kind: 'environment' });
+  }
+  const folder = join(repository.stateDir, 'log');
+  const log = join(folder, `${thread}.log`);
+  const lease = await takeLease(repository, thread);
+  try {
+    makeFolders(folder);
+    const isNew = !existsSync(log);
+    const output = openSync(log, APPEND);
+    if (isNew) share(log);
+    const stdin = openInput(folder, thread, input);
+    const child = spawn(process.execPath, [join(packageRoot(), 'bin', 'uwf.js'), ...argv], {
+      cwd: cli.cwd,
+      detached: true,
+      stdio: [stdin ?? 'ignore', output, output],
+      env: { ...cli.env, [ADOPT_LEASE]: lease.token },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    const { pid } = child;
+    if (pid === undefined) throw new TypeError('a process that has started has no id');
+    lease.handOver(pid);
+    child.unref();
+    closeSync(output);
+    if (stdin !== undefined) closeSync(stdin);
+  } catch (error) {
+    lease.release();
+    throw asStorageError(error, folder);
+  }
+  await out.result({ ...shown, status: 'running', log }, () => thread);
+  out.hint(`'uwf thread join ${thread}' waits for it; its output is in ${log}`);
+}
+
+/** An unlinked file for the input. With a pipe, this process would have to wait until all of it is read. */
+function openInput(folder: string, thread: ThreadId, input: string | undefined): number | undefined {
+  if (input === undefined) return undefined;
+  const path = join(folder, `${thread}.${process.pid}.input`);
+  try {
+    writeFileSync(path, input, { flag: 'wx' });
+    share(path);
+    return openSync(path, 'r');
+  } finally {
+    rmSync(path, { force: true });
+  }
+}

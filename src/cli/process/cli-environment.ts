@@ -1,0 +1,78 @@
+import { resolve } from 'node:path';
+import { processStderr, processStdout, type OutputStream } from './process-streams.ts';
+import { onSignals } from './signals.ts';
+
+/** Where text is read from. */
+type InputStream = AsyncIterable<string | Uint8Array> & { isTTY?: boolean | undefined };
+
+/**
+ * The environment of one command: all that it may read and write besides the repository.
+ *
+ * Tests hand in their own; the program gets the process's.
+ */
+export type CliEnvironment = {
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Absolute; what `-C` is relative to. */
+  cwd: string;
+  /** True when the person named the folder with `-C`. */
+  isFolderGiven: boolean;
+  /** False under `--no-pager`. */
+  mayPage: boolean;
+  now: () => number;
+  /** Aborted by a signal, or when the reader closes the pipe. Reading it takes over the process's signals. */
+  readonly signal: AbortSignal;
+};
+
+/** The environment of this process; `given` replaces parts of it. */
+export function createCliEnvironment(given: Partial<CliEnvironment> = {}): CliEnvironment {
+  let signal = given.signal;
+  return {
+    // Node opens its streams when they are asked for, which takes a millisecond or two for each.
+    get stdin() {
+      return given.stdin ?? process.stdin;
+    },
+    get stdout() {
+      return given.stdout ?? processStdout();
+    },
+    get stderr() {
+      return given.stderr ?? processStderr();
+    },
+    env: given.env ?? process.env,
+    cwd: resolve(given.cwd ?? process.cwd()),
+    isFolderGiven: given.isFolderGiven ?? false,
+    mayPage: given.mayPage ?? true,
+    now: given.now ?? Date.now,
+    get signal() {
+      return (signal ??= onSignals());
+    },
+  };
+}
+
+/** The same environment in the folder of `-C`. It does not read `signal`, which would take over the signals. */
+export function environmentIn(
+  cli: CliEnvironment,
+  change: { folder?: string | undefined; mayPage?: boolean },
+): CliEnvironment {
+  const changed: CliEnvironment = Object.create(cli, {
+    mayPage: { value: change.mayPage ?? cli.mayPage },
+    ...(change.folder !== undefined && {
+      cwd: { value: resolve(cli.cwd, change.folder) },
+      isFolderGiven: { value: true },
+    }),
+  });
+  return changed;
+}
+
+/** Whether a person can be asked: both ends of the conversation are a terminal. */
+export function canAsk(cli: Pick<CliEnvironment, 'stdin' | 'stderr'>): boolean {
+  // stderr comes first: Node takes some milliseconds to open its stdin.
+  return cli.stderr.isTTY === true && cli.stdin.isTTY === true;
+}
+
+/** Whether the environment trusts every repository, as in a CI. */
+export function trustsAll({ env }: Pick<CliEnvironment, 'env'>): boolean {
+  return env['UWF_TRUST'] === 'all';
+}

@@ -1,0 +1,44 @@
+import { UwfError } from '../../errors.ts';
+import { EXIT } from '../errors/exit-code.ts';
+
+const stopping = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+let controller: AbortController | undefined;
+
+/**
+ * Takes over the signals by which a person ends a command.
+ *
+ * The first aborts the signal that is returned, so that an agent at work can be ended and its lease given back; the
+ * second ends the process at once.
+ */
+export function onSignals(): AbortSignal {
+  if (controller !== undefined) return controller.signal;
+  const own = new AbortController();
+  controller = own;
+  for (const name of stopping) {
+    process.on(name, () => {
+      if (own.signal.aborted) process.exit(EXIT.interrupted);
+      own.abort(new CommandStopped(name));
+    });
+  }
+  return own.signal;
+}
+
+/**
+ * Ends the command because the reader closed the pipe (`uwf log | head -1`). This is no error. A running agent is ended
+ * first.
+ */
+export function onClosedPipe(): void {
+  if (controller === undefined) process.exit(EXIT.done);
+  controller.abort(new CommandStopped('SIGPIPE'));
+}
+
+/** A person, or the end of a pipe, stopped the command. */
+export class CommandStopped extends UwfError {
+  /** The signal that did it. */
+  readonly signal: string;
+  constructor(signal: string) {
+    super('interrupted', { code: 'interrupted', kind: 'interrupted' });
+    this.signal = signal;
+  }
+}

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { Repository } from '../../git/repository.ts';
+import type { PushReport } from '../../sync/report.ts';
+import type { OptionSpec } from '../command-line/command.ts';
+import type { Left } from '../errors/exit-code.ts';
+import type { Output } from '../output/output.ts';
+
+/** The options by which a person says that something may be published. */
+export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary: string }> = {
+  'with-commits': { summary: 'send the commits of your code along that threads follow and the remote does not have' },
+  'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
+} satisfies Record<string, OptionSpec>;
+
+/** Sorts what a push did not send: refused here, refused by the remote, or undecided. */
+export function leftOf({ held, rejected }: PushReport): Required<Left> {
+  const left: Record<keyof Left, object[]> = { refused: [], refusedThere: [], undecided: [] };
+  for (const each of [...held, ...rejected]) {
+    const mustStay = each.isUnsound === true || each.secrets !== undefined || 'commits' in each;
+    if (mustStay) left.refused.push(each);
+    else if ('isRefusedThere' in each) left.refusedThere.push(each);
+    else left.undecided.push(each);
+  }
+  return left;
+}
+
+/** Says what can be done about threads that were held because they must not leave. */
+export function hintAtHeldBack({ held, rejected }: PushReport, repository: Repository, out: Output): void {
+  if (held.some(({ commits }) => commits !== undefined)) {
+    const along = '--with-commits, which publishes them and all commits before them';
+    out.hint(`push those commits first ('git push'), or give ${along}`);
+  }
+  const [first] = held.filter(({ secrets }) => secrets !== undefined);
+  if (first !== undefined) {
+    const redact = `'uwf thread redact ${first.thread}' takes secrets out of a thread`;
+    out.hint(`${redact}; --allow-secrets sends them as they are`);
+  } else if (rejected.some(({ secrets }) => secrets !== undefined)) {
+    out.hint('take the secret out of the workflow and register it again under another name, or give --allow-secrets');
+  }
+  const { location } = repository;
+  const isShallow = location !== undefined && existsSync(join(location.commonDir, 'shallow'));
+  if (isShallow && rejected.some(({ isRefusedThere }) => isRefusedThere)) {
+    out.hint("this clone is shallow, and the remote may lack what was cut off: 'git fetch --unshallow' brings it here");
+  }
+  if (held.some(({ isUnsound }) => isUnsound)) {
+    out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");
+  }
+}

@@ -1,0 +1,151 @@
+import type {
+  FetchReport,
+  Held,
+  PushReport,
+  Refusal,
+  SyncReport,
+  ThreadChange,
+  WorkflowChange,
+} from '../../sync/report.ts';
+import type { CommitLine } from '../../git/process/list-commits.ts';
+import type { Palette } from '../output/palette.ts';
+import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import { secretLines } from '../output/secret-places.ts';
+import { formatCount, plural } from '../output/time.ts';
+import { oneLine } from '../output/width.ts';
+
+/** As wide as two short ids and the dots between them, as in git's own reports. */
+const SUMMARY_WIDTH = 17;
+
+const MAX_COMMIT_LINES = 5;
+
+/** What a push made visible, or would, and where; then a line for each ref, in the form of `git push`. */
+export function formatPush(report: PushReport, paint: Palette, isDry = false): string {
+  const sum = sumUp(report);
+  const lines = [
+    ...changeLines(report, paint),
+    ...report.alongside.map((thread) =>
+      line(paint.quiet(' + '), '[goes along]', paint.id(thread), 'its commits are seen there too'),
+    ),
+    ...codeLines(report.commits, ' + ', '[goes along]', paint),
+    ...placeLines(report.secrets, ' + ', '[secret sent]', paint),
+    ...report.rejected.flatMap((refusal) => [
+      refusalLine('[rejected]', refusal, paint),
+      ...placeLines(refusal.secrets ?? [], ' ! ', '[secret]', paint),
+    ]),
+    ...report.held.flatMap((held) => [
+      heldLine(held, paint),
+      ...codeLines(held.commits ?? [], ' ! ', '[not there]', paint),
+      ...placeLines(held.secrets ?? [], ' ! ', '[secret]', paint),
+    ]),
+  ];
+  const url = oneLine(report.url);
+  if (sum !== '') {
+    const visible = `anyone who can read that repository ${isDry ? 'could read them then' : 'can read them'}`;
+    return [`${isDry ? 'would push' : 'pushed'} to ${url}: ${sum}`, ...lines, visible].join('\n');
+  }
+  // The remote is not asked if, by the last exchange, it has everything.
+  if (lines.length === 0) return `nothing to push to ${url}: it had everything when it was last seen`;
+  return [`nothing ${isDry ? 'would be' : 'was'} pushed to ${url}`, ...lines].join('\n');
+}
+
+/** What a fetch brought; then a line for each thread, in the form of `git fetch`. */
+export function formatFetch(report: FetchReport, paint: Palette): string {
+  const sum = sumUp(report);
+  const url = oneLine(report.url);
+  return [
+    sum === '' ? `nothing new at ${url}` : `fetched from ${url}: ${sum}`,
+    ...changeLines(report, paint),
+    ...report.refused.map((refusal) => refusalLine('[refused]', refusal, paint)),
+    ...report.held.map((held) => heldLine(held, paint)),
+  ].join('\n');
+}
+
+/** Both, or one line where both sides were the same already. */
+export function formatSync({ fetched, pushed }: SyncReport, paint: Palette): string {
+  const parts = [
+    ...(isEmpty(fetched) ? [] : [formatFetch(fetched, paint)]),
+    ...(isEmpty(pushed) ? [] : [formatPush(pushed, paint)]),
+  ];
+  return parts.length === 0 ? `nothing to fetch from ${oneLine(fetched.url)}, and nothing to push` : parts.join('\n');
+}
+
+/** Whether nothing changed, and nothing is left to be told of. */
+function isEmpty(report: FetchReport | PushReport): boolean {
+  return Object.values(report).every((value) => typeof value !== 'object' || value.length === 0);
+}
+
+type Changes = { threads: readonly ThreadChange[]; workflows: readonly WorkflowChange[] };
+
+/** `3 threads (2 new, 1 ended), 1 workflow`; '' where nothing changed. */
+function sumUp({ threads, workflows }: Changes): string {
+  const counts = new Map<string, number>();
+  for (const { change } of threads) counts.set(change, (counts.get(change) ?? 0) + 1);
+  const kinds = [...counts].map(([change, count]) => `${formatCount(count)} ${change}`).join(', ');
+  const parts = [
+    ...(threads.length === 0 ? [] : [`${plural(threads.length, 'thread')} (${kinds})`]),
+    ...(workflows.length === 0 ? [] : [plural(workflows.length, 'workflow')]),
+  ];
+  return parts.join(', ');
+}
+
+function changeLines({ threads, workflows }: Changes, paint: Palette): string[] {
+  return [
+    // Oldest first, as they started.
+    ...threads.toSorted((a, b) => (a.thread < b.thread ? -1 : 1)).map((change) => threadLine(change, paint)),
+    ...workflows.map(({ workflow, change, before, head }) =>
+      before === null
+        ? line(paint.good(' * '), `[new workflow]`, paint.name(oneLine(workflow)))
+        : line(
+            '   ',
+            `${short(before)}..${short(head)}`,
+            paint.name(oneLine(workflow)),
+            change === 'joined' ? 'joined with what was there' : '',
+          ),
+    ),
+  ];
+}
+
+function threadLine({ thread, change, head, before, commits, of }: ThreadChange, paint: Palette): string {
+  const id = paint.id(thread);
+  if (change === 'removed' || head === null) return line(paint.warning(' - '), '[removed]', id);
+  if (change === 'forked')
+    return line(paint.good(' * '), '[new fork]', id, of === undefined ? '' : `keeps what ${of} could not take in`);
+  const remark = [
+    ...(commits === undefined || before === null ? [] : [plural(commits, 'commit')]),
+    ...(change === 'ended' ? ['ended'] : []),
+    ...(change === 'redacted' ? ['secrets were taken out'] : []),
+  ].join(', ');
+  if (before === null) return line(paint.good(' * '), '[new thread]', id, remark);
+  return line('   ', `${short(before)}..${short(head)}`, id, remark);
+}
+
+function refusalLine(what: string, { ref, reason, more }: Refusal, paint: Palette): string {
+  const others = more === undefined || more === 0 ? '' : `, and ${formatCount(more)} more like it`;
+  return line(paint.error(' ! '), what, oneLine(ref), `${oneLine(reason)}${others}`);
+}
+
+function heldLine({ thread, reason }: Held, paint: Palette): string {
+  return line(paint.warning(' ? '), '[held]', paint.id(thread), oneLine(reason));
+}
+
+/** The newest commits of some of the user's code, and how many more there are. */
+function codeLines(commits: readonly CommitLine[], mark: string, summary: string, paint: Palette): string[] {
+  const lines = commits
+    .slice(0, MAX_COMMIT_LINES)
+    .map(({ commit, subject }) => line(paint.warning(mark), summary, paint.id(short(commit)), oneLine(subject)));
+  const more = commits.length - lines.length;
+  return more > 0 ? [...lines, line(paint.warning(mark), summary, `${plural(more, 'commit')} more`)] : lines;
+}
+
+function placeLines(places: readonly SecretPlace[], mark: string, summary: string, paint: Palette): string[] {
+  return secretLines(places).map((place) => line(paint.warning(mark), summary, place));
+}
+
+function line(mark: string, summary: string, name: string, remark = ''): string {
+  return `${mark}${summary.padEnd(SUMMARY_WIDTH)}  ${name}${remark === '' ? '' : `  (${remark})`}`;
+}
+
+function short(id: string): string {
+  return id.slice(0, 7);
+}

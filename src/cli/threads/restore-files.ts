@@ -1,0 +1,46 @@
+import { resolve } from 'node:path';
+import { describeMissing } from '../../git/worktree/missing-files.ts';
+import type { Repository } from '../../git/repository.ts';
+import { restoreStep, type RestoredStep } from '../../thread/read/step-files.ts';
+import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import type { TextOption } from '../command-line/command.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import type { Output } from '../output/output.ts';
+import { pathPrinter } from '../output/path-printer.ts';
+
+/** The option that says where a step's files go. */
+export const worktreeOption: TextOption = {
+  short: 'w',
+  value: '<folder>',
+  summary: 'make a linked work tree there with the files that the step left',
+  candidates: 'folder',
+};
+
+/** Puts the files that a step left into a new linked work tree, and says what is missing there. */
+export async function restoreHere(
+  cli: CliEnvironment,
+  out: Output,
+  repository: Repository,
+  { steps }: Pick<ThreadState, 'steps'>,
+  step: CommitOf<'step'>,
+  folder: string,
+): Promise<RestoredStep> {
+  const before = steps.filter(({ commit: { node } }) => node.number < step.node.number);
+  const earlier = before.findLast(({ commit: { node } }) => node.workspace !== undefined);
+  const restored = await restoreStep(repository, cli.env, step, resolve(cli.cwd, folder), earlier?.commit);
+  if (restored.missing !== undefined) {
+    out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(restored.missing)}`);
+  } else if (!restored.isWhole) {
+    out.note(`uwf: step ${step.node.number} could not record its files; these are those of the commit it worked on`);
+  }
+  if (restored.filters !== undefined) {
+    const names = restored.filters.join(', ');
+    out.note(`uwf: a required filter failed (${names}); files that need one are as git stores them`);
+  }
+  if (restored.submodules.length > 0) {
+    const print = await pathPrinter(cli, repository, restored.submodules);
+    const folders = restored.submodules.map(print).join(', ');
+    out.hint(`submodules are empty: ${folders}; 'git submodule update --init' there fills them`);
+  }
+  return restored;
+}

@@ -1,0 +1,149 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { AgentBinding } from '../../agent/load/agent-binding.ts';
+import { mapConfigTexts } from '../../agent/load/program-words.ts';
+import { UwfError } from '../../errors.ts';
+import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
+import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import type { AgentUse, EngineContext } from '../engine-context.ts';
+import { bindingFor, configRoot, getAgent } from '../config/config.ts';
+import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
+import { isRecording } from '../workspace/record-workspace.ts';
+import { workingFolder } from '../workspace/working-folder.ts';
+import { isWithin } from '../../is-within.ts';
+
+/** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
+export async function admitWorkflow(engine: EngineContext, definition: WorkflowDefinition): Promise<void> {
+  const gathering = new Gathering(engine);
+  await gathering.add(definition);
+  await engine.admit(gathering.uses());
+}
+
+/**
+ * Has all agents admitted that threads can need when they run on.
+ * @param wanted the name of one that takes the next turn whatever is configured
+ */
+export async function admitThreads(
+  engine: EngineContext,
+  states: readonly ThreadState[],
+  wanted?: string,
+): Promise<void> {
+  const gathering = new Gathering(engine);
+  for (const state of states) await gathering.add(await definitionOf(engine, state), state);
+  await engine.admit(gathering.uses(wanted));
+}
+
+/** Has the agent of one turn or question admitted, and gives it as it is to run. */
+export async function admitAgent(
+  engine: EngineContext,
+  binding: AgentBinding,
+  turn: { cwd: string; role: string; state: ThreadState; isRecorded: boolean },
+): Promise<AgentBinding> {
+  const gathering = new Gathering(engine);
+  const use = gathering.addUse(binding, turn.cwd, turn.isRecorded);
+  await gathering.addChild(binding, turn.role, turn.state);
+  await engine.admit(gathering.uses());
+  return use.isLeft ? { ...binding, config: withFilesOf(use) } : binding;
+}
+
+/** Agents of the configuration as they would run in a folder, whatever roles they do. */
+export function usesIn(engine: EngineContext, bindings: readonly AgentBinding[], cwd: string): AgentUse[] {
+  const gathering = new Gathering(engine);
+  return bindings.map((binding) => gathering.addUse(binding, cwd));
+}
+
+/** The configuration of an agent with the files of its command line that are in `root` named there. */
+function withFilesOf({ binding, root }: AgentUse): AgentBinding['config'] {
+  return mapConfigTexts(binding.config, (text, isProgramWord) => {
+    const path = resolve(root, text);
+    return isProgramWord && isFile(path) ? path : text;
+  });
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+class Gathering {
+  readonly #engine: EngineContext;
+  readonly #uses = new Map<string, AgentUse>();
+  readonly #seen = new Set<string>();
+  readonly #root: string;
+  readonly #left: readonly string[];
+
+  constructor(engine: EngineContext) {
+    const { location } = engine.repository;
+    const { commonDir } = location ?? {};
+    this.#engine = engine;
+    this.#root = configRoot(engine.repository) ?? engine.cwd;
+    this.#left =
+      commonDir === undefined
+        ? []
+        : linkedWorkTrees({ commonDir })
+            .filter(({ gitDir }) => isMadeForThread({ gitDir, commonDir }))
+            .map(({ top }) => top);
+  }
+
+  /** Roles without a configured agent are left out: their turns fail with the error. */
+  async add(definition: WorkflowDefinition, state?: ThreadState): Promise<void> {
+    const { config } = this.#engine;
+    for (const [role, { cwd, snapshot = config.snapshot?.mode }] of Object.entries(definition.roles)) {
+      const binding = bindingFor(config, definition.name, role);
+      if (binding === undefined) continue;
+      this.addUse(binding, this.#folderOf(role, cwd), isRecording(snapshot));
+      await this.addChild(binding, role, state);
+    }
+  }
+
+  addUse(binding: AgentBinding, cwd: string, isRecorded = false): AgentUse {
+    const isLeft = this.#left.some((top) => isWithin(cwd, top));
+    const key = `${binding.name}\0${cwd}`;
+    // An agent may do several roles there. The files of one may be recorded.
+    const isAlready = this.#uses.get(key)?.isRecorded === true;
+    const use = { binding, cwd, root: this.#root, isLeft, isRecorded: isRecorded || isAlready };
+    this.#uses.set(key, use);
+    return use;
+  }
+
+  /** Adds the agents of the workflow that an agent runs, if it does. */
+  async addChild(binding: AgentBinding, role: string, state: ThreadState | undefined): Promise<void> {
+    const name = subWorkflowOf(binding);
+    if (name === undefined) return;
+    const engine = this.#engine;
+    const pinned = state && (await pinnedSubWorkflow(engine, state, role, name));
+    const key = pinned ?? `workflow ${name}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    try {
+      const isPinned = state !== undefined && pinned !== undefined;
+      await this.add(await (isPinned ? pinnedDefinition(engine, state, pinned) : engine.resolveWorkflow(name)));
+    } catch (error) {
+      // The error is raised where the workflow runs. Its agents are admitted then.
+      if (!(error instanceof UwfError)) throw error;
+    }
+  }
+
+  uses(wanted?: string): AgentUse[] {
+    const { config, cwd } = this.#engine;
+    if (wanted !== undefined) this.addUse(getAgent(config, wanted), cwd);
+    const { compactor, compactAtCharacters } = config.context ?? {};
+    const isCompacting = compactor !== undefined && compactAtCharacters !== undefined && this.#uses.size > 0;
+    if (isCompacting) this.addUse(getAgent(config, compactor), cwd);
+    return [...this.#uses.values()];
+  }
+
+  #folderOf(role: string, cwd: string | undefined): string {
+    try {
+      return workingFolder(this.#engine, role, { cwd, location: undefined });
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      return this.#engine.cwd;
+    }
+  }
+}

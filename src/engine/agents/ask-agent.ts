@@ -1,0 +1,109 @@
+import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
+import type { Agent, AgentRequest } from '../../agent/contract.ts';
+import { AgentBroken } from '../../agent/agent-errors.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { commonRequest } from './common-request.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { CannotBeAsked } from '../engine-errors.ts';
+import { combineLimits } from '../limits/limits.ts';
+import { makeStepFolder, removeStepFolder } from '../turn/step-folder.ts';
+import { Interrupted, TurnClock } from '../limits/turn-clock.ts';
+import { TurnListener } from '../trace/turn-listener.ts';
+
+/** Something an agent is asked beside its turns. */
+export type Question = {
+  thread: ThreadId;
+  /** In whose name the agent answers. */
+  role: string;
+  prompt: string;
+  /** The same for an agent that turns out not to remember its session. */
+  promptWithoutSession: string;
+  session: string | undefined;
+  /** The user's own words to the thread. */
+  task: string;
+  visit: number;
+};
+
+/** Any meta will do: what counts is the text. */
+const ANY_META = { type: 'object' };
+
+/**
+ * Has an agent answer a question outside of the thread's steps: nothing is stored, what it does on the way is told and
+ * goes into the thread's journal, and it may neither put nodes nor start threads.
+ * @param lease records which processes work for it; absent where none is held
+ * @returns the text of the answer, without front matter
+ * @throws {CannotBeAsked} if it was not made for that; it is not run then
+ * @throws {AgentBroken} if it gives no answer
+ * @throws {TurnTimeout} if its time runs out
+ * @throws {Interrupted} if the engine is told to stop
+ */
+export async function askAgent(
+  engine: EngineContext,
+  { agent, record }: { agent: Agent; record: AgentRecord },
+  question: Question,
+  lease?: Lease,
+): Promise<string> {
+  if (agent.answers !== true) throw new CannotBeAsked(record);
+  const { thread, role } = question;
+  const limits = combineLimits(engine.config.limits);
+  const clock = new TurnClock(role, limits, engine.signal);
+  const allowance = { role, ofThread: limits, ofRole: {}, more: {}, turns: [] };
+  const redaction = engine.redaction();
+  const listener = new TurnListener(engine, { thread, role }, { clock, allowance, lease, redaction });
+  // Under a name of its own: the folder of a step that goes on meanwhile is left alone.
+  const stepDir = makeStepFolder(engine.repository, `ask-${process.pid}-${thread}`, ANY_META);
+  engine.debug(thread, 'question', {
+    role,
+    characters: question.prompt.length,
+    isSession: question.session !== undefined,
+  });
+  try {
+    listener.startTry(question.prompt);
+    const request = requestOf(engine, question, stepDir);
+    const reply = await agent
+      .run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) })
+      .catch((error: unknown) => {
+        throw clock.signal.aborted
+          ? (clock.failure ?? clock.ranOut ?? new Interrupted(thread, engine.signal.reason))
+          : error;
+      });
+    listener.endTry(undefined);
+    if (reply.kind === 'failed-attempt') throw noAnswer(role, reply.reason);
+    const text = redaction.text(reply.kind === 'suspend' ? (reply.text ?? reply.reason) : reply.text);
+    const split = splitFrontMatter(text);
+    const answer = (split.kind === 'found' && split.body.trim() !== '' ? split.body : text).trim();
+    if (answer === '') throw noAnswer(role, 'it said nothing');
+    return `${answer}\n`;
+  } finally {
+    clock.stop();
+    await agent.close?.().catch(() => {});
+    removeStepFolder(stepDir);
+  }
+}
+
+function requestOf(
+  engine: EngineContext,
+  { thread, role, ...told }: Question,
+  stepDir: string,
+): Omit<AgentRequest, 'signal' | 'emit'> {
+  const common = commonRequest(engine, thread, role, engine.redaction());
+  return {
+    ...told,
+    ...common,
+    edgePrompt: undefined,
+    cwd: engine.cwd,
+    stepDir,
+    outputSchema: ANY_META,
+    attempt: 0,
+    answer: undefined,
+    env: { ...common.env, UWF_STEP_DIR: stepDir },
+    cas: { ...common.cas, put: () => Promise.reject(noAnswer(role, 'a question puts nothing')) },
+    runChild: () => Promise.reject(noAnswer(role, 'a question starts no thread')),
+  };
+}
+
+function noAnswer(role: string, reason: string): AgentBroken {
+  return new AgentBroken(`${role} gave no answer: ${reason}`, { hint: 'ask again, or another agent with --agent' });
+}

@@ -1,0 +1,45 @@
+import type { AgentCas } from '../../agent/contract.ts';
+import { prepareHashing } from '../../cas/hash.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { RefEdit } from '../../git/ref-store.ts';
+import { startThread } from '../../thread/append/start-thread.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { activeRef, scratchRef } from '../../thread/format/thread-refs.ts';
+import { END, START } from '../../workflow/definition.ts';
+import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { agentCas } from './common-request.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { forgetThread } from '../maintenance/local-traces.ts';
+
+/** A thread that is there while an agent is tried out. */
+type TrialThread = { id: ThreadId; cas: AgentCas };
+
+const definition = {
+  name: 'agent-test',
+  description: "is there while 'uwf agent test' runs",
+  roles: { tested: { description: '', systemPrompt: '', extractPrompt: '', schema: {} } },
+  moderator: [
+    { from: START, to: 'tested', when: null },
+    { from: 'tested', to: END, when: null },
+  ],
+};
+
+/** Gives a turn that is a trial a thread of its own to put nodes under; afterwards nothing leads to any of it. */
+export async function withTrialThread<T>(engine: EngineContext, take: (thread: TrialThread) => Promise<T>): Promise<T> {
+  const { repository } = engine;
+  await prepareHashing();
+  const batch = new ObjectBatch(repository.objects.format);
+  const workflow = writeWorkflowTree(batch, definition);
+  const { id } = await startThread(repository, batch, { workflow, prompt: definition.description, agents: {} });
+  try {
+    return await take({ id, cas: agentCas(engine, id, engine.redaction()) });
+  } finally {
+    const edits: RefEdit[] = [];
+    for (const name of [activeRef(id), scratchRef(id)]) {
+      const value = await repository.refs.read(name);
+      if (value !== undefined) edits.push({ name, expected: value, value: null });
+    }
+    await repository.refs.update(edits);
+    forgetThread(repository, id);
+  }
+}

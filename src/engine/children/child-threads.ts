@@ -1,0 +1,142 @@
+import type { ChildOutcome } from '../../agent/contract.ts';
+import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
+import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
+import { stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
+import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { admitThreads, admitWorkflow } from '../agents/admission.ts';
+import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
+import { definitionOf, pinnedDefinition, pinnedSubWorkflow } from './sub-workflow.ts';
+import { DepthExceeded, KeyTaken } from '../engine-errors.ts';
+import { LeaseHeld, type Lease } from '../leases/lease.ts';
+import { combineLimits, DEFAULT_LIMITS } from '../limits/limits.ts';
+import { describeOver } from '../describe/gather-facts.ts';
+import { runOn } from '../verbs/run.ts';
+import { start } from '../verbs/start.ts';
+import { readCurrent, withLease } from '../leases/with-thread.ts';
+
+/**
+ * Runs the child thread of a call to its end or its suspension: the one that was started for this call, whichever process
+ * did that, else a new one.
+ *
+ * The child's lease is taken before the child is looked for, so that of two processes with the same call one pays. A new
+ * child runs the definition that was pinned when the parent started. A child that waits for a person is left as it is.
+ * @throws {KeyTaken} if the key of the call led to a child that was called otherwise
+ */
+export async function runChild(
+  engine: EngineContext,
+  parent: ThreadState,
+  request: ChildRequest,
+): Promise<ChildResult> {
+  const inner: EngineContext = { ...engine, signal: AbortSignal.any([engine.signal, request.signal]) };
+  const id = request.unkeyed ?? callIdFor(request.call);
+  try {
+    return await withLease(inner, id, undefined, (lease) => runUnderLease(inner, lease, id, parent, request));
+  } catch (error) {
+    if (!(error instanceof LeaseHeld) || error.thread !== id) throw error;
+    // The parent goes on when that process is done and a person resumes the parent.
+    return waiting(id, parent, 'another process runs the child thread');
+  }
+}
+
+async function runUnderLease(
+  engine: EngineContext,
+  lease: Lease,
+  id: ThreadId,
+  parent: ThreadState,
+  request: ChildRequest,
+): Promise<ChildResult> {
+  const { repository } = engine;
+  const found = (await findThread(repository, id)) && (await readCurrent(repository, id));
+  if (found) {
+    await assertSameCall(engine, parent, found, request);
+    await admitThreads(engine, [found]);
+  }
+  const child = found ?? (await startChild(engine, parent, request));
+  // A person answers it by resuming the child or the parent.
+  if (child.head.kind === 'suspend') return waiting(id, child, child.head.node.reason);
+  // A child that was over before has told so.
+  const over = (child.end && (await describeOver(engine, child))) ?? (await runOn(engine, lease, child));
+  if (over.event === 'thread.suspended') {
+    return { outcome: { kind: 'suspended', threadId: id, reason: over.text }, head: over.head };
+  }
+  const head = await readThreadCommit(repository, over.head);
+  if (head.kind !== 'end') throw new CorruptThread(over.head, 'a thread that is over ends in no end');
+  const { outcome, returnCode } = head.node;
+  const summary = over.text;
+  const ended: ChildOutcome = { kind: 'ended', endHash: head.hash, threadId: id, returnCode, outcome, summary };
+  return { outcome: ended, head: head.id };
+}
+
+function waiting(id: ThreadId, { head }: ThreadState, reason: string): ChildResult {
+  return { outcome: { kind: 'suspended', threadId: id, reason }, head: head.id };
+}
+
+/** Makes sure that a thread of a child's id is that child: an id can be forged, and a key given twice. */
+async function assertSameCall(
+  engine: EngineContext,
+  parent: ThreadState,
+  child: ThreadState,
+  { call, isOwnKey, unkeyed, workflow, prompt }: ChildRequest,
+): Promise<void> {
+  const { node } = child.start;
+  const wanted = unkeyed === undefined ? storedCall(call, isOwnKey) : undefined;
+  const isSame =
+    node.parentThread === parent.start.hash &&
+    node.parentState === stateHash(parent) &&
+    node.parentRole === call.role &&
+    node.call?.thread === wanted?.thread &&
+    node.call?.key === wanted?.key &&
+    node.call?.ordinal === wanted?.ordinal &&
+    child.prompt === prompt;
+  if (!isSame) throw new KeyTaken(call.key, child.id);
+  // A key that is not the agent's own names the workflow.
+  if (!isOwnKey && unkeyed === undefined) return;
+  const { name } = await definitionOf(engine, child);
+  // Under its name the workflow may have changed since.
+  if (name !== (await definitionFor(engine, parent, call.role, workflow)).name) throw new KeyTaken(call.key, child.id);
+}
+
+function storedCall({ thread, key, ordinal }: CallPlace, isOwnKey: boolean): ThreadCall {
+  return { thread, key, ...(!isOwnKey && { ordinal }) };
+}
+
+async function definitionFor(
+  engine: EngineContext,
+  parent: ThreadState,
+  role: string,
+  workflow: string,
+): Promise<WorkflowDefinition> {
+  const pinned = await pinnedSubWorkflow(engine, parent, role, workflow);
+  return pinned ? pinnedDefinition(engine, parent, pinned) : engine.resolveWorkflow(workflow);
+}
+
+async function startChild(
+  engine: EngineContext,
+  parent: ThreadState,
+  { call, isOwnKey, workflow, prompt }: ChildRequest,
+): Promise<ThreadState> {
+  const { hash, node } = parent.start;
+  const own = await definitionOf(engine, parent);
+  const limits = combineLimits(engine.config.limits, own.limits, own.roles[call.role]?.limits, node.limits);
+  const maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
+  if (node.depth >= maxDepth) throw new DepthExceeded(workflow, maxDepth);
+  const definition = await definitionFor(engine, parent, call.role, workflow);
+  await admitWorkflow(engine, definition);
+  return start(
+    engine,
+    { definition, prompt, limits: { maxDepth } },
+    {
+      id: parent.id,
+      thread: hash,
+      state: stateHash(parent),
+      role: call.role,
+      head: parent.head.id,
+      depth: node.depth + 1,
+      call: { id: callIdFor(call), ...storedCall(call, isOwnKey) },
+    },
+  );
+}

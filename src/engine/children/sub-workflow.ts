@@ -1,0 +1,55 @@
+import type { AgentBinding } from '../../agent/load/agent-binding.ts';
+import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { pathName } from '../../cas/path-name.ts';
+import { isJsonObject } from '../../json.ts';
+import { CAS_KEY } from '../../schema/links/find-links.ts';
+import { findNodeAt } from '../../thread/format/thread-commit.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { nodesBehind } from '../../cas/history-nodes.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+
+/** The key under which the record of a role that runs a sub-workflow links to the definition pinned for it. */
+export const DEFINITION_KEY = 'definition';
+
+/** The workflow that a binding runs as a child thread; `undefined` for every other agent. */
+export function subWorkflowOf(binding: AgentBinding): string | undefined {
+  const name = binding.package === 'builtin:workflow' ? binding.config['workflow'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/**
+ * The definition of a sub-workflow that was pinned when the thread started, provided that the role still calls the
+ * workflow of that name.
+ */
+export async function pinnedSubWorkflow(
+  engine: EngineContext,
+  state: ThreadState,
+  role: string,
+  name: string,
+): Promise<NodeHash | undefined> {
+  const stored = await findNodeAt(engine.repository, state.start, `agents/${pathName(role)}.json`);
+  if (!isJsonObject(stored?.payload) || !isJsonObject(stored.payload['config'])) return undefined;
+  const { workflow, [DEFINITION_KEY]: link } = stored.payload['config'];
+  const hash = isJsonObject(link) ? link[CAS_KEY] : undefined;
+  return workflow === name && typeof hash === 'string' ? parseNodeHash(hash) : undefined;
+}
+
+/** The definition a thread was started with: the thread's own copy, whatever was registered since. */
+export function definitionOf(engine: EngineContext, state: Pick<ThreadState, 'start'>): Promise<WorkflowDefinition> {
+  return pinnedDefinition(engine, state, state.start.node.workflow);
+}
+
+/** A definition that lies in a thread's start: its own, or a sub-workflow's. */
+export async function pinnedDefinition(
+  engine: EngineContext,
+  state: Pick<ThreadState, 'start'>,
+  hash: NodeHash,
+): Promise<WorkflowDefinition> {
+  const known = engine.definitions.get(hash);
+  if (known) return known;
+  const definition = await loadWorkflow(nodesBehind(engine.repository, [state.start.id]), hash);
+  engine.definitions.set(hash, definition);
+  return definition;
+}

@@ -1,0 +1,192 @@
+import type { AgentRequest, ChildOutcome } from '../../agent/contract.ts';
+import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { isWellFormed } from '../../is-well-formed.ts';
+import { findCalledNow, findUnkeyedNow, type ChildThread } from '../../thread/find/find-children.ts';
+import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
+import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { contentNode } from '../../thread/append/draft-commit.ts';
+import { committedAt, stateCommit, type ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { InvalidCallKey, KeyTaken } from '../engine-errors.ts';
+import type { ChildLeft } from '../events.ts';
+
+type CallRequest = Parameters<AgentRequest['runChild']>[0];
+
+/** A child thread's end, and its commit: an extra parent of the step that called the child. */
+export type ChildEnd = { hash: NodeHash; commit: ObjectId };
+
+const LONGEST_KEY = 1000;
+
+const storedHere = new WeakSet<ThreadState>();
+
+/** Notes that this process has just stored the last step of a thread, from which no child was called yet. */
+export function markStoredHere(state: ThreadState): void {
+  storedHere.add(state);
+}
+
+/**
+ * The child threads of one turn of a role, over all its tries.
+ *
+ * Each call has a key, from which the child's id follows: the agent's own key, else the workflow, the prompt, and how many
+ * calls of this try had the same before. The same call in another try, or in another process after a crash or a
+ * suspension, therefore leads to the same child; calls of one try with one key are one call.
+ */
+export class TurnCalls {
+  readonly #engine: EngineContext;
+  readonly #caller: ThreadState;
+  readonly #role: string;
+  readonly #id: ThreadId;
+  /** True if no turn from here can have been tried before. */
+  readonly #isFirst: boolean;
+  readonly #stop = new AbortController();
+  readonly #running = new Map<ThreadId, { request: CallRequest; outcome: Promise<ChildOutcome> }>();
+  readonly #ends = new Map<ThreadId, ChildEnd>();
+  readonly #asked = new Set<ThreadId>();
+  readonly #ordinals = new Map<string, number>();
+  readonly #adopted = new Map<ThreadId, ChildThread>();
+  #unkeyed: Promise<ChildThread[]> | undefined;
+  #hasCalled = false;
+
+  /**
+   * @param caller the thread that the turn is taken on, as it was before the turn
+   * @param id under which it calls: its own, or that of the fork that is to keep the turn
+   */
+  constructor(engine: EngineContext, caller: ThreadState, role: string, id: ThreadId) {
+    this.#engine = engine;
+    this.#caller = caller;
+    this.#role = role;
+    this.#id = id;
+    this.#isFirst = storedHere.has(caller);
+  }
+
+  /** Begins a try: its calls are counted anew. */
+  startTry(): void {
+    this.#asked.clear();
+    this.#ordinals.clear();
+  }
+
+  /** Starts the child thread of a call, or goes on with the one that the call has; see `AgentRequest.runChild`. */
+  run(given: CallRequest): Promise<ChildOutcome> {
+    const request = this.#clean(given);
+    const outcome = this.#run(request);
+    // An agent that does not wait for the outcome does not hear that the child was stopped.
+    outcome.catch(() => {});
+    return outcome;
+  }
+
+  /** The child is told, and known by, what is stored. */
+  #clean({ workflow, prompt, signal, key }: CallRequest): CallRequest {
+    const redaction = this.#engine.redaction();
+    const clean = { workflow, prompt: redaction.text(prompt), signal };
+    return key === undefined ? clean : { ...clean, key: redaction.text(key) };
+  }
+
+  async #run(request: CallRequest): Promise<ChildOutcome> {
+    const call = this.#placeOf(request);
+    const id = callIdFor(call);
+    this.#asked.add(id);
+    this.#hasCalled = true;
+    const running = this.#running.get(id);
+    if (running !== undefined) {
+      const { workflow, prompt } = running.request;
+      if (workflow !== request.workflow || prompt !== request.prompt) throw new KeyTaken(call.key, id);
+      return running.outcome;
+    }
+    const outcome = this.#answer(id, call, request);
+    this.#running.set(id, { request, outcome });
+    try {
+      return await outcome;
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  #placeOf({ key: own, workflow, prompt }: CallRequest): CallPlace {
+    if (own !== undefined && (own === '' || own.length > LONGEST_KEY || !isWellFormed(own))) {
+      throw new InvalidCallKey(LONGEST_KEY);
+    }
+    const key = own ?? `${workflow} ${contentNode(prompt).hash}`;
+    const ordinal = own === undefined ? (this.#ordinals.get(key) ?? 0) : 0;
+    if (own === undefined) this.#ordinals.set(key, ordinal + 1);
+    const state = committedAt(stateCommit(this.#caller));
+    return { thread: this.#id, state, role: this.#role, key, ordinal };
+  }
+
+  async #answer(id: ThreadId, call: CallPlace, { key, workflow, prompt, signal }: CallRequest): Promise<ChildOutcome> {
+    const { outcome, head } = await this.#engine.runChild(this.#engine, this.#caller, {
+      call,
+      isOwnKey: key !== undefined,
+      unkeyed: await this.#adopt(id, prompt),
+      workflow,
+      prompt,
+      signal: AbortSignal.any([signal, this.#stop.signal]),
+    });
+    if (outcome.kind === 'ended') this.#ends.set(id, { hash: parseNodeHash(outcome.endHash), commit: head });
+    return outcome;
+  }
+
+  /** Finds the child that an earlier version of uwf, which knew no keys, started for this call. */
+  async #adopt(id: ThreadId, prompt: string): Promise<ThreadId | undefined> {
+    if (this.#isFirst || this.#id !== this.#caller.id) return undefined;
+    const known = this.#adopted.get(id);
+    if (known !== undefined) return known.pointer.id;
+    this.#unkeyed ??= findUnkeyedNow(this.#engine.repository, this.#caller);
+    const unkeyed = await this.#unkeyed;
+    const { hash } = contentNode(prompt);
+    const place = unkeyed.findIndex(({ start: { node } }) => node.parentRole === this.#role && node.prompt === hash);
+    const [child] = place === -1 ? [] : unkeyed.splice(place, 1);
+    if (child) this.#adopted.set(id, child);
+    return child?.pointer.id;
+  }
+
+  /** Stops the children that the agent has not waited for. They keep what they have stored. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the turn that asked for it is over'));
+    await Promise.allSettled([...this.#running.values()].map(({ outcome }) => outcome));
+  }
+
+  /** Says which of the ends that a reply names are none of children called from here, a sentence each. */
+  async findFaults(ends: readonly string[]): Promise<string[]> {
+    const unknown = ends.filter((hash) => !this.#known(hash));
+    if (unknown.length === 0) return [];
+    for (const { pointer } of await this.#findAll()) {
+      const head = await readThreadCommit(this.#engine.repository, pointer.head);
+      if (head.kind === 'end') this.#ends.set(pointer.id, { hash: head.hash, commit: head.id });
+    }
+    return unknown.filter((hash) => !this.#known(hash)).map((hash) => `no child thread of this turn ended as ${hash}`);
+  }
+
+  #known(hash: string): ChildEnd | undefined {
+    return [...this.#ends.values()].find((end) => end.hash === hash);
+  }
+
+  /**
+   * The children whose ends a step takes in: those that its reply names, then the others that the last try called. Each is
+   * listed once.
+   */
+  taken(named: readonly string[]): ChildEnd[] {
+    const ends = [...named.map((hash) => this.#known(hash)), ...[...this.#asked].map((id) => this.#ends.get(id))];
+    return [...new Map(ends.filter((end) => end !== undefined).map((end) => [end.commit, end])).values()];
+  }
+
+  /** The children that a step leaves behind: the last try did not call them again, and no later call leads to them. */
+  async findLeft(taken: readonly ChildEnd[]): Promise<ChildLeft[]> {
+    // All other turns from here would have been of this process.
+    if (this.#isFirst && !this.#hasCalled) return [];
+    const left: ChildLeft[] = [];
+    for (const { pointer } of await this.#findAll()) {
+      if (taken.some(({ commit }) => commit === pointer.head)) continue;
+      const status = statusOfHead(await readThreadCommit(this.#engine.repository, pointer.head), false);
+      left.push({ event: 'child.left', thread: this.#caller.id, child: pointer.id, status });
+    }
+    return left;
+  }
+
+  async #findAll(): Promise<ChildThread[]> {
+    const keyed = await findCalledNow(this.#engine.repository, this.#caller, this.#id);
+    return [...keyed, ...this.#adopted.values(), ...((await this.#unkeyed) ?? [])];
+  }
+}

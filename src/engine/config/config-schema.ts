@@ -1,0 +1,196 @@
+import { builtInAgents } from '../../agent/load/built-in-agents.ts';
+import {
+  enumSchema,
+  flagSchema,
+  integerSchema,
+  listSchema,
+  NOT_EMPTY,
+  objectSchema,
+  recordSchema,
+  textSchema,
+  type SchemaOf,
+} from '../../agent/typed-schema.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { Limits } from '../../workflow/definition.ts';
+import { limitProperties } from '../../workflow/notation/file-schema.ts';
+import { allowHash, ruleName } from './redact-config.ts';
+import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
+
+// What a configuration file may say, as JSON Schema of draft 7, which editors know best. The reader takes its keys, types
+// and bounds from here.
+
+/** Limits of a configuration; those of workflows and one for the machine. Positive whole numbers. */
+export type ConfigLimits = Limits & {
+  /** How many threads may work at the same time. */
+  maxParallelThreads?: number;
+};
+
+/** What agents are told. */
+export type ConfigContext = {
+  /** How many characters the replies of earlier steps may have together; default 60,000. */
+  maxCharacters?: number;
+  /** The thread is summed up before a turn that would be told so many characters or more; default: never. */
+  compactAtCharacters?: number;
+};
+
+/** How the files that a step left are kept: never, always, or when they are not those of the record before. */
+export type SnapshotMode = 'off' | 'on' | 'changed';
+
+/** What a configuration says of that. */
+export type ConfigSnapshot = Partial<SnapshotLimits> & {
+  /** For roles that do not say it themselves; default: `off`. */
+  mode?: SnapshotMode;
+};
+
+/** A configuration file without mistakes. */
+export type ConfigFile = {
+  agents?: Record<string, { package: string; version?: string; config?: JsonObject }>;
+  defaultAgent?: string;
+  roles?: Record<string, string>;
+  limits?: ConfigLimits;
+  context?: ConfigContext & { compactor?: string };
+  foldPacks?: boolean;
+  redact?: JsonValue;
+  snapshot?: ConfigSnapshot;
+};
+
+const text = (description: string, more?: JsonObject): SchemaOf<string> =>
+  textSchema(description, { ...NOT_EMPTY, ...more });
+const count = (description: string): SchemaOf<number> =>
+  integerSchema(description, 1, { maximum: Number.MAX_SAFE_INTEGER });
+
+const ownRule = objectSchema(
+  {
+    name: text('what the rule is called: acme-token', { pattern: ruleName.source }),
+    pattern: text('a regular expression that matches the secret, and no empty text', { format: 'regex' }),
+  },
+  {},
+  { description: 'a form of a secret' },
+);
+
+const allowed: JsonObject = {
+  oneOf: [
+    objectSchema(
+      { rule: text('the name of the rule'), path: text('a glob of files: test/**') },
+      {},
+      { description: 'what a rule finds in some files' },
+    ),
+    objectSchema(
+      {
+        hash: text('<salt>:<SHA-256 of the salt, a NUL and the value>, in hexadecimal', { pattern: allowHash.source }),
+      },
+      {},
+      { description: 'one value' },
+    ),
+  ],
+};
+
+const agentsDescription = 'the agents by their names';
+const packageDescription = 'what makes the agent: one that comes with uwf, or the name of an npm package';
+
+const agentConfig: SchemaOf<JsonObject> = { description: "the agent's own configuration", type: 'object' };
+const agent = objectSchema(
+  { package: text(packageDescription, { examples: ['builtin:command'] }) },
+  { version: text('the versions of the package that will do, as npm reads them: ^1.2.0'), config: agentConfig },
+  { description: 'an agent' },
+);
+
+const limits: SchemaOf<ConfigLimits> = {
+  description: 'where threads stop and wait for a person; absent limits do not hold',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ...limitProperties({ isNullable: false }),
+    maxParallelThreads: count('how many threads may work at the same time on this machine'),
+  },
+};
+
+const redact: SchemaOf<JsonValue> = {
+  description: "which values are secrets beside the known forms, and which are none; 'off' in a file of your own only",
+  anyOf: [
+    { const: 'off' },
+    objectSchema(
+      {},
+      {
+        rules: listSchema(ownRule, 'further forms of secrets'),
+        allow: listSchema(allowed, 'what is found and is no secret'),
+      },
+      { description: 'what is a secret and what is none' },
+    ),
+  ],
+};
+
+const properties = {
+  agents: recordSchema(agent, agentsDescription),
+  defaultAgent: text("the agent of every role that 'roles' does not name"),
+  roles: recordSchema(
+    text('the name of an agent'),
+    "which agent does a role: 'workflow.role' or 'role', and the name of the agent",
+  ),
+  limits,
+  context: objectSchema(
+    {},
+    {
+      maxCharacters: count('how many characters the replies of earlier steps may have together (60000)'),
+      compactAtCharacters: count('from how many characters on a thread is summed up before a turn (never)'),
+      compactor: text('the agent that sums threads up'),
+    },
+    { description: 'what agents are told of a thread' },
+  ),
+  foldPacks: flagSchema('whether git folds small packs in the background while agents work (true)'),
+  redact,
+  snapshot: objectSchema(
+    {},
+    {
+      mode: enumSchema(['off', 'on', 'changed'], "never, always, or when they have changed ('off')"),
+      maxBytes: count('how many bytes the files of a step may have that are new or changed'),
+      timeoutMs: count('how long keeping them may take, in ms'),
+    },
+    { description: 'how the files that a step leaves are kept, where its role does not say it' },
+  ),
+};
+
+/** The schema of a configuration as the reader uses it: what an agent's `config` may say is the agent's business. */
+export const configSchema: SchemaOf<ConfigFile> = objectSchema({}, properties, {
+  description: 'agents, and which of them does which role',
+});
+
+/** The schema of configuration files, for editors: with what each agent that comes with uwf takes. */
+export async function configFileSchema(): Promise<JsonObject> {
+  const builtIn = await Promise.all(
+    Object.entries(builtInAgents).map(async ([name, load]) => {
+      const { packageDescriptor } = await load();
+      // Agents write draft 2020-12. Their `$defs` go to the root, where their references look for them.
+      const { $defs = {}, dependentRequired: dependencies = {}, ...schema } = packageDescriptor.configSchema;
+      return { reference: `builtin:${name}`, schema: { ...schema, dependencies }, $defs };
+    }),
+  );
+  const other = text('the name of an npm package', { not: { pattern: '^builtin:' } });
+  const known = { enum: builtIn.map(({ reference }) => reference) };
+  const checked: JsonObject = {
+    ...agent,
+    properties: {
+      ...(isJsonObject(agent['properties']) && agent['properties']),
+      package: { description: packageDescription, anyOf: [known, other] },
+    },
+    allOf: builtIn.map(({ reference, schema }) => ({
+      if: { properties: { package: { const: reference } }, required: ['package'] },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+      then: { properties: { config: schema }, required: needsConfig(schema) ? ['config'] : [] },
+    })),
+  };
+  const agents = { description: agentsDescription, type: 'object', additionalProperties: checked };
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'a configuration of uwf',
+    ...configSchema,
+    // A file of comments alone configures nothing.
+    type: ['object', 'null'],
+    properties: { ...properties, agents },
+    $defs: Object.assign({}, ...builtIn.map(({ $defs }) => $defs)),
+  };
+}
+
+function needsConfig({ required, oneOf }: JsonObject): boolean {
+  return required !== undefined || oneOf !== undefined;
+}

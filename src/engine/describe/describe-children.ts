@@ -1,0 +1,76 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { KnownStarts } from '../../thread/read/read-start.ts';
+import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { findFacts, type TakenInChild, type ThreadFacts } from './facts.ts';
+import { statusHere } from '../leases/find-lease.ts';
+
+/** A child thread, as its caller sees it. */
+export type ChildView = TakenInChild & {
+  /** True if the caller went on without it: no later try of the turn asked for it again. */
+  isLeft: boolean;
+};
+
+/**
+ * Lists the children of a thread: those whose ends are part of it, in the order of its steps, and then those that are only
+ * found by their refs, in the order in which they began. Which of the latter there are is looked for every time.
+ */
+export async function describeChildren(engine: EngineContext, id: ThreadId, facts: ThreadFacts): Promise<ChildView[]> {
+  const taken: ChildView[] = facts.children.map((child) => ({ ...child, isLeft: false }));
+  const known = new Set<string>(taken.map(({ thread }) => thread));
+  const found = (await findByRefs(engine, id, facts)).toSorted(
+    (a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs,
+  );
+  const others: ChildView[] = [];
+  for (const { pointer, start } of found) {
+    const { parentRole: role, parentState, call } = start.node;
+    if (known.has(pointer.id) || role === null || parentState === null) continue;
+    const isLeft = isOver(facts.status) || parentState !== facts.state;
+    const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
+    const head = await readThreadCommit(engine.repository, pointer.head);
+    const status = statusHere(engine.repository, pointer.id, statusOfHead(head, false));
+    const end = head.kind === 'end' ? head.hash : null;
+    others.push({ thread: pointer.id, status, end, role, key: call?.key ?? null, parentState, step: null, isLeft });
+  }
+  return [...taken, ...others];
+}
+
+/** The children of a thread that have a ref, by their starts: threads that began before it or after its end are none. */
+async function findByRefs(
+  { repository }: EngineContext,
+  id: ThreadId,
+  facts: ThreadFacts,
+): Promise<{ pointer: ThreadPointer; start: CommitOf<'start'> }[]> {
+  const fromMs = firstChildTimeMs(facts.startedAtMs);
+  const untilMs = facts.endedAtMs ?? Infinity;
+  const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
+  for (const pointer of await listPointers(repository)) {
+    const timeMs = threadTimeMs(pointer.id);
+    if (timeMs < fromMs || timeMs > untilMs || pointer.id === id) continue;
+    const known = findFacts(repository, pointer.id, pointer.head);
+    // A chain may be long; where it starts may be known.
+    if (known === undefined) candidates.push({ pointer, from: pointer.head });
+    else if (known.parentStart === facts.startHash) candidates.push({ pointer, from: known.startCommit });
+  }
+  if (candidates.length === 0) return [];
+  const [{ isChildOf }, { findStart }] = await Promise.all([
+    import('../../thread/find/find-children.ts'),
+    import('../../thread/read/read-start.ts'),
+  ]);
+  const starts: KnownStarts = new Map();
+  const children: { pointer: ThreadPointer; start: CommitOf<'start'> }[] = [];
+  for (const { pointer, from } of candidates) {
+    const start = await findStart(repository, from, starts);
+    if (start && isChildOf(start.node, { id, startHash: facts.startHash })) children.push({ pointer, start });
+  }
+  return children;
+}
+
+/** The child that a suspended thread waits for, if it waits for one: of several the one that began first. */
+export function waitingChild(facts: ThreadFacts, children: readonly ChildView[]): ThreadId | undefined {
+  if (facts.cause !== 'child') return undefined;
+  return children.find(({ status, isLeft }) => status === 'suspended' && !isLeft)?.thread;
+}

@@ -1,0 +1,156 @@
+import { join } from 'node:path';
+import { isNodeHash, type NodeHash } from '../../cas/node-hash.ts';
+import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { suspendCauses, type SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../../shape.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import { addUsage } from '../../schema/built-in/usage.ts';
+import type { PaidTurn } from '../../thread/read/thread-outline.ts';
+
+/** A child thread, as its caller's steps tell of it. */
+export type TakenInChild = {
+  thread: ThreadId;
+  status: ThreadStatus;
+  /** The role that called it. */
+  role: string;
+  /** The key of the call; null in threads of earlier versions. */
+  key: string | null;
+  /** Where the caller stood when it called: a step, or its start. */
+  parentState: NodeHash;
+  /** Its end; null while it is not over. */
+  end: NodeHash | null;
+  /** The caller's step that took its end in; null where none has. */
+  step: NodeHash | null;
+};
+
+/**
+ * What lists and `show` say of a thread, computed at one head and true of that head for ever.
+ *
+ * Kept on this machine to save reading the chain again; the repository is the truth, and losing a file loses nothing. What
+ * destroys or pays reads the head itself. Which threads it called is no fact of a head: they come and go.
+ */
+export type ThreadFacts = {
+  head: ObjectId;
+  /** The status that the head alone gives. Whether a process runs the thread is looked up every time. */
+  status: ThreadStatus;
+  workflow: string;
+  workflowHash: NodeHash;
+  /** The beginning of the user's prompt, one line. */
+  prompt: string;
+  startedAtMs: number;
+  endedAtMs: number | null;
+  steps: number;
+  nextRole: string | null;
+  depth: number;
+  /** The id that the caller was born with. */
+  parent: ThreadId | null;
+  /** The start node of the thread that called it. */
+  parentStart: NodeHash | null;
+  /** The id that the caller had, where the call says it: another one if that is a fork. */
+  caller: ThreadId | null;
+  parentState: NodeHash | null;
+  /** The start node, by which child threads name their parent. */
+  startHash: NodeHash;
+  /** The commit that has it, so that who needs the start alone need not walk there. */
+  startCommit: ObjectId;
+  /** The last step, or the start: where children are called from. */
+  state: NodeHash;
+  /** Child threads whose ends are part of this thread. Others are found by their refs, which come and go. */
+  children: TakenInChild[];
+  reason: string | null;
+  /** The cause of its suspension. */
+  cause: SuspendCause | null;
+  returnCode: number | null;
+} & ThreadUsage;
+
+/** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
+const FORM = 'facts 6';
+
+const isUsage = objectOf<Usage>({
+  inputTokens: isNumber,
+  outputTokens: isNumber,
+  turns: isNumber,
+  costUsd: { mayBe: isNumber },
+  cacheReadTokens: { mayBe: isNumber },
+  cacheWriteTokens: { mayBe: isNumber },
+  isAtLeast: { mayBe: (value) => value === true },
+});
+
+const isTakenIn = objectOf<TakenInChild>({
+  thread: stringThat(isThreadId),
+  status: oneOf(threadStatuses),
+  role: isString,
+  key: orNull(isString),
+  parentState: isNodeHash,
+  end: orNull(isNodeHash),
+  step: orNull(isNodeHash),
+});
+
+const isFacts = objectOf<ThreadFacts>({
+  head: stringThat(isObjectId),
+  status: oneOf(threadStatuses),
+  workflow: isString,
+  workflowHash: isNodeHash,
+  prompt: isString,
+  startedAtMs: isNumber,
+  endedAtMs: orNull(isNumber),
+  steps: isNumber,
+  nextRole: orNull(isString),
+  depth: isNumber,
+  parent: orNull(stringThat(isThreadId)),
+  parentStart: orNull(isNodeHash),
+  caller: orNull(stringThat(isThreadId)),
+  parentState: orNull(isNodeHash),
+  startHash: isNodeHash,
+  startCommit: stringThat(isObjectId),
+  state: isNodeHash,
+  children: arrayOf(isTakenIn),
+  reason: orNull(isString),
+  cause: orNull(oneOf(suspendCauses)),
+  returnCode: orNull(isNumber),
+  usage: orNull(isUsage),
+  usageByRole: recordOf(isUsage),
+});
+
+/** The facts of a thread at a head, if this machine has them. */
+export function findFacts(repository: Repository, id: ThreadId, head: ObjectId): ThreadFacts | undefined {
+  const path = factsPath(repository, id, 'json');
+  const facts = path === undefined ? undefined : readDerivedJson(path, FORM, isFacts);
+  return facts?.head === head ? facts : undefined;
+}
+
+/** Caches the facts of a thread. Errors of the disk are ignored. */
+export function writeFacts(repository: Repository, id: ThreadId, facts: ThreadFacts): void {
+  const path = factsPath(repository, id, 'json');
+  if (path !== undefined) tryToWriteDerivedFile(path, FORM, `${JSON.stringify(facts)}\n`);
+}
+
+/** The file of one cache of a thread. All of them lie beside each other, so that they are removed together. */
+export function factsPath({ stateDir }: Repository, id: ThreadId, kind: 'json' | 'steps' | 'log'): string | undefined {
+  // The last two characters are random, so that a folder of 100,000 threads is 1,024 small ones.
+  return stateDir === undefined ? undefined : join(stateDir, 'facts', id.slice(-2), `${id}.${kind}`);
+}
+
+/** The usage of a thread and of each of its roles. Turns that ended in a suspension count. */
+export type ThreadUsage = {
+  /** null where no agent has told any. */
+  usage: Usage | null;
+  /** Roles whose agents told none are not there. */
+  usageByRole: Record<string, Usage>;
+};
+
+/** Sums up what the turns of a thread have cost; child threads have sums of their own. */
+export function usageOf(turns: readonly PaidTurn[]): ThreadUsage {
+  const byRole = new Map<string, Usage>();
+  let usage: Usage | null = null;
+  for (const turn of turns) {
+    usage = addUsage(usage, turn.usage);
+    const sum = addUsage(byRole.get(turn.role) ?? null, turn.usage);
+    if (sum) byRole.set(turn.role, sum);
+  }
+  return { usage, usageByRole: Object.fromEntries(byRole) };
+}

@@ -1,0 +1,139 @@
+import { decide } from '../../moderator/decide.ts';
+import { firstLine } from '../../thread/format/commit-message.ts';
+import { readChildEnds } from '../../thread/read/light-chain.ts';
+import { findStart } from '../../thread/read/read-start.ts';
+import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { outlineOf, readOutline, type ThreadOutline } from '../../thread/read/thread-outline.ts';
+import { readThread, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { decisionContext } from '../turn/decide.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import { usageOf, writeFacts, type ThreadFacts } from './facts.ts';
+import type { ThreadOver } from '../events.ts';
+
+/**
+ * Reads a thread from its chain and remembers what it says. Only of a thread that can go on is read what was said, to say
+ * who is next.
+ */
+export async function gatherFacts(engine: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
+  const { id, head } = pointer;
+  const { kind } = await readThreadCommit(engine.repository, head);
+  if (kind === 'end' || kind === 'suspend') {
+    return factsOf(engine, await readOutline(engine.repository, id, head), null);
+  }
+  return rememberFacts(engine, await readAsNeeded(engine, pointer));
+}
+
+/** In a partial clone, texts are fetched only if the rules need them to choose the next role. */
+async function readAsNeeded(engine: EngineContext, { id, head }: ThreadPointer): Promise<ThreadState> {
+  const { repository } = engine;
+  if (repository.objects.prefetch === undefined) return readThread(repository, id, head);
+  const state = await readThread(repository, id, head, 'steps');
+  if (!/text|_body/.test(JSON.stringify((await definitionOf(engine, state)).moderator))) return state;
+  return readThread(repository, id, head);
+}
+
+/**
+ * Computes and remembers what a thread's state says.
+ * @param nextRole the next role, where that was decided already; of a suspended thread the role that waits
+ */
+export async function rememberFacts(
+  engine: EngineContext,
+  state: ThreadState,
+  nextRole?: string | null,
+): Promise<ThreadFacts> {
+  return factsOf(engine, outlineOf(state), nextRole === undefined ? await decideRole(engine, state) : nextRole);
+}
+
+async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
+  if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
+  const { name, moderator } = await definitionOf(engine, state);
+  const decision = await decide(moderator, await decisionContext(engine.repository, state, name));
+  return decision.kind === 'role' ? decision.role : null;
+}
+
+async function factsOf(engine: EngineContext, outline: ThreadOutline, nextRole: string | null): Promise<ThreadFacts> {
+  const { id, head, start } = outline;
+  const definition = await definitionOf(engine, outline);
+  const over = await describeOver(engine, outline);
+  const facts: ThreadFacts = {
+    head: head.id,
+    status: statusOfHead(head, false),
+    workflow: definition.name,
+    workflowHash: start.node.workflow,
+    prompt: firstLine(outline.prompt),
+    startedAtMs: start.node.startedAtMs,
+    endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
+    steps: outline.stepCount,
+    nextRole: head.kind === 'suspend' ? head.node.role : nextRole,
+    depth: start.node.depth,
+    parent: await parentOf(engine, start),
+    parentStart: start.node.parentThread,
+    caller: start.node.call === undefined ? null : parseThreadId(start.node.call.thread),
+    parentState: start.node.parentState,
+    startHash: start.hash,
+    startCommit: start.id,
+    state: outline.state,
+    children: await childrenTaken(engine, outline),
+    reason: over?.text ?? null,
+    cause: head.kind === 'suspend' ? head.node.cause : null,
+    returnCode: over?.returnCode ?? null,
+    ...usageOf(outline.turns),
+  };
+  writeFacts(engine.repository, id, facts);
+  return facts;
+}
+
+/** The children whose ends are parents of steps. What a child's end does not say, its start does. */
+async function childrenTaken(
+  { repository }: EngineContext,
+  { calling }: ThreadOutline,
+): Promise<ThreadFacts['children']> {
+  const children: ThreadFacts['children'] = [];
+  for (const step of calling) {
+    for (const end of await readChildEnds(repository, step)) {
+      const start = await findStart(repository, end.id);
+      if (start === undefined) continue;
+      const { id, parentRole, parentState, call } = start.node;
+      children.push({
+        thread: parseThreadId(id),
+        status: statusOfHead(end, false),
+        role: parentRole ?? step.node.role,
+        key: call?.key ?? null,
+        parentState: parentState ?? step.node.start,
+        end: end.hash,
+        step: step.hash,
+      });
+    }
+  }
+  return children;
+}
+
+/** The caller's own id: that of the start on the chain that the child's start stands on. */
+async function parentOf(engine: EngineContext, { commit, node }: CommitOf<'start'>): Promise<ThreadId | null> {
+  const caller = commit.parents[0];
+  if (node.parentThread === null || caller === undefined) return null;
+  const start = await findStart(engine.repository, caller);
+  return start ? parseThreadId(start.node.id) : null;
+}
+
+/** How a thread stands that is over or suspended; `undefined` for one that can go on. */
+export async function describeOver(
+  engine: EngineContext,
+  state: Pick<ThreadState | ThreadOutline, 'id' | 'head'>,
+): Promise<ThreadOver | undefined> {
+  const { head } = state;
+  const common = { thread: state.id, head: head.id, status: statusOfHead(head, false) };
+  if (head.kind === 'suspend') {
+    const { reason, role, cause } = head.node;
+    const suspension = head.hash;
+    return { event: 'thread.suspended', ...common, returnCode: null, text: reason, role, cause, suspension };
+  }
+  if (head.kind !== 'end') return undefined;
+  const text = await readTextAt(engine.repository, head, 'summary.md');
+  const { outcome, returnCode } = head.node;
+  return { event: outcome === 'completed' ? 'thread.ended' : `thread.${outcome}`, ...common, returnCode, text };
+}

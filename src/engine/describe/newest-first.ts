@@ -1,0 +1,72 @@
+import { BrokenRef, type BrokenPackedRefs, type RefDamage } from '../../git/format/ref-errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import {
+  findEnded,
+  listPointers,
+  newestActive,
+  threadOfDamage,
+  type OnDamage,
+  type ThreadPointer,
+} from '../../thread/find/find-thread.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { isOver, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import { findAbandoned } from '../leases/find-lease.ts';
+
+type Wanted = {
+  statuses?: readonly ThreadStatus[] | undefined;
+  limit?: number | undefined;
+  endedSinceMs?: number | undefined;
+  endedBeforeMs?: number | undefined;
+  onDamaged?: ((damage: BrokenPackedRefs) => void) | undefined;
+};
+
+/** A thread whose ref cannot be read. */
+type DamagedThread = { id: ThreadId; damage: BrokenRef };
+
+/** The threads that may be listed, by their ids alone. */
+export async function* newestFirst(
+  repository: Repository,
+  options: Wanted,
+): AsyncGenerator<ThreadPointer | DamagedThread, void, void> {
+  const damagedThreads = new Map<ThreadId, DamagedThread>();
+  const damaged = (damage: RefDamage): void => {
+    const id = threadOfDamage(damage);
+    if (!(damage instanceof BrokenRef)) {
+      if (options.onDamaged === undefined) throw damage;
+      options.onDamaged(damage);
+    } else if (id !== undefined) {
+      damagedThreads.set(id, { id, damage });
+    }
+  };
+  const newestDamaged = (isWanted: (id: ThreadId) => boolean): DamagedThread[] => {
+    const wanted = [...damagedThreads.values()].filter(({ id }) => isWanted(id));
+    for (const { id } of wanted) damagedThreads.delete(id);
+    return wanted.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  };
+  for await (const pointer of soundOnes(repository, options, { damaged })) {
+    yield* newestDamaged((id) => id > pointer.id);
+    damagedThreads.delete(pointer.id);
+    yield pointer;
+  }
+  yield* newestDamaged(() => true);
+}
+
+async function* soundOnes(
+  repository: Repository,
+  { statuses, limit, endedSinceMs, endedBeforeMs }: Wanted,
+  onDamage: OnDamage,
+): AsyncGenerator<ThreadPointer, void, void> {
+  if (statuses?.some((status) => isOver(status) || status === 'corrupt')) {
+    // The names of the refs of ended threads have the day.
+    const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
+    const where = (name: string): boolean => !name.startsWith(HISTORY_PREFIX) || isWanted(dayOfEnd(name));
+    yield* (await listPointers(repository, { active: true, history: true }, { ...onDamage, where })).toReversed();
+    return;
+  }
+  // An ending that a crash cut in two has left the thread among the active ones as well. It happens under a lease, which
+  // is then left too.
+  const abandoned = new Set(findAbandoned(repository));
+  const ended = new Set((await findEnded(repository, abandoned, onDamage)).map(({ id }) => id));
+  for await (const pointer of newestActive(repository, limit, onDamage)) if (!ended.has(pointer.id)) yield pointer;
+}

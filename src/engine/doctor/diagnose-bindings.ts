@@ -1,0 +1,155 @@
+import { UwfError } from '../../errors.ts';
+import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import { nearestName } from '../../nearest-name.ts';
+import { listNames } from '../../workflow/diagnostics/did-you-mean.ts';
+import { WorkflowNotFound } from '../../workflow/registry/find-workflow.ts';
+import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
+import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
+import type { Config } from '../config/config.ts';
+import { problem, warning, type Diagnosis } from './diagnosis.ts';
+import { subWorkflowOf } from '../children/sub-workflow.ts';
+
+/** The roles of each workflow that a name leads to from here; `undefined` where it cannot be loaded. */
+type KnownWorkflows = Map<string, readonly string[] | undefined>;
+
+/** Names workflows that do not load, and roles and agents that are bound to what is not there. */
+export async function diagnoseBindings(repository: Repository, config: Config, cwd: string): Promise<Diagnosis[]> {
+  const workflows: KnownWorkflows = new Map();
+  const found = [
+    ...(await ofRegistrations(repository, workflows)),
+    ...(await ofFiles(repository, cwd, workflows)),
+    ...(await ofSubWorkflows(repository, config, cwd)),
+  ];
+  for (const [key, { file, line, column }] of Object.entries(config.rolesHere ?? {})) {
+    const fault = faultOfRole(key, workflows);
+    if (fault === undefined) continue;
+    const message = `${file}:${line}:${column}: roles.${key} binds what is not there: ${fault.message}`;
+    found.push(warning('binding-unused', message, fault.hint));
+  }
+  return found;
+}
+
+/** Names the environment variables that agents are to be given and that are not set. */
+export function diagnoseVariables(
+  { agents }: Pick<Config, 'agents'>,
+  env: Readonly<Record<string, string | undefined>>,
+): Diagnosis[] {
+  return Object.values(agents).flatMap(({ name, config }) =>
+    variablesIn(config).flatMap(({ key, variable }): Diagnosis[] => {
+      // As agents read them: an empty key is none.
+      if (key === 'apiKeyEnv' ? env[variable] : env[variable] !== undefined) return [];
+      const diagnose = key === 'apiKeyEnv' ? problem : warning;
+      const message = `agent '${name}' is to be given the environment variable ${variable} (${key}), which is not set`;
+      return [diagnose('variable-not-set', message, `set it before uwf runs: export ${variable}=…`)];
+    }),
+  );
+}
+
+function variablesIn(value: JsonValue): { key: string; variable: string }[] {
+  if (Array.isArray(value)) return value.flatMap(variablesIn);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const names = key === 'apiKeyEnv' ? [item] : key === 'passEnv' && Array.isArray(item) ? item : undefined;
+    if (names === undefined) return variablesIn(item);
+    return names.flatMap((variable) => (typeof variable === 'string' ? [{ key, variable }] : []));
+  });
+}
+
+async function ofRegistrations(repository: Repository, workflows: KnownWorkflows): Promise<Diagnosis[]> {
+  const { workflows: registered, unreadable } = await listWorkflows(repository).catch((error: unknown) => {
+    // Damaged refs have a diagnosis of their own.
+    if (error instanceof BrokenPackedRefs) return { workflows: [], unreadable: [] };
+    throw error;
+  });
+  const found: Diagnosis[] = [];
+  const refuse = (name: string, ref: string, error: UwfError): void => {
+    workflows.set(name, undefined);
+    const hint = `register it again with 'uwf workflow add <file>', or remove it with 'uwf workflow rm ${name}'`;
+    found.push(problem('registration-refused', `${ref} does not load: ${firstLine(error)}`, hint));
+  };
+  for (const { name, ref, commit, problem: error } of unreadable) {
+    if (commit === undefined) workflows.set(name, undefined);
+    else refuse(name, ref, error);
+  }
+  for (const { name, ref, hash } of registered) {
+    try {
+      const definition = await loadWorkflow(repository, hash);
+      workflows.set(name, Object.keys(definition.roles));
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      refuse(name, ref, error);
+    }
+  }
+  return found;
+}
+
+async function ofFiles(repository: Repository, cwd: string, workflows: KnownWorkflows): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  for (const { name, file } of await listWorkflowFiles(repository, cwd)) {
+    try {
+      const { definition } = await resolveWorkflow(repository, file, { cwd });
+      workflows.set(name, Object.keys(definition.roles));
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      workflows.set(name, undefined);
+      const hint = `run 'uwf workflow validate ${name}'`;
+      found.push(problem('workflow-broken', firstLine(error), hint));
+    }
+  }
+  return found;
+}
+
+/** The user's own agents serve other repositories too. */
+async function ofSubWorkflows(repository: Repository, { agents }: Config, cwd: string): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  for (const agent of Object.values(agents)) {
+    const name = subWorkflowOf(agent);
+    if (name === undefined || agent.isUsersOwn === true) continue;
+    try {
+      await resolveWorkflow(repository, name, { cwd });
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      // A workflow that exists and has mistakes has a diagnosis as a file or a registration.
+      if (!(error instanceof WorkflowNotFound)) continue;
+      const message = `agent '${agent.name}' runs the workflow '${name}', which is not there`;
+      found.push(problem('workflow-not-found', message, error.hint ?? ''));
+    }
+  }
+  return found;
+}
+
+/** What a key of `roles` names that does not exist, `workflow.role` or `role`; both names may have dots. */
+function faultOfRole(key: string, workflows: KnownWorkflows): { message: string; hint: string } | undefined {
+  const all = [...workflows.values()].flatMap((roles) => roles ?? []);
+  if (all.includes(key)) return undefined;
+  const named = [...workflows].filter(([name]) => key.startsWith(`${name}.`));
+  if (named.some(([name, roles]) => roles?.includes(key.slice(name.length + 1)) ?? true)) return undefined;
+  const [workflow, roles = []] = named.toSorted(([a], [b]) => b.length - a.length)[0] ?? [];
+  if (workflow !== undefined) {
+    const role = key.slice(workflow.length + 1);
+    return { message: `workflow '${workflow}' has no role '${role}'`, hint: hintAt(role, roles, `${workflow}.`) };
+  }
+  const dot = key.lastIndexOf('.');
+  if (dot === -1) {
+    // A workflow that does not load may have it.
+    if ([...workflows.values()].includes(undefined)) return undefined;
+    return { message: `no workflow here has a role '${key}'`, hint: hintAt(key, all) };
+  }
+  const [name, role] = [key.slice(0, dot), key.slice(dot + 1)];
+  return { message: `there is no workflow '${name}'`, hint: hintAt(name, [...workflows.keys()], '', `.${role}`) };
+}
+
+function hintAt(name: string, known: readonly string[], before = '', after = ''): string {
+  const names = [...new Set(known)];
+  const near = nearestName(name, names);
+  if (near !== undefined) return `did you mean '${before}${near}${after}'?`;
+  const listed = names.length === 0 ? '' : `there is ${listNames(names)}; `;
+  return `${listed}correct the line or remove it ('uwf workflow list' lists the workflows)`;
+}
+
+function firstLine({ message }: UwfError): string {
+  return message.split('\n', 1).join('');
+}

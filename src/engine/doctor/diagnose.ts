@@ -1,0 +1,224 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { warnOfMode } from '../../agent/acp/known/known-agents.ts';
+import type { AgentBinding } from '../../agent/load/agent-binding.ts';
+import { findProgram } from '../../agent/processes/find-program.ts';
+import { checkAgent } from '../../agent/load/load-agent.ts';
+import { UwfError } from '../../errors.ts';
+import { examineRepository, type Examination } from '../../git/maintenance/examine-repository.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { placeInside } from '../../git/repository/read-file-inside.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { threadTimeMs } from '../../thread/thread-id.ts';
+import { configRoot, loadConfig, type Config } from '../config/config.ts';
+import { diagnoseBindings, diagnoseVariables } from './diagnose-bindings.ts';
+import { diagnoseLocks } from './diagnose-locks.ts';
+import { problem, warning, type Diagnosis } from './diagnosis.ts';
+import { findAbandoned } from '../leases/find-lease.ts';
+import { listDamage } from '../../verify/list-damage.ts';
+import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
+
+/** The first git with everything that uwf asks of it: `repack --geometric` of 2.33. */
+const OLDEST_GIT = [2, 33] as const;
+/** More packs than git itself lets gather by default (`gc.autoPackLimit`). */
+const MANY_PACKS = 50;
+/** Clocks of machines that ask for the time differ by less. */
+const CLOCK_SLACK_MS = 5 * 60_000;
+const LONG_UNPUSHED_MS = 14 * 86_400_000;
+
+/**
+ * Says what about this repository or machine will hurt, problems first. Changes nothing and starts no agent.
+ *
+ * @param env what git and agents would inherit
+ * @param from.userFolder the folder of the user's own configuration
+ * @param from.cwd the folder from which workflows are found; default: the work tree's top
+ */
+export async function diagnose(
+  repository: Repository,
+  env: GitEnvironment,
+  from: { userFolder?: string; cwd?: string } = {},
+): Promise<Diagnosis[]> {
+  const { location } = repository;
+  const found: Diagnosis[] = [];
+  if (location !== undefined) {
+    const examination = await examineRepository(location, env);
+    found.push(
+      ...ofGit(examination),
+      ...diagnoseLocks(location),
+      ...(await ofRefs(repository)),
+      ...(await ofThreads(repository, examination)),
+    );
+  }
+  found.push(...ofConfigFiles(repository), ...(await ofAgents(repository, env, from)));
+  return found.toSorted((a, b) => (a.level === b.level ? 0 : a.level === 'problem' ? -1 : 1));
+}
+
+function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis[] {
+  const found: Diagnosis[] = [];
+  if (gitVersion === undefined) {
+    const hint = 'install git: files of steps, pushing and cleaning up need it';
+    found.push(problem('git-missing', "there is no program 'git' on the PATH", hint));
+  } else {
+    const [major = 0, minor = 0] = gitVersion.split('.').map(Number);
+    const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
+    const hint = `install git ${OLDEST_GIT.join('.')} or newer`;
+    if (isOld) found.push(problem('git-too-old', `git is ${gitVersion}, too old to fold packs`, hint));
+  }
+  if (isShallow) {
+    const message = 'this is a shallow clone: threads that were pushed from it may be incomplete';
+    found.push(warning('shallow-clone', message, "run 'git fetch --unshallow'"));
+  }
+  if (config.get('gc.auto') === '0' || config.get('maintenance.auto') === 'false') {
+    const hint = "run 'uwf gc' and 'git gc' now and then, or 'git config --unset gc.auto'";
+    found.push(warning('gc-disabled', 'git is told not to collect garbage by itself', hint));
+  }
+  if (/^(now|\d+\.seconds?\.ago)$/.test(config.get('gc.pruneexpire') ?? '')) {
+    const message = 'git is told to prune objects at once, also those that are being written';
+    const hint = "run 'git config --unset gc.pruneExpire': two weeks are git's default";
+    found.push(problem('prunes-at-once', message, hint));
+  }
+  if (packs > MANY_PACKS) {
+    found.push(warning('many-packs', `there are ${packs} packs, which makes every look-up slower`, "run 'uwf gc'"));
+  }
+  return found;
+}
+
+/** Refs that git calls broken, and threads whose heads are not there. */
+async function ofRefs(repository: Repository): Promise<Diagnosis[]> {
+  const damages = await listDamage(repository);
+  const found = damages.map(({ code, message, hint = '' }) => problem(code, message, hint));
+  for (const { id, ref, head } of await readablePointers(repository)) {
+    const fault = await findFault(repository, head);
+    if (fault === undefined) continue;
+    const message = `${ref} is broken: ${fault}`;
+    const hint = `fetch it again from another clone, or look with 'git fsck --lost-found' for what is left of thread ${id}`;
+    found.push(problem('broken-ref', message, hint));
+  }
+  return found;
+}
+
+/** Returns the fault of a thread's head commit, or `undefined`. */
+async function findFault({ objects }: Repository, head: ObjectId): Promise<string | undefined> {
+  if (!(await objects.has(head))) return `its commit ${head} is not in the repository`;
+  try {
+    await readCommit(objects, head);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UwfError) return error.message;
+    throw error;
+  }
+}
+
+/** Runs whose processes ended before they did. */
+function ofInterruptions(repository: Repository, pointers: readonly ThreadPointer[]): Diagnosis[] {
+  const active = new Set(pointers.filter(({ isHistory }) => !isHistory).map(({ id }) => id));
+  return findAbandoned(repository)
+    .filter((thread) => active.has(thread))
+    .flatMap((thread): Diagnosis[] => {
+      const interruption = findInterruption(repository, thread);
+      if (interruption === null) return [];
+      const diagnose = interruption.processes.length > 0 ? problem : warning;
+      const message = `thread ${thread} was interrupted: ${describeInterruption(interruption)}`;
+      return [diagnose('interrupted', message, hintAtInterruption(thread, interruption))];
+    });
+}
+
+/** Lists threads. Damaged refs, which {@link ofRefs} names, are left out. */
+function readablePointers(repository: Repository): Promise<ThreadPointer[]> {
+  return listPointers(repository, { active: true, history: true }, { damaged: () => undefined });
+}
+
+async function ofThreads(repository: Repository, { config }: Examination): Promise<Diagnosis[]> {
+  const pointers = await readablePointers(repository);
+  const found = ofInterruptions(repository, pointers);
+  const newest = pointers.at(-1);
+  const now = repository.now();
+  if (newest && threadTimeMs(newest.id) > now + CLOCK_SLACK_MS) {
+    const [theirs, ours] = [threadTimeMs(newest.id), now].map((ms) => new Date(ms).toISOString());
+    const message = `thread ${newest.id} was started ${theirs}, and the clock here says ${ours}`;
+    const hint = 'set the clock of this machine, or of the one that started the thread: ids and lists go by it';
+    found.push(problem('clock-off', message, hint));
+  }
+  const hasRemote = [...config.keys()].some((name) => /^remote\..+\.url$/.test(name));
+  if (!hasRemote) return found;
+  const tracked = await repository.refs.list('refs/uwf/remotes/', { damaged: () => undefined });
+  const fetched = new Set(tracked.map(({ name }) => name.split('/').at(-1)));
+  const alone = pointers.filter(({ id }) => threadTimeMs(id) < now - LONG_UNPUSHED_MS && !fetched.has(id));
+  if (alone.length > 0) {
+    const message = `${alone.length} threads of more than two weeks ago are, as far as is known, in this clone only`;
+    found.push(warning('not-pushed', message, `run 'git push <remote> "refs/threads/*" "refs/history/*"'`));
+  }
+  return found;
+}
+
+/** Finds configuration files that every user can write to: a configuration says what is executed. */
+function ofConfigFiles(repository: Repository): Diagnosis[] {
+  const { stateDir } = repository;
+  const root = configRoot(repository);
+  const files = [
+    ...(root === undefined ? [] : sharedConfigFile(root)),
+    ...(stateDir === undefined ? [] : [join(stateDir, 'config.yaml')]),
+  ];
+  return files.flatMap((file): Diagnosis[] => {
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    if (stat?.isFile() !== true || (stat.mode & 0o002) === 0) return [];
+    const message = `everybody on this machine can write to ${file}, and so decide what is executed here`;
+    return [problem('dubious-ownership', message, `run 'chmod o-w ${file}'`)];
+  });
+}
+
+/** Where a link in the work tree leads; what must not be read is none of this repository's, and loading it says so. */
+function sharedConfigFile(root: string): string[] {
+  try {
+    return [placeInside(root, join(root, '.uwf/config.yaml'))];
+  } catch {
+    return [];
+  }
+}
+
+async function ofAgents(
+  repository: Repository,
+  env: GitEnvironment,
+  from: { userFolder?: string; cwd?: string },
+): Promise<Diagnosis[]> {
+  let config: Config;
+  try {
+    config = await loadConfig(repository, from);
+  } catch (error) {
+    return [ofError(error, 'config-broken')];
+  }
+  const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? '/';
+  const found = [
+    ...diagnoseVariables(config, env),
+    ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom)),
+  ];
+  for (const agent of Object.values(config.agents)) {
+    const ungoverned = warnOfMode(agent);
+    if (ungoverned) found.push(warning('agent-without-mode', ungoverned.message, ungoverned.hint));
+    try {
+      const { config: checked } = await checkAgent(agent, { resolveFrom });
+      const program = programOf({ ...agent, config: checked });
+      if (program === undefined || findProgram(program, resolveFrom, env['PATH'] ?? '') !== undefined) continue;
+      const message = `agent '${agent.name}' starts '${program}', and there is no such program here`;
+      found.push(problem('agent-not-found', message, 'install it, or put it on the PATH'));
+    } catch (error) {
+      found.push(ofError(error, 'agent-broken'));
+    }
+  }
+  return found;
+}
+
+/** What an agent starts, for those whose configuration says it. */
+function programOf({ config }: AgentBinding): string | undefined {
+  const words = config['argv'] ?? config['command'];
+  const program = Array.isArray(words) ? words[0] : undefined;
+  return typeof program === 'string' ? program : undefined;
+}
+
+function ofError(error: unknown, code: string): Diagnosis {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UwfError ? error.hint : undefined;
+  return problem(code, message, hint ?? "run 'uwf agent show <name>' to see more");
+}

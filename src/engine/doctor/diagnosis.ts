@@ -1,0 +1,21 @@
+/** Something about this repository or machine that will hurt. */
+export type Diagnosis = {
+  /** A stable word: `git-too-old`. */
+  code: string;
+  /** `problem`: something does not work; `warning`: it will hurt some day. */
+  level: 'problem' | 'warning';
+  /** One sentence. */
+  message: string;
+  /** What to do about it. */
+  hint: string;
+};
+
+/** Something does not work. */
+export function problem(code: string, message: string, hint: string): Diagnosis {
+  return { level: 'problem', code, message, hint };
+}
+
+/** Something will hurt some day. */
+export function warning(code: string, message: string, hint: string): Diagnosis {
+  return { level: 'warning', code, message, hint };
+}

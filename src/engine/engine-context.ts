@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import type { Redactor } from '../redaction/redactor.ts';
+import type { CallPlace } from '../thread/new-thread-id.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { ThreadState } from '../thread/read/thread-state.ts';
+import type { WorkflowDefinition } from '../workflow/definition.ts';
+import type { Config } from './config/config.ts';
+import type { EngineEvent } from './events.ts';
+import { Journal } from './journal/journal.ts';
+import { Redaction } from './redact/redaction.ts';
+import type { AgentBinding } from '../agent/load/agent-binding.ts';
+
+/** An agent, and where it would run. */
+export type AgentUse = {
+  binding: AgentBinding;
+  /** The folder that it works in. */
+  cwd: string;
+  /** Where its packages are looked for. */
+  root: string;
+  /** True where `cwd` holds what an agent left: the files that its command line names are then those of `root`. */
+  isLeft: boolean;
+  /** True where git records the files that its turn leaves, with the filters that it is configured to. */
+  isRecorded: boolean;
+};
+
+/**
+ * Lets agents run: told of them before anything is loaded, run, stored or paid for them, of all that a command can come
+ * to need at once where they can be known.
+ * @throws what ends the command, where they may not
+ */
+export type Admit = (uses: readonly AgentUse[]) => Promise<void>;
+
+/** The options of an engine. It finds nothing out by itself. */
+export type EngineOptions = {
+  repository: Repository;
+  /** Which agent does which role on this machine, and limits; see `loadConfig`. */
+  config: Config;
+  /** The environment that agents inherit; default: empty. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Where agents work, absolute; default: the work tree's top, or the git folder of a bare repository. */
+  cwd?: string;
+  /** Told everything, in order. What it throws is swallowed: telling never stops a run. */
+  onEvent?: (event: EngineEvent) => void;
+  /** Ends the agent at work and the run; what was stored stays. */
+  signal?: AbortSignal;
+  /**
+   * Takes secrets out of all that is written and told; `null` switches that off. Default: one that knows the values of
+   * `env` and `config` that are secret and the forms of providers' tokens, with a key of its own.
+   */
+  redactor?: Redactor | null;
+  /** The key, of 32 bytes, with which is kept what could not be redacted; default: one of this engine's own. */
+  sealKey?: () => Uint8Array;
+  /** Lets agents run or refuses them; absent: all of the configuration may. */
+  admit?: Admit;
+  /** Asks the person at the terminal; absent where there is none. */
+  askPerson?: AskPerson;
+  /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
+  resolveWorkflow?: (name: string) => Promise<WorkflowDefinition>;
+};
+
+/** What a role's turn asks of a child thread. */
+export type ChildRequest = {
+  /** Which call it is: the child's id follows from it. */
+  call: CallPlace;
+  /** Whether the agent chose the key. */
+  isOwnKey: boolean;
+  /** The child that an earlier version of uwf started for this call, under an id that follows from nothing. */
+  unkeyed: ThreadId | undefined;
+  workflow: string;
+  prompt: string;
+  signal: AbortSignal;
+};
+
+/** What came of a child thread, and the commit that it is at. */
+export type ChildResult = { outcome: ChildOutcome; head: ObjectId };
+
+type RunChild = (engine: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildResult>;
+
+/** What the engine's verbs share. */
+export type EngineContext = {
+  readonly repository: Repository;
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly sealKey: () => Uint8Array;
+  readonly admit: Admit;
+  readonly askPerson: AskPerson | undefined;
+  readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
+  readonly definitions: Map<NodeHash, WorkflowDefinition>;
+  /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
+  readonly runChild: RunChild;
+  readonly journal: Journal;
+  /** What knows secrets; null where nothing is taken out. */
+  readonly redactor: Redactor | null;
+  /** Takes secrets out of what is about to be written: for each node, or each verb, anew. */
+  redaction(): Redaction;
+  /** Tells what this engine did, without secrets, and writes it down in the thread's journal. */
+  tell(event: EngineEvent): void;
+  /** Tells an event of another process, which has written it into the journal itself. */
+  relay(event: EngineEvent): void;
+  /** Writes a debug line into the thread's journal. */
+  debug(thread: ThreadId, about: string, facts?: JsonObject): void;
+};
+
+/** How a verb that works on one thread is told to. */
+export type LeaseOptions = {
+  /** The token of a lease that another process took for this one. */
+  adoptLease?: string | undefined;
+};
+
+/**
+ * Fills in the defaults.
+ * @param runChild default: no thread runs
+ */
+export function createEngineContext(
+  options: EngineOptions,
+  runChild: RunChild = () => Promise.reject(new Error('this engine runs no threads')),
+): EngineContext {
+  const { repository, onEvent } = options;
+  const { location } = repository;
+  const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
+  let { signal } = options;
+  let ownKey: Uint8Array | undefined;
+  const journal = new Journal(repository);
+  const redaction = (): Redaction => new Redaction(options.redactor ?? null);
+  /** An event that cannot be redacted is not told. */
+  const clean = <T extends object>(event: T): T | undefined => {
+    try {
+      return redaction().value(event);
+    } catch {
+      return undefined;
+    }
+  };
+  const relay = (event: EngineEvent): void => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // A broken listener does not end the run.
+    }
+  };
+  return {
+    repository,
+    config: options.config,
+    env: Object.fromEntries(Object.entries(options.env ?? {}).filter(hasValue)),
+    cwd,
+    // Made when it is needed: the first AbortController of a process takes half a millisecond.
+    get signal() {
+      return (signal ??= new AbortController().signal);
+    },
+    sealKey: options.sealKey ?? (() => (ownKey ??= randomBytes(32))),
+    admit: options.admit ?? (() => Promise.resolve()),
+    askPerson: options.askPerson,
+    resolveWorkflow:
+      options.resolveWorkflow ??
+      (async (name) => {
+        const { resolveWorkflow } = await import('../workflow/load/resolve-workflow.ts');
+        return (await resolveWorkflow(repository, name, { cwd })).definition;
+      }),
+    definitions: new Map(),
+    runChild,
+    journal,
+    redactor: options.redactor ?? null,
+    redaction,
+    relay,
+    tell(event) {
+      const told = clean(event);
+      if (told === undefined) return;
+      relay(told);
+      journal.write(told);
+    },
+    debug(thread, about, facts = {}) {
+      journal.write({ event: 'debug', thread, about, facts: clean(facts) ?? {} });
+    },
+  };
+}
+
+function hasValue(entry: [string, string | undefined]): entry is [string, string] {
+  return entry[1] !== undefined;
+}
+
+/** Tells a person which rules have taken secrets out of what they, or a role, have said; never the secrets. */
+export function tellTaken(
+  engine: EngineContext,
+  place: { thread: ThreadId; role: string | null },
+  { taken, rules }: Redaction,
+): void {
+  if (taken !== undefined) engine.tell({ event: 'secrets.redacted', ...place, rules });
+}

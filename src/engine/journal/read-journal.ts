@@ -1,0 +1,172 @@
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { READ } from '../../git/system/read-regular-file.ts';
+import { isJsonObject } from '../../json.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { journalPaths, type JournalEntry } from './journal.ts';
+import { readSummed } from '../leases/summed-line.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findLease } from '../leases/find-lease.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** Reads on in a thread's journal: each call gives what was written since the one before, the first all there is. */
+export interface JournalReader {
+  next(): JournalEntry[];
+  close(): void;
+}
+
+/**
+ * Opens the journal of a thread on this machine; there need not be one yet.
+ *
+ * Lines that are damaged are left out. Follows the journal into a new file when the old one has grown too large.
+ */
+export function openJournal({ stateDir }: Repository, thread: ThreadId): JournalReader {
+  if (stateDir === undefined) return { next: () => [], close: () => {} };
+  const { current, older } = journalPaths(stateDir, thread);
+  let tail: FileTail | undefined;
+  let isFirst = true;
+  return {
+    next() {
+      const lines: string[] = [];
+      tail ??= FileTail.open(current);
+      if (isFirst) {
+        const before = FileTail.open(older);
+        // The same, if it was put aside in between.
+        if (before && before.inode !== tail?.inode) lines.push(...before.read());
+        before?.close();
+        isFirst = false;
+      }
+      while (tail) {
+        lines.push(...tail.read());
+        if (tail.isStillAt(current)) break;
+        // It was put aside; what came before that has to be read first.
+        lines.push(...tail.read());
+        tail.close();
+        tail = FileTail.open(current);
+      }
+      return lines.flatMap(parseLine);
+    },
+    close() {
+      tail?.close();
+      tail = undefined;
+    },
+  };
+}
+
+/** All that the journal of a thread holds, oldest first. */
+export function readJournal(repository: Repository, thread: ThreadId): JournalEntry[] {
+  const reader = openJournal(repository, thread);
+  try {
+    return reader.next();
+  } finally {
+    reader.close();
+  }
+}
+
+const ends = new Set<string>([
+  'step.finished',
+  'thread.suspended',
+  'thread.ended',
+  'thread.failed',
+  'thread.cancelled',
+]);
+
+/** The entries of the turn that goes on or was cut off, beginning with `step.started`; empty where there is none. */
+export function unfinishedTurn(entries: readonly JournalEntry[]): JournalEntry[] {
+  const start = entries.findLastIndex(({ event }) => event === 'step.started');
+  const turn = start === -1 ? [] : entries.slice(start);
+  return turn.some(({ event }) => ends.has(event)) ? [] : turn;
+}
+
+/** Tells whether the last turn became a step, so that all that was said in it is stored. */
+export function isAllStored(entries: readonly JournalEntry[]): boolean {
+  const last = entries.findLast(({ event }) => event === 'step.started' || ends.has(event));
+  return last === undefined || last.event === 'step.finished' || last.event === 'thread.ended';
+}
+
+/** A file that grows, read piece by piece. */
+class FileTail {
+  readonly #descriptor: number;
+  readonly inode: number;
+  readonly #decoder = new StringDecoder('utf8');
+  #position = 0;
+  #rest = '';
+
+  static open(path: string): FileTail | undefined {
+    try {
+      const descriptor = openSync(path, READ | constants.O_NOFOLLOW);
+      // A folder can be opened, but not read.
+      if (fstatSync(descriptor).isFile()) return new FileTail(descriptor);
+      closeSync(descriptor);
+      return undefined;
+    } catch {
+      // Not written yet, or put aside in this very moment.
+      return undefined;
+    }
+  }
+
+  private constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    this.inode = fstatSync(descriptor).ino;
+  }
+
+  /** The whole lines that were written since. */
+  read(): string[] {
+    const buffer = Buffer.alloc(CHUNK_BYTES);
+    const lines: string[] = [];
+    for (;;) {
+      const count = readSync(this.#descriptor, buffer, 0, buffer.length, this.#position);
+      if (count === 0) return lines;
+      this.#position += count;
+      const parts = (this.#rest + this.#decoder.write(buffer.subarray(0, count))).split('\n');
+      this.#rest = parts.pop() ?? '';
+      lines.push(...parts);
+    }
+  }
+
+  isStillAt(path: string): boolean {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    // Where there is none yet, the next entry makes one.
+    return stat === undefined || stat.ino === this.inode;
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+function parseLine(line: string): JournalEntry[] {
+  const value = readSummed(line);
+  // Only `journal.ts` writes there; a line that a crash cut off is no JSON.
+  const isEntry = isJsonObject(value) && typeof value['event'] === 'string' && typeof value['at'] === 'number';
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- An entry of this name has these facts.
+  return isEntry ? [value as unknown as JournalEntry] : [];
+}
+
+const POLL_MS = 100;
+
+/**
+ * Gives what happens on a thread as it happens, whichever process works on it: first all that its journal holds, as one
+ * list, then what comes. Ends when no process works on the thread any more.
+ */
+export async function* followThread(
+  repository: Repository,
+  thread: ThreadId,
+  signal: AbortSignal,
+): AsyncGenerator<JournalEntry[], void, void> {
+  const reader = openJournal(repository, thread);
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      // Asked before reading: what a holder writes before it goes is then read for certain.
+      const isOver = findLease(repository, thread) === undefined;
+      const entries = reader.next();
+      if (isFirst || entries.length > 0) yield entries;
+      if (isOver || signal.aborted) return;
+      await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+    }
+  } finally {
+    reader.close();
+  }
+}

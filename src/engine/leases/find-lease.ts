@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import { namesIn } from '../../git/system/names-in.ts';
+import type { ProcessIdentity } from '../../git/system/process-identity.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { LeaseDamaged } from '../engine-errors.ts';
+import { isHolderAlive, mayBeHeld, readLeaseRecord, type LeaseRecord } from './lease-file.ts';
+import type { ThreadStatus } from '../../thread/read/thread-status.ts';
+
+const suffix = '.json';
+
+/** The file that says who works on a thread. */
+export function leasePath(stateDir: string, thread: ThreadId): string {
+  return join(leaseFolder(stateDir), thread + suffix);
+}
+
+/** The lease of the process that works on a thread now; `undefined` if none does, or the process has ended. */
+export function findLease(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
+  const record = findLeaseRecord(repository, thread);
+  return record && isHolderAlive(record, repository.now()) ? record : undefined;
+}
+
+/**
+ * The lease of a thread whether its holder lives or not; `undefined` if there is none.
+ * @throws {LeaseDamaged} if it cannot be told
+ */
+export function findLeaseRecord(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
+  if (repository.stateDir === undefined) return inProcessLeases(repository).get(thread);
+  const record = readLeaseRecord(leasePath(repository.stateDir, thread));
+  if (record !== 'unreadable') return record;
+  if (mayBeHeld(leasePath(repository.stateDir, thread))) throw new LeaseDamaged(leasePath(repository.stateDir, thread));
+  return undefined;
+}
+
+/** All leases that a process took: that of the thread it works on, and those of the child threads below. */
+export function findLeasesOf(repository: Repository, holder: ProcessIdentity): LeaseRecord[] {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return [];
+  return namesIn(leaseFolder(stateDir)).flatMap((name) => {
+    const record = name.endsWith(suffix) ? readLeaseRecord(join(leaseFolder(stateDir), name)) : undefined;
+    if (record === undefined || record === 'unreadable') return [];
+    return record.holder.pid === holder.pid && record.holder.startTime === holder.startTime ? [record] : [];
+  });
+}
+
+/** The threads that a process works on now, in order. */
+export function findRunning(repository: Repository): ThreadId[] {
+  if (repository.stateDir === undefined) return [...inProcessLeases(repository).keys()].toSorted();
+  return listLeases(repository)
+    .filter((thread) => findLease(repository, thread) !== undefined)
+    .toSorted();
+}
+
+/** The threads whose holder died and left the lease; in no order. */
+export function findAbandoned(repository: Repository): ThreadId[] {
+  return listLeases(repository).filter(
+    (thread) => findLeaseRecord(repository, thread) && !findLease(repository, thread),
+  );
+}
+
+/** The threads that have a lease, of a living process or not. */
+export function listLeases({ stateDir }: Repository): ThreadId[] {
+  if (stateDir === undefined) return [];
+  return namesIn(leaseFolder(stateDir))
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => name.slice(0, -suffix.length))
+    .filter(isThreadId);
+}
+
+/** Where the leases of all threads are. */
+function leaseFolder(stateDir: string): string {
+  return join(stateDir, 'leases');
+}
+
+const inProcess = new WeakMap<Repository, Map<ThreadId, LeaseRecord>>();
+
+/** The leases of a repository without a disk, which this process alone can see. */
+export function inProcessLeases(repository: Repository): Map<ThreadId, LeaseRecord> {
+  const leases = inProcess.get(repository) ?? new Map<ThreadId, LeaseRecord>();
+  inProcess.set(repository, leases);
+  return leases;
+}
+
+/** The status of a thread on this machine, where a process may work on it, or have died over it. */
+export function statusHere(repository: Repository, thread: ThreadId, status: ThreadStatus): ThreadStatus {
+  if (status !== 'idle' && status !== 'suspended') return status;
+  if (findLease(repository, thread) !== undefined) return 'running';
+  // A suspended one waits for a person, whatever died over it.
+  return status === 'idle' && findLeaseRecord(repository, thread) !== undefined ? 'interrupted' : status;
+}

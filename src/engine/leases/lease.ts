@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isGroupAlive } from '../../agent/processes/process-group.ts';
+import { UwfError } from '../../errors.ts';
+import { identityOf, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { HandOverFailed, LeaseDamaged } from '../engine-errors.ts';
+import { inProcessLeases, leasePath } from './find-lease.ts';
+import {
+  createRecordFile,
+  isHolderAlive,
+  LEASE_MS,
+  mayBeHeld,
+  prepareLeaseFolder,
+  readLeaseRecord,
+  replaceRecordFile,
+  type LeaseRecord,
+} from './lease-file.ts';
+import { takeOverLease } from './take-over-lease.ts';
+
+/** Another process works on the thread. */
+export class LeaseHeld extends UwfError {
+  readonly thread: ThreadId;
+  readonly holder: ProcessIdentity;
+  readonly sinceMs: number;
+  constructor(thread: ThreadId, record: LeaseRecord) {
+    const since = new Date(record.sinceMs).toISOString().replace(/\.\d+Z$/, 'Z');
+    super(
+      `thread ${thread} is being worked on by process ${record.holder.pid} on ${record.holder.host} since ${since}`,
+      {
+        code: 'lease-held',
+        kind: 'conflict',
+        hint: `wait for it with 'uwf thread join ${thread}', or end it with 'uwf thread stop ${thread}'`,
+      },
+    );
+    this.thread = thread;
+    this.holder = record.holder;
+    this.sinceMs = record.sinceMs;
+  }
+}
+
+const RENEW_MS = 15_000;
+const HAND_OVER_POLL_MS = 20;
+
+/** The right to work on a thread, held by this process until it is released. */
+export interface Lease {
+  readonly token: string;
+  /**
+   * Writes down a process group that works, beside those that do already, so that the next holder can end it after a crash.
+   * @throws {StorageFull} / {StorageReadOnly} if it cannot: the group must not go on then. That none works any more
+   *   (null) is written as far as possible
+   */
+  setProcessGroup(pgid: number | null): void;
+  /** Hands the lease to another live process, which adopts it with the token; this one no longer holds it. */
+  handOver(pid: number): void;
+  release(): void;
+}
+
+/**
+ * Takes the lease of a thread.
+ *
+ * A holder that is alive on this host is never displaced. A dead one's lease is taken over once its agent's process
+ * group is gone, which this sees to; of several that find it dead exactly one gets it.
+ * @param adopt the token of a lease that another process took for this one; no other will do
+ * @throws {LeaseHeld} if a living process has it
+ * @throws {LeaseDamaged} if it cannot be told whether a process holds it
+ * @throws {HandOverFailed} if the process that took the lease for this one has ended before it handed it over
+ */
+export async function takeLease(repository: Repository, thread: ThreadId, adopt?: string): Promise<Lease> {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return takeInProcess(repository, thread);
+  const path = leasePath(stateDir, thread);
+  if (adopt !== undefined) return adoptLease(repository, thread, path, adopt);
+  const outcome = await takeLeaseFile(path, repository.now);
+  if (outcome.kind === 'held') throw new LeaseHeld(thread, outcome.by);
+  return outcome.lease;
+}
+
+/**
+ * Takes a lease file, of a thread or a slot, by the rules of {@link takeLease}, or returns the record of its holder.
+ * @param thread for whose work it is taken, where the file's name does not say
+ */
+export async function takeLeaseFile(
+  path: string,
+  now: () => number,
+  thread?: ThreadId,
+): Promise<{ kind: 'taken'; lease: Lease } | { kind: 'held'; by: LeaseRecord }> {
+  const record: LeaseRecord = { ...newRecord(now()), ...(thread !== undefined && { thread }) };
+  prepareLeaseFolder(dirname(path));
+  for (;;) {
+    if (createRecordFile(path, record)) return { kind: 'taken', lease: new FileLease(path, record, now) };
+    const found = readLeaseRecord(path);
+    // Released since: the first process to create it has it, not the first to see it gone.
+    if (found === undefined) continue;
+    if (found !== 'unreadable' && isHolderAlive(found, now())) return { kind: 'held', by: found };
+    if (found === 'unreadable' && mayBeHeld(path)) throw new LeaseDamaged(path);
+    const outcome = await takeOverLease(path, found, record, now());
+    if (outcome.kind === 'held') return outcome;
+    if (outcome.kind === 'taken') return { kind: 'taken', lease: new FileLease(path, record, now) };
+  }
+}
+
+async function adoptLease(repository: Repository, thread: ThreadId, path: string, token: string): Promise<Lease> {
+  for (;;) {
+    const found = readLeaseRecord(path);
+    if (found === undefined || found === 'unreadable' || found.token !== token) throw new HandOverFailed(thread);
+    if (found.holder.pid === process.pid) return new FileLease(path, found, repository.now);
+    if (!isHolderAlive(found, repository.now())) throw new HandOverFailed(thread);
+    // The process that took it for this one is about to hand it over.
+    await sleep(HAND_OVER_POLL_MS);
+  }
+}
+
+function newRecord(nowMs: number): LeaseRecord {
+  const deadlineMs = nowMs + LEASE_MS;
+  return { token: randomUUID(), holder: ownIdentity(), sinceMs: nowMs, deadlineMs, processGroups: [] };
+}
+
+class FileLease implements Lease {
+  readonly #path: string;
+  readonly #now: () => number;
+  readonly #timer: NodeJS.Timeout;
+  #record: LeaseRecord;
+
+  constructor(path: string, record: LeaseRecord, now: () => number) {
+    this.#path = path;
+    this.#record = record;
+    this.#now = now;
+    this.#timer = setInterval(() => this.#tryToWrite({}), RENEW_MS);
+    this.#timer.unref();
+  }
+
+  get token(): string {
+    return this.#record.token;
+  }
+
+  setProcessGroup(pgid: number | null): void {
+    if (pgid === null) return this.#tryToWrite({ processGroups: [] });
+    const others = this.#record.processGroups.filter((group) => group.pid !== pgid && isGroupAlive(group.pid));
+    this.#write({ processGroups: [...others, identityOf(pgid)] });
+  }
+
+  handOver(pid: number): void {
+    clearInterval(this.#timer);
+    this.#write({ holder: identityOf(pid) });
+  }
+
+  release(): void {
+    clearInterval(this.#timer);
+    if (!this.#isMine()) return;
+    try {
+      rmSync(this.#path);
+    } catch {
+      // It is gone, or the disk has become read-only: then it is free when this process has ended.
+    }
+  }
+
+  /** For what may stay unsaid: on this host it is the process that counts, and a group that is gone is not met again. */
+  #tryToWrite(change: Partial<LeaseRecord>): void {
+    try {
+      this.#write(change);
+    } catch {
+      // A full disk must not end a turn that goes well.
+    }
+  }
+
+  #write(change: Partial<LeaseRecord>): void {
+    this.#record = { ...this.#record, deadlineMs: this.#now() + LEASE_MS, ...change };
+    // It was removed by hand, and another process may have taken it since: then this one must not write it.
+    if (this.#isMine()) replaceRecordFile(this.#path, this.#record);
+  }
+
+  #isMine(): boolean {
+    const found = readLeaseRecord(this.#path);
+    // A lease that was damaged since this process wrote it is written anew.
+    return found === 'unreadable' ? mayBeHeld(this.#path) : found?.token === this.#record.token;
+  }
+}
+
+/** A repository without a disk is known to this process alone, and no agent has to be found again. */
+function takeInProcess(repository: Repository, thread: ThreadId): Lease {
+  const leases = inProcessLeases(repository);
+  const held = leases.get(thread);
+  if (held) throw new LeaseHeld(thread, held);
+  const record = newRecord(repository.now());
+  leases.set(thread, record);
+  return {
+    token: record.token,
+    setProcessGroup: () => {},
+    handOver: () => {},
+    release: () => void leases.delete(thread),
+  };
+}

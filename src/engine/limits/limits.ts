@@ -1,0 +1,245 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { UwfError } from '../../errors.ts';
+import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { Limits } from '../../schema/built-in/limits.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+/** Default limits. */
+export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
+  maxSteps: 10_000,
+  maxDepth: 8,
+};
+
+/** Combines sets of limits: the smallest value of each limit holds. */
+export function combineLimits(...sets: readonly (Limits | undefined)[]): Limits {
+  const combined: Record<string, number> = {};
+  for (const limits of sets) {
+    for (const [name, value] of Object.entries(limits ?? {})) {
+      combined[name] = Math.min(value, combined[name] ?? Number.POSITIVE_INFINITY);
+    }
+  }
+  return combined;
+}
+
+/** A turn as limits count it; one that ended in no step counts with what it used. */
+export type CountedTurn = { role: string; usage: Usage | null; isStep: boolean };
+
+/** What the limits of a role's turn are counted by. */
+export type Allowance = {
+  role: string;
+  /** What the configuration, the workflow and the thread allow; counts all turns. */
+  ofThread: Limits;
+  /** What the role's definition allows; counts the role's own turns. */
+  ofRole: Limits;
+  /** What people have added, over the thread's life; holds for both. */
+  more: MoreLimits;
+  /** All turns of the thread's life. */
+  turns: readonly CountedTurn[];
+};
+
+/** A limit that keeps a role from running. */
+export type LimitReached = {
+  name: CountedLimit;
+  /** The limit with what people have added. */
+  limit: number;
+  used: number;
+  /** What to add: as much as the limit first allowed, and what was used beyond it. */
+  missing: number;
+  /** `the limit of 4 visits to coder is reached`. */
+  text: string;
+};
+
+/** Finds the first limit that keeps a role from running; `undefined` if none does. */
+export function findLimitReached(allowance: Allowance): LimitReached | undefined {
+  return firstOf(allowance, (used, limit) => used >= limit, 'reached');
+}
+
+/**
+ * Returns a message that names the budget a running turn has exceeded, or `undefined`.
+ * @param usage what the turn has used so far
+ */
+export function findBudgetExceeded(allowance: Allowance, usage: Usage): string | undefined {
+  const turns = [...allowance.turns, { role: allowance.role, usage, isStep: false }];
+  return firstOf({ ...allowance, turns }, (used, limit) => used > limit, 'exceeded', budgets)?.text;
+}
+
+const units: Record<CountedLimit, string> = {
+  maxVisits: 'visits',
+  maxSteps: 'steps',
+  maxTurns: 'turns',
+  maxTokens: 'tokens',
+  maxCostUsd: 'US dollars',
+};
+const budgets: readonly CountedLimit[] = ['maxTurns', 'maxTokens', 'maxCostUsd'];
+const names: readonly CountedLimit[] = ['maxVisits', 'maxSteps', ...budgets];
+
+function firstOf(
+  { role, ofThread, ofRole, more, turns }: Allowance,
+  isOver: (used: number, limit: number) => boolean,
+  verb: string,
+  among: readonly CountedLimit[] = names,
+): LimitReached | undefined {
+  const own = turns.filter((turn) => turn.role === role);
+  // Visits are counted for the role, also where the workflow or the thread limits them.
+  const { maxVisits, ...others } = { ...DEFAULT_LIMITS, ...ofThread };
+  const sets: { limits: Limits; whose: string; counted: readonly CountedTurn[] }[] = [
+    { limits: combineLimits(ofRole, maxVisits === undefined ? {} : { maxVisits }), whose: ` of ${role}`, counted: own },
+    { limits: others, whose: '', counted: turns },
+  ];
+  for (const name of among) {
+    for (const { limits, whose, counted } of sets) {
+      const allowed = limits[name];
+      if (allowed === undefined) continue;
+      const limit = rounded(allowed + (more[name] ?? 0));
+      const used = rounded(countOf(name, counted));
+      if (!isOver(used, limit)) continue;
+      const what = name === 'maxVisits' ? `visits to ${role}` : `${units[name]}${whose}`;
+      const missing = roundUp(name, allowed + Math.max(0, used - limit));
+      return { name, limit, used, missing, text: `the limit of ${limit} ${what} is ${verb}` };
+    }
+  }
+  return undefined;
+}
+
+function countOf(name: CountedLimit, turns: readonly CountedTurn[]): number {
+  const sum = (count: (usage: Usage) => number): number =>
+    turns.reduce((total, { usage }) => total + (usage ? count(usage) : 0), 0);
+  switch (name) {
+    case 'maxSteps':
+    case 'maxVisits':
+      return turns.filter(({ isStep }) => isStep).length;
+    case 'maxTurns':
+      return sum((usage) => usage.turns);
+    case 'maxTokens':
+      return sum((usage) => usage.inputTokens + usage.outputTokens);
+    case 'maxCostUsd':
+      return sum((usage) => usage.costUsd ?? 0);
+  }
+}
+
+/** Without what adding up fractions leaves behind. */
+function rounded(amount: number): number {
+  return Number(amount.toFixed(9));
+}
+
+/** To whole numbers, and to cents. */
+function roundUp(name: CountedLimit, amount: number): number {
+  return name === 'maxCostUsd' ? Math.ceil(amount * 100) / 100 : Math.ceil(amount);
+}
+
+/** An option of `uwf thread resume` that raises a limit. */
+export type LimitOption = 'steps' | 'visits' | 'turns' | 'tokens' | 'cost';
+
+/** The limits that people raise when they resume a thread, with the option for each. */
+export const limitOptions: readonly (readonly [CountedLimit, LimitOption])[] = [
+  ['maxSteps', 'steps'],
+  ['maxVisits', 'visits'],
+  ['maxTurns', 'turns'],
+  ['maxTokens', 'tokens'],
+  ['maxCostUsd', 'cost'],
+];
+
+/**
+ * Puts together what limits a role's turn, and what the thread has used of it over its life: its steps, its turns that
+ * ended in a suspension, and the steps that were done again.
+ * @param replaced the step that the turn does again, where it does one
+ * @param more what is about to be added, beside what the thread's resumptions have added
+ */
+export async function allowanceOf(
+  { engine, state, definition }: { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition },
+  role: string,
+  { replaced, more = {} }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits } = {},
+): Promise<Allowance> {
+  const turns: CountedTurn[] = [];
+  const added = [more];
+  for (const commit of [...state.chain, ...(replaced ? [replaced] : [])]) {
+    if (commit.kind === 'resume') added.push(commit.node.more ?? {});
+    else if (commit.kind === 'suspend') turns.push({ ...commit.node, isStep: false });
+    else if (commit.kind === 'step') {
+      turns.push({ ...commit.node, isStep: commit !== replaced });
+      for (const { node } of await replacedBy(engine.repository, commit)) turns.push({ ...node, isStep: false });
+    }
+  }
+  return {
+    role,
+    ofThread: combineLimits(engine.config.limits, definition.limits, state.start.node.limits),
+    ofRole: definition.roles[role]?.limits ?? {},
+    more: sumOf(added),
+    turns,
+  };
+}
+
+/**
+ * Finds the limit at which a thread waits; `undefined` where it waits for something else, or the limit was raised since.
+ * @param more what is about to be added
+ */
+export async function findLimitWaitedAt(
+  engine: EngineContext,
+  state: ThreadState,
+  more: MoreLimits = {},
+): Promise<LimitReached | undefined> {
+  const { head } = state;
+  if (head.kind !== 'suspend' || head.node.cause !== 'limit') return undefined;
+  const definition = await definitionOf(engine, state);
+  return findLimitReached(await allowanceOf({ engine, state, definition }, head.node.role, { more }));
+}
+
+/** The steps that a step has taken the place of, one after another. */
+async function replacedBy(repository: Repository, step: CommitOf<'step'>): Promise<CommitOf<'step'>[]> {
+  const replaced: CommitOf<'step'>[] = [];
+  for (let last = step; last.node.replaces !== undefined;) {
+    const { replaces } = last.node;
+    const parents = await Promise.all(last.commit.parents.slice(1).map((id) => findStep(repository, id)));
+    const before = parents.find((parent) => parent?.hash === replaces);
+    // Left out by a light clone, or damaged, which verification names.
+    if (before === undefined) break;
+    replaced.push(before);
+    last = before;
+  }
+  return replaced;
+}
+
+/** A parent that is a step; pinned commits and those of the user's code are none. */
+async function findStep(repository: Repository, id: ObjectId): Promise<CommitOf<'step'> | undefined> {
+  try {
+    const commit = await readThreadCommit(repository, id);
+    return commit.kind === 'step' ? commit : undefined;
+  } catch (error) {
+    if (error instanceof UwfError && error.kind === 'data') return undefined;
+    throw error;
+  }
+}
+
+function sumOf(added: readonly MoreLimits[]): MoreLimits {
+  const sum: MoreLimits = {};
+  for (const name of countedLimits) {
+    const amount = added.reduce((total, more) => total + (more[name] ?? 0), 0);
+    if (amount > 0) sum[name] = amount;
+  }
+  return sum;
+}
+
+/** A thread waits at a limit, which only a person's word raises. */
+export class WaitsAtLimit extends UwfError {
+  readonly thread: ThreadId;
+  readonly limit: CountedLimit;
+  readonly used: number;
+  constructor(thread: ThreadId, { name, used, missing, text }: LimitReached) {
+    const option = limitOptions.find(([limit]) => limit === name)?.[1] ?? name;
+    super(`thread ${thread} waits at a limit: ${text} (${used} used)`, {
+      code: 'waits-at-limit',
+      kind: 'usage',
+      hint: `run 'uwf thread resume ${thread} --${option} ${missing}' to let it use ${missing} more`,
+    });
+    this.thread = thread;
+    this.limit = name;
+    this.used = used;
+  }
+}

@@ -1,0 +1,101 @@
+import { UwfError } from '../../errors.ts';
+import type { Limits } from '../../workflow/definition.ts';
+
+/** An agent's time ran out. */
+export class TurnTimeout extends UwfError {
+  constructor(role: string, isIdle: boolean, limitMs: number) {
+    super(
+      isIdle
+        ? `${role} gave no sign of life for ${limitMs / 1000} s`
+        : `${role} did not finish within ${limitMs / 1000} s`,
+      {
+        code: isIdle ? 'turn-idle' : 'turn-timeout',
+        kind: 'timeout',
+        hint: `raise limits.${isIdle ? 'idleTimeoutMs' : 'timeoutMs'}, or resume the thread to try again`,
+      },
+    );
+  }
+}
+
+/** A running turn has exceeded a budget. */
+export class BudgetExceeded extends UwfError {
+  constructor(reason: string) {
+    super(reason, {
+      code: 'budget-exceeded',
+      kind: 'timeout',
+      hint: 'raise the limit, or resume the thread with more',
+    });
+  }
+}
+
+/** A person or a signal stopped the engine. */
+export class Interrupted extends UwfError {
+  constructor(thread: string, cause?: unknown) {
+    super('stopped before the step was finished; nothing of it was stored', {
+      code: 'interrupted',
+      kind: 'interrupted',
+      hint: `'uwf thread run ${thread}' goes on from the last step`,
+      cause,
+    });
+  }
+}
+
+/** 24 days. Node lets a timer that is to run for longer run out at once. Source: its documentation of `setTimeout`. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The clocks of one turn: total time, and time since the agent's last sign of life.
+ *
+ * `signal` is aborted with a {@link TurnTimeout} when one runs out, or with the engine's own reason.
+ */
+export class TurnClock {
+  readonly signal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #role: string;
+  readonly #idleMs: number | undefined;
+  readonly #total: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(role: string, limits: Limits, signal: AbortSignal) {
+    this.signal = AbortSignal.any([signal, this.#controller.signal]);
+    this.#role = role;
+    this.#idleMs = limits.idleTimeoutMs;
+    const { timeoutMs } = limits;
+    if (timeoutMs !== undefined) this.#total = this.#start(false, timeoutMs);
+    this.touch();
+  }
+
+  /** The agent gave a sign of life. */
+  touch(): void {
+    if (this.#idleMs === undefined) return;
+    clearTimeout(this.#idle);
+    this.#idle = this.#start(true, this.#idleMs);
+  }
+
+  /** Ends the turn because of something that only ending it can put right; `failure` is that then. */
+  fail(failure: Error): void {
+    this.#controller.abort(failure);
+  }
+
+  stop(): void {
+    clearTimeout(this.#total);
+    clearTimeout(this.#idle);
+  }
+
+  /** What ended the turn, if a clock or a budget did. */
+  get ranOut(): TurnTimeout | BudgetExceeded | undefined {
+    const reason: unknown = this.#controller.signal.reason;
+    return reason instanceof TurnTimeout || reason instanceof BudgetExceeded ? reason : undefined;
+  }
+
+  /** What ended the turn, if {@link fail} did. */
+  get failure(): Error | undefined {
+    const reason: unknown = this.#controller.signal.reason;
+    return reason instanceof Error && this.ranOut === undefined ? reason : undefined;
+  }
+
+  #start(isIdle: boolean, ms: number): NodeJS.Timeout {
+    const timeout = new TurnTimeout(this.#role, isIdle, ms);
+    return setTimeout(() => this.#controller.abort(timeout), Math.min(ms, MAX_TIMER_MS));
+  }
+}

@@ -1,0 +1,191 @@
+import { rmSync } from 'node:fs';
+import { isAbsolute, join, relative } from 'node:path';
+import { removeTemporaryFiles } from '../../git/maintenance/remove-temporary-files.ts';
+import { reindex } from '../../cas/lookup/repository-nodes.ts';
+import { consolidatePacks } from '../../git/maintenance/consolidate-packs.ts';
+import { incomingFolder } from '../../git/transport/guest-folder.ts';
+import { removeStaleQuarantines } from '../../git/stores/quarantine.ts';
+import { snapshotFolder } from '../../git/worktree/snapshot.ts';
+import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
+import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import { sizeOf } from '../../git/system/size-of.ts';
+import { findKept } from '../../thread/find/find-kept.ts';
+import { findDamaged, listPointers } from '../../thread/find/find-thread.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { LeaseDamaged } from '../engine-errors.ts';
+import { findLease, leasePath, listLeases } from '../leases/find-lease.ts';
+import { journalPaths, listJournals } from '../journal/journal.ts';
+import { LeaseHeld, takeLease } from '../leases/lease.ts';
+import { listLocalTraces } from './local-traces.ts';
+import { isAllStored, readJournal } from '../journal/read-journal.ts';
+
+/** What a step of the cleaning removed: an absolute path, or a ref. */
+type Found = { path: string; bytes: number };
+
+const SCRATCH_PREFIX = 'refs/uwf/scratch/';
+
+/** Something that was removed. */
+export type RemovedItem = {
+  /** The count in which it is: `journals`. */
+  kind: string;
+  /** A path from the git folder, or a ref. */
+  name: string;
+  /** How many bytes it took; what a ref led to stays until git collects it. */
+  bytes: number;
+};
+
+/** What was cleaned up, in numbers and one by one. */
+export type Collected = {
+  /** Leases of processes that have ended. */
+  leases: number;
+  /** Journals, facts, sessions and folders of steps of threads that are no more. */
+  files: number;
+  /** Journals of threads that no process works on and whose last turn is stored with its trace. */
+  journals: number;
+  /** Put nodes of threads that are over or removed: no step will take them in. */
+  scratch: number;
+  /** Snapshots that were never finished. */
+  snapshots: number;
+  /** Fetches and pushes that were never finished, and what they had brought by then. */
+  transfers: number;
+  /** Packs and objects that a killed writer, of git's or uwf's, never finished. */
+  temporary: number;
+  /** Commits and nodes that the lookup now covers. */
+  lookup: { commits: number; nodes: number };
+  /** Packs of the repository, before and after small ones were folded. */
+  packs: { before: number; after: number };
+  /** All that was removed, but for packs that were folded. */
+  removed: RemovedItem[];
+};
+
+/**
+ * Removes what uwf has no more use for and folds small packs, while others go on working.
+ *
+ * Nothing that a thread is made of is touched, and threads that a process works on are left alone. Objects that nothing leads to
+ * are git's to collect, in its own time.
+ * @throws {GitFailed} {GitNotFound} if git cannot fold the packs; all else is done then
+ */
+export async function collectGarbage(repository: Repository, env: GitEnvironment): Promise<Collected> {
+  await repository.refs.removeStaleLocks();
+  const leases = await removeStaleLeases(repository);
+  const files = await removeOrphanedFiles(repository);
+  const journals = removeToldJournals(repository);
+  const scratch = await removeOrphanedScratch(repository);
+  const { stateDir, location } = repository;
+  const found = {
+    leases,
+    files,
+    journals,
+    scratch,
+    snapshots: stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir)),
+    transfers: stateDir === undefined ? [] : removeStaleQuarantines(incomingFolder(stateDir)),
+    temporary: location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects')),
+  };
+  const lookup = await reindex(repository);
+  const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
+  const named = (path: string): string => (isAbsolute(path) ? relative(location?.commonDir ?? '', path) : path);
+  return {
+    leases: leases.length,
+    files: files.length,
+    journals: journals.length,
+    scratch: scratch.length,
+    snapshots: found.snapshots.length,
+    transfers: found.transfers.length,
+    temporary: found.temporary.length,
+    lookup,
+    packs,
+    removed: Object.entries(found).flatMap(([kind, items]) =>
+      items.map(({ path, bytes }) => ({ kind, name: named(path), bytes })),
+    ),
+  };
+}
+
+/** To take over the lease of an ended process ends what is left of its agent; to release it removes the file. */
+async function removeStaleLeases(repository: Repository): Promise<Found[]> {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return [];
+  const removed: Found[] = [];
+  for (const thread of listLeases(repository)) {
+    if (mayWork(repository, thread)) continue;
+    const path = leasePath(stateDir, thread);
+    const bytes = sizeOf(path);
+    try {
+      (await takeLease(repository, thread)).release();
+      removed.push({ path, bytes });
+    } catch (error) {
+      if (!(error instanceof LeaseHeld || error instanceof LeaseDamaged)) throw error;
+    }
+  }
+  return removed;
+}
+
+/** A lease that is damaged may be that of a process at work. */
+function mayWork(repository: Repository, thread: ThreadId): boolean {
+  try {
+    return findLease(repository, thread) !== undefined;
+  } catch (error) {
+    if (error instanceof LeaseDamaged) return true;
+    throw error;
+  }
+}
+
+/** Every thread that has a ref, damaged refs included. */
+async function listAll(repository: Repository): Promise<Set<ThreadId>> {
+  const damaged = await findDamaged(repository);
+  return new Set([...(await listPointers(repository)).map(({ id }) => id), ...damaged.keys()]);
+}
+
+async function removeOrphanedFiles(repository: Repository): Promise<Found[]> {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return [];
+  // In this order: a thread that starts in between has files and is listed.
+  const traces = listLocalTraces(stateDir);
+  const known = await listAll(repository);
+  const pointers = await listPointers(repository);
+  const removed: Found[] = [];
+  for (const { thread, path } of traces) {
+    if (known.has(thread) || mayWork(repository, thread)) continue;
+    // A child that has ended is one of the threads that there are, as long as its caller is.
+    if ((await findKept(repository, pointers, thread)).length > 0) continue;
+    const bytes = sizeOf(path);
+    rmSync(path, { recursive: true, force: true });
+    removed.push({ path, bytes });
+  }
+  return removed;
+}
+
+function removeToldJournals(repository: Repository): Found[] {
+  const { stateDir } = repository;
+  if (stateDir === undefined) return [];
+  const removed: Found[] = [];
+  for (const thread of listJournals(stateDir)) {
+    if (!isAllStored(readJournal(repository, thread))) continue;
+    // Asked last: a process that begins to work on the thread while its journal is read goes on writing it.
+    if (mayWork(repository, thread)) continue;
+    const paths = journalPaths(stateDir, thread);
+    const bytes = sizeOf(paths.current) + sizeOf(paths.older);
+    for (const path of Object.values(paths)) rmSync(path, { force: true });
+    removed.push({ path: paths.current, bytes });
+  }
+  return removed;
+}
+
+async function removeOrphanedScratch(repository: Repository): Promise<Found[]> {
+  const scratch = await repository.refs.list(SCRATCH_PREFIX);
+  const active = new Set((await listPointers(repository)).filter(({ isHistory }) => !isHistory).map(({ id }) => id));
+  for (const id of (await findDamaged(repository)).keys()) active.add(id);
+  const removed: Found[] = [];
+  for (const { name, id: value } of scratch) {
+    const thread = name.slice(SCRATCH_PREFIX.length);
+    if (!isThreadId(thread) || active.has(thread)) continue;
+    const edit: RefEdit = { name, expected: value, value: null };
+    try {
+      await repository.refs.update([edit]);
+      removed.push({ path: name, bytes: 0 });
+    } catch (error) {
+      // Another process puts a node there at this moment.
+      if (!(error instanceof RefMoved)) throw error;
+    }
+  }
+  return removed;
+}

@@ -1,0 +1,40 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { namesIn } from '../../git/system/names-in.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+
+/** Something that this machine keeps of a thread beside its refs. */
+type LocalTrace = { thread: ThreadId; path: string };
+
+/** The folders of sessions, journals, running steps, verdicts and what runs in the background prints, in which every name begins with the id of a thread. */
+const folders = ['sessions', 'journal', 'steps', 'corrupt', 'log'];
+const idLength = 26;
+
+/** Removes what this machine keeps of a thread that was removed: facts, journal, sessions, folders of steps, a turn. */
+export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
+  if (stateDir === undefined) return;
+  const places = [
+    join(stateDir, 'facts', thread.slice(-2)),
+    ...[...folders, 'kept', 'held'].map((folder) => join(stateDir, folder)),
+  ];
+  for (const trace of places.flatMap(tracesIn)) {
+    if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Lists what this machine keeps of all threads, of those too that are no more, but for kept turns: those can still be read
+ * where a thread's ref was lost.
+ */
+export function listLocalTraces(stateDir: string): LocalTrace[] {
+  const facts = namesIn(join(stateDir, 'facts')).map((name) => join(stateDir, 'facts', name));
+  return [...facts, ...folders.map((folder) => join(stateDir, folder))].flatMap(tracesIn);
+}
+
+function tracesIn(folder: string): LocalTrace[] {
+  return namesIn(folder).flatMap((name) => {
+    const thread = name.slice(0, idLength);
+    return isThreadId(thread) ? [{ thread, path: join(folder, name) }] : [];
+  });
+}

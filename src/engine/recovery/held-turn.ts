@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { FileHit } from '../../thread/secrets/secret-scan.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { ChosenStep, FinishedTurn, Step } from '../turn/step.ts';
+import type { TurnFiles } from '../workspace/record-workspace.ts';
+import { forgetKeptTurn, readKept, writeKept } from './kept-turn.ts';
+
+const VERSION = 1;
+/** How many places a suspension names. */
+const MAX_PLACES = 10;
+
+/** A finished turn whose files hold secrets, as this machine keeps it until a person has said what becomes of them. */
+type HeldTurn = {
+  version: typeof VERSION;
+  turn: Omit<FinishedTurn, 'again' | 'workspace'>;
+  files: TurnFiles;
+  /** The commit that the turn goes on from. */
+  head: ObjectId;
+};
+
+/**
+ * Keeps a turn that left secrets in files, until the thread goes on. If it goes on without an answer, the turn is stored and
+ * not taken again. A turn that does a step again is not kept.
+ * @returns the suspension to store in its place, which names the places of the secrets and never the secrets
+ */
+export function holdTurn(
+  { engine, state }: Pick<Step, 'engine' | 'state'>,
+  turn: Omit<FinishedTurn, 'workspace'>,
+  files: TurnFiles,
+  places: readonly FileHit[],
+): FinishedTurn {
+  const { again, ...rest } = turn;
+  const { attempts, usage, trace, session, text } = turn.result;
+  const path = heldPath(engine.repository, state.id);
+  const held: HeldTurn = { version: VERSION, turn: rest, files, head: state.head.id };
+  const isHeld = path !== undefined && again === undefined;
+  if (isHeld) writeKept(path, JSON.stringify(held));
+  const named = places.slice(0, MAX_PLACES).map(({ file, at, rule }) => `${file} ${at} (${rule})`);
+  const others = places.length > MAX_PLACES ? `, and ${places.length - MAX_PLACES} more` : '';
+  const reason = `files that ${turn.role} changed hold what looks like secrets, and files are not edited: ${named.join(', ')}${others}`;
+  // The usage of a turn is counted once: in its step, if there will be one.
+  const used = isHeld ? { attempts: [], usage: null, trace: undefined } : { attempts, usage, trace };
+  return { ...turn, result: { kind: 'suspended', cause: 'secret', reason, text, session, ...used } };
+}
+
+/** The turn that is held for a role, if the thread has only waited since, without an answer. */
+export function findHeldTurn({
+  engine: { repository },
+  state,
+  choice: { role, again },
+}: ChosenStep): Omit<HeldTurn, 'version' | 'head'> | undefined {
+  const path = heldPath(repository, state.id);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Its digest is right, so a version of uwf wrote it.
+  const held = path === undefined ? undefined : (readKept(path, state.id) as HeldTurn | undefined);
+  if (held === undefined || held.version !== VERSION || again !== undefined || held.turn.role !== role)
+    return undefined;
+  const place = state.chain.findIndex(({ id }) => id === held.head);
+  const since = state.chain.slice(place + 1);
+  const isSame = since.every(({ kind, node }) => kind === 'suspend' || (kind === 'resume' && node.answer === null));
+  return place !== -1 && isSame ? held : undefined;
+}
+
+/** Forgets the turn that is held for a thread. */
+export function forgetHeldTurn({ repository }: EngineContext, thread: ThreadId): void {
+  const path = heldPath(repository, thread);
+  if (path !== undefined) forgetKeptTurn(path);
+}
+
+function heldPath({ stateDir }: Repository, thread: ThreadId): string | undefined {
+  return stateDir === undefined ? undefined : join(stateDir, 'held', `${thread}.json`);
+}

@@ -1,0 +1,227 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { constants, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import { createDurableFile, removeFile, syncFolder } from '../../git/system/durable-file.ts';
+import { makeFolders } from '../../git/system/make-folders.ts';
+import { asStorageError, errnoOf } from '../../git/format/object-errors.ts';
+import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
+import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { RedactionFailed } from '../../redaction/redactor.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { FinishedTurn } from '../turn/step.ts';
+import { keptPath } from './kept-path.ts';
+import { KeptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
+
+/** The version of the files of kept turns. */
+const VERSION = 1;
+/** A reply, and what it left of its files in base64. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** How long storing a turn may take until it is kept meanwhile, in ms. */
+const KEEP_AFTER_MS = 250;
+
+/** A turn that could not be stored, as this machine keeps it. */
+export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
+  version: typeof VERSION;
+  /** The commit that the turn goes on from; of one that does a step again, that step's. */
+  head: ObjectId;
+  /** What a person said about the step that the turn does again, and the id under which it does; absent where it does none. */
+  again?: { word: string; as: ThreadId };
+  workspace?: KeptWorkspace;
+};
+
+/** A turn that could not be redacted. */
+type SealedTurn = { version: typeof VERSION; sealed: Sealed };
+
+/** A turn that is kept while it is being stored. */
+export type Meanwhile = {
+  /** Keeps it no more from now on; what is kept stays. */
+  stop: () => void;
+  /** The same, and forgets what is kept. */
+  forget: () => void;
+};
+
+/** Of a snapshot: the bytes of its objects in base64, and the packs that hold the others. */
+export type KeptWorkspace = {
+  tree: ObjectId;
+  commit?: ObjectId;
+  shortfall?: string;
+  objects: readonly { type: GitObject['type']; data: string }[];
+  packs: readonly string[];
+};
+
+/**
+ * Keeps a turn that could not be stored on this machine, durable when this returns, for the next command to store.
+ *
+ * Where there is no room for all of it, its trace and the replies that were not accepted are left out.
+ * @param cause why it could not be stored
+ * @returns the error to raise; where the turn could not be kept either, its message holds what the agent has said
+ */
+export function keepTurn(engine: EngineContext, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
+  const path = keptPath(engine.repository, state.id);
+  const facts = { thread: state.id, role: turn.role, cause };
+  if (cause instanceof RedactionFailed) {
+    const sealed = path !== undefined && tryToKeep(path, state, turn, engine.sealKey);
+    return new ReplyNotStored({
+      ...facts,
+      path,
+      said: sealed ? undefined : '[uwf shows nothing that may hold secrets]',
+    });
+  }
+  const notStored = (said: string | undefined): Error => {
+    const error = new ReplyNotStored({ ...facts, path, said });
+    // What is none of uwf's errors nor the system's is a mistake of uwf's, and told as one.
+    return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
+  };
+  return notStored(path !== undefined && tryToKeep(path, state, turn) ? undefined : saidIn(turn));
+}
+
+/**
+ * Keeps a turn while it is being stored, if that takes long: what kills this process then takes no reply with it.
+ * @returns what is to be called once the turn is stored
+ */
+export function keepMeanwhile(repository: Repository, state: ThreadState, turn: FinishedTurn): Meanwhile {
+  const path = keptPath(repository, state.id);
+  if (path === undefined) return { stop: () => undefined, forget: () => undefined };
+  let isKept = false;
+  const timer = setTimeout(() => {
+    isKept = tryToKeep(path, state, turn);
+  }, KEEP_AFTER_MS);
+  const stop = (): void => clearTimeout(timer);
+  const forget = (): void => {
+    stop();
+    if (isKept) forgetKeptTurn(path);
+  };
+  return { stop, forget };
+}
+
+/**
+ * Tells whether a turn is kept now.
+ * @param sealKey gives the key with which it is encrypted; absent: what is kept has no secrets
+ */
+function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn, sealKey?: () => Uint8Array): boolean {
+  const kept = encode(state, turn);
+  const result = { ...kept.result, attempts: [], trace: undefined };
+  for (const candidate of [kept, { ...kept, result }]) {
+    try {
+      writeKept(path, JSON.stringify(sealKey ? { version: VERSION, sealed: seal(candidate, sealKey()) } : candidate));
+      return true;
+    } catch {
+      // With less of it there may be room; the error to tell is the first one.
+    }
+  }
+  return false;
+}
+
+/**
+ * Reads the turn of a thread that is kept on this machine; `undefined` if there is none.
+ * @returns with `isSealed`, what may hold secrets
+ * @throws {KeptTurnDamaged} if the file is not as it was written, or was encrypted with another key
+ */
+export function readKeptTurn(
+  { repository, sealKey }: Pick<EngineContext, 'repository' | 'sealKey'>,
+  thread: ThreadId,
+): { turn: KeptTurn; path: string; isSealed: boolean } | undefined {
+  const path = keptPath(repository, thread);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Its digest is right, so a version of uwf wrote it.
+  const kept = path === undefined ? undefined : (readKept(path, thread) as KeptTurn | SealedTurn | undefined);
+  if (path === undefined || kept === undefined) return undefined;
+  // The digest was right: it is what `keepTurn` of some version wrote.
+  if (kept.version !== VERSION) throw new KeptTurnDamaged(thread, path);
+  if (!('sealed' in kept)) return { turn: kept, path, isSealed: false };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- What was encrypted is what `keepTurn` gave.
+  const turn = unseal(kept.sealed, sealKey()) as KeptTurn | undefined;
+  if (turn === undefined) throw new KeptTurnDamaged(thread, path);
+  return { turn, path, isSealed: true };
+}
+
+/**
+ * Reads what {@link writeKept} wrote; `undefined` if there is none.
+ * @throws {KeptTurnDamaged} if the file is not as it was written
+ */
+export function readKept(path: string, thread: ThreadId): unknown {
+  const text = readIfThere(path);
+  if (text === undefined) return undefined;
+  const [digest, json = ''] = text.split('\n');
+  if (digest !== digestOf(json)) throw new KeptTurnDamaged(thread, path);
+  return JSON.parse(json);
+}
+
+/** Forgets the turn of a thread that is kept, as it is stored now. */
+export function forgetKeptTurn(path: string): void {
+  removeFile(path);
+  syncFolder(dirname(path));
+}
+
+function encode(state: ThreadState, { again, workspace, ...turn }: FinishedTurn): KeptTurn {
+  const kept: KeptTurn = { ...turn, version: VERSION, head: again?.step.commit.id ?? state.head.id };
+  if (again) kept.again = { word: again.word, as: again.as };
+  if (workspace) {
+    const { tree, commit, shortfall, packs } = workspace;
+    const objects = workspace.objects.map(({ type, data }) => ({ type, data: Buffer.from(data).toString('base64') }));
+    kept.workspace = { tree, ...(commit && { commit }), ...(shortfall && { shortfall }), objects, packs };
+  }
+  return kept;
+}
+
+/** Writes a file of this user's alone, with a digest of its content before it. */
+export function writeKept(path: string, json: string): void {
+  const unfinished = `${path}.new`;
+  try {
+    makeFolders(dirname(path));
+    // Only the holder of the thread's lease writes: this is what one that was killed has left.
+    removeFile(unfinished);
+    createDurableFile(unfinished, [Buffer.from(`${digestOf(json)}\n${json}`)], 0o600);
+    renameSync(unfinished, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    removeFile(unfinished);
+    throw asStorageError(error, path);
+  }
+}
+
+function digestOf(json: string): string {
+  return createHash('sha256').update(json).digest('hex');
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8');
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error instanceof UwfError ? error : asStorageError(error, path);
+  }
+}
+
+function saidIn({ result }: FinishedTurn): string {
+  if (result.kind === 'suspended') return [result.reason, result.text].filter(Boolean).join('\n\n');
+  return `${JSON.stringify(result.meta)}\n\n${result.text}`;
+}
+
+const ALGORITHM = 'aes-256-gcm';
+
+/** An encrypted value, in base64. */
+type Sealed = { iv: string; tag: string; data: string };
+
+/** @param key 32 bytes */
+function seal(value: unknown, key: Uint8Array): Sealed {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv(ALGORITHM, key, iv);
+  const data = Buffer.concat([cipher.update(JSON.stringify(value)), cipher.final()]);
+  return { iv: iv.toString('base64'), tag: cipher.getAuthTag().toString('base64'), data: data.toString('base64') };
+}
+
+/** The value; `undefined` where it is not what was sealed with this key. */
+function unseal({ iv, tag, data }: Sealed, key: Uint8Array): unknown {
+  const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'), { authTagLength: 16 });
+  decipher.setAuthTag(Buffer.from(tag, 'base64'));
+  try {
+    const text = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]).toString();
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,130 @@
+import type { JsonValue } from '../../json.ts';
+import { marks } from '../../redaction/redactor.ts';
+import { RedactionFailed } from '../../redaction/redactor.ts';
+import type { RedactingStream, Redactor } from '../../redaction/redactor.ts';
+import { hitsInText } from '../../thread/secrets/find-hits.ts';
+import type { Redacted } from '../../schema/built-in/schema-parts.ts';
+
+/**
+ * Takes secrets out of all that belongs to one node, and knows how many there were.
+ *
+ * A secret that stands in several places is one: its marks are equal.
+ */
+export class Redaction {
+  readonly #redactor: Redactor | null;
+  readonly #whole: Redaction | undefined;
+  readonly #isPassing: boolean;
+  readonly #taken = new Map<string, string>();
+  #failure: RedactionFailed | undefined;
+
+  /**
+   * @param redactor `null` takes nothing out
+   * @param whole what this is a part of, and what is taken out here counts for too
+   * @param isPassing as of {@link passingPart}
+   */
+  constructor(redactor: Redactor | null, whole?: Redaction, isPassing: boolean = false) {
+    this.#redactor = redactor;
+    this.#whole = whole;
+    this.#isPassing = isPassing;
+  }
+
+  /** A part of this with a count of its own. */
+  part(): Redaction {
+    return new Redaction(this.#redactor, this, this.#isPassing);
+  }
+
+  /**
+   * A part for what has been paid for: a text or value that cannot be redacted is given as it is, and {@link failure} says
+   * so. What comes of it may be kept in no form that others can read.
+   */
+  passingPart(): Redaction {
+    return new Redaction(this.#redactor, this, true);
+  }
+
+  /** Why something of this, or of a part of it, was given as it is. */
+  get failure(): RedactionFailed | undefined {
+    return this.#failure;
+  }
+
+  /** What the node records; `undefined` where nothing was taken out. */
+  get taken(): Redacted | undefined {
+    if (this.#redactor === null || this.#taken.size === 0) return undefined;
+    return { count: this.#taken.size, table: this.#redactor.table };
+  }
+
+  /** How many secrets each rule has found. */
+  get rules(): Record<string, number> {
+    const rules: Record<string, number> = {};
+    for (const rule of this.#taken.values()) rules[rule] = (rules[rule] ?? 0) + 1;
+    return rules;
+  }
+
+  /** @throws {RedactionFailed} where this is no passing part */
+  text(text: string): string {
+    const { text: clean, hits } = this.#attempt((redactor) => redactor.redactText(text)) ?? { text, hits: [] };
+    if (hits.length > 0) this.#count(clean, text);
+    return clean;
+  }
+
+  /**
+   * The same value of JSON without secrets, in its strings and in the keys of its objects.
+   * @param keep texts that are not touched
+   * @throws {RedactionFailed} where this is no passing part
+   */
+  json(value: JsonValue, keep?: ReadonlySet<string>): JsonValue {
+    const clean = this.#attempt((redactor) => redactor.redactValue(value, keep));
+    if (clean === undefined || clean.hits === 0) return value;
+    this.#count(JSON.stringify(clean.value), JSON.stringify(value));
+    return clean.value;
+  }
+
+  /** The same for what is JSON by its type: events, traces, nodes. */
+  value<T extends object>(value: T, keep?: ReadonlySet<string>): T {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It keeps its shape, but for texts.
+    return this.json(value as unknown as JsonValue, keep) as unknown as T;
+  }
+
+  /** Says where a file has secrets, which stay there: `line 3 (aws-access-key-id)`. */
+  find(text: string, path: string): string[] {
+    const hits = this.#redactor === null ? [] : hitsInText(this.#redactor, text, path);
+    return hits.map(({ at, rule }) => `${at} (${rule})`);
+  }
+
+  /** Takes secrets out of a text that comes in pieces. */
+  openStream(): Pick<RedactingStream, 'write' | 'end'> {
+    if (this.#redactor === null) return { write: (piece) => piece, end: () => '' };
+    const stream = this.#redactor.openStream();
+    let counted = 0;
+    const count = (clean: string): string => {
+      if (stream.hits > counted) this.#count(clean, '');
+      counted = stream.hits;
+      return clean;
+    };
+    return { write: (piece) => count(stream.write(piece)), end: () => count(stream.end()) };
+  }
+
+  #attempt<T>(work: (redactor: Redactor) => T): T | undefined {
+    if (this.#redactor === null) return undefined;
+    try {
+      return work(this.#redactor);
+    } catch (error) {
+      if (!this.#isPassing || !(error instanceof RedactionFailed)) throw error;
+      this.#fail(error);
+      return undefined;
+    }
+  }
+
+  #fail(error: RedactionFailed): void {
+    this.#failure = error;
+    if (this.#whole !== undefined) this.#whole.#fail(error);
+  }
+
+  #count(clean: string, before: string): void {
+    for (const [mark, rule = ''] of clean.matchAll(marks)) if (!before.includes(mark)) this.#add(mark, rule);
+  }
+
+  #add(mark: string, rule: string): void {
+    this.#taken.set(mark, rule);
+    if (this.#whole !== undefined) this.#whole.#add(mark, rule);
+  }
+}

@@ -1,0 +1,101 @@
+import { extractReply } from '../../agent/extract/extract-reply.ts';
+import type { JsonObject } from '../../json.ts';
+import { checkReply } from '../../moderator/check-reply.ts';
+import { CheckFailed } from '../../moderator/moderator-errors.ts';
+import { collectRefs } from '../../schema/links/find-links.ts';
+import { schemaWords } from '../../schema/json-schema/schema-words.ts';
+import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
+import { failureReason } from '../../thread/hint-to-go-on.ts';
+import { resolveLinks } from '../../thread/nodes/resolve-links.ts';
+import type { Redaction } from '../redact/redaction.ts';
+import type { TryReply } from './run.ts';
+import type { PreparedStep, TurnEnd } from './step.ts';
+
+/** A reply that is not accepted. */
+type RefusedTry = {
+  kind: 'refused';
+  /** The reply and what is wrong with it, without secrets. */
+  attempt: Omit<AttemptDraft, 'usage'>;
+  isFailed: boolean;
+  /** True if another try would not help. */
+  isFinal: boolean;
+};
+
+/**
+ * Judges a reply: takes it apart, validates its meta against the role's schema, and runs the role's checks.
+ * @param redaction takes secrets out of the reply before it is judged
+ */
+export async function acceptReply(
+  step: PreparedStep,
+  reply: TryReply,
+  redaction: Redaction,
+): Promise<TurnEnd | RefusedTry> {
+  if (reply.kind === 'suspend') {
+    const { cause, reason, text, due } = reply;
+    return { kind: 'suspended', cause, reason: redaction.text(reason), text: text && redaction.text(text), due };
+  }
+  const refuse = (given: readonly string[]): RefusedTry => {
+    const part = redaction.part();
+    const errors = given.map((error) => part.text(error));
+    const text = part.text(reply.text);
+    const attempt = { text, errors, redacted: part.taken };
+    return { kind: 'refused', attempt, isFailed: reply.kind === 'failed-attempt', isFinal: reply.isFinal === true };
+  };
+  if (reply.kind === 'failed-attempt') return refuse([reply.reason]);
+  const { schema } = step.role;
+  const extraction = await extractReply(reply.text, schema, reply.meta, (meta, body) => ({
+    meta: redaction.value(meta, schemaWords(schema)),
+    body: redaction.text(body),
+  }));
+  if (extraction.kind === 'suspend') {
+    return { kind: 'suspended', cause: 'agent', reason: extraction.reason, text: redaction.text(reply.text) };
+  }
+  if (extraction.kind === 'invalid') return refuse(extraction.errors);
+  const { meta, body } = extraction;
+  let faults: readonly string[];
+  try {
+    faults = [...(await findFaults(step, meta)), ...(await step.calls.findFaults(reply.childThreads ?? []))];
+  } catch (error) {
+    // The reply is not at fault: another try would cost money and change nothing.
+    const what = redaction.text(error instanceof Error ? error.message : String(error));
+    const reason = error instanceof CheckFailed ? what : `the reply could not be checked: ${what}`;
+    return { kind: 'suspended', cause: 'invalid-reply', reason, text: redaction.text(reply.text) };
+  }
+  if (faults.length > 0) return refuse(faults);
+  return {
+    kind: 'done',
+    meta,
+    text: body,
+    agentVersion: reply.agentVersion && redaction.text(reply.agentVersion),
+    stopReason: reply.stopReason && redaction.text(reply.stopReason),
+    childThreads: step.calls.taken(reply.childThreads ?? []),
+  };
+}
+
+/** Finds what a schema cannot see: links that lead nowhere, and what the role's own checks refuse. */
+async function findFaults({ engine, state, role, decisions }: PreparedStep, meta: JsonObject): Promise<string[]> {
+  const { missing } = await resolveLinks(engine.repository, state, collectRefs(role.schema, meta));
+  const dangling = missing.map(
+    (hash) => `${hash} is the hash of nothing; put the content first with 'uwf cas put', which prints its hash`,
+  );
+  return [...dangling, ...(await checkReply(role.check ?? [], { ...decisions, meta }))];
+}
+
+/** The end of a turn whose last try was refused. */
+export function giveUp(role: string, { attempt, isFailed, isFinal }: RefusedTry, tries: number): TurnEnd {
+  const { text, errors } = attempt;
+  const again = isFinal ? '; it is not run again until the thread is resumed' : '';
+  if (isFailed) {
+    return { kind: 'suspended', cause: 'agent', reason: `${failureReason(role, tries, errors)}${again}`, text };
+  }
+  const times = tries === 1 ? '' : ` in ${tries} tries`;
+  const reason = `${role} gave no acceptable reply${times}: ${errors.join('; ')}${again}`;
+  return { kind: 'suspended', cause: 'invalid-reply', reason, text };
+}
+
+/** The prompt of the next try. Without a session the agent has forgotten what it was told, so it is told all again. */
+export function askAgain(prompt: string, errors: readonly string[], isSameSession: boolean): string {
+  const list = errors.map((error) => `- ${error}`).join('\n');
+  const correction = `# Your last reply was not accepted\n\n${list}\n\nGive the whole reply again, corrected.\n`;
+  return isSameSession ? correction : `${prompt}\n${correction}`;
+}

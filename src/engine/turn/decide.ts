@@ -1,0 +1,84 @@
+import type { JsonObject } from '../../json.ts';
+import { decide, decideAtLimit } from '../../moderator/decide.ts';
+import type { Decision, DecisionContext } from '../../moderator/decision.ts';
+import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { allowanceOf, findLimitReached } from '../limits/limits.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import type { Ending, RoleChoice, Step } from './step.ts';
+import { stepView, type StepView } from '../../thread/read/step-view.ts';
+import type { Repository } from '../../git/repository.ts';
+
+/** Reads what the next decision of a thread depends on. */
+export async function openStep(engine: EngineContext, state: ThreadState): Promise<Step> {
+  const definition = await definitionOf(engine, state);
+  const decisions = await decisionContext(engine.repository, state, definition.name);
+  return { engine, state, definition, decisions };
+}
+
+/** Chooses the role that takes the next turn, or decides that the thread ends. */
+export async function chooseRole(step: Step, forcedRole?: string): Promise<RoleChoice | Ending> {
+  // A suspended turn that a person forced goes on with the role it had.
+  const paused = step.state.pauses.findLast((pause) => pause.kind === 'suspend');
+  const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
+  if (role !== undefined) return { kind: 'role', role, rule: null, prompt: undefined, location: undefined };
+  return atLimit(step, await decide(step.definition.moderator, step.decisions));
+}
+
+/**
+ * Replaces a decision whose role may not run because of a limit by the decision of a rule for limits (`on: limit`), if one
+ * fits and leads to the end or to a role that may run.
+ */
+export async function atLimit(step: Step, decision: Decision): Promise<Decision> {
+  const { moderator } = step.definition;
+  if (!moderator.some(({ on }) => on === 'limit')) return decision;
+  const isKept = async (next: Decision): Promise<boolean> =>
+    next.kind === 'role' && findLimitReached(await allowanceOf(step, next.role)) !== undefined;
+  if (!(await isKept(decision))) return decision;
+  const instead = await decideAtLimit(moderator, step.decisions);
+  return instead === undefined || (await isKept(instead)) ? decision : instead;
+}
+
+/** A decision as the journal has it. */
+export function journalFacts(choice: RoleChoice | Ending): JsonObject {
+  if (choice.kind === 'role') return { role: choice.role, rule: choice.rule };
+  return choice.kind === 'failed' ? { failed: choice.error.message } : { end: choice.returnCode, rule: choice.rule };
+}
+
+/**
+ * What the moderator decides from, read off a thread. Meta is what the stored blob says.
+ */
+export async function decisionContext(
+  repository: Repository,
+  state: ThreadState,
+  workflow: string,
+): Promise<DecisionContext> {
+  const steps: StepView[] = [];
+  // Waiting for each of thousands, once for each decision, would take longer than deciding.
+  for (const step of state.steps) steps.push(views.get(step) ?? (await viewOf(repository, state, step)));
+  return {
+    threadId: state.start.node.id,
+    start: {
+      prompt: state.prompt,
+      workflow,
+      depth: state.start.node.depth,
+      startedAtMs: state.start.node.startedAtMs,
+    },
+    steps,
+    isResumed: isReopened(state),
+  };
+}
+
+/** Tells whether the thread was taken up again after its end and no role has finished a step since. */
+export function isReopened(state: ThreadState): boolean {
+  return state.pauses[0]?.kind === 'resume';
+}
+
+// Entries never change, and a run decides after every step: what was looked up for one need not be looked up again.
+const views = new WeakMap<StepEntry, StepView>();
+
+async function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
+  const view = await stepView(repository, state, step);
+  views.set(step, view);
+  return view;
+}

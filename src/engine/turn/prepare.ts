@@ -1,0 +1,141 @@
+import { formatInstruction } from '../../agent/extract/format-instruction.ts';
+import { readCarriedCompaction } from '../../thread/context/compaction.ts';
+import {
+  assembleContext,
+  assembleForPerson,
+  DEFAULT_MAX_CHARACTERS,
+  type ContextHistory,
+  type ContextParent,
+  type ContextParts,
+} from '../../thread/context/agent-context.ts';
+import { historyOf, toContextStep } from '../../thread/context/context-history.ts';
+import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
+import { findStart } from '../../thread/read/read-start.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { RoleDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
+import { commonRequest } from '../agents/common-request.ts';
+import { prepareAgent } from '../agents/prepare-agent.ts';
+import { readSession } from '../agents/sessions.ts';
+import { TurnCalls } from '../children/turn-calls.ts';
+import { isRecording } from '../workspace/record-workspace.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { UnknownRole } from '../engine-errors.ts';
+import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.ts';
+import { TurnClock } from '../limits/turn-clock.ts';
+import { compactIfLarge } from '../verbs/compact.ts';
+import { workingFolder } from '../workspace/working-folder.ts';
+import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
+
+/**
+ * Puts together all that a role's turn needs, without running or storing anything.
+ * @throws {AgentMissing} if this machine has no agent for the role
+ * @throws {UnknownRole} if the workflow has no such role
+ * @throws {WorkingFolderOutside} if the role is to work elsewhere than in a work tree of the repository
+ */
+export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
+  const { engine, lease, state, definition, choice } = step;
+  const { repository } = engine;
+  const role = getRole(definition, choice.role);
+  const cwd = workingFolder(engine, choice.role, { cwd: role.cwd, location: choice.location });
+  const isRecorded = isRecording(role.snapshot ?? engine.config.snapshot?.mode);
+  const use = { workflow: definition.name, role: choice.role, cwd, isRecorded, wanted: choice.agent };
+  const { agent, record } = await prepareAgent(engine, state, use);
+  const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
+  const limitReached = findLimitReached(allowance)?.text;
+  // A role that may not run is told nothing, and a summary costs money.
+  const compactAt = engine.config.context?.compactAtCharacters;
+  if (!choice.again && limitReached === undefined && compactAt !== undefined) {
+    await compactIfLarge(engine, lease, state, choice.role, compactAt);
+  }
+  const remembered = readSession(repository, { threadId: state.id, role: choice.role, agent: record.name });
+  const history = await turnHistory(step, remembered?.seen);
+  // A session that knows what is not on this thread's chain is not continued.
+  const session = history.seen && remembered?.id;
+  const { seen: _seen, ...all } = history;
+  const parts = await contextParts(engine, state, all, { ...choice, definition: role });
+  const redaction = engine.redaction();
+  // Secrets in the other texts are not counted: those texts are in the prompt too, or are not stored.
+  const beside = engine.redaction();
+  const whole = assembleContext(parts);
+  const prompt = redaction.text(session === undefined ? whole : assembleContext({ ...parts, seen: history.seen }));
+  // A step that is done again has had the answer.
+  const answer = choice.again ? undefined : await readStandingAnswer(repository, state.chain, choice.role);
+  const calls = new TurnCalls(engine, state, choice.role, choice.again?.as ?? state.id);
+  const limits = combineLimits(allowance.ofThread, allowance.ofRole);
+  const clock = new TurnClock(choice.role, limits, engine.signal);
+  if (limitReached !== undefined) clock.stop();
+  const request: PreparedStep['request'] = {
+    ...commonRequest(engine, state.id, choice.role, redaction),
+    prompt,
+    promptWithoutSession: session === undefined ? prompt : beside.text(whole),
+    task: beside.text(taskOf(state.prompt, history)),
+    edgePrompt: choice.prompt && beside.text(choice.prompt),
+    forPerson: beside.value(assembleForPerson(parts)),
+    cwd,
+    outputSchema: role.schema,
+    visit: state.steps.filter(({ commit }) => commit.node.role === choice.role).length,
+    session,
+    answer: answer && beside.text(answer.text),
+    question: choice.isAnswered ? answer?.question : undefined,
+    runChild: (call) => calls.run(call),
+  };
+  return { ...step, role, agent, record, allowance, limitReached, request, clock, calls, redaction };
+}
+
+/** @throws {UnknownRole} */
+export function getRole({ name, roles }: WorkflowDefinition, role: string): RoleDefinition {
+  const definition = roles[role];
+  if (!definition) throw new UnknownRole(name, role, Object.keys(roles));
+  return definition;
+}
+
+/** Reads what the turn is told of earlier ones. A step that is done again is told what it was told before. */
+async function turnHistory(
+  { engine: { repository }, state, choice: { role, again } }: ChosenStep,
+  lastSeen: string | undefined,
+): Promise<ContextHistory> {
+  // A session that has seen the step that is done again has seen all before it.
+  const seen = again && lastSeen === again.step.commit.id ? state.head.id : lastSeen;
+  const history = await historyOf(repository, state, { role, seen });
+  const summary = again && (await readCarriedCompaction(repository, again.step.commit));
+  return summary === undefined ? history : { ...history, compact: { summary, steps: state.steps.length }, steps: [] };
+}
+
+/** What people asked for: at first, and when they took the thread up again after it had ended. */
+function taskOf(prompt: string, { reopenings }: ContextHistory): string {
+  return [prompt, ...reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || [])].join('\n\n');
+}
+
+/** The part of a thread's state that telling an agent of it needs. */
+export type ContextPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'prompt'>;
+
+/** Gathers what the agent of a role is told; see `assembleContext`. */
+export async function contextParts(
+  engine: EngineContext,
+  state: ContextPlace,
+  history: ContextHistory,
+  { role, definition, prompt, again }: Partial<RoleChoice> & { role: string; definition: RoleDefinition },
+): Promise<ContextParts> {
+  const { description, systemPrompt, extractPrompt, schema } = definition;
+  return {
+    threadId: state.id,
+    role: { name: role, description, systemPrompt, extractPrompt },
+    instruction: await formatInstruction(schema),
+    task: state.prompt,
+    ...history,
+    edgePrompt: prompt,
+    again: again && { reply: toContextStep(again.step), word: again.word },
+    parent: await findParent(engine, state),
+    maxCharacters: engine.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS,
+  };
+}
+
+/** The caller of a child thread, found on the chain that the child's start stands on. */
+async function findParent({ repository }: EngineContext, { start }: ContextPlace): Promise<ContextParent | undefined> {
+  const { parentState, parentRole } = start.node;
+  const caller = start.commit.parents[0];
+  if (parentState === null || parentRole === null || caller === undefined) return undefined;
+  const callers = await findStart(repository, caller);
+  if (!callers) return undefined;
+  return { thread: callers.node.id, role: parentRole, stateHash: parentState, promptHash: callers.node.prompt };
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RequestRefused } from '../../agent/agent-errors.ts';
+import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
+import { UwfError } from '../../errors.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import { DepthExceeded } from '../engine-errors.ts';
+import { BudgetExceeded, Interrupted } from '../limits/turn-clock.ts';
+import type { TurnListener } from '../trace/turn-listener.ts';
+import type { PreparedStep } from './step.ts';
+
+/** How long the engine waits for an agent that was told to stop. uwf's own agents end their processes in less. */
+const ABORT_GRACE_MS = 30_000;
+
+type Suspension = Extract<AgentReply, { kind: 'suspend' }>;
+
+/** The reply of one try. The engine itself also suspends, when a clock or a budget ran out. */
+export type TryReply = Exclude<AgentReply, Suspension> | (Omit<Suspension, 'cause'> & { cause: SuspendCause });
+
+/**
+ * Runs an agent once.
+ * @throws {Interrupted} if the engine was told to stop
+ * @throws {UwfError} of kind `agent` or `environment`, when trying again cannot help; of kind `agent` only before the agent
+ *   has said anything
+ */
+export async function runAgent(
+  { engine, state, agent, clock }: PreparedStep,
+  listener: TurnListener,
+  request: Omit<AgentRequest, 'signal' | 'emit'>,
+): Promise<TryReply> {
+  let session: string | undefined;
+  try {
+    const running = agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
+    // An agent that goes on after the grace time may still fail; its error is ignored.
+    running.catch(() => {});
+    const reply = await Promise.race([running, graceAfter(clock.signal)]);
+    // An agent that was told to stop may still reply; the clock that ran out has decided nevertheless.
+    if (reply && !clock.signal.aborted) return reply;
+    if (reply && reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
+    session = reply?.session;
+  } catch (error) {
+    if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
+    if (!clock.signal.aborted)
+      return failedAttempt(error, request.attempt > 0 || listener.hasHeardAnswer, listener.said);
+  }
+  const { failure, ranOut } = clock;
+  if (failure !== undefined) throw failure;
+  if (ranOut === undefined) throw new Interrupted(state.id, engine.signal.reason);
+  const cause = ranOut instanceof BudgetExceeded ? 'limit' : 'timeout';
+  const ended = { reason: ranOut.message, text: listener.said, ...(session !== undefined && { session }) };
+  return { kind: 'suspend', cause, ...ended };
+}
+
+/** Resolves some time after the signal, because an agent may not listen to it. */
+async function graceAfter(signal: AbortSignal): Promise<undefined> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await sleep(ABORT_GRACE_MS, undefined, { ref: false });
+}
+
+/**
+ * Makes a failed attempt of an error that an agent throws. Where only a person can help, the attempt is final if the agent
+ * has said something, which was paid for; if it has not, nothing is stored.
+ */
+function failedAttempt(error: unknown, hasSpoken: boolean, said: string): TryReply {
+  const needsPerson = error instanceof RequestRefused || (error instanceof UwfError && error.kind === 'agent');
+  if (needsPerson && hasSpoken) {
+    const reason = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
+    return { kind: 'failed-attempt', reason, text: said, isFinal: true };
+  }
+  if (error instanceof UwfError && error.kind !== 'data') throw error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return { kind: 'failed-attempt', reason, text: '' };
+}

@@ -1,0 +1,189 @@
+import { decide } from '../../moderator/decide.ts';
+import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import { markStoredHere } from '../children/turn-calls.ts';
+import { describeOver, rememberFacts } from '../describe/gather-facts.ts';
+import { tellTaken, type EngineContext } from '../engine-context.ts';
+import type { Lease } from '../leases/lease.ts';
+import { foldInBackground } from '../../git/maintenance/fold-in-background.ts';
+import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
+import { findKeptTurn } from '../recovery/kept-path.ts';
+import { keepTurn } from '../recovery/kept-turn.ts';
+import { TurnListener } from '../trace/turn-listener.ts';
+import { filesBefore } from '../workspace/record-workspace.ts';
+import { acceptReply, askAgain, giveUp } from './accept.ts';
+import { appendEnd, appendHeldTurn, appendTurn, suspendAtLimit } from './append.ts';
+import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
+import { prepareStep } from './prepare.ts';
+import { runAgent } from './run.ts';
+import { makeStepFolder, removeStepFolder } from './step-folder.ts';
+import type { ChosenStep, PreparedStep, StepOutcome, TurnEnd, TurnResult, TurnWish } from './step.ts';
+
+/** Tries after the first, where a role does not say how many. */
+const DEFAULT_RETRIES = 2;
+
+/** Repacking a few dozen small packs takes a tenth of a second. A step waits no longer than this for larger ones. */
+const MAX_REPACK_WAIT_MS = 2_000;
+
+/** What a step came to, and the thread as it is now. */
+export type Stepped = { state: ThreadState; outcome: StepOutcome };
+
+/**
+ * Takes one step of a thread whose lease is held: decides, prepares and runs the role's agent, accepts its reply, appends
+ * the step, and decides again, so that a thread that is over is ended at once.
+ *
+ * A thread that is over or suspended is left as it is.
+ */
+export async function takeStep(
+  engine: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  { role, ...wish }: TurnWish = {},
+): Promise<Stepped> {
+  if (state.end || state.head.kind === 'suspend') return conclude(engine, state, { isNew: false });
+  const step = await openStep(engine, state);
+  const startedMs = performance.now();
+  const choice = await chooseRole(step, role);
+  const ms = Math.round((performance.now() - startedMs) * 10) / 10;
+  engine.debug(state.id, 'decision', { ...journalFacts(choice), ms });
+  if (choice.kind !== 'role') return conclude(engine, await appendEnd(step, choice));
+  return takeChosenStep({ ...step, lease, choice: { ...choice, ...wish } });
+}
+
+/** Lets the role that was chosen take its turn, and decides what comes after it. Meanwhile git repacks small packs. */
+export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
+  const { config, env, repository } = step.engine;
+  const { location, stateDir } = repository;
+  const isRepacked = config.foldPacks !== false && location !== undefined && stateDir !== undefined;
+  const repacking = isRepacked ? foldInBackground(location, stateDir, env) : undefined;
+  let after: ThreadState;
+  try {
+    after = (await appendHeldTurn(step)) ?? (await runTurn(await prepareStep(step)));
+  } finally {
+    // The repository is at rest when a step is done.
+    await repacking?.settled(MAX_REPACK_WAIT_MS);
+  }
+  return afterTurn(step.engine, after);
+}
+
+/**
+ * Stores the turn that an earlier command could not store, if this machine keeps one for the thread, and decides what comes
+ * after it.
+ * @throws {ReplyNotStored} if it cannot be stored now either
+ */
+export async function storeKept(
+  engine: EngineContext,
+  state: ThreadState,
+  allowSecrets?: boolean,
+): Promise<Stepped | undefined> {
+  if (findKeptTurn(engine.repository, state.id) === undefined) return undefined;
+  const after = await storeKeptTurn(engine, state, allowSecrets);
+  return after && afterTurn(engine, after);
+}
+
+/** Runs the role's agent and stores the step, or the reason why the thread waits. */
+async function runTurn(step: PreparedStep): Promise<ThreadState> {
+  const { engine, lease, state, choice, request, redaction } = step;
+  const { role, rule, again } = choice;
+  const { repository } = engine;
+  if (step.limitReached !== undefined) return suspendAtLimit(step, step.limitReached);
+  const files = await filesBefore(engine, state, { cwd: request.cwd, mode: step.role.snapshot });
+  const startedAtMs = repository.now();
+  const { prompt, visit } = request;
+  const { record: agent } = step;
+  const number = state.steps.length + 1;
+  engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
+  const result = await runUntilAccepted(step);
+  lease.setProcessGroup(null);
+  const completedAtMs = repository.now();
+  tellTaken(engine, { thread: state.id, role }, redaction);
+  const { taken: redacted, failure } = redaction;
+  const turn = { role, rule, prompt, agent, result, redacted, startedAtMs, completedAtMs, again };
+  if (failure !== undefined) throw keepTurn(engine, state, turn, failure);
+  const after = await appendTurn(step, turn, files, choice.allowSecrets);
+  if (result.kind !== 'done' || after.head.kind !== 'step') return after;
+  markStoredHere(after);
+  for (const left of await step.calls.findLeft(result.childThreads)) engine.tell(left);
+  return after;
+}
+
+/** Runs the agent until a reply is accepted, the turn is suspended, or no tries are left. */
+async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
+  const { engine, state, agent, role, request, clock, calls } = step;
+  const place = { thread: state.id, role: request.role };
+  const listener = new TurnListener(engine, place, step);
+  const redaction = step.redaction.passingPart();
+  const attempts: AttemptDraft[] = [];
+  let { prompt, session } = request;
+  let usage: Usage | null = null;
+  let stepDir: string | undefined;
+  const soFar = (): Omit<TurnResult, keyof TurnEnd> => {
+    const trace = listener.trace.finish();
+    // Its pieces were redacted one by one: a secret across two of them is seen only now.
+    return { attempts, usage, session, trace: trace && redaction.value(trace) };
+  };
+  try {
+    stepDir = makeStepFolder(engine.repository, state.id, role.schema);
+    const env = { ...request.env, UWF_STEP_DIR: stepDir };
+    for (let attempt = 0; ; attempt += 1) {
+      listener.startTry(prompt);
+      calls.startTry();
+      engine.debug(state.id, 'try', { attempt, characters: prompt.length, isSession: session !== undefined });
+      const reply = await runAgent(step, listener, { ...request, env, prompt, session, attempt, stepDir });
+      // A try that was cut off may have told what it cost before.
+      const used = reply.usage ?? listener.trace.usage;
+      listener.endTry(used);
+      usage = addUsage(usage, used);
+      // The agent does not know its session under a redacted name.
+      if (reply.session !== undefined && redaction.text(reply.session) === reply.session) session = reply.session;
+      const accepted = await acceptReply(step, reply, redaction);
+      if (accepted.kind !== 'refused') return { ...accepted, ...soFar() };
+      const { errors } = accepted.attempt;
+      attempts.push({ ...accepted.attempt, usage: used ?? null });
+      const isLast = attempt >= (role.retries ?? DEFAULT_RETRIES) || accepted.isFinal;
+      engine.tell({ event: 'reply.refused', ...place, attempt, errors, isLast });
+      if (isLast) return { ...giveUp(request.role, accepted, attempt + 1), ...soFar() };
+      prompt = askAgain(request.promptWithoutSession, errors, reply.session !== undefined);
+    }
+  } finally {
+    clock.stop();
+    // The turn stands, whatever becomes of what the agent kept running.
+    try {
+      await agent.close?.();
+    } catch (error) {
+      engine.debug(state.id, 'agent-not-closed', { reason: String(error) });
+    }
+    await calls.close();
+    if (stepDir !== undefined) removeStepFolder(stepDir);
+  }
+}
+
+/** Decides what comes after a turn; a thread that is over is ended. */
+async function afterTurn(engine: EngineContext, after: ThreadState): Promise<Stepped> {
+  if (after.head.kind !== 'step') return conclude(engine, after);
+  const stored = { role: after.head.node.role, step: after.head.hash };
+  const step = await openStep(engine, after);
+  const decision = await decide(step.definition.moderator, step.decisions);
+  const next = await atLimit(step, decision);
+  if (next.kind !== 'role') return conclude(engine, await appendEnd(step, next), stored);
+  // The cached facts of a thread must not depend on this machine's limits.
+  return conclude(engine, after, { ...stored, nextRole: decision.kind === 'role' ? decision.role : next.role });
+}
+
+/** Says what a step came to; remembers and tells it, if it is new. */
+async function conclude(
+  engine: EngineContext,
+  state: ThreadState,
+  { role = null, step = null, nextRole = null, isNew = true }: Partial<StepOutcome> & { isNew?: boolean } = {},
+): Promise<Stepped> {
+  const { id: thread, head } = state;
+  const over = await describeOver(engine, state);
+  if (isNew) {
+    await rememberFacts(engine, state, nextRole);
+    if (over) engine.tell(over);
+  }
+  const outcome = { thread, status: statusOfHead(head, false), role, step, head: head.id, nextRole, over };
+  return { state, outcome };
+}

@@ -1,0 +1,40 @@
+import { endThread } from '../../thread/append/end-thread.ts';
+import { findChildren } from '../../thread/find/find-children.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { ThreadOver } from '../events.ts';
+import { describeOver } from '../describe/gather-facts.ts';
+import { stopThread } from './stop.ts';
+import { readCurrent, withThread } from '../leases/with-thread.ts';
+
+/** The exit code that shells give to an interrupted program. */
+const CANCELLED_CODE = 130;
+
+/** Cancels a thread and its children. Stops the process that runs it, if there is one. See `Engine.cancel`. */
+export async function cancelThread(
+  engine: EngineContext,
+  thread: string,
+  options: { reason?: string | undefined; graceMs?: number | undefined } = {},
+): Promise<ThreadOver> {
+  const { repository } = engine;
+  const before = await readCurrent(repository, thread);
+  if (before.end) {
+    const status = statusOfHead(before.head, false);
+    throw new WrongThreadState(before.id, status, 'it is over already', `run 'uwf thread show ${before.id}'`);
+  }
+  await stopThread(engine, before.id, options);
+  for (const { pointer } of await findChildren(repository, before)) {
+    if (!(await readCurrent(repository, pointer.id)).end) await cancelThread(engine, pointer.id, options);
+  }
+  return withThread(engine, before.id, undefined, async (state) => {
+    const summary = engine.redaction().text(options.reason ?? 'cancelled by a person');
+    const ended = state.end
+      ? state
+      : await endThread(repository, state, { outcome: 'cancelled', returnCode: CANCELLED_CODE, summary });
+    const over = await describeOver(engine, ended);
+    if (!over) throw new WrongThreadState(state.id, 'idle', 'it could not be ended', 'try again');
+    engine.tell(over);
+    return over;
+  });
+}

@@ -1,0 +1,140 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import { pinCompaction } from '../../thread/context/compaction.ts';
+import { historyOf } from '../../thread/context/context-history.ts';
+import { DEFAULT_MAX_CHARACTERS, type ContextHistory } from '../../thread/context/agent-context.ts';
+import { summaryPrompts } from '../../thread/context/summary-prompts.ts';
+import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { askAgent } from '../agents/ask-agent.ts';
+import type { EngineContext, LeaseOptions } from '../engine-context.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import { CannotBeAsked } from '../engine-errors.ts';
+import type { Lease } from '../leases/lease.ts';
+import { prepareAgent } from '../agents/prepare-agent.ts';
+import { tellTaken } from '../engine-context.ts';
+import { Interrupted } from '../limits/turn-clock.ts';
+import { withThread } from '../leases/with-thread.ts';
+
+export type CompactOptions = LeaseOptions & {
+  /** Which agent of this machine sums up; default: `context.compactor`, else that of the last step's role. */
+  agent?: string | undefined;
+  /** The summary itself; no agent is asked then. */
+  text?: string | undefined;
+};
+
+/** A thread that was compacted. */
+export type Compacted = {
+  thread: ThreadId;
+  /** The content node that the next step carries. */
+  compact: NodeHash;
+  /** How many steps it stands for. */
+  steps: number;
+  /** The length of the summary. */
+  characters: number;
+  /** The agent that summed up; null for a text that was given. */
+  agent: string | null;
+};
+
+/** Sums up all that was said in a thread; see `Engine.compact`. */
+export async function compactThread(
+  engine: EngineContext,
+  thread: string,
+  options: CompactOptions = {},
+): Promise<Compacted> {
+  return withThread(engine, thread, options.adoptLease, async (state, lease) => {
+    const last = state.steps.at(-1);
+    if (state.end || !last) {
+      const why = state.end ? 'no role will be told anything any more' : 'nothing has been said yet';
+      const hint = state.end ? `fork it with 'uwf thread fork ${state.id}'` : hintToGoOn(state);
+      throw new WrongThreadState(state.id, statusOfHead(state.head, false), why, hint);
+    }
+    const { text } = options;
+    if (text !== undefined) return pin(engine, state, text, null);
+    return compactByAgent(engine, lease, state, last.commit.node.role, options.agent);
+  });
+}
+
+/**
+ * Sums a thread up before a turn, if what the turn would be told has reached a limit. Where that fails the turn is told all
+ * there is room for.
+ * @param role whose turn it is, and whose agent sums up where no other is configured
+ * @param limit in characters
+ */
+export async function compactIfLarge(
+  engine: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  role: string,
+  limit: number,
+): Promise<void> {
+  const { steps } = await historyOf(engine.repository, state);
+  const characters = steps.reduce((sum, step) => sum + step.text.length, 0);
+  if (characters < limit) return;
+  try {
+    await compactByAgent(engine, lease, state, role, undefined);
+  } catch (error) {
+    if (error instanceof Interrupted || engine.signal.aborted) throw error;
+    const hint =
+      error instanceof CannotBeAsked ? "; 'context.compactor' of the configuration names one that sums up" : '';
+    const reason = `${error instanceof Error ? error.message : String(error)}${hint}`;
+    engine.tell({ event: 'thread.not-compacted', thread: state.id, characters, reason });
+  }
+}
+
+async function compactByAgent(
+  engine: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  role: string,
+  wanted: string | undefined,
+): Promise<Compacted> {
+  const { config, repository } = engine;
+  const { name: workflow } = await definitionOf(engine, state);
+  const chosen = wanted ?? config.context?.compactor;
+  const history = await historyOf(repository, state);
+  const summary = await sumUp(engine, lease, state, history, () =>
+    prepareAgent(engine, state, { workflow, role, cwd: engine.cwd, wanted: chosen }),
+  );
+  return pin(engine, state, summary.text, summary.agent);
+}
+
+/** Has the steps summed up in as many rounds as it takes, each adding some of them to the summary of those before. */
+async function sumUp(
+  engine: EngineContext,
+  lease: Lease,
+  state: ThreadState,
+  history: ContextHistory,
+  prepare: () => Promise<Parameters<typeof askAgent>[1]>,
+): Promise<{ text: string; agent: string }> {
+  const maxCharacters = engine.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS;
+  let summary = history.compact?.summary;
+  let name = '';
+  const rounds = summaryPrompts({ task: state.prompt, steps: history.steps, maxCharacters });
+  for (const [visit, promptAfter] of rounds.entries()) {
+    const prepared = await prepare();
+    name = prepared.record.name;
+    const prompt = engine.redaction().text(promptAfter(summary));
+    const question = { prompt, promptWithoutSession: prompt, session: undefined, task: state.prompt, visit };
+    summary = await askAgent(engine, prepared, { thread: state.id, role: COMPACTOR, ...question }, lease);
+    lease.setProcessGroup(null);
+  }
+  return { text: summary ?? '', agent: name };
+}
+
+/** The role in whose name an agent sums up. */
+const COMPACTOR = 'compactor';
+
+async function pin(engine: EngineContext, state: ThreadState, text: string, agent: string | null): Promise<Compacted> {
+  const last = state.steps.at(-1);
+  if (!last) throw new WrongThreadState(state.id, 'new', 'nothing has been said yet', hintToGoOn(state));
+  const redaction = engine.redaction();
+  const clean = redaction.text(text);
+  tellTaken(engine, { thread: state.id, role: agent === null ? null : COMPACTOR }, redaction);
+  const compact = await pinCompaction(engine.repository, state.id, last.commit.hash, clean);
+  const facts = { thread: state.id, steps: state.steps.length, characters: text.length, agent };
+  engine.tell({ event: 'thread.compacted', ...facts });
+  return { ...facts, compact };
+}

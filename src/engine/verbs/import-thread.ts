@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { prepareHashing } from '../../cas/hash.ts';
+import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { repositoryWith } from '../../git/stores/object-batch.ts';
+import { publish } from '../../git/stores/publish.ts';
+import type { Repository } from '../../git/repository.ts';
+import { exportThread } from '../../thread/export/export-thread.ts';
+import { readLines } from '../../thread/export/read-lines.ts';
+import { Rebuild } from '../../thread/export/rebuild.ts';
+import { RefusedImport } from '../../thread/export/read-lines.ts';
+import { listPointers } from '../../thread/find/find-thread.ts';
+import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { ThreadMoved } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { activeRef, historyRef } from '../../thread/format/thread-refs.ts';
+import { faultOf } from '../../thread/fault-of.ts';
+import { Verification } from '../../verify/chain/verification.ts';
+
+/** A thread that was imported, or that was there already, the same. */
+export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };
+
+/**
+ * Stores a thread that was exported with its nodes: the same nodes, the same commits, under the same id.
+ *
+ * The file is refused whole unless the thread that it makes passes every check of {@link verifyThread} and exports to the
+ * very same bytes; one that has no rows for suspensions and resumptions, to what the first version of the format says. Until then nothing is written, and then all at once.
+ * @param chunks the file; it is held in memory as the objects that it makes
+ * @throws {RefusedImport} if it is anything else
+ * @throws {ThreadMoved} if the repository has a thread of this id that stands elsewhere
+ */
+export async function importThread(
+  repository: Repository,
+  chunks: AsyncIterable<Uint8Array | string>,
+): Promise<Imported> {
+  await prepareHashing();
+  const rebuild = new Rebuild(repository.objects);
+  const given = createHash('sha256');
+  for await (const line of readLines(chunks)) {
+    await rebuild.add(line);
+    given.update(`${line}\n`);
+  }
+  const { thread, head, batch, hasPauses } = rebuild;
+  if (thread === undefined) throw new RefusedImport(undefined, 'it has no __start__ row');
+  if (head === undefined) throw new RefusedImport(undefined, 'it has rows only, and the nodes are needed');
+  const imagined = repositoryWith(repository, batch);
+  await assertSound(imagined, head);
+  if ((await digestOfExport(imagined, thread, head, hasPauses)) !== given.digest('hex')) {
+    throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
+  }
+  return store(repository, imagined, batch, thread, head);
+}
+
+async function assertSound(repository: Repository, head: ObjectId): Promise<void> {
+  const { findings } = await new Verification(repository).verify(head);
+  const [first] = findings;
+  if (first === undefined) return;
+  const place = first.path === null ? '' : `, ${first.path}`;
+  throw new RefusedImport(undefined, `its commit ${first.commit}${place}: ${first.what}`);
+}
+
+async function digestOfExport(
+  repository: Repository,
+  id: ThreadId,
+  head: ObjectId,
+  withPauses: boolean,
+): Promise<string> {
+  const digest = createHash('sha256');
+  try {
+    const lines = exportThread(repository, { id, head }, { withNodes: true, withPauses });
+    for await (const line of lines) digest.update(`${line}\n`);
+  } catch (error) {
+    const fault = faultOf(error);
+    throw fault === undefined ? error : new RefusedImport(undefined, fault, error);
+  }
+  return digest.digest('hex');
+}
+
+async function store(
+  repository: Repository,
+  imagined: Repository,
+  batch: ObjectBatch,
+  thread: ThreadId,
+  head: ObjectId,
+): Promise<Imported> {
+  const known = (await listPointers(repository)).find(({ id }) => id === thread);
+  if (known?.head === head) return { thread, head, isNew: false };
+  if (known) throw new ThreadMoved(thread, undefined, known.head);
+  const tip = await readThreadCommit(imagined, head);
+  const name = tip.kind === 'end' ? historyRef(thread, tip.node.completedAtMs) : activeRef(thread);
+  await publish(repository, batch, [{ name, expected: null, value: head }]);
+  return { thread, head, isNew: true };
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getThread } from '../../thread/find/find-thread.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { WaitTimeout } from '../engine-errors.ts';
+import type { ThreadOver } from '../events.ts';
+import { findLease } from '../leases/find-lease.ts';
+import { describeOver } from '../describe/gather-facts.ts';
+import { Interrupted } from '../limits/turn-clock.ts';
+import { readCurrent } from '../leases/with-thread.ts';
+
+const POLL_MS = 50;
+
+/**
+ * Waits until no process works on a thread, and says how it stands; `undefined` if it could go on (its runner died, or
+ * was stopped). See `Engine.join`.
+ * @throws {WaitTimeout} if that takes longer than `timeoutMs`
+ */
+export async function joinThread(
+  engine: EngineContext,
+  thread: string,
+  options: { timeoutMs?: number | undefined } = {},
+): Promise<ThreadOver | undefined> {
+  const { id } = await getThread(engine.repository, thread);
+  const startedMs = performance.now();
+  while (findLease(engine.repository, id)) {
+    if (engine.signal.aborted) throw new Interrupted(id, engine.signal.reason);
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined && performance.now() - startedMs > timeoutMs) {
+      throw new WaitTimeout(`the work on thread ${id}`, timeoutMs);
+    }
+    await sleep(POLL_MS);
+  }
+  const over = await describeOver(engine, await readCurrent(engine.repository, id));
+  if (over) engine.relay(over);
+  return over;
+}

@@ -1,0 +1,89 @@
+import type { Repository } from '../../git/repository.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
+import { hintToResume } from '../../thread/hint-to-go-on.ts';
+import { pokeIdFor } from '../../thread/new-thread-id.ts';
+import { committedAt, readThread, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import { StoredInstead, WrongThreadState } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { EngineContext, LeaseOptions } from '../engine-context.ts';
+import type { Lease } from '../leases/lease.ts';
+import { inSlot } from '../leases/slots.ts';
+import { withThread } from '../leases/with-thread.ts';
+import { tellTaken } from '../engine-context.ts';
+import { chooseRole, openStep } from '../turn/decide.ts';
+import type { ChosenStep, RoleChoice, StepOutcome, TurnWish } from '../turn/step.ts';
+import { storeKept, takeChosenStep } from '../turn/take-step.ts';
+
+export type PokeOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
+
+/** Has the newest step of a thread done again, with more to say; see `Engine.poke`. */
+export async function pokeThread(
+  engine: EngineContext,
+  thread: string,
+  word: string,
+  options: PokeOptions = {},
+): Promise<StepOutcome> {
+  return withThread(engine, thread, options.adoptLease, async (current, lease) => {
+    const kept = await storeKept(engine, current);
+    // A person speaks about a step that they have seen: this one is new.
+    if (kept) throw new StoredInstead(kept.state.id);
+    const step = getNewestStep(current);
+    const redaction = engine.redaction();
+    const said = redaction.text(word);
+    tellTaken(engine, { thread: current.id, role: null }, redaction);
+    return inSlot(engine, current, async () => {
+      const again = { step, word: said, as: await findPokeId(engine.repository, current.id, step) };
+      const chosen = await chooseAgain(engine, lease, current, { agent: options.agent, again });
+      return (await takeChosenStep(chosen)).outcome;
+    });
+  });
+}
+
+/** The thread as it was before its newest step, with the role that took that step. */
+async function chooseAgain(
+  engine: EngineContext,
+  lease: Lease,
+  current: ThreadState,
+  wish: Pick<RoleChoice, 'agent'> & Required<Pick<RoleChoice, 'again'>>,
+): Promise<ChosenStep> {
+  const { commit, node } = wish.again.step.commit;
+  const [previous = current.start.id] = commit.parents;
+  const step = await openStep(engine, await readThread(engine.repository, current.id, previous));
+  const { role, rule } = node;
+  const decided = await chooseRole(step, rule === null ? role : undefined);
+  // The rule that gave the turn gives it again, with all that it says.
+  const isSame = decided.kind === 'role' && decided.role === role && decided.rule === rule;
+  const choice: RoleChoice = isSame ? decided : { kind: 'role', role, rule, prompt: undefined, location: undefined };
+  return { ...step, lease, choice: { ...choice, ...wish } };
+}
+
+/** The id of the turn that does a step again: after a crash that of the turn which was cut off. */
+async function findPokeId(repository: Repository, thread: ThreadId, { commit: step }: StepEntry): Promise<ThreadId> {
+  for (let ordinal = 0; ; ordinal += 1) {
+    const id = pokeIdFor(thread, committedAt(step), ordinal);
+    if ((await findThread(repository, id)) === undefined) return id;
+  }
+}
+
+/** @throws {WrongThreadState} if the thread does not stand at a step */
+function getNewestStep(state: ThreadState): StepEntry {
+  const step = state.steps.at(-1);
+  if (step !== undefined && step.commit.id === state.head.id) return step;
+  const status = statusOfHead(state.head, false);
+  const { id } = state;
+  if (state.end) {
+    throw new WrongThreadState(
+      id,
+      status,
+      'what has ended is not changed any more',
+      `fork it with 'uwf thread fork ${id}', and poke the fork`,
+    );
+  }
+  if (state.head.kind === 'suspend') {
+    const { node } = state.head;
+    throw new WrongThreadState(id, status, `${node.role} waits for you`, hintToResume(id, node));
+  }
+  const what = step === undefined ? 'no role has done anything yet' : 'its last turn is not done yet';
+  throw new WrongThreadState(id, status, what, `run 'uwf thread step ${id}'`);
+}

@@ -1,0 +1,231 @@
+import { findLimitWaitedAt, WaitsAtLimit } from '../limits/limits.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import { findCalledNow, findThreadsAt, findUnkeyedNow } from '../../thread/find/find-children.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
+import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts';
+import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { readThread, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
+import { statusOfHead } from '../../thread/read/thread-status.ts';
+import { RESUME } from '../../workflow/definition.ts';
+import { admitThreads } from '../agents/admission.ts';
+import { tellTaken, type EngineContext } from '../engine-context.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import type { ThreadOver } from '../events.ts';
+import { findLease } from '../leases/find-lease.ts';
+import type { Lease } from '../leases/lease.ts';
+import { runOn, runThread, type RunOptions } from './run.ts';
+import { inSlot } from '../leases/slots.ts';
+import { readCurrent, withThread } from '../leases/with-thread.ts';
+
+export type ResumeOptions = RunOptions & {
+  answer?: string | undefined;
+  /** How much more than its limits the thread may use. */
+  more?: MoreLimits | undefined;
+};
+
+type Resumption = Omit<ResumeOptions, 'adoptLease'>;
+
+/**
+ * Lets a suspended thread, or one whose run was cut off, go on and runs it; see `Engine.resume`.
+ *
+ * A thread that waits for a child goes on with that: the answer is the child's, however far below the question was asked.
+ * When a child that was resumed by itself is over, the parent that waits for it goes on too.
+ */
+export async function resumeAndRun(
+  engine: EngineContext,
+  thread: string,
+  { adoptLease, ...options }: ResumeOptions = {},
+): Promise<ThreadOver> {
+  const current = await readCurrent(engine.repository, thread);
+  await admitResumption(engine, current, options.agent);
+  if (current.end) return reopen(engine, current, options);
+  const over = await goOn(engine, current.id, options, adoptLease);
+  if (over.event !== 'thread.suspended') await resumeParent(engine, current);
+  return over;
+}
+
+async function goOn(
+  engine: EngineContext,
+  thread: ThreadId,
+  options: Resumption,
+  adoptLease?: string,
+): Promise<ThreadOver> {
+  return withThread(engine, thread, adoptLease, async (before, lease) => {
+    const child = await findWaitingChild(engine, before);
+    if (child === undefined) {
+      assertHears(before, options.answer);
+      return runResumed(engine, lease, before, options);
+    }
+    await goOn(engine, child, options);
+    // The parent's turn is not paid for while it would only hear that a child waits.
+    const next = await findWaitingChild(engine, before);
+    if (next === undefined) return runResumed(engine, lease, before, {});
+    const status = statusOfHead(before.head, false);
+    const text = await readQuestion(engine, next);
+    const at = { thread, status, returnCode: null, head: before.head.id };
+    const over: ThreadOver = { event: 'thread.suspended', ...at, text };
+    engine.tell(over);
+    return over;
+  });
+}
+
+/** Has all agents admitted that a resumption can need: of the thread, of those that it waits for, and of those that wait. */
+async function admitResumption(engine: EngineContext, current: ThreadState, wanted?: string): Promise<void> {
+  // A thread can be made to name itself as its caller.
+  const states = new Map([[current.id, current]]);
+  let below = await findWaitingChild(engine, current);
+  while (below !== undefined && !states.has(below)) {
+    const child = await readCurrent(engine.repository, below);
+    states.set(child.id, child);
+    below = await findWaitingChild(engine, child);
+  }
+  const isNew = ({ id, head }: ThreadState): boolean =>
+    !states.has(id) && head.kind === 'suspend' && head.node.cause === 'child';
+  let above = [current];
+  while (above.length > 0) {
+    const callers = await Promise.all(above.map((child) => findCallers(engine.repository, child)));
+    above = callers.flat().filter(isNew);
+    for (const caller of above) states.set(caller.id, caller);
+  }
+  await admitThreads(engine, [...states.values()], wanted);
+}
+
+/** What a suspended thread, or the one below that it waits for, has asked. */
+async function readQuestion(engine: EngineContext, thread: ThreadId): Promise<string> {
+  const state = await readCurrent(engine.repository, thread);
+  const child = await findWaitingChild(engine, state);
+  if (child !== undefined) return readQuestion(engine, child);
+  return state.head.kind === 'suspend' ? state.head.node.reason : '';
+}
+
+async function runResumed(
+  engine: EngineContext,
+  lease: Lease,
+  before: ThreadState,
+  { answer, more, ...wish }: Resumption,
+): Promise<ThreadOver> {
+  await assertWithinLimits(engine, before, more);
+  // A run that was cut off waits for no answer: without one it goes on.
+  const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
+  const redaction = engine.redaction();
+  const said = answer && redaction.text(answer);
+  const resumed = isCutOff ? before : await resumeThread(engine.repository, before, said, more, redaction.taken);
+  tellTaken(engine, { thread: before.id, role: null }, redaction);
+  const isAnswered = answer !== undefined;
+  return inSlot(engine, resumed, () => runOn(engine, lease, resumed, { isAnswered, ...wish }));
+}
+
+/** The child that a suspended thread waits for, if that waits itself: of several the one that began first. */
+async function findWaitingChild({ repository }: EngineContext, state: ThreadState): Promise<ThreadId | undefined> {
+  if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return undefined;
+  const called = [...(await findCalledNow(repository, state, state.id)), ...(await findUnkeyedNow(repository, state))];
+  for (const { pointer } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
+    const { kind } = await readThreadCommit(repository, pointer.head);
+    if (kind === 'suspend' && findLease(repository, pointer.id) === undefined) return pointer.id;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses what {@link resumeAndRun} would refuse, for one that runs in a process of its own; see `Engine.checkResume`.
+ * @throws {WrongThreadState} {WaitsAtLimit}
+ */
+export async function checkResumption(
+  engine: EngineContext,
+  thread: string,
+  options: Pick<ResumeOptions, 'answer' | 'more' | 'agent'> = {},
+): Promise<void> {
+  const state = await readCurrent(engine.repository, thread);
+  await checkState(engine, state, { answer: options.answer, more: options.more });
+  await admitResumption(engine, state, options.agent);
+}
+
+async function checkState(
+  engine: EngineContext,
+  state: ThreadState,
+  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
+): Promise<void> {
+  if (state.end) return assertCanReopen(engine, state);
+  const child = await findWaitingChild(engine, state);
+  if (child !== undefined) return checkState(engine, await readCurrent(engine.repository, child), { answer, more });
+  assertHears(state, answer);
+  await assertWithinLimits(engine, state, more);
+}
+
+/**
+ * Refuses an answer to the question of a child that does not wait here: a fork has none yet, and one that another repository
+ * has was not fetched. Nothing would hear it.
+ */
+function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
+  if (answer === undefined || head.kind !== 'suspend' || head.node.cause !== 'child') return;
+  throw new WrongThreadState(
+    id,
+    'suspended',
+    'no child thread of it waits for an answer here',
+    `'uwf fetch' brings a child from where it was called; 'uwf thread resume ${id}' takes the turn again, and calls what is not here once more`,
+  );
+}
+
+async function assertWithinLimits(
+  engine: EngineContext,
+  state: ThreadState,
+  more: MoreLimits | undefined,
+): Promise<void> {
+  const reached = await findLimitWaitedAt(engine, state, more);
+  if (reached) throw new WaitsAtLimit(state.id, reached);
+}
+
+async function assertCanReopen(engine: EngineContext, ended: ThreadState): Promise<void> {
+  if (ended.end?.node.outcome === 'cancelled') {
+    throw new WrongThreadState(
+      ended.id,
+      'cancelled',
+      'a cancelled thread does not go on',
+      `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`,
+    );
+  }
+  const definition = await definitionOf(engine, ended);
+  if (!definition.moderator.some((rule) => rule.from === RESUME)) {
+    throw new WrongThreadState(
+      ended.id,
+      statusOfHead(ended.head, false),
+      `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`,
+      `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`,
+    );
+  }
+}
+
+async function reopen(
+  engine: EngineContext,
+  ended: ThreadState,
+  { answer, more, ...wish }: Resumption,
+): Promise<ThreadOver> {
+  await assertCanReopen(engine, ended);
+  const redaction = engine.redaction();
+  const said = answer && redaction.text(answer);
+  const reopened = await reopenThread(engine.repository, ended, said, more, redaction.taken);
+  tellTaken(engine, { thread: reopened.id, role: null }, redaction);
+  return runThread(engine, reopened.id, wish);
+}
+
+/** Goes on with the thread that waits for a child, where there is one and it waits for no other child. */
+async function resumeParent(engine: EngineContext, child: ThreadState): Promise<void> {
+  for (const parent of await findCallers(engine.repository, child)) {
+    const { head } = parent;
+    if (head.kind !== 'suspend' || head.node.cause !== 'child') continue;
+    if (head.node.role !== child.start.node.parentRole || stateHash(parent) !== child.start.node.parentState) continue;
+    if ((await findWaitingChild(engine, parent)) === undefined) await resumeAndRun(engine, parent.id);
+  }
+}
+
+/** The threads that may have called a child: one, or in threads of earlier versions all forks that stand where it stood. */
+async function findCallers(repository: Repository, { start: { node } }: ThreadState): Promise<ThreadState[]> {
+  const { call, parentThread, parentState } = node;
+  if (parentThread === null || parentState === null) return [];
+  if (call === undefined) return findThreadsAt(repository, parentThread, parentState);
+  const caller = await findThread(repository, parseThreadId(call.thread));
+  return caller === undefined ? [] : [await readThread(repository, caller.id, caller.head)];
+}

@@ -1,0 +1,65 @@
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { UwfError } from '../../errors.ts';
+import { admitThreads } from '../agents/admission.ts';
+import type { EngineContext, LeaseOptions } from '../engine-context.ts';
+import type { ThreadOver } from '../events.ts';
+import type { Lease } from '../leases/lease.ts';
+import { describeOver } from '../describe/gather-facts.ts';
+import { inSlot } from '../leases/slots.ts';
+import type { TurnWish } from '../turn/step.ts';
+import { storeKept, takeStep, type Stepped } from '../turn/take-step.ts';
+import { Interrupted } from '../limits/turn-clock.ts';
+import { readCurrent, withThread } from '../leases/with-thread.ts';
+
+/** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
+export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent' | 'allowSecrets'>;
+
+/** Steps a thread until it is over or suspended; see `Engine.run`. */
+export async function runThread(
+  engine: EngineContext,
+  thread: string,
+  { adoptLease, ...wish }: RunOptions = {},
+): Promise<ThreadOver> {
+  return withThread(engine, thread, adoptLease, async (state, lease) => {
+    await admitToRun(engine, state, wish.agent);
+    return inSlot(engine, state, () => runOn(engine, lease, state, wish));
+  });
+}
+
+/** Has all agents admitted that running a thread can need; see `Engine.checkRun`. */
+export async function checkRun(
+  engine: EngineContext,
+  thread: string,
+  options: Pick<RunOptions, 'agent'> = {},
+): Promise<void> {
+  await admitToRun(engine, await readCurrent(engine.repository, thread), options.agent);
+}
+
+async function admitToRun(engine: EngineContext, state: ThreadState, wanted: string | undefined): Promise<void> {
+  if (state.end === undefined && state.head.kind !== 'suspend') await admitThreads(engine, [state], wanted);
+}
+
+/** The same for a thread whose lease is held, and whose agents were admitted. */
+export async function runOn(
+  engine: EngineContext,
+  lease: Lease,
+  from: ThreadState,
+  wish: TurnWish = {},
+): Promise<ThreadOver> {
+  const kept = await storeKept(engine, from, wish.allowSecrets);
+  let state = kept?.state ?? from;
+  let over = kept ? kept.outcome.over : await describeOver(engine, from);
+  if (over && kept === undefined) engine.tell(over);
+  for (let next: TurnWish | undefined = wish; over === undefined; next = undefined) {
+    if (engine.signal.aborted) throw new Interrupted(state.id, engine.signal.reason);
+    const stepped: Stepped = await takeStep(engine, lease, state, next).catch((error: unknown) => {
+      // A caller replaces the hint of its child thread.
+      if (error instanceof UwfError && error.kind === 'agent')
+        error.wayOn = `then 'uwf thread run ${state.id}' goes on`;
+      throw error;
+    });
+    ({ state } = stepped);
+    ({ over } = stepped.outcome);
+  }
+  return over;
+}

@@ -1,0 +1,113 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { Repository } from '../../git/repository.ts';
+import { decide, decideAtLimit } from '../../moderator/decide.ts';
+import type { Decision } from '../../moderator/decision.ts';
+import { readChain } from '../../thread/read/read-chain.ts';
+import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import { readTextAt, type ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { advanceThread, readThread, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { decisionContext } from '../turn/decide.ts';
+
+/** Where a changed definition leaves the way that a thread has gone. */
+export type Divergence = {
+  /** How many steps both have in common; the step after them is the first that differs. */
+  afterSteps: number;
+  /** The last step that both have; null where they differ from the start on. */
+  lastStep: NodeHash | null;
+  /** The role that took the turn, or `__end__`. */
+  was: string;
+  /** The role that would have taken it, `__end__`, or null where the changed rules cannot go on. */
+  would: string | null;
+  /** The rule that would have decided, its place in the definition's list counted from 0; null where none holds. */
+  rule: number | null;
+  /** What makes the changed rules fail, or how the return codes differ; null otherwise. */
+  reason: string | null;
+};
+
+/** What a changed definition would have made of a thread. */
+export type Simulated = {
+  thread: ThreadId;
+  /** How many decisions were made again. */
+  decisions: number;
+  /** The first decision that comes out otherwise; null if none does. */
+  divergence: Divergence | null;
+};
+
+/**
+ * Decides every turn of a finished thread again by a changed definition, up to the first that it gives to another role.
+ *
+ * The stored replies are used, so no agent is asked. A turn that a person gave to a role is taken as given.
+ * @throws {CorruptThread} if the thread cannot be read
+ */
+export async function simulateThread(
+  repository: Repository,
+  pointer: Pick<ThreadPointer, 'id' | 'head'>,
+  definition: WorkflowDefinition,
+): Promise<Simulated> {
+  let decisions = 0;
+  for await (const { before, commit } of replay(repository, pointer)) {
+    if (!isDecided(commit)) continue;
+    decisions += 1;
+    const seen = await decisionContext(repository, before, definition.name);
+    const decision = await decide(definition.moderator, seen);
+    const divergence = compare(before, commit, decision);
+    // Limits are no part of a definition alone: where one may have been reached, its rule may have decided.
+    const atLimit =
+      divergence && decision.kind === 'role' ? await decideAtLimit(definition.moderator, seen) : undefined;
+    if (atLimit && compare(before, commit, atLimit) === undefined) continue;
+    if (divergence) return { thread: pointer.id, decisions, divergence };
+  }
+  return { thread: pointer.id, decisions, divergence: null };
+}
+
+/** The commits of a thread after its start, each with the thread as it stood before. */
+async function* replay(
+  repository: Repository,
+  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
+): AsyncGenerator<{ before: ThreadState; commit: ThreadCommit }, void, void> {
+  const commits: ThreadCommit[] = [];
+  for await (const commit of readChain(repository, head)) commits.unshift(commit);
+  const [start, ...others] = commits;
+  if (start === undefined) return;
+  let state = await readThread(repository, id, start.id);
+  for (const commit of others) {
+    yield { before: state, commit };
+    const text = commit.kind === 'step' ? await readTextAt(repository, commit, 'output.md') : '';
+    state = advanceThread(state, [{ commit, text }]);
+  }
+}
+
+/** Tells whether rules decided what a commit says: a person may have given a turn away, or cancelled the thread. */
+function isDecided(commit: ThreadCommit): commit is CommitOf<'step' | 'suspend' | 'end'> {
+  if (commit.kind === 'step' || commit.kind === 'suspend') return commit.node.rule !== null;
+  return commit.kind === 'end' && commit.node.outcome !== 'cancelled';
+}
+
+function compare(
+  before: ThreadState,
+  commit: CommitOf<'step' | 'suspend' | 'end'>,
+  decision: Decision,
+): Divergence | undefined {
+  const was = commit.kind === 'end' ? END : commit.node.role;
+  const wasCode = commit.kind === 'end' ? commit.node.returnCode : null;
+  const would = decision.kind === 'role' ? decision.role : decision.kind === 'end' ? END : null;
+  const wouldCode = decision.kind === 'end' ? decision.returnCode : null;
+  if (was === would && wasCode === wouldCode) return undefined;
+  // A thread that failed because its rules could not go on fails by the changed rules too.
+  if (commit.kind === 'end' && commit.node.outcome === 'failed' && decision.kind === 'failed') return undefined;
+  return {
+    afterSteps: before.steps.length,
+    lastStep: before.steps.at(-1)?.commit.hash ?? null,
+    was,
+    would,
+    rule: decision.rule,
+    reason:
+      decision.kind === 'failed'
+        ? decision.error.message
+        : was === would
+          ? `it returned ${wasCode} and would return ${wouldCode}`
+          : null,
+  };
+}

@@ -1,0 +1,97 @@
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { startThread, type PinnedWorkflow, type ThreadParent } from '../../thread/append/start-thread.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { Limits, WorkflowDefinition } from '../../workflow/definition.ts';
+import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { admitWorkflow } from '../agents/admission.ts';
+import { bindingFor, getBinding } from '../config/config.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { describeThread, type ThreadView } from '../describe/describe.ts';
+import { prepareRecord } from '../agents/prepare-agent.ts';
+import { subWorkflowOf } from '../children/sub-workflow.ts';
+import { tellTaken } from '../engine-context.ts';
+import { schemaWords } from '../../schema/json-schema/schema-words.ts';
+import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
+import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
+import type { Redaction } from '../redact/redaction.ts';
+
+/** The options of a new thread. */
+export type StartOptions = {
+  definition: WorkflowDefinition;
+  prompt: string;
+  limits?: Limits;
+  /** Refuse to start while a role has no agent on this machine; default: only the steps need them. */
+  requireAgents?: boolean;
+};
+
+/** Starts a thread of its own, with `requireAgents` once they were admitted; see `Engine.start`. */
+export async function startNew(engine: EngineContext, options: StartOptions): Promise<ThreadView> {
+  const { definition, requireAgents } = options;
+  if (requireAgents) {
+    for (const role of Object.keys(definition.roles)) getBinding(engine.config, definition.name, role);
+    await admitWorkflow(engine, definition);
+  }
+  const state = await start(engine, options);
+  return describeThread(engine, state.id);
+}
+
+/**
+ * Writes the start of a thread: its definition, the definitions of the sub-workflows its roles call on this machine, and
+ * a record of who would do each role. Roles without an agent are left out of the record.
+ */
+export async function start(
+  engine: EngineContext,
+  options: StartOptions,
+  parent?: ThreadParent & { id: ThreadId },
+): Promise<ThreadState> {
+  const { repository } = engine;
+  const redaction = engine.redaction();
+  const definition = await cleanDefinition(redaction, options.definition);
+  const batch = new ObjectBatch(repository.objects.format);
+  const children: Record<string, PinnedWorkflow> = {};
+  const agents: Record<string, AgentRecord> = {};
+  for (const role of Object.keys(definition.roles)) {
+    const find = options.requireAgents ? getBinding : bindingFor;
+    const binding = find(engine.config, definition.name, role);
+    if (!binding) continue;
+    const name = subWorkflowOf(binding);
+    if (name !== undefined) {
+      const child = await cleanDefinition(redaction, await engine.resolveWorkflow(name));
+      children[role] = writeWorkflowTree(batch, child);
+    }
+    agents[role] = await prepareRecord(engine, binding, children[role]?.hash);
+  }
+  const state = await startThread(repository, batch, {
+    workflow: writeWorkflowTree(batch, definition),
+    prompt: redaction.text(options.prompt),
+    agents,
+    children,
+    limits: options.limits,
+    parent,
+    redacted: redaction.taken,
+  });
+  const started = { thread: state.id, workflow: definition.name, head: state.head.id, parent: parent?.id ?? null };
+  engine.tell({ event: 'thread.started', ...started });
+  tellTaken(engine, { thread: state.id, role: null }, redaction);
+  // A process that follows the caller learns here that it has a child.
+  if (parent) engine.journal.write({ event: 'thread.started', ...started }, parent.id);
+  return state;
+}
+
+/**
+ * A definition without secrets. What its schemas name stays: replies are held against it.
+ * @throws {InvalidWorkflow} if it is none any more
+ */
+export async function cleanDefinition(
+  redaction: Redaction,
+  definition: WorkflowDefinition,
+): Promise<WorkflowDefinition> {
+  const words = Object.values(definition.roles).flatMap(({ schema }) => [...schemaWords(schema)]);
+  const clean = redaction.value(definition, new Set(words));
+  if (clean === definition) return definition;
+  const checked = await validateWorkflow(clean);
+  if (checked.definition === undefined) throw new InvalidWorkflow(definition.name, checked.diagnostics);
+  return checked.definition;
+}

@@ -1,0 +1,136 @@
+import { discoverRepository } from '../../git/repository/discover.ts';
+import { withoutPlaces } from '../../git/repository/git-directory.ts';
+import { describeMissing, type MissingFiles } from '../../git/worktree/missing-files.ts';
+import {
+  readHead,
+  SnapshotRefused,
+  takeSnapshot,
+  type Snapshot,
+  type SnapshotLimits,
+  type SnapshotOptions,
+} from '../../git/worktree/snapshot.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { RepositoryLocation } from '../../git/repository.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { SecretScan, type FileHit } from '../../thread/secrets/secret-scan.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { Step } from '../turn/step.ts';
+import type { SnapshotMode } from '../config/config-schema.ts';
+
+const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
+
+/** Files hold secrets, and files are not edited. */
+export class FilesHoldSecrets extends SnapshotRefused {
+  readonly places: readonly FileHit[];
+  constructor(places: readonly FileHit[]) {
+    super('files hold secrets');
+    this.places = places;
+  }
+}
+
+/** Where a turn works, how its files are kept, and what they were before it: trees of git. */
+export type TurnFiles = { cwd: string; mode: SnapshotMode; before: readonly ObjectId[] };
+
+/** Tells whether git looks at the files at all. */
+export function isRecording(mode: SnapshotMode | undefined): boolean {
+  return mode !== undefined && mode !== 'off';
+}
+
+/** Returns the trees that a turn begins with: the one that was recorded last, and the one that is checked out. */
+export async function filesBefore(
+  engine: EngineContext,
+  state: ThreadState,
+  { cwd, mode = engine.config.snapshot?.mode ?? 'off' }: { cwd: string; mode: SnapshotMode | undefined },
+): Promise<TurnFiles> {
+  const location = mode === 'off' ? undefined : await workTreeAt(engine, cwd);
+  if (location === undefined) return { cwd, mode, before: [] };
+  const { objects } = engine.repository;
+  const head = await readHead(engine.repository, location).catch(() => undefined);
+  const checkedOut = head && (await readCommit(objects, head).catch(() => undefined));
+  return { cwd, mode, before: [recordedTree(state), checkedOut?.tree].filter((tree) => tree !== undefined) };
+}
+
+/**
+ * Records the files that a role's turn left in the work tree it worked in, as its definition or else the configuration
+ * wants it.
+ *
+ * Files that cannot be recorded are told as `snapshot.shortened`. The turn was paid for and is stored without them.
+ * @param allowSecrets records them although they may hold secrets
+ * @returns `undefined` where nothing is to be recorded, or the agent did not work in a work tree of the repository
+ * @throws {FilesHoldSecrets} if what differs from before does; nothing of it is in the repository then
+ */
+export async function recordWorkspace(
+  { engine, state }: Pick<Step, 'engine' | 'state'>,
+  role: string,
+  { cwd, mode, before }: TurnFiles,
+  allowSecrets: boolean,
+): Promise<Snapshot | undefined> {
+  if (mode === 'off') return undefined;
+  const { repository, env, config, redactor } = engine;
+  const shortened = (reason: string, missing?: MissingFiles): void => {
+    const event = { event: 'snapshot.shortened', thread: state.id, role, reason } as const;
+    engine.tell(missing === undefined ? event : { ...event, missing });
+  };
+  const location = await workTreeAt(engine, cwd);
+  if (location === undefined) {
+    shortened('it did not work in a work tree of this repository');
+    return undefined;
+  }
+  try {
+    const limits = { ...DEFAULT_LIMITS, ...config.snapshot };
+    const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
+    const startedMs = performance.now();
+    const snapshot = await takeSnapshot(repository, { location, env, limits, ...(scan && { inspect: scan }) });
+    engine.debug(state.id, 'snapshot', { ms: Math.round(performance.now() - startedMs), tree: snapshot.tree });
+    const { shortfall, missing } = snapshot;
+    if (shortfall !== undefined) shortened(shortfall);
+    else if (missing !== undefined) shortened(describeMissing(missing), missing);
+    const isWanted = mode === 'on' || shortfall !== undefined;
+    if (isWanted || snapshot.tree !== (await treeBefore(engine, state, snapshot))) return snapshot;
+    snapshot.release();
+  } catch (error) {
+    if (error instanceof FilesHoldSecrets) throw error;
+    // Not even the commit could be read, but the turn has been paid for.
+    shortened(error instanceof Error ? error.message : String(error));
+  }
+  return undefined;
+}
+
+/** Looks for secrets in the files of a tree that differ from those of others. */
+function scanFor(redactor: Redactor, others: readonly ObjectId[]): NonNullable<SnapshotOptions['inspect']> {
+  return async (tree, objects) => {
+    const places = await new SecretScan({ objects }, redactor).scanFiles(tree, others);
+    if (places.length > 0) throw new FilesHoldSecrets(places);
+  };
+}
+
+/** The work tree that a folder lies in, if it is one of this repository. */
+async function workTreeAt({ repository, env }: EngineContext, cwd: string): Promise<RepositoryLocation | undefined> {
+  const own = repository.location;
+  // Variables may have named that work tree: it need not contain the folder.
+  if (cwd === own?.workTree) return own;
+  try {
+    const found = await discoverRepository(cwd, withoutPlaces(env));
+    return found.commonDir === own?.commonDir && found.workTree !== undefined ? found : undefined;
+  } catch {
+    // Not a folder of any repository, or none any more: the agent's business.
+    return undefined;
+  }
+}
+
+/** What was recorded last in the thread; before there is anything, what is checked out. */
+async function treeBefore(
+  { repository }: EngineContext,
+  state: ThreadState,
+  { commit }: Snapshot,
+): Promise<ObjectId | undefined> {
+  const recorded = recordedTree(state);
+  if (recorded !== undefined) return recorded;
+  return commit === undefined ? undefined : (await readCommit(repository.objects, commit)).tree;
+}
+
+function recordedTree(state: ThreadState): ObjectId | undefined {
+  return state.steps.findLast((step) => step.commit.node.workspace !== undefined)?.commit.node.workspace?.tree;
+}

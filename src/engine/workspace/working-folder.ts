@@ -1,0 +1,93 @@
+import { lstatSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
+import type { RepositoryLocation } from '../../git/repository.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { isWithin } from '../../is-within.ts';
+
+/** A workflow wants a role to work in a folder that is none of the repository's files. */
+export class WorkingFolderOutside extends UwfError {
+  readonly folder: string;
+  readonly role: string;
+
+  constructor(role: string, source: 'cwd' | 'location', folder: string) {
+    const who = source === 'cwd' ? `'cwd' of ${role}` : `the rule that gives ${role} its turn`;
+    super(`${who} names '${folder}', which is no folder of the work tree`, {
+      code: 'working-folder-outside',
+      kind: 'data',
+      hint: "agents work in the work tree and in those that 'git worktree add' has linked to it; 'uwf thread step <thread> --role <role>' lets a role run where its definition says",
+    });
+    this.folder = folder;
+    this.role = role;
+  }
+}
+
+/**
+ * Where a role's agent works: what the rule that chose it says (`location`), else its definition (`cwd`), else where all
+ * do.
+ *
+ * Both come with a thread, which may be another user's. So they lead, links followed, into the folder that agents work
+ * in or into a work tree of the same repository, and never into what belongs to git.
+ * @returns absolute, links resolved where one was named; a folder that is not there is the agent's trouble
+ * @throws {WorkingFolderOutside} if they lead elsewhere
+ */
+export function workingFolder(
+  { cwd, repository: { location } }: Pick<EngineContext, 'cwd' | 'repository'>,
+  role: string,
+  wanted: { cwd: string | undefined; location: string | undefined },
+): string {
+  const [source, folder] = wanted.location?.trim()
+    ? (['location', wanted.location.trim()] as const)
+    : (['cwd', wanted.cwd] as const);
+  if (folder === undefined) return cwd;
+  const path = followLinks(resolve(cwd, folder));
+  const isWork = (top: string): boolean => path !== undefined && isWithin(path, top) && !isGits(top, path, location);
+  if (path === undefined || !workTrees(cwd, location).some(isWork))
+    throw new WorkingFolderOutside(role, source, folder);
+  return path;
+}
+
+function workTrees(cwd: string, location: RepositoryLocation | undefined): string[] {
+  const own = [cwd, ...(location?.workTree === undefined ? [] : [location.workTree])];
+  return [
+    ...own.flatMap((top) => followLinks(top) ?? []),
+    ...(location ? linkedWorkTrees(location).map(({ top }) => top) : []),
+  ];
+}
+
+/** Hooks and configuration are programs, wherever below a work tree a `.git` is. */
+function isGits(top: string, path: string, location: RepositoryLocation | undefined): boolean {
+  if (
+    relative(top, path)
+      .split(sep)
+      .some((name) => name.toLowerCase() === '.git')
+  )
+    return true;
+  const folders = location ? [location.gitDir, location.commonDir] : [];
+  // A work tree may itself have been put among what is git's.
+  return folders.some((folder) => isWithin(folder, top) && isWithin(path, folder));
+}
+
+/** Resolves the links in the part of a path that exists; `undefined` if they cannot be resolved. */
+function followLinks(path: string): string | undefined {
+  if (path.includes('\0')) return undefined;
+  const missing: string[] = [];
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      return join(realpathSync.native(at), ...missing);
+    } catch {
+      // A link that leads nowhere, or around, may lead somewhere tomorrow.
+      if (isLink(at) || dirname(at) === at) return undefined;
+      missing.unshift(basename(at));
+    }
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,111 @@
+import type jsonata from 'jsonata';
+import { reasonForChild } from './confinement.ts';
+import { ExpressionSyntaxError, readJsonataError } from '../expression-errors.ts';
+import { countDefaults } from './count-defaults.ts';
+import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
+import { REFUSED_FUNCTIONS } from './function-names.ts';
+import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
+
+/** An expression that is JSONata, and what evaluating it depends on. Plain data. */
+export type CompiledExpression = {
+  readonly source: string;
+  /** Uses of functions that a replay forbids, under whatever alias they are passed on. */
+  readonly refused: readonly VariableUse[];
+  /** Uses that lead into JSONata itself; they are always refused. */
+  readonly unsafe: readonly UnsafeUse[];
+  /** Whether it has a transform, which may change what it was given. */
+  readonly mayChange: boolean;
+  /** Why only a process that can be killed may evaluate it; `undefined` when any may. */
+  readonly reasonForChild: string | undefined;
+};
+
+/** The longest expression taken, in UTF-16 units. */
+export const MAX_EXPRESSION = 65_536;
+
+/** JSONata copies the left side of `?:` and `??` when it parses, so that nesting them doubles the tree each time. */
+const MAX_DEFAULTS = 12;
+
+/** What was found out of the expressions that were asked for last: a rule is tried once for each step. */
+const known = new Map<string, CompiledExpression>();
+const MAX_CACHED = 100;
+const MAX_CACHED_LENGTH = 4096;
+
+/**
+ * Parses an expression and looks through it, once. Evaluates nothing, and loads JSONata at the first call.
+ *
+ * @throws {ExpressionSyntaxError} when it is not JSONata, or is longer or more deeply nested than the parser can take
+ */
+export async function compileExpression(source: string): Promise<CompiledExpression> {
+  const found = known.get(source);
+  if (found !== undefined) return found;
+  const compiled = lookThrough(source, await parseExpression(source));
+  if (known.size >= MAX_CACHED) known.clear();
+  if (source.length <= MAX_CACHED_LENGTH) known.set(source, compiled);
+  return compiled;
+}
+
+/** Finds out what evaluating an expression depends on. */
+export function lookThrough(source: string, tree: SyntaxNode): CompiledExpression {
+  const nodes = [...nodesOf(tree)];
+  return {
+    source,
+    refused: variableUses(nodes).filter((use) => REFUSED_FUNCTIONS.has(use.name)),
+    unsafe: findUnsafeUses(nodes),
+    mayChange: nodes.some(({ type }) => type === 'transform'),
+    reasonForChild: reasonForChild(tree),
+  };
+}
+
+/** The variables that an expression names, its functions among them. */
+export function variableUses(nodes: readonly SyntaxNode[]): VariableUse[] {
+  return nodes.flatMap((node) => {
+    const name = variableName(node);
+    return name === undefined ? [] : [{ name, offset: offsetOf(node) }];
+  });
+}
+
+/**
+ * Makes an expression that can be evaluated, with JSONata's guard rails set to `options`.
+ * @throws {ExpressionSyntaxError} when it is not JSONata
+ */
+export async function loadExpression(source: string, options: jsonata.JsonataOptions): Promise<jsonata.Expression> {
+  if (source.length > MAX_EXPRESSION)
+    throw new ExpressionSyntaxError(source, `it is longer than ${MAX_EXPRESSION} characters`);
+  if (countDefaults(source) > MAX_DEFAULTS) {
+    throw new ExpressionSyntaxError(source, `it uses ?: and ?? more than ${MAX_DEFAULTS} times`);
+  }
+  const { default: compile } = await import('jsonata');
+  try {
+    return compile(source, options);
+  } catch (error) {
+    throw syntaxError(source, error);
+  }
+}
+
+/**
+ * Parses an expression.
+ * @throws {ExpressionSyntaxError} as `compileExpression`
+ */
+export async function parseExpression(source: string): Promise<SyntaxNode> {
+  const tree: unknown = (await loadExpression(source, {})).ast();
+  if (!isSyntaxNode(tree)) throw new ExpressionSyntaxError(source, 'it is empty');
+  for (const node of nodesOf(tree)) {
+    // JSONata copies the left side of ?: through JSON, which makes an object of a pattern; it would match nothing, silently.
+    if (node.type === 'regex' && !(node.value instanceof RegExp)) {
+      throw new ExpressionSyntaxError(
+        source,
+        'a regular expression on the left of ?: is lost; bind it to a variable',
+        offsetOf(node),
+      );
+    }
+  }
+  return tree;
+}
+
+function syntaxError(source: string, error: unknown): ExpressionSyntaxError {
+  if (error instanceof RangeError) return new ExpressionSyntaxError(source, 'it is nested too deeply');
+  const { message, position, token } = readJsonataError(error);
+  const tokenLength = typeof token === 'string' && token !== '(end)' ? token.length : 0;
+  const offset = position === undefined ? undefined : Math.max(0, position - tokenLength);
+  return new ExpressionSyntaxError(source, message, offset);
+}

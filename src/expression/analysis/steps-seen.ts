@@ -1,0 +1,177 @@
+import { JSONATA_FUNCTIONS, LITERALS, PLAIN_OPERATORS, STEP_FUNCTIONS } from './function-names.ts';
+import type { SyntaxNode } from './syntax-tree.ts';
+import { childrenOf, filtersOf, nodeAt, nodeList, variableName } from './syntax-tree.ts';
+
+/**
+ * The part of `$steps` that an expression can depend on: over two lists that agree in it, the result is the same.
+ *
+ * An evaluation over a long thread needs no other part.
+ */
+export type StepsSeen = {
+  /** How many of the newest steps are seen with all their members. */
+  newest: number;
+  /**
+   * The members that are seen of all steps, and with them how many steps there are. `undefined` if steps before the newest
+   * ones do not matter.
+   */
+  members: ReadonlySet<string> | undefined;
+};
+
+/** All members that a step has, as rules see it. */
+export const STEP_MEMBERS: readonly string[] =
+  'role meta output text hash status agent usage startedAtMs completedAtMs'.split(' ');
+
+/** For an expression that looks at no step. */
+export const NOTHING_SEEN: StepsSeen = { newest: 0, members: undefined };
+/** For an expression whose form is not recognised. */
+export const ALL_SEEN: StepsSeen = { newest: 0, members: new Set(STEP_MEMBERS) };
+
+/** What two expressions see together. */
+export function seenByBoth(one: StepsSeen, other: StepsSeen): StepsSeen {
+  const members =
+    one.members && other.members ? new Set([...one.members, ...other.members]) : (one.members ?? other.members);
+  return { newest: Math.max(one.newest, other.newest), members };
+}
+
+/** An index from the end that goes back further is one into the whole list. */
+const MAX_NEWEST = 20;
+
+/**
+ * Calls that depend only on their arguments, with how many they must have. With fewer, JSONata adds the context value, which
+ * may be all bindings or a whole step.
+ */
+const CALLS: ReadonlyMap<string, readonly number[]> = new Map([
+  ...calls([1], 'count exists boolean not sum max min average number string length abs floor ceil sqrt type'),
+  ...calls([1], 'lowercase uppercase trim distinct'),
+  ...calls([2], 'power contains substringBefore substringAfter append lookup'),
+  ...calls([1, 2], 'round join'),
+]);
+
+function calls(counts: readonly number[], names: string): [string, readonly number[]][] {
+  return names.split(' ').map((name) => [name, counts]);
+}
+
+/** Calls that tell only whether there are steps, or how many, when a list of steps is the argument. */
+const COUNTING: ReadonlySet<string> = new Set(['count', 'exists', 'boolean', 'not']);
+
+const STEP_CALLS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['visits', ['role']],
+  ['first', ['role', 'meta']],
+  ['last', ['role', 'meta']],
+]);
+
+const OPERATORS: ReadonlySet<unknown> = new Set([...PLAIN_OPERATORS, '&', '..']);
+/** Types of nodes whose result depends only on the nodes below them. */
+const TRANSPARENT: ReadonlySet<string> = new Set(['condition', 'block', 'bind', 'filter']);
+/** Marks of joins, grouping and the parent operator, which lead from a part of a step back to it. */
+const ENTANGLING: readonly string[] = ['group', 'tuple', 'focus', 'index', 'ancestor', 'seekingParent'];
+
+/**
+ * Finds out what an expression can see of the steps, by the forms that rules mostly have: `$steps[-1].meta.ok`,
+ * `$steps[role='x'].meta`, `$count($steps)`, `$last('x')`.
+ *
+ * An expression of another form sees everything. A member counts as seen when its name stands anywhere in the expression.
+ */
+export function stepsSeen(root: SyntaxNode): StepsSeen {
+  const look = new Look();
+  try {
+    return look.over(root) ? look.seen() : ALL_SEEN;
+  } catch (error) {
+    // It is nested more deeply than this can follow, but not than JSONata's own parser could.
+    if (error instanceof RangeError) return ALL_SEEN;
+    throw error;
+  }
+}
+
+class Look {
+  #newest = 0;
+  #isCounted = false;
+  readonly #members = new Set<string>();
+
+  seen(): StepsSeen {
+    return { newest: this.#newest, members: this.#isCounted ? this.#members : undefined };
+  }
+
+  /** @returns false if there is no telling what the expression sees */
+  over(node: SyntaxNode): boolean {
+    if (!isPlain(node)) return false;
+    switch (node.type) {
+      case 'variable':
+        return this.#overVariable(node);
+      case 'path':
+        return this.#overPath(node);
+      case 'name':
+        return this.#overName(node);
+      case 'function':
+        return this.#overCall(node);
+      case 'binary':
+        return OPERATORS.has(node.value) && this.#below(node);
+      case 'unary':
+        return this.#below(node);
+      default:
+        return LITERALS.has(node.type) || node.type === 'regex' || (TRANSPARENT.has(node.type) && this.#below(node));
+    }
+  }
+
+  #below(node: SyntaxNode): boolean {
+    return childrenOf(node).every((child) => this.over(child));
+  }
+
+  #overVariable(node: SyntaxNode): boolean {
+    const name = variableName(node);
+    // `$` and `$$` may be all bindings; a function that is passed on, or bound to a name, may be called in any way.
+    if (name === undefined || JSONATA_FUNCTIONS.has(name) || STEP_FUNCTIONS.has(name)) return false;
+    if (name !== 'steps') return this.#below(node);
+    return this.#takeNewest(node);
+  }
+
+  /** Takes in the steps as a value of their own, which can be done for the newest alone. */
+  #takeNewest(steps: SyntaxNode): boolean {
+    const [index] = filtersOf(steps);
+    const place = index?.type === 'number' ? Number(index.value) : 0;
+    if (!Number.isInteger(place) || place >= 0 || -place > MAX_NEWEST) return false;
+    this.#newest = Math.max(this.#newest, -place);
+    return this.#below(steps);
+  }
+
+  #overPath(node: SyntaxNode): boolean {
+    const [first, ...rest] = nodeList(node, 'steps');
+    if (first === undefined || variableName(first) !== 'steps') return this.#below(node);
+    if (!isPlain(first) || !rest.every(({ type }) => type === 'name')) return false;
+    // What follows an index from the end is a member of a step that is seen as a whole.
+    if (this.#takeNewest(first)) return rest.every((step) => isPlain(step) && this.#below(step));
+    this.#isCounted = true;
+    return rest.length > 0 && this.#below(first) && rest.every((step) => this.over(step));
+  }
+
+  #overName(node: SyntaxNode): boolean {
+    // The steps are a member of the input document too.
+    if (typeof node.value !== 'string' || node.value === 'steps') return false;
+    if (STEP_MEMBERS.includes(node.value)) this.#see(node.value);
+    return this.#below(node);
+  }
+
+  #see(member: string): void {
+    this.#isCounted = true;
+    this.#members.add(member);
+  }
+
+  #overCall(node: SyntaxNode): boolean {
+    const procedure = nodeAt(node, 'procedure');
+    const name = procedure && variableName(procedure);
+    const given = nodeList(node, 'arguments');
+    if (name === undefined || (procedure && childrenOf(procedure).length > 0)) return false;
+    const members = STEP_CALLS.get(name);
+    if (members === undefined && !CALLS.get(name)?.includes(given.length)) return false;
+    for (const member of members ?? []) this.#see(member);
+    const [only] = given;
+    const isCounting = COUNTING.has(name) && only !== undefined && isPlain(only) && variableName(only) === 'steps';
+    if (!isCounting || this.#takeNewest(only)) return this.#below({ ...node, procedure: undefined });
+    this.#isCounted = true;
+    return this.#below(only) && this.#below({ ...node, procedure: undefined, arguments: undefined });
+  }
+}
+
+function isPlain(node: SyntaxNode): boolean {
+  return ENTANGLING.every((mark) => node[mark] === undefined);
+}

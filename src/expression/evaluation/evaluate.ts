@@ -1,0 +1,51 @@
+import type { JsonValue } from '../../json.ts';
+import { compileExpression } from '../analysis/compile-expression.ts';
+import { assertHarmless, evaluateHere, type EvaluationTask } from './evaluate-here.ts';
+import type { Scope } from './scope.ts';
+
+/** How an expression is evaluated; all have defaults that hold for a rule. */
+export type EvaluateOptions = {
+  /** Default 1,000. The call ends within this and half a second, apart from starting the child. */
+  timeoutMs?: number;
+  /** Allows functions such as `$now`; for a person's own query, never for what is replayed. */
+  mayVary?: boolean;
+};
+
+const DEFAULT_TIMEOUT_MS = 1000;
+
+/**
+ * Evaluates an expression in its box: here when it provably cannot hold the process, else in a child that can be killed.
+ *
+ * Where it is evaluated makes no difference to the result. The scope is not changed.
+ * @returns plain JSON, or `undefined` where JSONata gives nothing
+ * @throws {ExpressionSyntaxError} when it is not JSONata
+ * @throws {ExpressionRefused} when it names a function that a replay forbids, or reaches into JSONata itself
+ * @throws {ExpressionFailed} when it comes to no value, or takes too much memory
+ * @throws {ExpressionTimeout} when the time is up
+ * @throws {EvaluatorUnavailable} when the child is needed and cannot be had
+ */
+export function evaluate(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<JsonValue | undefined> {
+  return evaluateInBox(source, scope, 'value', options);
+}
+
+/**
+ * Tells whether an expression holds: what JSONata's `$boolean` makes of its value; nothing at all does not hold.
+ * @throws as `evaluate`
+ */
+export async function holds(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<boolean> {
+  return (await evaluateInBox(source, scope, 'truth', options)) === true;
+}
+
+async function evaluateInBox(
+  source: string,
+  scope: Scope,
+  wanted: EvaluationTask['wanted'],
+  { timeoutMs = DEFAULT_TIMEOUT_MS, mayVary = false }: EvaluateOptions,
+): Promise<JsonValue | undefined> {
+  const compiled = await compileExpression(source);
+  assertHarmless(compiled, mayVary);
+  const task: EvaluationTask = { source, timeoutMs, wanted, mayVary };
+  if (compiled.reasonForChild === undefined) return evaluateHere(task, scope);
+  const { sharedEvaluator } = await import('./evaluator-child.ts');
+  return sharedEvaluator().evaluate(task, scope);
+}

@@ -1,0 +1,129 @@
+import { UwfError } from '../../errors.ts';
+import type { ObjectId, ObjectType } from './object-id.ts';
+
+/** An object whose content does not match its id or its type. */
+export class CorruptObject extends UwfError {
+  readonly id: ObjectId;
+  readonly reason: string;
+  constructor(id: ObjectId, reason: string, cause?: unknown) {
+    super(`object ${id} is corrupt: ${reason}`, {
+      code: 'corrupt-object',
+      kind: 'data',
+      hint: "run 'git fsck' to see what else is damaged, and fetch the object again from another clone",
+      cause,
+    });
+    this.id = id;
+    this.reason = reason;
+  }
+}
+
+/** An object that another object or a ref refers to is not in the repository. */
+export class ObjectMissing extends UwfError {
+  readonly id: ObjectId;
+  constructor(id: ObjectId) {
+    super(`object ${id} is not in the repository`, {
+      code: 'object-missing',
+      kind: 'data',
+      hint: "run 'git fsck' to see what else is missing, or fetch it from where it came from",
+    });
+    this.id = id;
+  }
+}
+
+/** An object is larger, uncompressed, than the limit of the reader. */
+export class ObjectTooLarge extends UwfError {
+  readonly id: ObjectId;
+  readonly bytes: number;
+  readonly maxBytes: number;
+  /** Its type, if the store knows it without reading the object. */
+  readonly type: ObjectType | undefined;
+  constructor(id: ObjectId, bytes: number, maxBytes: number, type?: ObjectType) {
+    super(`object ${id} has ${bytes} bytes, more than the ${maxBytes} allowed here`, {
+      code: 'object-too-large',
+      kind: 'data',
+      hint: `look at it with 'git cat-file -p ${id}'`,
+    });
+    this.id = id;
+    this.bytes = bytes;
+    this.maxBytes = maxBytes;
+    this.type = type;
+  }
+}
+
+/** An object cannot be written because git would not accept it. */
+export class UnwritableObject extends UwfError {
+  readonly reason: string;
+  constructor(reason: string) {
+    super(`git would not accept this object: ${reason}`, { code: 'unwritable-object', kind: 'usage' });
+    this.reason = reason;
+  }
+}
+/** The disk, or the user's quota on it, is full. Nothing half-written stays. */
+export class StorageFull extends UwfError {
+  readonly path: string;
+  constructor(path: string, cause?: unknown) {
+    super(`no space left to write ${path}`, {
+      code: 'storage-full',
+      kind: 'environment',
+      hint: 'free some space and repeat; nothing half-written was left behind',
+      cause,
+    });
+    this.path = path;
+  }
+}
+
+/** The repository cannot be written to: a read-only file system, or permissions. */
+export class StorageReadOnly extends UwfError {
+  readonly path: string;
+  constructor(path: string, cause?: unknown) {
+    super(`${path} cannot be written`, {
+      code: 'storage-read-only',
+      kind: 'environment',
+      hint: 'check that the file system is writable and that the repository belongs to you',
+      cause,
+    });
+    this.path = path;
+  }
+}
+
+/** This process or this machine has reached its limit of open files. */
+export class TooManyOpenFiles extends UwfError {
+  constructor(cause?: unknown) {
+    const limit = errnoOf(cause) === 'ENFILE' ? 'this machine' : 'this process';
+    super(`${limit} has as many files open as it may`, {
+      code: 'too-many-open-files',
+      kind: 'environment',
+      hint: "raise the limit with 'ulimit -n', or close other programs, and repeat; nothing that was stored is lost",
+      cause,
+    });
+  }
+}
+
+const full = new Set(['ENOSPC', 'EDQUOT']);
+const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
+const tooMany = new Set(['EMFILE', 'ENFILE']);
+
+/**
+ * Converts an error of the file system that occurred while `path` was written.
+ *
+ * ENOSPC and EDQUOT become {@link StorageFull}; EROFS, EACCES and EPERM {@link StorageReadOnly}; EMFILE and ENFILE
+ * {@link TooManyOpenFiles}; anything else comes back as it is.
+ */
+export function asStorageError(error: unknown, path: string): unknown {
+  const code = errnoOf(error);
+  if (code === undefined) return error;
+  if (full.has(code)) return new StorageFull(path, error);
+  if (readOnly.has(code)) return new StorageReadOnly(path, error);
+  return isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
+}
+
+/** Tells whether an operation failed because no more files can be opened, which says nothing about the file. */
+export function isShortOfFiles(error: unknown): boolean {
+  return error instanceof TooManyOpenFiles || tooMany.has(errnoOf(error) ?? '');
+}
+
+/** The `code` of an error of Node or of an `fs` implementation (`ENOENT`); `undefined` for other values. */
+export function errnoOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,100 @@
+import { UwfError } from '../../errors.ts';
+
+/** What is known about a lock that was waited for in vain. */
+export type LockFacts = {
+  /** The path of the lock file. */
+  lockPath: string;
+  /** Its holder, if known: `process 4711 on this host`. */
+  holder?: string | undefined;
+  /** How long it was waited for. */
+  waitedMs: number;
+};
+
+/** A ref stayed locked by git or another uwf for longer than the timeout. */
+export class RefLocked extends UwfError {
+  readonly ref: string;
+  readonly lockPath: string;
+  readonly holder: string | undefined;
+  readonly waitedMs: number;
+  /** @param ref the ref's name, or `packed-refs` */
+  constructor(ref: string, facts: LockFacts) {
+    const by = facts.holder === undefined ? '' : ` by ${facts.holder}`;
+    super(`${ref} is locked${by} (${facts.lockPath}), waited ${facts.waitedMs} ms`, {
+      code: 'ref-locked',
+      kind: 'conflict',
+      hint:
+        facts.holder === undefined
+          ? `repeat; if no git is running in this repository, remove ${facts.lockPath} by hand`
+          : 'repeat when it has finished',
+    });
+    this.ref = ref;
+    this.lockPath = facts.lockPath;
+    this.holder = facts.holder;
+    this.waitedMs = facts.waitedMs;
+  }
+}
+
+/** `a` and `a/b` cannot both be refs: one would have to be a file and a folder at once. */
+export class RefNameConflict extends UwfError {
+  readonly ref: string;
+  readonly existing: string;
+  constructor(ref: string, existing: string) {
+    super(`${ref} cannot exist beside ${existing}`, {
+      code: 'ref-name-conflict',
+      kind: 'conflict',
+      hint: `delete ${existing} first, or choose another name`,
+    });
+    this.ref = ref;
+    this.existing = existing;
+  }
+}
+
+/** A text that is not a valid ref name. */
+export class InvalidRefName extends UwfError {
+  readonly text: string;
+  readonly reason: string;
+  constructor(text: string, reason: string) {
+    super(`'${text}' is not a ref name: ${reason}`, {
+      code: 'invalid-ref-name',
+      kind: 'usage',
+      hint: "see 'git help check-ref-format'",
+    });
+    this.text = text;
+    this.reason = reason;
+  }
+}
+
+/** A ref that git calls broken: its file holds neither an object id nor the name of another ref, or its name is none. */
+export class BrokenRef extends UwfError {
+  /** Its name, which git may not allow. */
+  readonly ref: string;
+  readonly reason: string;
+  constructor(ref: string, reason: string) {
+    super(`${ref} is broken: ${reason}`, {
+      code: 'broken-ref',
+      kind: 'data',
+      hint: `find its last value with 'git fsck --lost-found' or in another clone, move the file ${ref} of the git folder away, and set it with 'git update-ref ${ref} <commit>'`,
+    });
+    this.ref = ref;
+    this.reason = reason;
+  }
+}
+
+/** The file of packed refs is damaged. Refs in it may be lost, and uwf does not rewrite it. */
+export class BrokenPackedRefs extends UwfError {
+  readonly ref = 'packed-refs';
+  readonly path: string;
+  readonly reason: string;
+  constructor(path: string, reason: string) {
+    super(`${path} is broken: ${reason}`, {
+      code: 'broken-packed-refs',
+      kind: 'data',
+      hint: "put a copy of it back, or take what is damaged out of it in an editor; 'git fsck --lost-found' then finds the commits of refs that were in it",
+    });
+    this.path = path;
+    this.reason = reason;
+  }
+}
+
+/** Damage among the refs of a repository. */
+export type RefDamage = BrokenRef | BrokenPackedRefs;

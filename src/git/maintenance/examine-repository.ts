@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { countPacks } from './foldable-packs.ts';
+import { listGitVariables } from '../process/git-variables.ts';
+import { GitFailed, GitNotFound, runGit } from '../process/run-git.ts';
+
+/** Facts about a repository and the installed git. */
+export type Examination = {
+  /** `2.39.5`; `undefined` if there is no git. */
+  gitVersion: string | undefined;
+  isShallow: boolean;
+  packs: number;
+  /** Variables about garbage collection and remotes; names in lower case except subsections. */
+  config: ReadonlyMap<string, string>;
+};
+
+/** Examines a repository with at most two runs of git. Changes nothing. */
+export async function examineRepository(location: RepositoryLocation, env: GitEnvironment): Promise<Examination> {
+  const isShallow = existsSync(join(location.commonDir, 'shallow'));
+  const packs = countPacks(location);
+  try {
+    const version = (await runGit({ location, env, args: ['--version'] })).toString('utf8');
+    const gitVersion = /\d+\.\d+(?:\.\d+)?/.exec(version)?.[0];
+    return { gitVersion, isShallow, packs, config: await readConfig(location, env) };
+  } catch (error) {
+    if (!(error instanceof GitNotFound)) throw error;
+    return { gitVersion: undefined, isShallow, packs, config: new Map() };
+  }
+}
+
+/** Reads a variable without a value as ''. */
+async function readConfig(location: RepositoryLocation, env: GitEnvironment): Promise<Map<string, string>> {
+  // git fails for a broken configuration.
+  const variables = await listGitVariables(location, env).catch(unlessFailed);
+  const wanted = variables.filter(({ name }) => /^(?:gc|maintenance|remote)\./.test(name));
+  return new Map(wanted.map(({ name, value = '' }) => [name, value]));
+}
+
+function unlessFailed(error: unknown): [] {
+  if (error instanceof GitFailed) return [];
+  throw error;
+}

@@ -1,0 +1,29 @@
+import { isObjectId, type ObjectId } from '../format/object-id.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { runGit } from './run-git.ts';
+
+/** A commit and the first line of its message. */
+export type CommitLine = { commit: ObjectId; subject: string };
+
+/**
+ * Lists the commits that are reachable from `from` and not from `without`, newest first.
+ *
+ * @param without commits of this repository
+ * @param most how many at most
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-rev-list(1).
+ */
+export async function listCommits(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  { from, without, most }: { from: readonly ObjectId[]; without: readonly ObjectId[]; most: number },
+): Promise<CommitLine[]> {
+  const input = [...from, ...without.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
+  const args = ['rev-list', '--stdin', `--max-count=${most}`, '--format=%s'];
+  const lines = (await runGit({ location, env, args, input })).toString('utf8').split('\n');
+  // A line 'commit <id>', then the format's.
+  return lines.flatMap((line, at) => {
+    const id = line.replace(/^commit /, '');
+    return at % 2 === 0 && isObjectId(id) ? [{ commit: id, subject: lines[at + 1] ?? '' }] : [];
+  });
+}

@@ -1,0 +1,128 @@
+import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { UwfError } from '../../errors.ts';
+import { spawnGit, type GitStart } from './spawn-git.ts';
+
+/** The program `git` is not on the PATH. */
+export class GitNotFound extends UwfError {
+  constructor(cause?: unknown) {
+    super("there is no program 'git' here", {
+      code: 'git-not-found',
+      kind: 'environment',
+      hint: 'install git, or put it on the PATH',
+      cause,
+    });
+  }
+}
+
+/** git ended with an error. */
+export class GitFailed extends UwfError {
+  /** The arguments: `['worktree', 'add', …]`. */
+  readonly args: readonly string[];
+  /** What it said on stderr. */
+  readonly said: string;
+  /** What it printed on stdout before it ended. */
+  readonly printed: string;
+  constructor(args: readonly string[], said: string, printed = '') {
+    super(`git ${commandIn(args)} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
+      code: 'git-failed',
+      kind: 'environment',
+    });
+    this.args = args;
+    this.said = said;
+    this.printed = printed;
+  }
+}
+
+/** The command, after the options of git itself. */
+function commandIn(args: readonly string[]): string {
+  return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
+}
+
+/** One run of git. */
+export type GitRun = GitStart & {
+  /** Its stdin; default: empty. */
+  input?: string | Uint8Array;
+  /** Receives stderr, a line at a time. */
+  onProgress?: (line: string) => void;
+  /** Ends it if stdout and stderr together are longer. */
+  maxOutputBytes?: number;
+  /** Ends it if it has written nothing this long after its start: it may wait for ever. */
+  speaksWithinMs?: number;
+};
+
+/** How much of the end of stderr is kept, in characters. */
+const MAX_SAID = 256 * 1024;
+const MAX_LINE = 64 * 1024;
+
+/**
+ * Runs native git, without hooks, and returns its stdout.
+ *
+ * @throws {GitNotFound} if there is no git
+ * @throws {GitFailed} if its exit code is not 0
+ * @throws the signal's reason when that is aborted
+ */
+export function runGit(run: GitRun): Promise<Buffer> {
+  const { args, input, signal } = run;
+  const child = spawnGit(run);
+  return new Promise((resolve, reject) => {
+    const printed: Buffer[] = [];
+    const decoder = new StringDecoder('utf8');
+    let said = '';
+    let room = run.maxOutputBytes ?? Number.POSITIVE_INFINITY;
+    let whyEnded = '';
+    const end = (why: string): void => {
+      whyEnded ||= `\nfatal: ${why}`;
+      child.kill();
+      // A child of git can hold the pipes open.
+      for (const stream of [child.stdout, child.stderr]) stream.destroy();
+    };
+    const hasRoom = (chunk: Buffer): boolean => {
+      room -= chunk.length;
+      if (room < 0) end('it tells of more than is to be held');
+      return room >= 0;
+    };
+    child.stdout.on('data', (chunk: Buffer) => hasRoom(chunk) && printed.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (hasRoom(chunk)) said += decoder.write(chunk);
+      // A remote controls its length.
+      if (said.length > 2 * MAX_SAID) said = said.slice(-MAX_SAID);
+    });
+    if (run.onProgress !== undefined) eachLine(child.stderr, run.onProgress);
+    const { speaksWithinMs } = run;
+    const silence =
+      speaksWithinMs && setTimeout(() => end(`nothing came in ${speaksWithinMs / 1000} s`), speaksWithinMs);
+    for (const stream of [child.stdout, child.stderr]) stream.once('data', () => clearTimeout(silence));
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      if (signal?.aborted) reject(reasonOf(signal));
+      else reject(error.code === 'ENOENT' ? new GitNotFound(error) : error);
+    });
+    child.on('close', (code) => {
+      clearTimeout(silence);
+      if (code === 0) resolve(Buffer.concat(printed));
+      else if (signal?.aborted) reject(reasonOf(signal));
+      else reject(new GitFailed(args, said + whyEnded, Buffer.concat(printed).toString('utf8')));
+    });
+    // A git that ends before it has read everything gives the reason itself.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input ?? '');
+  });
+}
+
+/** git overwrites progress, so a carriage return ends a line too. */
+function eachLine(stream: Readable, tell: (line: string) => void): void {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  stream.on('data', (chunk: Buffer) => {
+    const lines = (rest + decoder.write(chunk)).split(/[\r\n]+/);
+    rest = (lines.pop() ?? '').slice(-MAX_LINE);
+    for (const line of lines) if (line !== '') tell(line);
+  });
+  stream.on('end', () => rest !== '' && tell(rest));
+}
+
+/** The reason of an aborted signal, which can be any value. */
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

@@ -1,0 +1,109 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+
+/** How git is started. */
+export type GitStart = {
+  /** The repository and its work tree; git does not search for them. */
+  location: RepositoryLocation;
+  /** The environment; variables that name another repository or index are removed. */
+  env: GitEnvironment;
+  args: readonly string[];
+  /** Variables for this run alone (`GIT_INDEX_FILE`). */
+  variables?: GitEnvironment;
+  /** The working directory, from which relative paths start; default: the top of the work tree, or the repository. */
+  cwd?: string;
+  /** Lets it talk to a remote, over the transports that git allows. Default: it does not, and fetches no missing object. */
+  isForRemote?: boolean;
+  /** Lets it ask for a name, a password or a passphrase at the terminal. Default: it does not. */
+  mayAsk?: boolean;
+  /**
+   * The limit of data memory for each of its processes; git ends when it is refused memory. Not all systems have such a
+   * limit.
+   */
+  maxDataBytes?: number;
+  /** Ends it when aborted. */
+  signal?: AbortSignal;
+  /** Gives it a lower priority and lets this process end before it. */
+  isInBackground?: boolean;
+};
+
+/** Settings that turn off hooks and file watchers of the repository: uwf does not need them. */
+export const switchedOff: readonly string[] = ['core.hooksPath=/dev/null', 'core.fsmonitor=false'];
+
+/**
+ * Settings that make git sync the packs that it writes, whatever the user has configured: for packs that replace synced ones
+ * or that refs will lead into.
+ *
+ * Source: git-config(1), `core.fsync` and `core.fsyncMethod`. Before git 2.36 packs are synced in any case.
+ */
+export const durablePacks: readonly string[] = ['-c', 'core.fsync=pack,pack-metadata', '-c', 'core.fsyncMethod=fsync'];
+
+/** Starts native git, without hooks. Its errors come as events of the child. */
+export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
+  const { location, env, args, variables, cwd, signal } = start;
+  const words = limited(['git', ...switchedOff.flatMap((set) => ['-c', set]), ...args], start.maxDataBytes);
+  const child = spawn(words[0] ?? 'git', words.slice(1), {
+    cwd: cwd ?? location.workTree ?? location.gitDir,
+    env: {
+      ...gitEnvironment(location, env),
+      ...(start.isForRemote === true && asInherited(env)),
+      ...(start.mayAsk !== true && { GIT_TERMINAL_PROMPT: '0' }),
+      ...variables,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(signal && { signal }),
+  });
+  if (start.isInBackground === true) leaveInBackground(child);
+  return child;
+}
+
+/** A fetched pack can build on promised objects, so these variables are inherited. */
+function asInherited({ GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH }: GitEnvironment): GitEnvironment {
+  return { GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH };
+}
+
+function leaveInBackground(child: ChildProcessWithoutNullStreams): void {
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended already.
+  }
+  child.unref();
+  // The pipes of a child are sockets.
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) if (pipe instanceof Socket) pipe.unref();
+}
+
+/**
+ * A shell sets the limit and then becomes the program, because Node cannot limit a child. Mapped files do not count.
+ *
+ * Source: getrlimit(2), RLIMIT_DATA; POSIX leaves `-d` of ulimit to the system, so it may fail.
+ */
+function limited(words: readonly string[], maxDataBytes: number | undefined): readonly string[] {
+  if (maxDataBytes === undefined || process.platform === 'win32') return words;
+  return ['/bin/sh', '-c', `ulimit -S -d ${Math.floor(maxDataBytes / 1024)} 2>/dev/null; exec "$@"`, 'sh', ...words];
+}
+
+/** Variables that name the repository, index or place of the caller, which may be another one. */
+const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+
+/**
+ * The environment in which git works on this repository only, and writes messages in English. It fetches no missing object,
+ * and no transport is allowed: reading must not connect to a host that a repository's configuration names.
+ *
+ * Both are needed: a git before 2.39.4 does not know the first. No setting of the repository beats the second.
+ * Source: git(1), `GIT_NO_LAZY_FETCH`, `GIT_ALLOW_PROTOCOL`.
+ */
+function gitEnvironment(location: RepositoryLocation, env: GitEnvironment): GitEnvironment {
+  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
+  return {
+    ...inherited,
+    GIT_DIR: location.gitDir,
+    ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    LC_ALL: 'C',
+  };
+}

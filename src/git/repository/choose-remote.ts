@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { kindOfPath, readIfThere, startOfFile } from './git-directory.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
+import { keyOf, subsectionOf } from '../format/config.ts';
+
+/**
+ * Lists the names of the remotes that git's configuration has, each once, in its order.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function listRemotes(location: RepositoryLocation, env: GitEnvironment): Promise<string[]> {
+  return remotesIn(await listGitVariables(location, env));
+}
+
+/** The names of the remotes among variables. */
+export function remotesIn(variables: readonly GitVariable[]): string[] {
+  const urls = variables.filter(({ name }) => name.startsWith('remote.') && /^(?:url|pushurl|vcs)$/.test(keyOf(name)));
+  return [...new Set(urls.flatMap(({ name }) => subsectionOf(name) ?? []))];
+}
+
+/**
+ * The default remote of git: that of the checked-out branch (for a push first `branch.<name>.pushRemote` and
+ * `remote.pushDefault`), else the only remote, else `origin`.
+ *
+ * Source: `remotes_remote_for_branch` and `remotes_pushremote_for_branch` in git's remote.c.
+ */
+export function defaultRemote(
+  variables: readonly GitVariable[],
+  configured: readonly string[],
+  { gitDir }: RepositoryLocation,
+  direction: 'fetch' | 'push',
+): string {
+  const last = (name: string): string | undefined => variables.findLast((variable) => variable.name === name)?.value;
+  const branch = /^ref:\s*refs\/heads\/(.+)$/.exec(readIfThere(resolve(gitDir, 'HEAD'))?.trim() ?? '')?.[1];
+  const forPush = last(`branch.${branch}.pushremote`) ?? last('remote.pushdefault');
+  const only = configured.length === 1 ? configured[0] : undefined;
+  return (direction === 'push' ? forPush : undefined) ?? last(`branch.${branch}.remote`) ?? only ?? 'origin';
+}
+
+/**
+ * The address to give git for a text that is not the name of a remote; `undefined` if the text is neither a URL nor a path.
+ *
+ * A relative path is resolved from `cwd`, then from where git would start: the top of the work tree.
+ * Source: git-fetch(1), "GIT URLS".
+ */
+export function addressOf(text: string, location: RepositoryLocation, cwd: string | undefined): string | undefined {
+  if (text === '' || text.startsWith('-')) return undefined;
+  // git allows or refuses `<transport>::<address>` and every scheme (`protocol.<name>.allow`).
+  if (/^[A-Za-z0-9][A-Za-z0-9+.-]*(?::\/\/|::)/.test(text)) return text;
+  const here = resolve(cwd ?? startOf(location), text);
+  if (existsSync(here) || existsSync(`${here}.git`)) return here;
+  if (existsSync(resolve(startOf(location), text))) return text;
+  // `host:path`, as scp writes it; a slash before the colon makes it a path.
+  if (/^[^/]+:/.test(text)) return text;
+  return text.endsWith('.bundle') ? here : undefined;
+}
+
+/** The absolute path of a bundle that exists or will be written; `undefined` for other URLs and paths. */
+export function bundlePathOf(url: string, location: RepositoryLocation): string | undefined {
+  if (/^(?!file:\/\/)[A-Za-z0-9+.-]*::?/.test(url)) return undefined;
+  const path = resolve(startOf(location), url.startsWith('file://') ? fileURLToPath(url) : url);
+  const kind = kindOfPath(path);
+  if (kind === undefined) return path.endsWith('.bundle') ? path : undefined;
+  return kind === 'file' && isBundle(path) ? path : undefined;
+}
+
+/** The absolute path of a folder that a URL or path names; `undefined` if it is no path, or not resolved as plain text. */
+export function folderPathOf(url: string, location: RepositoryLocation): string | undefined {
+  const path = url.startsWith('file:///') && !url.includes('%') ? url.slice('file://'.length) : url;
+  // Empty, `host:path`, `scheme://`, `helper::`, or a `~` that git expands.
+  if (path === '' || /^[^/]*:|^~/.test(path)) return undefined;
+  // `..` behind a symbolic link leads elsewhere. The folder where git starts has its links resolved.
+  if (/(?:^|\/)\.\.(?:\/|$)/.test(path.replace(/^(?:\.\.?\/+)*(?:\.\.?$)?/, ''))) return undefined;
+  return resolve(startOf(location), path);
+}
+
+/** A URL without its password, and without a user name that can be a token. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^([A-Za-z0-9+.-]+:\/\/)([^/?#]*)@/, (_, scheme: string, userinfo: string) => {
+    const [user = '', password] = userinfo.split(':', 2);
+    const isHttp = /^https?:/i.test(scheme);
+    // A single word before the host can be an access token over http; over ssh it is the user.
+    return user === '' || (isHttp && password === undefined) ? scheme : `${scheme}${user}@`;
+  });
+}
+
+function startOf({ workTree, gitDir }: RepositoryLocation): string {
+  return workTree ?? gitDir;
+}
+
+function isBundle(path: string): boolean {
+  return /^# v\d git bundle\n/.test(startOfFile(path, 16).toString('latin1'));
+}

@@ -1,0 +1,142 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { errnoOf } from '../format/object-errors.ts';
+import { readRegularFile } from '../system/read-regular-file.ts';
+import { isObjectId } from '../format/object-id.ts';
+import type { GitEnvironment } from '../repository.ts';
+import { RepositoryNotFound } from './repository-not-found.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The environment with absolute paths in its variables about refs and objects, which git resolves from its working directory.
+ */
+export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): GitEnvironment {
+  const moved = ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY'].flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [[name, resolve(startDir, value)] as const];
+  });
+  // Copying `process.env` asks the system for every variable.
+  return moved.length === 0 ? env : { ...env, ...Object.fromEntries(moved) };
+}
+
+/**
+ * The environment without the variables that name a repository, its parts and its work tree: for work on another repository.
+ */
+export function withoutPlaces(env: GitEnvironment): GitEnvironment {
+  const places = /^GIT_(?:DIR|COMMON_DIR|OBJECT_DIRECTORY|WORK_TREE|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !places.test(name)));
+}
+
+/**
+ * Tells whether a folder is a git folder: it has a valid `HEAD`, `refs` and `objects`.
+ *
+ * Source: `is_git_directory` and `validate_headref` in git's setup.c and refs.c.
+ */
+export function isGitDirectory(path: string, env: GitEnvironment): boolean {
+  if (!isHead(`${path}/HEAD`)) return false;
+  const common = commonDirOf(path, env);
+  const objects = env['GIT_OBJECT_DIRECTORY'] ?? `${common}/objects`;
+  return isAccessible(objects) && isAccessible(`${common}/refs`);
+}
+
+/**
+ * The folder that linked worktrees share: `GIT_COMMON_DIR`, else the target of the file `commondir`, else the git folder
+ * itself.
+ *
+ * Source: gitrepository-layout(5), "commondir".
+ */
+export function commonDirOf(gitDir: string, env: GitEnvironment): string {
+  const fromEnvironment = env['GIT_COMMON_DIR'];
+  if (fromEnvironment !== undefined) return resolve(fromEnvironment);
+  const text = readIfThere(`${gitDir}/commondir`);
+  return text === undefined ? gitDir : resolve(gitDir, text.trimEnd());
+}
+
+/**
+ * The folder that a `.git` file of a submodule or a linked worktree names.
+ *
+ * @throws {RepositoryNotFound} if the file has another form, or its target is no repository
+ * Source: gitrepository-layout(5), "gitfile"; `read_gitfile_gently` in git's setup.c.
+ */
+export function readGitFile(path: string, env: GitEnvironment): string {
+  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(readRegularFile(path, MAX_BYTES).toString('utf8'))?.[1];
+  if (target === undefined) throw new RepositoryNotFound(path, "the file does not start with 'gitdir: '");
+  const gitDir = resolve(dirname(path), target);
+  if (!isGitDirectory(gitDir, env)) {
+    throw new RepositoryNotFound(path, `it leads to ${gitDir}, where no repository is`);
+  }
+  return gitDir;
+}
+
+/** The kind of a path, with symbolic links followed; `undefined` if it is missing or of another kind. */
+export function kindOfPath(path: string): 'file' | 'folder' | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  return stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : undefined;
+}
+
+/** The path with symbolic links resolved, or unchanged if it does not exist. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * A file's text, or `undefined` if there is none.
+ *
+ * @throws {FileRefused} if it is no regular file, or larger than 4 MiB
+ */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readRegularFile(path, MAX_BYTES).toString('utf8');
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** The first bytes of a file, zeros behind its end. File system errors come through as they are. */
+export function startOfFile(path: string, length: number): Buffer {
+  const start = Buffer.alloc(length);
+  const descriptor = openSync(path, 'r');
+  try {
+    readSync(descriptor, start, 0, length, 0);
+    return start;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Also accepts a detached `HEAD`, and a symbolic link, as very old versions of git wrote it. */
+function isHead(path: string): boolean {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
+    return readlinkSync(path).startsWith('refs/');
+  }
+  if (kindOfPath(path) !== 'file') return false;
+  const text = readIfThere(path) ?? '';
+  return /^ref:\s*refs\//.test(text) || isObjectId(text.slice(0, 40));
+}
+
+function isAccessible(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

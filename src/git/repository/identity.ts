@@ -1,0 +1,40 @@
+import type { GitVariable } from '../process/git-variables.ts';
+import type { GitEnvironment, Identity, RepositoryLocation } from '../repository.ts';
+import { readConfigFiles } from './read-config-files.ts';
+
+/** The committer if git knows no user. */
+export const FALLBACK_COMMITTER: Identity = { name: 'uwf', email: 'uwf@localhost' };
+
+/**
+ * Finds the committer of git for a repository, with at most one process, and none where git's files tell.
+ *
+ * `GIT_COMMITTER_NAME` and `_EMAIL` win, then `committer.*`, then `user.*`, then `EMAIL`. If only one of the two is set, the
+ * other is that of {@link FALLBACK_COMMITTER}; `undefined` if neither is set or there is no git.
+ * @param env the environment git runs with (`PATH`, `HOME`, `GIT_CONFIG_…`)
+ * Source: git-commit(1), "COMMIT INFORMATION"; git-var(1).
+ */
+export async function committerFromGit(
+  location: RepositoryLocation,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Identity | undefined> {
+  let name = env['GIT_COMMITTER_NAME'];
+  let email = env['GIT_COMMITTER_EMAIL'];
+  if (!name || !email) {
+    const configured = await identityVariables(location, env);
+    name ||= configured.get('committer.name') ?? configured.get('user.name');
+    email ||= configured.get('committer.email') ?? configured.get('user.email') ?? env['EMAIL'];
+  }
+  if (!name && !email) return undefined;
+  return { name: name || FALLBACK_COMMITTER.name, email: email || FALLBACK_COMMITTER.email };
+}
+
+async function identityVariables(location: RepositoryLocation, env: GitEnvironment): Promise<Map<string, string>> {
+  const variables = readConfigFiles(location, env) ?? (await askGit(location, env));
+  return new Map(variables.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])));
+}
+
+async function askGit(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[]> {
+  const { listGitVariables } = await import('../process/git-variables.ts');
+  // An error means that there is no git, so no user is configured.
+  return listGitVariables(location, env).catch(() => []);
+}

@@ -1,0 +1,30 @@
+import { basename, dirname, join, resolve } from 'node:path';
+import { readIfThere, realPath } from './git-directory.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { namesIn } from '../system/names-in.ts';
+
+/** A linked work tree of a repository. */
+export type LinkedWorkTree = {
+  /** Its top, links resolved. */
+  top: string;
+  /** Its own git folder. */
+  gitDir: string;
+};
+
+/**
+ * Lists the work trees that `git worktree add` has linked to a repository, as the repository records them: a folder cannot
+ * claim to be one.
+ *
+ * Includes work trees that are gone and not pruned yet.
+ * Source: gitrepository-layout(5), "worktrees/<id>/gitdir".
+ */
+export function linkedWorkTrees({ commonDir }: Pick<RepositoryLocation, 'commonDir'>): LinkedWorkTree[] {
+  const folder = join(commonDir, 'worktrees');
+  return namesIn(folder).flatMap((name) => {
+    const gitDir = join(folder, name);
+    const gitFile = readIfThere(join(gitDir, 'gitdir'))?.trimEnd();
+    // Relative paths start at the folder that contains the file (`worktree.useRelativePaths`).
+    const path = gitFile && resolve(gitDir, gitFile);
+    return path && basename(path) === '.git' ? [{ top: realPath(dirname(path)), gitDir }] : [];
+  });
+}

@@ -1,0 +1,90 @@
+import { UwfError } from '../../errors.ts';
+import { configBoolean, findConfigEntry, keyOf, subsectionOf } from '../format/config.ts';
+import type { ConfigEntry } from '../format/config.ts';
+import type { ObjectFormat } from '../format/object-id.ts';
+
+/** A repository in an unsupported format. It was not changed. */
+export class UnsupportedRepository extends UwfError {
+  readonly path: string;
+  /** The unsupported feature, by its name in git's configuration: `objectFormat sha256`. */
+  readonly feature: string;
+  constructor(path: string, feature: string, hint: string) {
+    super(`the repository ${path} uses ${feature}, which is not spoken here; nothing was changed`, {
+      code: 'unsupported-repository',
+      kind: 'environment',
+      hint,
+    });
+    this.path = path;
+    this.feature = feature;
+  }
+}
+
+const ordinaryClone = 'work in a clone of the ordinary format (sha1 objects, files as refs)';
+const fullClone = 'work in a full clone, made without --filter';
+const filesAsRefs = "run 'git refs migrate --ref-format=files', or work in a clone of the ordinary format";
+
+/** Extensions that do not change how objects and refs are read and written. */
+const harmless = new Set(['noop', 'noop-v1', 'preciousobjects', 'worktreeconfig', 'relativeworktrees']);
+
+/** The format in which a repository stores objects and refs. */
+export type RepositoryFormat = {
+  objects: ObjectFormat;
+  refs: 'files' | 'reftable';
+  /** The remotes of a partial clone, from which missing objects are fetched; empty for a full clone. */
+  promisors: readonly string[];
+};
+
+/**
+ * Reads a repository's format from its configuration.
+ *
+ * Stricter than git in one point: an unknown extension is refused in version 0 too, where git ignores it.
+ * @param path the repository's folder, for the message
+ * @throws {UnsupportedRepository} naming the feature
+ * Source: git's Documentation/technical/repository-version.txt, partial-clone.txt and `check_repo_format` (setup.c).
+ */
+export function readRepositoryFormat(entries: readonly ConfigEntry[], path: string): RepositoryFormat {
+  const version = findConfigEntry(entries, 'core.repositoryformatversion')?.value ?? '0';
+  if (version !== '0' && version !== '1') {
+    throw new UnsupportedRepository(path, `repositoryFormatVersion ${version}`, ordinaryClone);
+  }
+  const format: RepositoryFormat = { objects: 'sha1', refs: 'files', promisors: [] };
+  const promisors = new Set<string>();
+  for (const entry of entries) {
+    const { name, value = 'true' } = entry;
+    if (name === 'extensions.partialclone') promisors.add(value);
+    else if (name.startsWith('extensions.')) readExtension(name.slice('extensions.'.length), value, format, path);
+    else if (name.startsWith('remote.') && keyOf(name) === 'promisor' && configBoolean(entry, path) === true) {
+      promisors.add(subsectionOf(name) ?? '');
+    }
+  }
+  return { ...format, promisors: [...promisors] };
+}
+
+function readExtension(key: string, value: string, format: RepositoryFormat, path: string): void {
+  if (key === 'objectformat' && (value === 'sha1' || value === 'sha256')) format.objects = value;
+  else if (key === 'refstorage' && (value === 'files' || value === 'reftable')) format.refs = value;
+  else if (key === 'objectformat') throw new UnsupportedRepository(path, `objectFormat ${value}`, ordinaryClone);
+  else if (key === 'refstorage') throw new UnsupportedRepository(path, `refStorage ${value}`, filesAsRefs);
+  else if (key === 'compatobjectformat') {
+    throw new UnsupportedRepository(path, `compatObjectFormat ${value}`, ordinaryClone);
+  } else if (!harmless.has(key)) throw new UnsupportedRepository(path, `the extension '${key}'`, ordinaryClone);
+}
+
+/**
+ * Checks that a format is the ordinary one, for stores that support no other.
+ *
+ * @param need what would open the repository, if anything would
+ * @throws {UnsupportedRepository} naming the feature
+ */
+export function assertOrdinaryFormat(
+  { objects, refs, promisors }: RepositoryFormat,
+  path: string,
+  need?: string,
+): void {
+  const hint = (otherwise: string): string => (need === undefined ? otherwise : `${need}; or ${otherwise}`);
+  if (objects !== 'sha1') throw new UnsupportedRepository(path, `objectFormat ${objects}`, hint(ordinaryClone));
+  if (refs !== 'files') throw new UnsupportedRepository(path, `refStorage ${refs}`, hint(filesAsRefs));
+  if (promisors.length > 0) {
+    throw new UnsupportedRepository(path, `partialClone of ${promisors.join(', ')}`, hint(fullClone));
+  }
+}

@@ -1,0 +1,61 @@
+import { constants } from 'node:buffer';
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { CorruptObject, ObjectTooLarge, errnoOf } from '../../format/object-errors.ts';
+import { isObjectType, type GitObject, type ObjectId } from '../../format/object-id.ts';
+import { inflate, inflateStart, isPlausibleSize } from './inflate.ts';
+import { READ } from '../../system/read-regular-file.ts';
+import { readAt } from '../../system/open-files.ts';
+
+/** Compressed bytes that always include the header. */
+const startBytes = 1024;
+/** More than the longest header. */
+const headerBytes = 32;
+const header = /^([a-z]+) (0|[1-9][0-9]{0,15})\0/;
+
+/**
+ * Reads a loose object; `undefined` if this object folder does not have it.
+ *
+ * The object's id is not checked here.
+ * @throws {CorruptObject} if the file is not a whole object
+ * @throws {ObjectTooLarge} before the object is inflated, if it is larger than `maxBytes`
+ * Source: gitformat-loose(5).
+ */
+export function readLooseObject(folder: string, id: ObjectId, maxBytes: number): GitObject | undefined {
+  const file = readWhole(looseObjectPath(folder, id));
+  if (file === undefined) return undefined;
+  const start = inflateStart(file.subarray(0, startBytes), headerBytes);
+  const [head = '', type, digits] = header.exec(start?.toString('latin1') ?? '') ?? [];
+  if (!isObjectType(type)) throw new CorruptObject(id, 'its file does not start with a header');
+  const size = Number(digits);
+  const limit = Math.min(maxBytes, constants.MAX_LENGTH);
+  if (size > limit) throw new ObjectTooLarge(id, size, limit, type);
+  if (!isPlausibleSize(size, file.byteLength)) throw new CorruptObject(id, `its file is too short for ${size} bytes`);
+  const outcome = inflate(file, head.length + size);
+  if ('problem' in outcome) throw new CorruptObject(id, `its file is ${outcome.problem}`);
+  return { type, data: outcome.data.subarray(head.length) };
+}
+
+/** Tells whether this object folder has a loose object. */
+export function hasLooseObject(folder: string, id: ObjectId): boolean {
+  return existsSync(looseObjectPath(folder, id));
+}
+
+function looseObjectPath(folder: string, id: ObjectId): string {
+  return join(folder, id.slice(0, 2), id.slice(2));
+}
+
+function readWhole(path: string): Buffer | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, READ);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+  try {
+    return readAt(descriptor, Buffer.allocUnsafe(fstatSync(descriptor).size), 0);
+  } finally {
+    closeSync(descriptor);
+  }
+}

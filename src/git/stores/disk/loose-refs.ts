@@ -1,0 +1,91 @@
+import { readdirSync, statSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf } from '../../format/object-errors.ts';
+import { isObjectId } from '../../format/object-id.ts';
+import type { ObjectId } from '../../format/object-id.ts';
+import { FileRefused, readRegularFile } from '../../system/read-regular-file.ts';
+import { BrokenRef } from '../../format/ref-errors.ts';
+import { isRefName } from '../../format/ref-name.ts';
+import type { RefName } from '../../ref-store.ts';
+import type { RepositoryLocation } from '../../repository.ts';
+import { isOwnOfWorktree, refPath, worktreePrefixesBelow } from './ref-path.ts';
+
+/** The content of a loose ref: an object, or another ref. */
+export type LooseRef = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
+
+const content = /^(?:ref:\s*(\S+)|([0-9a-f]+))(?:\s|$)/;
+/** There is no file of this name: nothing, a folder, or a file in place of its folder. */
+const absences = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
+/** The file is there, and cannot be read. */
+const unreadable = new Set(['EACCES', 'EPERM', 'EIO', 'ELOOP']);
+/** More than any ref name with text after it. */
+const MAX_BYTES = 64 * 1024;
+const nullId = /^0+$/;
+/** Files that git ignores without a warning. */
+const isPassedOver = /\.lock$|\/\./;
+
+/**
+ * Reads the file of a ref; `undefined` if it has none.
+ *
+ * @throws {BrokenRef} if the file holds neither an id nor the name of a ref
+ * Source: gitrepository-layout(5); `parse_loose_ref_contents` in git's refs/files-backend.c.
+ */
+export function readLooseRef(location: RepositoryLocation, name: RefName): LooseRef | undefined {
+  let text: string;
+  try {
+    text = readRegularFile(refPath(location, name), MAX_BYTES).toString('utf8');
+  } catch (error) {
+    if (error instanceof FileRefused) throw new BrokenRef(name, `its file ${error.reason}`);
+    const code = errnoOf(error) ?? '';
+    if (absences.has(code)) return undefined;
+    if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);
+    throw error;
+  }
+  const [, target, id] = content.exec(text) ?? [];
+  if (id !== undefined && nullId.test(id)) throw new BrokenRef(name, 'its file holds the id of no object');
+  if (id !== undefined && isObjectId(id)) return { kind: 'id', id };
+  if (target !== undefined && isRefName(target)) return { kind: 'symbolic', target };
+  throw new BrokenRef(name, text === '' ? 'its file is empty' : 'its file holds neither an object id nor a ref');
+}
+
+/** Tells whether a ref has a file, sound or broken. */
+export function hasLooseRef(location: RepositoryLocation, name: RefName): boolean {
+  return statSync(refPath(location, name), { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/**
+ * The names of the refs below a prefix (ending in `/`) that have files, in no order; locks left out.
+ *
+ * @param badName is called for files whose names are not ref names
+ */
+export function listLooseRefs(location: RepositoryLocation, prefix: string, badName?: BadName): RefName[] {
+  const found = { names: [], badName };
+  const ofWorktree = isOwnOfWorktree(prefix);
+  collect(ofWorktree ? location.gitDir : location.commonDir, prefix, ofWorktree, found);
+  for (const own of worktreePrefixesBelow(prefix)) collect(location.gitDir, own, true, found);
+  return found.names;
+}
+
+type BadName = (name: string) => void;
+type Found = { names: RefName[]; badName: BadName | undefined };
+
+function collect(root: string, prefix: string, ofWorktree: boolean, found: Found): void {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(join(root, prefix), { withFileTypes: true });
+  } catch (error) {
+    if (absences.has(errnoOf(error) ?? '')) return;
+    throw error;
+  }
+  for (const entry of entries) {
+    const name = prefix + entry.name;
+    if (entry.isDirectory()) {
+      if (isOwnOfWorktree(`${name}/`) === ofWorktree) collect(root, `${name}/`, ofWorktree, found);
+    } else if (isRefName(name)) {
+      found.names.push(name);
+    } else if (!isPassedOver.test(name)) {
+      found.badName?.(name);
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { ObjectStore } from '../../object-store.ts';
+import type { RefStore } from '../../ref-store.ts';
+import type { RepositoryLocation } from '../../repository.ts';
+import { DiskRefStore } from './disk-ref-store.ts';
+import { LateObjectStore } from './late-object-store.ts';
+import type { ObjectEnvironment } from './object-folders.ts';
+
+export type DiskStoreOptions = {
+  /** Where `GIT_OBJECT_DIRECTORY` and `GIT_ALTERNATE_OBJECT_DIRECTORIES` are looked up; default: nowhere. */
+  env?: ObjectEnvironment;
+  /** How long to wait for a lock of another process; default: 10 s. git waits for 0.1 s, and 1 s for packed refs. */
+  lockTimeoutMs?: number;
+};
+
+/** The two stores of a repository on disk. */
+export type DiskStores = { objects: ObjectStore; refs: RefStore; close(): Promise<void> };
+
+const LOCK_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens uwf's own stores over a git folder. Nothing is read or made before it is needed.
+ *
+ * The caller has checked that the format is supported (SHA-1, ref files).
+ */
+export function openDiskStores(location: RepositoryLocation, options: DiskStoreOptions = {}): DiskStores {
+  const objects = new LateObjectStore(location.commonDir, options.env ?? {});
+  const refs = new DiskRefStore(location, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
+  return {
+    objects,
+    refs,
+    close: async () => {
+      await objects.close();
+      refs.close();
+    },
+  };
+}

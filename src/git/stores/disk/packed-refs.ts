@@ -1,0 +1,165 @@
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import { errnoOf } from '../../format/object-errors.ts';
+import type { ObjectId } from '../../format/object-id.ts';
+import { BrokenRef, type BrokenPackedRefs } from '../../format/ref-errors.ts';
+import { READ } from '../../system/read-regular-file.ts';
+import { isRefName } from '../../format/ref-name.ts';
+import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
+import { readAt } from '../../system/open-files.ts';
+import { PackedRefsLines } from './packed-refs-lines.ts';
+import type { PackedLine } from './packed-refs-lines.ts';
+
+/** One version of the file: git replaces the file, so an open file does not change. */
+type Snapshot = {
+  descriptor: number;
+  stats: BigIntStats;
+  lines: PackedRefsLines;
+  mode: number;
+  broken: BrokenPackedRefs | undefined;
+};
+type Damaged = WantedRefs['damaged'];
+
+/** Names that are obviously valid, as nearly all are; the full check takes ten times as long. */
+const nullId = /^0+$/;
+const plainName = /^refs(?:\/[0-9A-Za-z_-]+)+$/;
+
+/**
+ * The refs of a `packed-refs` file, found by binary search, so that 100,000 refs cost no more than a few.
+ *
+ * Every use first checks whether git has replaced the file. Damage that a use meets raises {@link BrokenPackedRefs}; only
+ * {@link readableBelow} skips it.
+ * Source: git-pack-refs(1); refs/packed-backend.c of git for the format.
+ */
+export class PackedRefs {
+  readonly path: string;
+  #snapshot: Snapshot | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** @throws {BrokenRef} if it exists and names no object */
+  find(name: RefName): ObjectId | undefined {
+    for (const line of this.#linesFrom(name)) {
+      if (line.name !== name) return undefined;
+      const refs = soundRefs([line], (damage) => {
+        throw damage;
+      });
+      return refs[0]?.id;
+    }
+    return undefined;
+  }
+
+  /** The refs below a prefix (ending in `/`), sorted by their bytes; at most `limit` of them. */
+  below(
+    prefix: string,
+    { limit = Number.POSITIVE_INFINITY, damaged }: { limit?: number; damaged?: Damaged } = {},
+  ): Ref[] {
+    const lines: PackedLine[] = [];
+    for (const line of this.#linesFrom(prefix)) {
+      if (lines.length >= limit || !line.name.startsWith(prefix)) break;
+      lines.push(line);
+    }
+    return soundRefs(lines, damaged);
+  }
+
+  /** Reads as {@link below} does, from a broken file, by reading all of it. */
+  readableBelow(prefix: string): Ref[] {
+    const lines = [...(this.#current()?.lines.from(0, () => {}) ?? [])].filter(({ name }) => name.startsWith(prefix));
+    return soundRefs(lines, undefined);
+  }
+
+  /** Tells whether the file exists and is empty: git writes at least a header. */
+  isEmptyFile(): boolean {
+    return this.#current()?.stats.size === 0n;
+  }
+
+  /** The last `count` refs below a prefix, sorted by their bytes. The prefix need not end in `/`. */
+  lastBelow(prefix: string, count: number, damaged?: Damaged): Ref[] {
+    for (let most = count; ; most *= 4) {
+      const lines = this.#readable()?.lines.lastWithPrefix(prefix, most) ?? [];
+      const refs = soundRefs(lines, undefined);
+      // Some of the last lines are no valid refs: take others.
+      if (refs.length < count && lines.length === most) continue;
+      soundRefs(lines, damaged);
+      return refs.slice(-count);
+    }
+  }
+
+  /**
+   * The file without some refs, and its permissions; `undefined` if none of them is in it.
+   *
+   * All other bytes are unchanged. Call it under the file's lock.
+   * @throws {BrokenPackedRefs} if any line is damaged: a broken file is not rewritten
+   */
+  without(names: ReadonlySet<string>): { content: Buffer; mode: number } | undefined {
+    const snapshot = this.#readable();
+    if (snapshot === undefined) return undefined;
+    const whole = readAt(snapshot.descriptor, Buffer.allocUnsafe(Number(snapshot.stats.size)), 0);
+    const kept: Buffer[] = [];
+    let keptUntil = 0;
+    for (const line of PackedRefsLines.ofBuffer(this.path, whole).from(0)) {
+      if (!names.has(line.name)) continue;
+      kept.push(whole.subarray(keptUntil, line.start));
+      keptUntil = line.end;
+      // The peeled value of an annotated tag is a line of its own, which is removed with it.
+      if (whole[keptUntil] === 0x5e) keptUntil = whole.indexOf(0x0a, keptUntil) + 1;
+    }
+    if (keptUntil === 0) return undefined;
+    return { content: Buffer.concat([...kept, whole.subarray(keptUntil)]), mode: snapshot.mode };
+  }
+
+  close(): void {
+    if (this.#snapshot !== undefined) closeSync(this.#snapshot.descriptor);
+    this.#snapshot = undefined;
+  }
+
+  #linesFrom(name: string): Iterable<PackedLine> {
+    return this.#readable()?.lines.fromName(name) ?? [];
+  }
+
+  #readable(): Snapshot | undefined {
+    const snapshot = this.#current();
+    if (snapshot?.broken !== undefined) throw snapshot.broken;
+    return snapshot;
+  }
+
+  #current(): Snapshot | undefined {
+    const known = this.#snapshot;
+    const stats = statSync(this.path, { bigint: true, throwIfNoEntry: false });
+    // While the file is open, no other file can get its inode, so an equal inode means the same file.
+    if (known !== undefined && stats !== undefined && isSame(known.stats, stats)) return known;
+    this.close();
+    if (stats === undefined) return undefined;
+    let descriptor: number;
+    try {
+      descriptor = openSync(this.path, READ);
+    } catch (error) {
+      if (errnoOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+    const opened = fstatSync(descriptor, { bigint: true });
+    const lines = PackedRefsLines.ofFile(this.path, descriptor, Number(opened.size));
+    const mode = Number(opened.mode & 0o777n);
+    this.#snapshot = { descriptor, stats: opened, lines, mode, broken: lines.brokenEnd };
+    return this.#snapshot;
+  }
+}
+
+function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs;
+}
+
+function isName(text: string): text is RefName {
+  return plainName.test(text) || isRefName(text);
+}
+
+function soundRefs(lines: readonly PackedLine[], damaged: Damaged): Ref[] {
+  return lines.flatMap(({ id, name }): Ref[] => {
+    if (!isName(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
+    else if (nullId.test(id)) damaged?.(new BrokenRef(name, 'its line in packed-refs holds the id of no object'));
+    else return [{ name, id }];
+    return [];
+  });
+}

@@ -1,0 +1,149 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ObjectId } from '../../format/object-id.ts';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../../format/ref-errors.ts';
+import { isRefName } from '../../format/ref-name.ts';
+import type { RefDamage } from '../../format/ref-errors.ts';
+import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
+import type { RepositoryLocation } from '../../repository.ts';
+import { hasLooseRef, listLooseRefs, readLooseRef } from './loose-refs.ts';
+import { PackedRefs } from './packed-refs.ts';
+
+/** As in git (`SYMREF_MAXDEPTH` in refs.c). */
+const MAX_SYMBOLIC_DEPTH = 5;
+/** For these characters the order of UTF-16, by which strings compare, differs from that of bytes, by which git sorts. */
+const highCharacters = /[\ud800-\uffff]/;
+
+/** A ref at the end of a chain of symbolic refs; without `id` it does not exist. */
+export type FollowedRef = { name: RefName; id: ObjectId | undefined };
+
+/**
+ * Reads refs: the loose ref first, then the packed one, because `git pack-refs` writes the packed ref before it removes the
+ * loose one.
+ */
+export class RefReader {
+  readonly packed: PackedRefs;
+  readonly #location: RepositoryLocation;
+
+  constructor(location: RepositoryLocation) {
+    this.#location = location;
+    this.packed = new PackedRefs(packedRefsPath(location));
+  }
+
+  /**
+   * Follows symbolic refs to the last one, which has a value or does not exist.
+   *
+   * @throws {BrokenRef} if a ref on the way is broken, or the chain does not end
+   */
+  follow(name: RefName): FollowedRef {
+    let current = name;
+    for (let depth = 0; depth <= MAX_SYMBOLIC_DEPTH; depth++) {
+      const loose = readLooseRef(this.#location, current);
+      if (loose === undefined) return { name: current, id: this.packed.find(current) };
+      if (loose.kind === 'id') return { name: current, id: loose.id };
+      current = loose.target;
+    }
+    throw new BrokenRef(name, 'its chain of symbolic refs does not end');
+  }
+
+  /**
+   * The refs below a prefix that ends in `/`, sorted by their bytes; broken refs are reported to `damaged`.
+   *
+   * Loose refs that are not wanted are not read.
+   * @throws {InvalidRefName} if no ref can be below the prefix
+   * @throws {BrokenPackedRefs} unless `damaged` is given
+   */
+  list(prefix: string, { startsWith = prefix, where, last, damaged }: WantedRefs = {}): Ref[] {
+    if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
+    if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+    const isWanted = (name: RefName): boolean => name.startsWith(startsWith) && where?.(name) !== false;
+    // Loose refs first, or a ref that is packed in between would be in neither list.
+    const badName = damaged && ((name: string): void => damaged(new BrokenRef(name, 'git allows no such name')));
+    const loose = listLooseRefs(this.#location, prefix, badName).filter(isWanted);
+    const isLoose = new Set<string>(loose);
+    const report =
+      damaged &&
+      ((damage: RefDamage): void => {
+        // A packed value counts only if there is no loose ref.
+        if (!(damage instanceof BrokenRef && isLoose.has(damage.ref))) damaged(damage);
+      });
+    const packed = this.#packedBelow(startsWith, where === undefined ? last : undefined, report).filter(({ name }) =>
+      isWanted(name),
+    );
+    if (loose.length === 0) return packed.slice(last === undefined ? 0 : -last);
+    const refs = packed.filter(({ name }) => !isLoose.has(name));
+    // Each candidate is a file to read.
+    const candidates = last === undefined ? loose : sortNames(loose).slice(-last);
+    for (const name of candidates) {
+      const id = this.#valueOf(name, damaged);
+      if (id !== undefined) refs.push({ name, id });
+      // A broken ref makes room for another one among the last.
+      else if (last !== undefined)
+        return this.list(prefix, { startsWith, ...(where && { where }), ...(damaged && { damaged }) }).slice(-last);
+    }
+    return sortByBytes(refs).slice(last === undefined ? 0 : -last);
+  }
+
+  /** Tells whether there is a ref of this name, sound or broken. */
+  exists(name: RefName): boolean {
+    return hasLooseRef(this.#location, name) || this.packed.find(name) !== undefined;
+  }
+
+  /** The first ref there is below `name/`, or `undefined`. */
+  firstBelow(name: RefName): string | undefined {
+    const [loose] = listLooseRefs(this.#location, `${name}/`);
+    if (loose !== undefined) return loose;
+    return this.packed.below(`${name}/`, { limit: 1 })[0]?.name;
+  }
+
+  #packedBelow(prefix: string, last: number | undefined, damaged: WantedRefs['damaged']): Ref[] {
+    if (damaged !== undefined && this.packed.isEmptyFile()) {
+      damaged(new BrokenPackedRefs(this.packed.path, 'it is empty, which git never leaves it'));
+    }
+    try {
+      return last === undefined ? this.packed.below(prefix, { damaged }) : this.packed.lastBelow(prefix, last, damaged);
+    } catch (error) {
+      if (damaged === undefined || !(error instanceof BrokenPackedRefs)) throw error;
+      damaged(error);
+      return this.packed.readableBelow(prefix);
+    }
+  }
+
+  #valueOf(name: RefName, damaged: WantedRefs['damaged']): ObjectId | undefined {
+    try {
+      const { name: end, id } = this.follow(name);
+      if (id === undefined && damaged && hasLooseRef(this.#location, name)) {
+        damaged(
+          new BrokenRef(name, end === name ? 'its file leads nowhere' : `it leads to ${end}, which is not there`),
+        );
+      }
+      return id;
+    } catch (error) {
+      if (!(error instanceof BrokenRef)) throw error;
+      damaged?.(new BrokenRef(name, error.reason));
+      return undefined;
+    }
+  }
+}
+
+/** git follows a `packed-refs` that is a symbolic link and locks the file behind it. */
+function packedRefsPath(location: RepositoryLocation): string {
+  const path = join(location.commonDir, 'packed-refs');
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function sortByBytes(refs: readonly Ref[]): Ref[] {
+  if (refs.some(({ name }) => highCharacters.test(name))) {
+    return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+  return refs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function sortNames(names: readonly RefName[]): RefName[] {
+  if (!names.some((name) => highCharacters.test(name))) return names.toSorted();
+  return names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}

@@ -1,0 +1,245 @@
+import { isObjectId } from '../../format/object-id.ts';
+import type { ObjectId } from '../../format/object-id.ts';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName, RefNameConflict } from '../../format/ref-errors.ts';
+import { isRefName, parseRefName } from '../../format/ref-name.ts';
+import { RefMoved } from '../../ref-store.ts';
+import type { RefDamage } from '../../format/ref-errors.ts';
+import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
+import type { PortableFileSystem } from './file-system.ts';
+import { inTurn } from '../../system/in-turn.ts';
+
+/** Git follows no longer chain of symbolic refs (`SYMREF_MAXDEPTH` in refs.c). */
+const MAX_SYMBOLIC_DEPTH = 5;
+
+type Stored = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
+
+/**
+ * Refs as git keeps them, loose and packed, over any file system; for one process.
+ *
+ * isomorphic-git's own refs are not used: it writes them in place and without comparing, finds `refs/heads/x` under
+ * `refs/refs/heads/x`, lists `x.lock` and siblings, and lets a deleted ref's old packed value show for a moment.
+ */
+export class PortableRefStore implements RefStore {
+  readonly #files: PortableFileSystem;
+  readonly #gitdir: string;
+  readonly #lockOwner: object;
+
+  /** @param lockOwner what stores of the same repository in this process have in common: the caller's `fs` */
+  constructor(files: PortableFileSystem, gitdir: string, lockOwner: object) {
+    this.#files = files;
+    this.#gitdir = gitdir;
+    this.#lockOwner = lockOwner;
+  }
+
+  async read(name: RefName): Promise<ObjectId | undefined> {
+    return (await this.#follow(name)).id;
+  }
+
+  async list(prefix: string, { damaged }: WantedRefs = {}): Promise<Ref[]> {
+    if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
+    const names = new Set<string>();
+    await this.#collectLoose(prefix.slice(0, -1), names);
+    const packed = await this.#packed(damaged);
+    for (const name of packed.keys()) if (name.startsWith(prefix)) names.add(name);
+    const refs: Ref[] = [];
+    for (const name of names) {
+      if (!isRefName(name)) {
+        if (!/\.lock$|\/\./.test(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
+        continue;
+      }
+      const id = await this.#readUnlessBroken(name, packed, damaged);
+      if (id !== undefined) refs.push({ name, id });
+    }
+    return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+
+  async update(edits: readonly RefEdit[]): Promise<void> {
+    if (edits.length === 0) return;
+    await inTurn(this.#lockOwner, this.#gitdir, () => this.#updateInTurn(edits));
+  }
+
+  /** Its locks are in memory and go with their process. */
+  async removeStaleLocks(): Promise<void> {}
+
+  async #updateInTurn(edits: readonly RefEdit[]): Promise<void> {
+    const packed = await this.#packed();
+    const changes: RefEdit[] = [];
+    const names = new Set<string>();
+    for (const edit of edits) {
+      const { name, id } = await this.#follow(edit.name, packed);
+      if (names.has(name)) throw new InvalidRefName(name, 'it is changed twice in one transaction');
+      names.add(name);
+      if ((id ?? null) !== edit.expected) throw new RefMoved(edit.name, edit.expected, id ?? null);
+      if (edit.value !== edit.expected) changes.push({ ...edit, name });
+    }
+    const writes: { name: RefName; value: ObjectId }[] = [];
+    const deletions = new Set<RefName>();
+    for (const { name, value } of changes) {
+      if (value === null) deletions.add(name);
+      else writes.push({ name, value });
+    }
+    for (const { name } of writes) await this.#assertNoConflict(name, writes, packed);
+    await this.#apply(writes, deletions);
+  }
+
+  /** All content is staged before the first ref changes, so that a full disk changes none. */
+  async #apply(writes: readonly { name: RefName; value: ObjectId }[], deletions: ReadonlySet<RefName>): Promise<void> {
+    const staged: { from: string; to: string }[] = [];
+    try {
+      for (const { name, value } of writes) {
+        staged.push({ from: await this.#files.stage(`${value}\n`), to: this.#path(name) });
+      }
+      const text = (await this.#files.readText(this.#path('packed-refs'))) ?? '';
+      const remaining = withoutPackedRefs(text, deletions);
+      // The packed values go first: until the loose files go too, readers see the newest value, never an older one.
+      if (remaining !== text) {
+        staged.push({ from: await this.#files.stage(remaining), to: this.#path('packed-refs') });
+      }
+    } catch (error) {
+      for (const { from } of staged) await this.#files.removeFile(from);
+      throw error;
+    }
+    for (const { from, to } of staged) {
+      if ((await this.#files.kindOf(to)) === 'folder') await this.#files.removeIfEmpty(to);
+      await this.#files.moveInto(from, to);
+    }
+    for (const name of deletions) {
+      await this.#removeLoose(name);
+    }
+  }
+
+  /** Removes the folders that became empty too, but keeps `refs/<first>` as git does. */
+  async #removeLoose(name: RefName): Promise<void> {
+    // Of a packed ref there may be an empty folder in place of a file.
+    if ((await this.#files.kindOf(this.#path(name))) === 'file') await this.#files.removeFile(this.#path(name));
+    // A reflog without its ref would keep the objects that it names.
+    if ((await this.#files.kindOf(this.#path(`logs/${name}`))) === 'file') {
+      await this.#files.removeFile(this.#path(`logs/${name}`));
+    }
+    const components = name.split('/');
+    for (let depth = components.length - 1; depth > 2; depth -= 1) {
+      if (!(await this.#files.removeIfEmpty(this.#path(components.slice(0, depth).join('/'))))) return;
+    }
+  }
+
+  /** A ref that the same transaction deletes is a conflict too, as in git. */
+  async #assertNoConflict(
+    name: RefName,
+    writes: readonly { name: RefName }[],
+    packed: ReadonlyMap<string, ObjectId>,
+  ): Promise<void> {
+    for (let slash = name.lastIndexOf('/'); slash > 'refs'.length; slash = name.lastIndexOf('/', slash - 1)) {
+      const parent = parseRefName(name.slice(0, slash));
+      if ((await this.#stored(parent, packed)) !== undefined) throw new RefNameConflict(name, parent);
+    }
+    const below = [...writes, ...(await this.list(`${name}/`))].find((other) => other.name.startsWith(`${name}/`));
+    if (below !== undefined) throw new RefNameConflict(name, below.name);
+  }
+
+  async #follow(
+    name: RefName,
+    packed?: ReadonlyMap<string, ObjectId>,
+  ): Promise<{ name: RefName; id: ObjectId | undefined }> {
+    let current = name;
+    for (let depth = 0; depth <= MAX_SYMBOLIC_DEPTH; depth += 1) {
+      const stored = await this.#stored(current, packed);
+      if (stored === undefined) return { name: current, id: undefined };
+      if (stored.kind === 'id') return { name: current, id: stored.id };
+      current = stored.target;
+    }
+    throw new BrokenRef(name, `it leads through more than ${MAX_SYMBOLIC_DEPTH} symbolic refs`);
+  }
+
+  async #stored(name: RefName, packed?: ReadonlyMap<string, ObjectId>): Promise<Stored | undefined> {
+    const text = await this.#files.readText(this.#path(name));
+    if (text === undefined) {
+      const id = (packed ?? (await this.#packed())).get(name);
+      return id === undefined ? undefined : { kind: 'id', id };
+    }
+    const symbolic = /^ref:\s*(\S+)\s*$/.exec(text);
+    if (symbolic !== null) {
+      const target = symbolic[1] ?? '';
+      if (!isRefName(target)) throw new BrokenRef(name, `it names '${target}', which is no ref name`);
+      return { kind: 'symbolic', target };
+    }
+    const id = text.slice(0, 40);
+    if (/^0{40}$/.test(id)) throw new BrokenRef(name, 'it holds the id of no object');
+    if (!isObjectId(id) || !/^\s*$/.test(text.slice(40, 41))) throw new BrokenRef(name, 'it holds no object id');
+    return { kind: 'id', id };
+  }
+
+  async #readUnlessBroken(
+    name: RefName,
+    packed: ReadonlyMap<string, ObjectId>,
+    damaged: WantedRefs['damaged'],
+  ): Promise<ObjectId | undefined> {
+    try {
+      const { name: end, id } = await this.#follow(name, packed);
+      if (id === undefined) damaged?.(new BrokenRef(name, `it leads to ${end}, which is not there`));
+      return id;
+    } catch (error) {
+      if (!(error instanceof BrokenRef)) throw error;
+      damaged?.(new BrokenRef(name, error.reason));
+      return undefined;
+    }
+  }
+
+  async #collectLoose(folder: string, names: Set<string>): Promise<void> {
+    for (const name of await this.#files.namesIn(this.#path(folder))) {
+      const path = `${folder}/${name}`;
+      if ((await this.#files.kindOf(this.#path(path))) === 'folder') await this.#collectLoose(path, names);
+      else names.add(path);
+    }
+  }
+
+  async #packed(onBroken: (error: RefDamage) => void = raise): Promise<Map<string, ObjectId>> {
+    const path = this.#path('packed-refs');
+    return parsePackedRefs(path, (await this.#files.readText(path)) ?? '', onBroken);
+  }
+
+  #path(name: string): string {
+    return `${this.#gitdir}/${name}`;
+  }
+}
+
+function raise(error: RefDamage): never {
+  throw error;
+}
+
+/**
+ * Parses a `packed-refs` file into values by name. The header and peeled tags (`^…`) are passed over.
+ *
+ * @param onBroken is called for a line that git cannot read, and throws if the others do not count then
+ * Source: `packed_ref_store` in git's refs/packed-backend.c.
+ */
+function parsePackedRefs(
+  path: string,
+  text: string,
+  onBroken: (error: BrokenPackedRefs) => void,
+): Map<string, ObjectId> {
+  const refs = new Map<string, ObjectId>();
+  const lines = text.split('\n');
+  const rest = lines.pop() ?? '';
+  if (rest !== '')
+    onBroken(new BrokenPackedRefs(path, `its last line has no end: ${JSON.stringify(rest.slice(0, 60))}`));
+  for (const [number, line] of lines.entries()) {
+    const space = line.indexOf(' ');
+    const id = line.slice(0, space);
+    if (space !== -1 && isObjectId(id)) refs.set(line.slice(space + 1), id);
+    else if (!line.startsWith('^') && !(number === 0 && line.startsWith('#'))) {
+      onBroken(new BrokenPackedRefs(path, `it has a line that git cannot read: ${JSON.stringify(line.slice(0, 60))}`));
+    }
+  }
+  return refs;
+}
+
+/** Returns the file without some refs and their peeled values; other lines are unchanged. */
+function withoutPackedRefs(text: string, names: ReadonlySet<string>): string {
+  const kept: string[] = [];
+  let isDropping = false;
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('^')) isDropping = names.has(line.slice(line.indexOf(' ') + 1));
+    if (!isDropping) kept.push(line);
+  }
+  return kept.join('\n');
+}

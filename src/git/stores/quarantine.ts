@@ -1,0 +1,201 @@
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { syncFolder } from '../system/durable-file.ts';
+import { DiskObjectStore } from './disk/disk-object-store.ts';
+import { readLooseObject } from './disk/loose-objects.ts';
+import { abandonPack, KEEP_MS, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
+import { newPackName } from './disk/pack-name.ts';
+import { makeFolders } from '../system/make-folders.ts';
+import { NativeObjectStore } from './native/native-object-store.ts';
+import { asStorageError } from '../format/object-errors.ts';
+import { isObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
+import { isOlderThan } from '../system/older-than.ts';
+import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
+import { share } from '../system/sharing.ts';
+import { sizeOf } from '../system/size-of.ts';
+import type { ObjectStore } from '../object-store.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+
+const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
+const packName = /^(pack-[0-9a-f]+)\.pack$/;
+
+/**
+ * A folder in which native git writes objects that are not part of the repository yet. git sees the repository's objects
+ * there, and no `git gc` of the repository sees the new ones.
+ *
+ * As `git receive-pack` does (git-receive-pack(1), "QUARANTINE ENVIRONMENT"). The name of the folder identifies its process,
+ * so that the folder of a killed process is found.
+ */
+export class Quarantine {
+  readonly path: string;
+  readonly #objects: string;
+  readonly #destination: string;
+
+  /**
+   * Makes the folder. Also removes the folders of killed processes, and the keeps of packs that they had moved into the
+   * repository.
+   *
+   * @param parent a folder on the file system of the repository's objects
+   * @param destination the repository's object folder
+   * @throws {StorageFull} / {StorageReadOnly}
+   */
+  constructor(parent: string, destination: string) {
+    try {
+      makeFolders(parent);
+      removeStaleQuarantines(parent);
+      removeStalePackKeeps(join(destination, 'pack'));
+      this.path = mkdtempSync(join(parent, `${formatIdentity(ownIdentity())}@`));
+      share(this.path);
+      this.#objects = join(this.path, 'objects');
+      makeFolders(join(this.#objects, 'pack'));
+    } catch (error) {
+      throw asStorageError(error, parent);
+    }
+    this.#destination = destination;
+  }
+
+  /** The variables that make git write here. */
+  variables(env: GitEnvironment): GitEnvironment {
+    const others = [quoted(this.#destination), env['GIT_ALTERNATE_OBJECT_DIRECTORIES']].filter(Boolean);
+    return {
+      GIT_OBJECT_DIRECTORY: this.#objects,
+      GIT_ALTERNATE_OBJECT_DIRECTORIES: others.join(delimiter),
+    };
+  }
+
+  /** The prefix of paths for new packs. */
+  get packPrefix(): string {
+    return join(this.#objects, 'pack', 'pack');
+  }
+
+  /** The size of all objects so far, packed or loose. */
+  get bytes(): number {
+    return sizeOf(this.#objects);
+  }
+
+  /** The loose objects, and the size of their files. */
+  looseFiles(): { ids: ObjectId[]; bytes: number } {
+    const folders = readdirSync(this.#objects).filter((name) => /^[0-9a-f]{2}$/.test(name));
+    const names = folders.flatMap((folder) => readdirSync(join(this.#objects, folder)).map((rest) => folder + rest));
+    const bytes = folders.reduce((sum, folder) => sum + sizeOf(join(this.#objects, folder)), 0);
+    return { ids: names.filter(isObjectId), bytes };
+  }
+
+  /** Reads the loose objects, which {@link takeOver} does not move. */
+  looseObjects(): GitObject[] {
+    return this.looseFiles().ids.flatMap((id) => readLooseObject(this.#objects, id, Number.POSITIVE_INFINITY) ?? []);
+  }
+
+  /**
+   * Marks a pack as one of a partial clone: a remote has promised the objects that it refers to and does not hold.
+   *
+   * @param base its name without the ending
+   * @throws {StorageFull} / {StorageReadOnly}
+   */
+  markPromised(base: string): void {
+    try {
+      writeFileSync(join(this.#objects, 'pack', `${base}.promisor`), '');
+    } catch (error) {
+      throw asStorageError(error, this.path);
+    }
+  }
+
+  /**
+   * Moves the packs into the repository, each with a keep that protects it until the keep is removed.
+   *
+   * git has synced them. Each pack gets a new name, because another process can bring a pack with the same content.
+   * @throws {StorageFull} / {StorageReadOnly}; what could not be finished is removed then
+   */
+  takeOver(): PackKeep[] {
+    const from = join(this.#objects, 'pack');
+    const to = join(this.#destination, 'pack');
+    const keeps: PackKeep[] = [];
+    const paths: string[] = [];
+    try {
+      makeFolders(to);
+      for (const name of readdirSync(from)) {
+        const base = packName.exec(name)?.[1];
+        if (base === undefined || !existsSync(join(from, `${base}.idx`))) continue;
+        const path = join(to, newPackName(base.length > 'pack-'.length + 40 ? 'sha256' : 'sha1'));
+        paths.push(path);
+        keeps.push(new PackKeep(path));
+        for (const ending of ['pack', 'idx']) share(join(from, `${base}.${ending}`));
+        renameSync(join(from, `${base}.pack`), `${path}.pack`);
+        if (existsSync(join(from, `${base}.promisor`))) renameSync(join(from, `${base}.promisor`), `${path}.promisor`);
+        renameSync(join(from, `${base}.idx`), `${path}.idx`);
+      }
+      if (keeps.length > 0) syncFolder(to);
+      return keeps;
+    } catch (error) {
+      for (const path of paths) abandonPack(path);
+      throw asStorageError(error, to);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Removes the quarantines of killed processes. Those of processes that cannot be checked from here are removed once they are
+ * older than {@link KEEP_MS}.
+ * @returns the removed folders and their sizes
+ */
+export function removeStaleQuarantines(parent: string): { path: string; bytes: number }[] {
+  if (!existsSync(parent)) return [];
+  const stale = readdirSync(parent).filter((name) => {
+    const owner = parseIdentity(folderName.exec(name)?.[1] ?? '');
+    if (owner === undefined) return false;
+    const alive = isAlive(owner);
+    return alive === 'other-host' ? isOlderThan(join(parent, name), KEEP_MS) : !alive;
+  });
+  return stale.flatMap((name) => {
+    const path = join(parent, name);
+    const bytes = sizeOf(path);
+    try {
+      rmSync(path, { recursive: true, force: true, maxRetries: 2 });
+      return [{ path, bytes }];
+    } catch {
+      // A git that outlived its uwf still writes there. The next command tries again.
+      return [];
+    }
+  });
+}
+
+/**
+ * Reads the objects that git has written apart from a repository, then those of the repository.
+ *
+ * @param env that of the git that wrote them
+ */
+export function objectsApart(
+  repository: ObjectStore,
+  location: RepositoryLocation,
+  env: GitEnvironment,
+): Pick<ObjectStore, 'read' | 'has' | 'close'> {
+  const { GIT_OBJECT_DIRECTORY } = env;
+  const apart =
+    repository.format === 'sha1'
+      ? new DiskObjectStore(location.commonDir, { GIT_OBJECT_DIRECTORY })
+      : new NativeObjectStore(location, env, repository.format);
+  return {
+    read: async (id, options) => (await apart.read(id, options)) ?? repository.read(id, options),
+    has: async (id) => (await apart.has(id)) || repository.has(id),
+    close: () => apart.close(),
+  };
+}
+
+/** Ends the protection of packs. */
+export function removeKeeps(keeps: readonly PackKeep[]): void {
+  for (const keep of keeps) keep.remove();
+}
+
+/** The folder of a repository's own objects. */
+export function objectFolderOf({ commonDir }: Pick<RepositoryLocation, 'commonDir'>, env: GitEnvironment): string {
+  return env['GIT_OBJECT_DIRECTORY'] || join(commonDir, 'objects');
+}
+
+/** A path as git reads it in a list of paths. Source: git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES. */
+function quoted(path: string): string {
+  return path.includes(delimiter) || path.startsWith('"') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path;
+}

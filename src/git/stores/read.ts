@@ -1,0 +1,87 @@
+import { parseCommit } from '../format/commit.ts';
+import type { Commit } from '../format/commit.ts';
+import { CorruptObject, ObjectMissing } from '../format/object-errors.ts';
+import { formatOfId, objectIdBytes } from '../format/object-id.ts';
+import type { ObjectId, ObjectType } from '../format/object-id.ts';
+import type { ObjectStore, ReadOptions } from '../object-store.ts';
+import { parseTree } from '../format/tree.ts';
+import type { TreeEntry } from '../format/tree.ts';
+import { readTreeLines, type TreeLine } from '../format/tree-lines.ts';
+
+/** The half of an object store that reading needs. */
+export type ObjectReader = Pick<ObjectStore, 'read'>;
+
+/**
+ * Reads a commit that has to be there.
+ *
+ * @throws {ObjectMissing} if it is not in the repository
+ * @throws {CorruptObject} if it is damaged or not a commit
+ */
+export async function readCommit(objects: ObjectReader, id: ObjectId): Promise<Commit> {
+  return parseCommit(await readCommitData(objects, id), formatOfId(id));
+}
+
+/**
+ * Reads the bytes of a commit that has to be there.
+ *
+ * @throws {ObjectMissing} {CorruptObject} as {@link readCommit} does
+ */
+export function readCommitData(objects: ObjectReader, id: ObjectId): Promise<Uint8Array> {
+  return readTyped(objects, id, 'commit');
+}
+
+/**
+ * Reads a tree of uwf that has to be there. For trees of users there is {@link readAnyTree}.
+ *
+ * @throws {ObjectMissing} if it is not in the repository
+ * @throws {CorruptObject} if it is damaged, not a tree, or not as uwf writes trees
+ */
+export async function readTree(objects: ObjectReader, id: ObjectId): Promise<TreeEntry[]> {
+  return parseTree(await readTyped(objects, id, 'tree'), formatOfId(id));
+}
+
+/**
+ * Reads any tree that has to be there, without checking names and modes.
+ *
+ * @throws {ObjectMissing} if it is not in the repository
+ * @throws {CorruptObject} if it is damaged or not a tree
+ */
+export async function readAnyTree(objects: ObjectReader, id: ObjectId): Promise<TreeLine[]> {
+  const lines = readTreeLines(await readTyped(objects, id, 'tree'), objectIdBytes(formatOfId(id)));
+  if (lines === undefined) throw new CorruptObject(id, 'the tree is cut off');
+  return lines;
+}
+
+/** Reads the entries of any tree; none if the object is missing or no tree. */
+export async function readTreeIfAny(objects: ObjectReader, id: ObjectId): Promise<TreeLine[]> {
+  const object = await objects.read(id);
+  return object?.type === 'tree' ? readAnyTree(objects, id) : [];
+}
+
+/**
+ * Reads a blob that has to be there.
+ *
+ * @throws {ObjectMissing} if it is not in the repository
+ * @throws {CorruptObject} if it is damaged or not a blob
+ * @throws {ObjectTooLarge} if it is larger than `maxBytes`
+ */
+export function readBlob(objects: ObjectReader, id: ObjectId, options?: ReadOptions): Promise<Uint8Array> {
+  return readTyped(objects, id, 'blob', options);
+}
+
+/**
+ * Reads an object of a type that has to be there.
+ *
+ * @throws {ObjectMissing} {CorruptObject} {ObjectTooLarge} as {@link readBlob} does
+ */
+export async function readTyped(
+  objects: ObjectReader,
+  id: ObjectId,
+  type: ObjectType,
+  options?: ReadOptions,
+): Promise<Uint8Array> {
+  const object = await objects.read(id, options);
+  if (object === undefined) throw new ObjectMissing(id);
+  if (object.type !== type) throw new CorruptObject(id, `it is a ${object.type}, not a ${type}`);
+  return object.data;
+}

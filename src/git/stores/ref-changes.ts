@@ -1,0 +1,39 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The clock of a file system moves in steps: a change within one step of a look may not change the time. */
+const CLOCK_STEP_MS = 50;
+
+/**
+ * Watches whether refs of a repository change, without reading any.
+ *
+ * Compares the times of `packed-refs` and of the folders of loose refs, one of which every change of a ref updates. May
+ * report a change where there is none, but misses none.
+ * @param prefixes whole folders, such as `refs/threads/`
+ * @returns a function that tells whether refs may have changed since its last call; true for the first call
+ */
+export function watchRefs(commonDir: string, prefixes: readonly string[]): () => boolean {
+  let last = '';
+  return () => {
+    const times = new Map([['packed-refs', timeOf(join(commonDir, 'packed-refs'))]]);
+    for (const prefix of prefixes) addTimes(commonDir, prefix.replace(/\/$/, ''), times);
+    const stamp = JSON.stringify([...times]);
+    const hasChanged = stamp !== last;
+    last = Date.now() - Math.max(...times.values()) < CLOCK_STEP_MS ? '' : stamp;
+    return hasChanged;
+  };
+}
+
+function addTimes(commonDir: string, folder: string, times: Map<string, number>): void {
+  const path = join(commonDir, folder);
+  const timeMs = timeOf(path);
+  if (timeMs === 0) return;
+  times.set(folder, timeMs);
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) addTimes(commonDir, `${folder}/${entry.name}`, times);
+  }
+}
+
+function timeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}

@@ -1,0 +1,117 @@
+import { constants, lstatSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { Shape } from '../../shape.ts';
+import { errnoOf } from '../format/object-errors.ts';
+import { makeFolders } from './make-folders.ts';
+import { READ, readRegularFile } from './read-regular-file.ts';
+import { share } from './sharing.ts';
+import { LinkedStateFolder, REWRITE, writeOwnFile } from './state-folder.ts';
+
+/** A larger file is not read: its content is computed again. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Reads a cache file of this machine; `undefined` if there is none, or its content is damaged.
+ *
+ * Such a file holds its content twice, so that damage shows: the halves differ. Comparing them is a memory compare. A
+ * checksum in JavaScript takes 30 times as long, and loading a module with one takes 2 ms, which is much for a command that
+ * reads little else. The form and the name of the file are part of the content, so that the file of another version, or of
+ * another name, is not read.
+ *
+ * @param form what the file is, with a version that rises when the meaning of its content changes: `facts 4`
+ */
+export function readDerivedFile(path: string, form: string): string | undefined {
+  try {
+    const bytes = readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW);
+    const half = bytes.subarray(0, bytes.length / 2);
+    if (!half.equals(bytes.subarray(half.length))) return undefined;
+    const text = half.toString('utf8');
+    const head = headOf(path, form);
+    return text.startsWith(head) ? text.slice(head.length) : undefined;
+  } catch {
+    // Missing or unreadable: the content is computed again.
+    return undefined;
+  }
+}
+
+/** Reads a cache file that holds JSON of a known shape. */
+export function readDerivedJson<T>(path: string, form: string, is: Shape<T>): T | undefined {
+  const text = readDerivedFile(path, form);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return is(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Writes a file for {@link readDerivedFile}, replacing it as a whole. It is not synced.
+ *
+ * All writers share one temporary name, so that the file of a killed writer is overwritten. If two writers meet there, a
+ * reader finds a whole file or one that it refuses.
+ */
+export function writeDerivedFile(path: string, form: string, content: string): void {
+  const temporary = `${path}.tmp`;
+  try {
+    makeFolders(dirname(path));
+    const folder = dirname(path);
+    if (lstatSync(folder).isSymbolicLink()) throw new LinkedStateFolder(folder);
+    write(temporary, derivedContent(path, form, content));
+    share(temporary);
+    replaceFile(temporary, path);
+  } catch (error) {
+    tryToRemove(temporary);
+    throw error;
+  }
+}
+
+function write(temporary: string, content: string): void {
+  try {
+    writeOwnFile(temporary, REWRITE, content);
+  } catch (error) {
+    // A link, or a pipe without a reader: uwf makes neither.
+    if (errnoOf(error) !== 'ELOOP' && errnoOf(error) !== 'ENXIO') throw error;
+    rmSync(temporary);
+    writeOwnFile(temporary, REWRITE, content);
+  }
+}
+
+/** Writes as {@link writeDerivedFile} does, and ignores failure. */
+export function tryToWriteDerivedFile(path: string, form: string, content: string): void {
+  try {
+    writeDerivedFile(path, form, content);
+  } catch {
+    // A full disk, or a read-only repository.
+  }
+}
+
+/** The whole content of a derived file, for callers that write it themselves. */
+export function derivedContent(path: string, form: string, content: string): string {
+  return (headOf(path, form) + content).repeat(2);
+}
+
+function headOf(path: string, form: string): string {
+  return `${form} ${basename(path)}\n`;
+}
+
+/** Renames a file and replaces what is in its place, also a folder. */
+export function replaceFile(temporary: string, path: string): void {
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    // A folder is in the place of the file: uwf makes none there.
+    if (errnoOf(error) !== 'EISDIR') throw error;
+    rmSync(path, { recursive: true, force: true });
+    renameSync(temporary, path);
+  }
+}
+
+function tryToRemove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // It stays.
+  }
+}

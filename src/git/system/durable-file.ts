@@ -1,0 +1,88 @@
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { errnoOf } from '../format/object-errors.ts';
+import { share } from './sharing.ts';
+
+/**
+ * Makes a new small file whose content is worthless after a power cut, so it is not synced. A failure leaves no file behind.
+ *
+ * File system errors come through as they are, EEXIST among them.
+ */
+export function createFile(path: string, text: string, mode: number = 0o666): void {
+  writeNewFile(path, [Buffer.from(text)], mode, () => {});
+}
+
+/**
+ * Makes a new file and brings its content to the disk before it returns; a failure leaves no file behind.
+ *
+ * @param mode the permissions before the umask
+ * File system errors come through as they are, EEXIST among them.
+ */
+export function createDurableFile(path: string, chunks: Iterable<Uint8Array>, mode: number): void {
+  writeNewFile(path, chunks, mode, fsyncSync);
+}
+
+function writeNewFile(
+  path: string,
+  chunks: Iterable<Uint8Array>,
+  mode: number,
+  sync: (descriptor: number) => void,
+): void {
+  const descriptor = openSync(path, 'wx', mode);
+  let isComplete = false;
+  try {
+    for (const chunk of chunks) writeWhole(descriptor, chunk);
+    share(path);
+    sync(descriptor);
+    isComplete = true;
+  } finally {
+    closeSync(descriptor);
+    if (!isComplete) removeFile(path);
+  }
+}
+
+/** Syncs a folder: files that were made, renamed or removed in it survive a power cut. */
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } catch (error) {
+    // Some file systems cannot sync a folder; they order such changes themselves.
+    if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOTSUP') throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Removes a file, if there is one. */
+export function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    // ENOTDIR: its folder is a file.
+    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
+  }
+}
+
+/** Gives a file its name back, unless a newer file has it. */
+export function putBack(taken: string, path: string): void {
+  try {
+    linkSync(taken, path);
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return removeFile(taken);
+    // This file system has no hard links.
+    return renameSync(taken, path);
+  }
+  removeFile(taken);
+}
+
+function writeWhole(descriptor: number, bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.byteLength) written += writeSync(descriptor, bytes, written);
+}
+
+const withoutHardLinks = new Set(['EPERM', 'EXDEV', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/** Tells whether `link` failed because this file system has no hard links, or not between these folders. */
+export function isWithoutHardLinks(error: unknown): boolean {
+  return withoutHardLinks.has(errnoOf(error) ?? '');
+}

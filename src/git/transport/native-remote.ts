@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs';
+import { NoRemoteToReturnTo, RemoteUnreachable } from './remote-errors.ts';
+import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
+import type { Repository } from '../repository.ts';
+import { fetchObjects } from './fetch-objects.ts';
+import { landingOf } from './fetch-refs.ts';
+import { fetchWhatCanBe } from './fetch-what-can-be.ts';
+import { isOfRepository, listGitVariables } from '../process/git-variables.ts';
+import { saysUnfiltered } from './git-output.ts';
+import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
+import { listRemoteRefs } from './list-remote-refs.ts';
+import { incomingObjects, type Promisor } from './native-incoming.ts';
+import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
+import { pushRefs } from './push-refs.ts';
+import { GitFailed, runGit } from '../process/run-git.ts';
+
+/**
+ * A filter that leaves nothing out, so that other fetches of the user stay complete.
+ *
+ * Source: `partial_clone_register` in git's list-objects-filter-options.c, which keeps an existing filter; a git that cannot
+ * parse the number ignores it.
+ */
+const filterOfNothing = 'blob:limit=1024g';
+
+/**
+ * The transports that git allows by default. They replace what the repository's own configuration allows, which is not its
+ * decision.
+ * Source: git-config(1), `protocol.allow`.
+ */
+const byDefault = { GIT_ALLOW_PROTOCOL: 'http:https:git:ssh:file' };
+
+/** Which remote, and from where. */
+export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
+  GuestOf & {
+    /** The argument for git: the name, or the URL or path as it was typed. */
+    address: string;
+    /** Whether git may ask a person at the terminal. */
+    mayAsk: boolean;
+    /** The absolute path of a bundle, which git reads like other remotes, but cannot push to; a push can make the file. */
+    bundle: string | undefined;
+  };
+
+/**
+ * A remote that git reaches: ssh, https with the user's credential helpers, a folder, a bundle.
+ *
+ * Objects are fetched into a guest folder and pushed from one; git never writes into the repository. Memory is bounded,
+ * because objects go to the disk as they come.
+ */
+export class NativeRemote implements Remote {
+  readonly name: string;
+  readonly url: string;
+  readonly isConfigured: boolean;
+  readonly #repository: Repository;
+  readonly #options: NativeRemoteOptions;
+
+  constructor(repository: Repository, options: NativeRemoteOptions) {
+    this.name = options.name;
+    this.url = options.url;
+    this.isConfigured = options.isConfigured;
+    this.#repository = repository;
+    this.#options = options;
+  }
+
+  async list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
+    const { location, env, mayAsk, address, bundle, listVariables } = this.#options;
+    signal?.throwIfAborted();
+    if (bundle !== undefined && !existsSync(bundle)) return [];
+    const isWidened = (await listVariables()).some((set) => isOfRepository(set) && set.name.startsWith('protocol.'));
+    const run = { location, env: isWidened ? { ...byDefault, ...env } : env, mayAsk, ...(signal && { signal }) };
+    return this.#reach(() => listRemoteRefs(run, address, patterns));
+  }
+
+  async fetch(request: FetchRequest): Promise<IncomingObjects> {
+    request.signal?.throwIfAborted();
+    const { location, env, stateDir, address, mayAsk } = this.#options;
+    if (request.withoutContents && !this.isConfigured) throw new NoRemoteToReturnTo(this.name);
+    const has = await this.#tips();
+    const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
+    try {
+      let isLight = request.withoutContents === true;
+      const onProgress = (line: string): void => {
+        // git fetches everything then, and nothing is promised.
+        if (saysUnfiltered(line)) isLight = false;
+        request.onProgress?.(line);
+      };
+      const watched = isLight ? { ...request, onProgress } : request;
+      const refs = await this.#reach(() =>
+        fetchWhatCanBe(folder, address, watched, { mayAsk, isLocal: isFolder(this.url) }),
+      );
+      // The repository can fetch its promised objects.
+      const objects = objectsApart(this.#repository.objects, folder.location, folder.env);
+      const promisor = isLight ? this.#promisorFor(folder, request) : undefined;
+      const objectFolder = objectFolderOf(location, env);
+      const destination = { objectFolder, parent: incomingFolder(stateDir), has: [...has], promisor };
+      return incomingObjects({ refs, objects }, folder, destination);
+    } catch (error) {
+      folder.remove();
+      throw error;
+    }
+  }
+
+  async push(request: PushRequest): Promise<PushResult[]> {
+    request.signal?.throwIfAborted();
+    if (request.edits.length === 0) return [];
+    const folder = await GuestFolder.create(this.#options, []);
+    try {
+      return await this.#reach(() => this.#pushFrom(folder, request));
+    } finally {
+      folder.remove();
+    }
+  }
+
+  async #pushFrom(folder: GuestFolder, request: PushRequest): Promise<PushResult[]> {
+    const { address, bundle, mayAsk } = this.#options;
+    if (bundle === undefined) return pushRefs(folder, this.#options, address, request, mayAsk);
+    const { pushBundle } = await import('./push-bundle.ts');
+    return pushBundle(folder, bundle, request);
+  }
+
+  #promisorFor(folder: GuestFolder, { signal }: FetchRequest): Promisor {
+    const { location, env, address, mayAsk } = this.#options;
+    return {
+      bring: (ids) =>
+        this.#reach(() => fetchObjects({ ...folder.run([]), mayAsk, ...(signal && { signal }) }, address, ids)),
+      remember: async () => {
+        const set = (key: string, value: string): Promise<unknown> =>
+          runGit({ location, env, args: ['config', '--local', `remote.${this.name}.${key}`, value] });
+        const settings = await listGitVariables(location, env);
+        const filter = `remote.${this.name}.partialclonefilter`;
+        // Without a filter, git's first fetch of a missing object would set one that leaves out all blobs.
+        if (!settings.some(({ name }) => name === filter)) await set('partialclonefilter', filterOfNothing);
+        await set('promisor', 'true');
+      },
+    };
+  }
+
+  /** The targets of the repository's refs, whose objects are complete. */
+  async #tips(): Promise<Set<RemoteRef['id']>> {
+    return new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
+  }
+
+  /** git does not distinguish a missing remote from one that does not answer; the error has its words. */
+  async #reach<T>(connect: () => Promise<T>): Promise<T> {
+    try {
+      return await connect();
+    } catch (error) {
+      if (!(error instanceof GitFailed)) throw error;
+      throw new RemoteUnreachable(this.name, error.said, error);
+    }
+  }
+}
+
+/** Tells whether a URL is a folder of this machine, where git runs the other side too. */
+function isFolder(url: string): boolean {
+  return url.startsWith('file://') || !/^(?:[A-Za-z0-9+.-]+::?|[^/]+:)/.test(url);
+}
+
+/** Local commits as refs with arbitrary names, for the negotiation. */
+function localSeeds(has: ReadonlySet<RemoteRef['id']>): RemoteRef[] {
+  return [...has].map((id, at) => ({ name: `refs/local/${String(at).padStart(9, '0')}`, id }));
+}
+
+/** The known refs of the remote whose objects are here, under the names of the fetch, so that git sees what has changed. */
+function knownSeeds({ known = [] }: FetchRequest, has: ReadonlySet<RemoteRef['id']>): RemoteRef[] {
+  return known.flatMap(({ name, id }) => {
+    const landing = landingOf(name);
+    return landing !== undefined && has.has(id) ? [{ name: landing, id }] : [];
+  });
+}

@@ -1,0 +1,59 @@
+import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } from '../repository/choose-remote.ts';
+import { listGitVariables, listingAfter } from '../process/git-variables.ts';
+import { NativeRemote } from './native-remote.ts';
+import { readConfigFiles } from '../repository/read-config-files.ts';
+import { remoteUrl } from '../repository/remote-url.ts';
+import { NoSuchRemote, RemotesNeedDisk } from './remote-errors.ts';
+import type { Remote } from './remote.ts';
+import type { GitEnvironment, Repository } from '../repository.ts';
+
+/** Options of {@link openRemote}. */
+export type OpenRemoteOptions = {
+  /** The environment of git. */
+  env: GitEnvironment;
+  /** The purpose, which can select another default remote and URL. Default: `fetch`. */
+  direction?: 'fetch' | 'push';
+  /** The base of a relative path that exists there; other paths are resolved by git. */
+  cwd?: string;
+  /** Whether git may ask at the terminal for a password or a passphrase; default: no. */
+  mayAsk?: boolean;
+};
+
+/**
+ * Finds a remote as git does: by a name in its configuration, as a URL or as a path; without a name the default of git. Makes
+ * no connection.
+ *
+ * @throws {RemotesNeedDisk} if the repository is not on a disk
+ * @throws {GitNotFound} if there is no git: only git reaches remotes
+ * @throws {NoSuchRemote} if the name is no remote, URL or path
+ * @throws {GitFailed} as `runGit`
+ */
+export async function openRemote(
+  repository: Repository,
+  name: string | undefined,
+  options: OpenRemoteOptions,
+): Promise<Remote> {
+  const { location, stateDir } = repository;
+  if (location === undefined || stateDir === undefined) throw new RemotesNeedDisk();
+  const { env, direction = 'fetch', mayAsk = false } = options;
+  const variables = readConfigFiles(location, env) ?? (await listGitVariables(location, env));
+  const configured = remotesIn(variables);
+  const chosen = name ?? defaultRemote(variables, configured, location, direction);
+  const isConfigured = configured.includes(chosen);
+  const address = isConfigured ? chosen : addressOf(chosen, location, options.cwd);
+  if (address === undefined) throw new NoSuchRemote(chosen, configured);
+  const url = remoteUrl(variables, address, direction);
+  return new NativeRemote(repository, {
+    name: withoutPassword(chosen),
+    url: withoutPassword(url),
+    isConfigured,
+    location,
+    stateDir,
+    env,
+    address,
+    mayAsk,
+    bundle: bundlePathOf(url, location),
+    format: repository.objects.format,
+    listVariables: listingAfter(variables, location, env),
+  });
+}

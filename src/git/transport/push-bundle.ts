@@ -1,0 +1,113 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncFolder } from '../system/durable-file.ts';
+import { asStorageError, errnoOf } from '../format/object-errors.ts';
+import type { ObjectId } from '../format/object-id.ts';
+import type { PushEdit, PushRequest, PushResult } from './remote.ts';
+import { fetchRefs } from './fetch-refs.ts';
+import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
+import { GitFailed, runGit } from '../process/run-git.ts';
+
+/**
+ * Applies edits to the refs of a bundle and writes it again: all edits or none.
+ *
+ * A bundle has the full history of its refs, so that an empty repository can fetch from it. The new file is complete and
+ * durable before it replaces the old one.
+ * @param folder a guest folder without refs
+ * @param path absolute; the file need not exist
+ * @throws {GitFailed} if the file is no bundle, or needs commits that are not here
+ * @throws {StorageFull} / {StorageReadOnly}
+ * Source: git-bundle(1).
+ */
+export async function pushBundle(folder: GuestFolder, path: string, request: PushRequest): Promise<PushResult[]> {
+  const { edits, signal } = request;
+  const had = existsSync(path)
+    ? await fetchRefs(folder, path, { refs: ['refs/*'], ...(signal && { signal }) }, { mayAsk: false, isLocal: false })
+    : [];
+  const refs = new Map<string, ObjectId>(had.map(({ name, id }) => [name, id]));
+  const results: PushResult[] = [];
+  for (const edit of edits) results.push(await resultOf(folder, edit, refs.get(edit.name)));
+  if (results.some(({ outcome }) => outcome === 'moved')) return results.map(undoneUnlessMoved);
+  for (const { name, value } of edits) {
+    if (value === null) refs.delete(name);
+    else refs.set(name, value);
+  }
+  if (results.some(({ outcome }) => outcome === 'done')) await writeBundle(folder, path, refs, signal);
+  return results;
+}
+
+async function resultOf(
+  folder: GuestFolder,
+  { name, value, expected }: PushEdit,
+  current: ObjectId | undefined,
+): Promise<PushResult> {
+  if (value !== null && value === current) return { name, outcome: 'unchanged' };
+  if (expected !== undefined && expected !== (current ?? null)) {
+    return { name, outcome: 'moved', reason: `it is at ${current ?? 'nothing'}` };
+  }
+  if (value === null || current === undefined || (await isBehind(folder, current, value)))
+    return { name, outcome: 'done' };
+  return { name, outcome: 'moved', reason: `${value} does not follow ${current}` };
+}
+
+async function isBehind(folder: GuestFolder, older: ObjectId, newer: ObjectId): Promise<boolean> {
+  try {
+    await runGit(folder.run(['merge-base', '--is-ancestor', older, newer]));
+    return true;
+  } catch (error) {
+    if (error instanceof GitFailed) return false;
+    throw error;
+  }
+}
+
+function undoneUnlessMoved(result: PushResult): PushResult {
+  if (result.outcome !== 'done') return result;
+  return { name: result.name, outcome: 'undone', reason: 'another edit could not be made' };
+}
+
+async function writeBundle(
+  folder: GuestFolder,
+  path: string,
+  refs: ReadonlyMap<string, ObjectId>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const made = join(folder.path, 'made.bundle');
+  try {
+    if (refs.size === 0) {
+      // A bundle cannot be empty.
+      rmSync(path, { force: true });
+      return;
+    }
+    writeFileSync(join(folder.path, 'packed-refs'), formatPackedRefs([...refs].map(([name, id]) => ({ name, id }))));
+    const input = [...refs.keys()].map((name) => `${name}\n`).join('');
+    const args = ['bundle', 'create', '--quiet', made, '--stdin'];
+    await runGit({ ...folder.run(args), input, ...(signal && { signal }) });
+    sync(made);
+    putInPlace(made, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    throw asStorageError(error, path);
+  }
+}
+
+/** Renames the file, or, on another file system, copies it beside its place and renames the copy. */
+function putInPlace(made: string, path: string): void {
+  try {
+    renameSync(made, path);
+  } catch (error) {
+    if (errnoOf(error) !== 'EXDEV') throw error;
+    const beside = `${path}.new`;
+    copyFileSync(made, beside);
+    sync(beside);
+    renameSync(beside, path);
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

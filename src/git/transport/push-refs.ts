@@ -1,0 +1,129 @@
+import type { PushEdit, PushRequest, PushResult } from './remote.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import type { GuestFolder } from './guest-folder.ts';
+import { lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
+import { GitFailed, runGit } from '../process/run-git.ts';
+import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
+
+/** A command line has room for 2 MiB on Linux, environment and pointers included, and 1 MiB on macOS. */
+const MAX_ARGUMENT_BYTES = 800_000;
+
+/** Pushes only these refs, whatever is configured, without the user's hooks, which are about code. */
+const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-if-includes', '--recurse-submodules=no'];
+
+/** The repository of the commits, where ancestry is checked. */
+type Source = { location: RepositoryLocation; env: GitEnvironment };
+
+/**
+ * Pushes edits to a remote, atomically if the remote can, and returns the outcome of each.
+ *
+ * More than about 5,000 edits do not fit a command line. They go in several pushes, each atomic; the first that fails ends
+ * the rest.
+ * @throws {GitFailed} if there was no connection, or it broke before the remote reported the outcome
+ * Source: git-push(1).
+ */
+export async function pushRefs(
+  folder: GuestFolder,
+  source: Source,
+  remote: string,
+  request: PushRequest,
+  mayAsk: boolean,
+): Promise<PushResult[]> {
+  const results: PushResult[] = [];
+  for (const edits of batches(request.edits)) {
+    const isStopped = results.some(({ outcome }) => outcome === 'moved' || outcome === 'refused');
+    if (isStopped) results.push(...edits.map(({ name }) => undone(name, 'an edit before it could not be made')));
+    else results.push(...(await pushBatch(folder, source, remote, { ...request, edits }, mayAsk)));
+  }
+  return results;
+}
+
+async function pushBatch(
+  folder: GuestFolder,
+  source: Source,
+  remote: string,
+  { edits, isForward, signal, onProgress }: PushRequest,
+  mayAsk: boolean,
+): Promise<PushResult[]> {
+  const wrong = isForward === true ? new Map<PushEdit, PushResult>() : await notFollowing(source, edits);
+  if (wrong.size > 0)
+    return edits.map((edit) => wrong.get(edit) ?? undone(edit.name, 'another edit could not be made'));
+  const push = async (atomic: boolean): Promise<Map<string, RefOutcome>> => {
+    const args = [
+      '-c',
+      'protocol.version=2',
+      ...[...littleMemory, 'pack.windowMemory=32m', 'pack.deltaCacheSize=16m'].flatMap((setting) => ['-c', setting]),
+      'push',
+      ...options,
+      atomic ? '--atomic' : '--no-atomic',
+      '--progress',
+      ...edits.flatMap(leaseOf),
+      '--',
+      remote,
+      ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
+    ];
+    const run = {
+      ...folder.run(args),
+      ...towardsRemote(mayAsk),
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+    };
+    try {
+      return parsePushResults((await runGit(run)).toString('utf8'), '');
+    } catch (error) {
+      if (!(error instanceof GitFailed)) throw error;
+      if (atomic && lacksAtomicPush(error)) return push(false);
+      const outcomes = parsePushResults(error.printed, error.said);
+      const isTold = edits.every(({ name }) => (outcomes.get(name)?.outcome ?? 'unknown') !== 'unknown');
+      if (!isTold) throw explainLimit(error);
+      return outcomes;
+    }
+  };
+  const outcomes = await push(true);
+  return edits.map(({ name }) => {
+    const outcome = outcomes.get(name);
+    if (outcome === undefined || outcome.outcome === 'unknown') throw new Error(`git push said nothing about ${name}`);
+    return { name, ...outcome };
+  });
+}
+
+/** git forces an edit that has a lease. Source: git-push(1), `--force-with-lease`. */
+function leaseOf({ name, expected }: PushEdit): string[] {
+  return expected === undefined ? [] : [`--force-with-lease=${name}:${expected ?? ''}`];
+}
+
+/** Finds edits that a lease would force although the new value does not follow the expected one. */
+async function notFollowing({ location, env }: Source, edits: readonly PushEdit[]): Promise<Map<PushEdit, PushResult>> {
+  const wrong = new Map<PushEdit, PushResult>();
+  for (const edit of edits) {
+    const { name, value, expected } = edit;
+    if (value === null || expected === null || expected === undefined || value === expected) continue;
+    try {
+      await runGit({ location, env, args: ['merge-base', '--is-ancestor', expected, value] });
+    } catch (error) {
+      if (!(error instanceof GitFailed)) throw error;
+      wrong.set(edit, { name, outcome: 'moved', reason: `${value} does not follow ${expected}` });
+    }
+  }
+  return wrong;
+}
+
+function undone(name: PushEdit['name'], reason: string): PushResult {
+  return { name, outcome: 'undone', reason };
+}
+
+function batches(edits: readonly PushEdit[]): PushEdit[][] {
+  const made: PushEdit[][] = [];
+  let room = 0;
+  for (const edit of edits) {
+    // The value and the name, and for a lease the name and an id, with a pointer and a NUL for each argument.
+    const bytes = 80 + Buffer.byteLength(edit.name) + (edit.expected === undefined ? 0 : 110 + edit.name.length);
+    if (bytes > room) {
+      made.push([]);
+      room = MAX_ARGUMENT_BYTES;
+    }
+    made.at(-1)?.push(edit);
+    room -= bytes;
+  }
+  return made;
+}

@@ -1,0 +1,109 @@
+import type { ObjectId } from '../format/object-id.ts';
+import type { ObjectStore, WrittenObjects } from '../object-store.ts';
+import type { RefName } from '../ref-store.ts';
+
+/** A ref of a remote. Its name is not checked. */
+export type RemoteRef = { name: string; id: ObjectId };
+
+/** What is asked of one fetch. */
+export type FetchRequest = {
+  /** Names of the remote's refs, or patterns with one `*` at the end: `refs/threads/*`. */
+  refs: readonly string[];
+  /** Names that the patterns above do not include. */
+  except?: readonly string[] | undefined;
+  /** The last known refs of the remote, under its own names; unchanged refs cost nothing. */
+  known?: readonly RemoteRef[];
+  /**
+   * Makes a partial clone: fetches commits and trees, and blobs only when they are first read. Needs a configured remote.
+   */
+  withoutContents?: boolean | undefined;
+  /** Ends the fetch when aborted, without leftovers. */
+  signal?: AbortSignal | undefined;
+  /** Receives the progress of git, a line at a time. */
+  onProgress?: ((line: string) => void) | undefined;
+};
+
+/**
+ * Fetched objects, apart from the repository until they are accepted: no ref leads to them, git does not see them there, and
+ * discarding them leaves no trace.
+ */
+export interface IncomingObjects {
+  /** All requested refs of the remote, also unchanged ones, in the order of the remote. */
+  readonly refs: readonly RemoteRef[];
+  /** Reads fetched objects and those of the repository. */
+  readonly objects: Pick<ObjectStore, 'read' | 'has'>;
+  /**
+   * Fetches blobs of a partial clone ({@link FetchRequest.withoutContents}), in one more connection; absent if none were left
+   * out.
+   * @throws {RemoteUnreachable} if the connection broke, or the remote lacks one of them
+   */
+  bring?(ids: readonly ObjectId[]): Promise<void>;
+  /**
+   * Moves exactly the objects of these commits into the repository, durable, and protected from a concurrent `git gc` until
+   * they are released. Call it once.
+   * @throws {StorageFull} / {StorageReadOnly}
+   */
+  accept(tips: readonly ObjectId[]): Promise<WrittenObjects>;
+  /** Removes everything that was not accepted; calling it twice is harmless. */
+  discard(): Promise<void>;
+}
+
+/**
+ * One change of one of the remote's refs. Never forced: `value` has to follow what the remote has.
+ *
+ * `expected` absent: any value that `value` follows. `expected: null`: the remote must not have the ref.
+ * `value: null` deletes it, and needs `expected`.
+ */
+export type PushEdit = { name: RefName; value: ObjectId | null; expected?: ObjectId | null };
+
+/** What is asked of one push. */
+export type PushRequest = {
+  edits: readonly PushEdit[];
+  /** The caller has checked that each value follows the expected one; otherwise the push checks it. */
+  isForward?: boolean;
+  signal?: AbortSignal | undefined;
+  onProgress?: ((line: string) => void) | undefined;
+};
+
+/**
+ * The outcome of one edit. `unchanged`: the ref had the value already, whatever was expected. `moved`: the remote's ref did
+ * not have the expected value, or `value` does not follow it. `refused`: the remote does not allow it (a hook, a protected
+ * name). `undone`: possible, but not made because another edit of the same push failed.
+ */
+export type PushResult = { name: RefName } & PushOutcome;
+
+export type PushOutcome =
+  | { outcome: 'done' | 'unchanged' }
+  | { outcome: 'moved' | 'refused' | 'undone'; reason: string };
+
+/**
+ * Another repository that can be reached from this one.
+ *
+ * git reaches it: ssh, https with credential helpers, a folder, a bundle. Every kind passes `test/contracts/remote.ts`. Each
+ * method makes one connection.
+ */
+export interface Remote {
+  /** As the user named it: a name in git's configuration, a URL, a path. */
+  readonly name: string;
+  /** Its URL or path, without a password. */
+  readonly url: string;
+  /** True if git's configuration names it, so that its refs are remembered between commands. */
+  readonly isConfigured: boolean;
+
+  /** Lists refs without fetching objects: one advertisement. Patterns as in {@link FetchRequest.refs}. */
+  list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]>;
+
+  /**
+   * Fetches the objects of the refs that the repository does not have.
+   * @throws {RemoteUnreachable} if there is no connection, it broke, or was refused; nothing is left behind
+   * @throws {NoRemoteToReturnTo} for a partial clone from a remote that is not configured
+   */
+  fetch(request: FetchRequest): Promise<IncomingObjects>;
+
+  /**
+   * Makes all edits or none if the remote is able to, otherwise one after the other.
+   * @returns a result for each edit, in their order
+   * @throws {RemoteUnreachable} if the outcome is unknown
+   */
+  push(request: PushRequest): Promise<PushResult[]>;
+}

@@ -1,0 +1,84 @@
+import { parseObjectId, type ObjectId } from '../format/object-id.ts';
+import { pathAsText } from '../format/quote-path.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { runGit } from '../process/run-git.ts';
+
+/** One file that differs between two trees. */
+export type FileChange = {
+  change: 'added' | 'deleted' | 'modified' | 'renamed' | 'type-changed';
+  /** From the top of the work tree, as `pathAsText` writes it. */
+  path: string;
+  /** The old path of a renamed file. */
+  oldPath?: string;
+  /** As git writes modes: `100755`; `000000` where there is no file. */
+  oldMode: string;
+  newMode: string;
+  /** Lines; null for a file that is not text. */
+  added: number | null;
+  deleted: number | null;
+};
+
+/** The empty tree, which git knows without storing it. */
+export const EMPTY_TREE: ObjectId = parseObjectId('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
+
+const changes: Readonly<Record<string, FileChange['change']>> = {
+  A: 'added',
+  D: 'deleted',
+  M: 'modified',
+  R: 'renamed',
+  T: 'type-changed',
+};
+
+/**
+ * Lists the blobs of both trees that differ, for fetching them before they are read.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function differingContents(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<ObjectId[]> {
+  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to];
+  const lines = (await runGit({ location, env, args })).toString('latin1').split('\0');
+  return lines.flatMap((line) => {
+    const [oldMode, newMode, oldId, newId] = line.startsWith(':') ? line.slice(1).split(' ') : [];
+    const sides = [[oldMode, oldId] as const, [newMode, newId] as const];
+    return sides.flatMap(([mode = '', id = '']) => (/^1[02]/.test(mode) ? [parseObjectId(id)] : []));
+  });
+}
+
+/**
+ * Lists the differing files of two trees, by path, with renames.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-diff-tree(1), "Raw output format" and "OTHER DIFF FORMATS".
+ */
+export async function diffTrees(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<FileChange[]> {
+  if (from === to) return [];
+  const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', '--no-ext-diff', '--no-textconv', from, to];
+  const fields = (await runGit({ location, env, args })).toString('latin1').split('\0');
+  const found: FileChange[] = [];
+  let at = 0;
+  const next = (): string => fields[at++] ?? '';
+  while (fields[at]?.startsWith(':')) {
+    const [oldMode = '', newMode = '', , , letter = ''] = next().slice(1).split(' ');
+    const change = changes[letter.charAt(0)] ?? 'modified';
+    const first = pathAsText(next());
+    const paths = change === 'renamed' ? { oldPath: first, path: pathAsText(next()) } : { path: first };
+    found.push({ change, ...paths, oldMode, newMode, added: null, deleted: null });
+  }
+  // The counts follow in the same order.
+  for (const file of found) {
+    const [added = '-', deleted = '-'] = next().split('\t');
+    if (file.change === 'renamed') at += 2;
+    if (added !== '-') Object.assign(file, { added: Number(added), deleted: Number(deleted) });
+  }
+  return found;
+}

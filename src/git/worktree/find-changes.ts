@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import { discoverRepository } from '../repository/discover.ts';
+import { withoutPlaces } from '../repository/git-directory.ts';
+import { lookIntoFolders, measureFile } from './measure-files.ts';
+import { ownPrograms } from '../repository/own-programs.ts';
+import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
+
+/** A path that cannot be recorded as it is, with the reason and a remedy. `path` is in Latin-1: each byte is a character. */
+export type Unrecordable = { path: string; reason: string };
+
+/** A file or link that is new or may have changed; its path is in Latin-1. */
+export type ChangedFile = { path: string; bytes: number; isTracked: boolean };
+
+/** The differences between a work tree and an index. */
+export type Changes = {
+  files: ChangedFile[];
+  /** Paths that git must not add. */
+  excluded: Unrecordable[];
+  /** Paths that git adds, but not as they are. */
+  partly: Unrecordable[];
+  /** Submodules at the commit of the index: git would run their programs to add nothing. */
+  unmoved: string[];
+  /** Whether there is nothing to add to the index. */
+  isEmpty: boolean;
+};
+
+/** A run of git on a work tree with an index. */
+export type IndexRun = Omit<GitRun, 'args'>;
+
+/** Keeps git from writing a second file beside the index. */
+export const plainIndex: readonly string[] = ['-c', 'core.splitIndex=false'];
+
+/**
+ * Finds the differences between a work tree and an index, and measures the files. Reads names, times and sizes, but no
+ * content.
+ *
+ * @param top the top of the work tree
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function findChanges(run: IndexRun, top: string): Promise<Changes> {
+  const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
+  const [lines, tracked] = await Promise.all([listOf(run, listing), changedPaths(run)]);
+  const others: string[] = [];
+  const submodules: string[] = [];
+  const folders = new Set(['']);
+  for (const line of lines) {
+    const isOther = line.startsWith('? ');
+    const path = isOther ? line.slice(2) : line.slice(line.indexOf('\t') + 1);
+    if (isOther) others.push(path);
+    else if (line.startsWith('H 160000')) submodules.push(path);
+    for (let end = path.lastIndexOf('/', path.length - 2); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const folder = path.slice(0, end + 1);
+      if (folders.has(folder)) break;
+      folders.add(folder);
+    }
+  }
+  const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
+  const { real, unlisted } = lookIntoFolders(top, folders, known);
+  const changes: Changes = {
+    files: [],
+    excluded: [],
+    partly: [],
+    unmoved: submodules.filter((path) => !tracked.has(path)),
+    isEmpty: others.length + tracked.size === 0,
+  };
+  for (const path of tracked) if (real.has(path.slice(0, path.lastIndexOf('/') + 1))) addFile(changes, top, path, true);
+  for (const path of others) {
+    if (path.endsWith('/')) await addNested(changes, run, top, path);
+    else if (!tracked.has(path)) addFile(changes, top, path, false);
+  }
+  for (const path of await withoutIgnored(run, unlisted)) if (!tracked.has(path)) addFile(changes, top, path, false);
+  changes.partly.push(...(await changedSubmodules(run, top, submodules)));
+  return changes;
+}
+
+/** Paths of tracked files that differ from the index, or may, by times and sizes. */
+export async function changedPaths(run: IndexRun): Promise<Set<string>> {
+  const listing = ['diff-files', '-z', '--raw', '--no-renames', '--ignore-submodules=dirty'];
+  const lines = (await runComparing(run, listing)).toString('latin1').split('\0').slice(0, -1);
+  return new Set(lines.filter((_, at) => at % 2 === 1));
+}
+
+/**
+ * Runs a git command that can compare files that are as old as the index. If a required filter fails at that, runs it again
+ * without filters: a file then counts as different, which does not change the content of the index.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function runComparing(run: IndexRun, args: readonly string[]): Promise<Buffer> {
+  return (await runWithoutFailing(run, [...plainIndex, ...args], 'clean')).printed;
+}
+
+/**
+ * Runs git, and if it fails, runs it again without the required filters.
+ *
+ * @param use whether filters clean or smudge
+ * @returns the filters that were turned off
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function runWithoutFailing(
+  run: IndexRun,
+  args: readonly string[],
+  use: 'clean' | 'smudge',
+): Promise<{ printed: Buffer; filters: string[] }> {
+  try {
+    return { printed: await runGit({ ...run, args }), filters: [] };
+  } catch (error) {
+    const filters = error instanceof GitFailed ? await requiredFilters(run) : [];
+    if (filters.length === 0) throw error;
+    const unset = filters.flatMap((name) => turnedOff(`filter.${name}`, use));
+    return { printed: await runGit({ ...run, args: [...unset, ...args] }), filters };
+  }
+}
+
+function turnedOff(filter: string, use: 'clean' | 'smudge'): string[] {
+  return ['process=', `${use}=`, 'required=false'].flatMap((to) => ['-c', `${filter}.${to}`]);
+}
+
+/** The names of required filters. */
+export async function requiredFilters(run: IndexRun): Promise<string[]> {
+  const args = ['config', '-z', '--type=bool', '--get-regexp', String.raw`^filter\..*\.required$`];
+  const pairs = await listOf(run, args).catch(() => []);
+  return pairs.flatMap((pair) => /^filter\.(.*)\.required\ntrue$/s.exec(pair)?.[1] ?? []);
+}
+
+function addFile(changes: Changes, top: string, path: string, isTracked: boolean): void {
+  const measured = measureFile(top, path);
+  if (typeof measured === 'string') changes.excluded.push({ path, reason: measured });
+  else if (measured !== undefined) changes.files.push({ path, bytes: measured, isTracked });
+}
+
+/** A repository inside the work tree, which git adds as a submodule if it has a commit. */
+async function addNested(changes: Changes, { env }: IndexRun, top: string, path: string): Promise<void> {
+  let commit = '';
+  try {
+    const folder = join(top, Buffer.from(path, 'latin1').toString());
+    const location = await discoverRepository(folder, withoutPlaces(env));
+    commit = (await runGit({ location, env, args: ['rev-parse', '--verify', '-q', 'HEAD'] })).toString();
+  } catch {
+    // It has no commit or is damaged: git cannot record it either.
+  }
+  const own = 'is a repository of its own';
+  if (commit === '') {
+    changes.excluded.push({ path: path.slice(0, -1), reason: `${own} without a commit; commit in it, or ignore it` });
+  } else {
+    const reason = `${own}: its commit ${commit.slice(0, 12)} is named and its files are not recorded; make it a submodule, or ignore it`;
+    changes.partly.push({ path, reason });
+  }
+}
+
+/**
+ * Submodules with uncommitted changes. git runs in each submodule, without the filters of its own configuration, to which the
+ * user has not agreed.
+ */
+async function changedSubmodules(
+  { env, signal }: IndexRun,
+  top: string,
+  paths: readonly string[],
+): Promise<Unrecordable[]> {
+  const changed: Unrecordable[] = [];
+  for (const path of paths) {
+    if (measureFile(top, `${path}/.git`) === undefined) continue;
+    const folder = join(top, Buffer.from(path, 'latin1').toString());
+    const location = await discoverRepository(folder, withoutPlaces(env));
+    const filters = ownPrograms(location, env).filter(({ use }) => use === 'files');
+    const unset = filters.flatMap(({ name }) => turnedOff(name.slice(0, name.lastIndexOf('.')), 'clean'));
+    const args = [...unset, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
+    const run = { location, env: withoutPlaces(env), ...(signal && { signal }) };
+    if ((await listOf(run, args)).length === 0) continue;
+    const reason = 'is a submodule with changes that are not recorded, only its commit is; commit them there';
+    changed.push({ path, reason });
+  }
+  return changed;
+}
+
+async function withoutIgnored(run: IndexRun, paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
+  // git fails if no path is ignored.
+  const args = ['check-ignore', '-z', '--stdin'];
+  const ignored = await runGit({ ...run, args, input }).then(
+    (printed) => new Set(printed.toString('latin1').split('\0')),
+    () => new Set<string>(),
+  );
+  return paths.filter((path) => !ignored.has(path));
+}
+
+async function listOf(run: IndexRun, args: readonly string[]): Promise<string[]> {
+  const printed = await runGit({ ...run, args: [...plainIndex, ...args] });
+  return printed.toString('latin1').split('\0').slice(0, -1);
+}

@@ -1,0 +1,126 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import { withoutPlaces } from '../repository/git-directory.ts';
+import { discoverRepository } from '../repository/discover.ts';
+import { parseObjectId, type ObjectId } from '../format/object-id.ts';
+import type { ObjectStore } from '../object-store.ts';
+import { pathAsText } from '../format/quote-path.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { markMadeForThread } from '../repository/thread-work-tree.ts';
+import { differingContents } from './diff-trees.ts';
+import { runWithoutFailing, type IndexRun } from './find-changes.ts';
+import { runGit } from '../process/run-git.ts';
+
+/** The folder for a new work tree is not empty. */
+export class FolderInUse extends UwfError {
+  readonly folder: string;
+  constructor(folder: string) {
+    super(`${folder} is there already and is not empty`, {
+      code: 'folder-in-use',
+      kind: 'usage',
+      hint: 'name a folder that does not exist yet',
+    });
+    this.folder = folder;
+  }
+}
+
+/** The content of a new linked work tree. */
+export type WorkTreeContent = {
+  tree: ObjectId;
+  /** The detached `HEAD`. */
+  commit: ObjectId;
+  /** Leave `HEAD` on a branch of this name that has no commit yet. */
+  unbornBranch?: string;
+  /** Fetches promised blobs of a partial clone; git itself fetches nothing here. */
+  bring?: ObjectStore['prefetch'] | undefined;
+};
+
+/** The new work tree. */
+export type RestoredWorkTree = {
+  /** Absolute. */
+  folder: string;
+  /** The folders of submodules, which are empty, as `pathAsText` writes them. */
+  submodules: string[];
+  /** Required filters, if one of them failed: their files are as git stores them. Absent if none failed. */
+  filters?: string[];
+};
+
+/**
+ * Makes a linked work tree with exactly the files of a tree, and marks it as made for a thread. Differences from its commit
+ * are in its index.
+ *
+ * Does not touch other work trees: no index, no `HEAD`, no branch. git refuses paths that lead out of the folder. A folder
+ * that cannot be filled is removed.
+ * @param folder absolute, or relative to the process; it must not exist, or be empty
+ * @throws {FolderInUse} if the folder is not empty
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function restoreWorkTree(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  content: WorkTreeContent,
+  folder: string,
+): Promise<RestoredWorkTree> {
+  const path = resolve(folder);
+  if (existsSync(path) && readdirSync(path).length > 0) throw new FolderInUse(path);
+  const { tree, commit, unbornBranch } = content;
+  await runGit({ location, env, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
+  try {
+    const there = await discoverRepository(path, withoutPlaces(env));
+    markMadeForThread(there);
+    const parallel = ['-c', 'checkout.workers=0'];
+    const reading = [...parallel, 'read-tree', '--reset', '-u', tree];
+    await content.bring?.(await contentsOf({ location: there, env }, tree));
+    const { filters } = await runWithoutFailing({ location: there, env }, reading, 'smudge');
+    await fillSparse(there, env, content);
+    if (unbornBranch !== undefined) {
+      await runGit({ location: there, env, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
+    }
+    const listed = await runGit({ location, env, args: ['ls-tree', '-r', '-z', tree] });
+    const submodules = submodulesIn(listed);
+    return { folder: path, submodules, ...(filters.length > 0 && { filters }) };
+  } catch (error) {
+    await runGit({ location, env, args: ['worktree', 'remove', '--force', '--', path] }).catch(() => {
+      rmSync(join(path, '.git'), { force: true });
+    });
+    throw error;
+  }
+}
+
+/** The blobs that a work tree needs: those of a tree, without paths outside of a sparse cone. Fills its index. */
+async function contentsOf(run: IndexRun, tree: ObjectId): Promise<ObjectId[]> {
+  await runGit({ ...run, args: ['read-tree', '--reset', tree] });
+  const lines = (await runGit({ ...run, args: ['ls-files', '-s', '-t', '-z'] })).toString('latin1').split('\0');
+  return lines.flatMap((line) => {
+    const [, id] = /^H 1[02]\d+ ([0-9a-f]+) /.exec(line) ?? [];
+    return id === undefined ? [] : [parseObjectId(id)];
+  });
+}
+
+/**
+ * Writes the files outside of a sparse cone that a tree changes in its commit: they were there, or they would not have
+ * changed. Unchanged files stay away. The new work tree has the cone of the one that it is linked to.
+ */
+async function fillSparse(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  { tree, commit, bring }: WorkTreeContent,
+): Promise<void> {
+  const run = { location, env };
+  const config = await runGit({ ...run, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
+  if (config.toString('latin1').trim() !== 'true') return;
+  await bring?.(await differingContents(location, env, commit, tree));
+  const listing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', commit, tree];
+  const input = await runGit({ ...run, args: listing });
+  await runGit({ ...run, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });
+  await runGit({ ...run, args: ['checkout-index', '-z', '-f', '-u', '--stdin'], input });
+}
+
+function submodulesIn(listed: Buffer): string[] {
+  return listed
+    .toString('latin1')
+    .split('\0')
+    .filter((line) => line.startsWith('160000 '))
+    .map((line) => pathAsText(line.slice(line.indexOf('\t') + 1)));
+}

@@ -1,0 +1,195 @@
+import { copyFileSync, utimesSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readIfThere } from '../repository/git-directory.ts';
+import { errnoOf } from '../format/object-errors.ts';
+import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
+import { readCommit, type ObjectReader } from '../stores/read.ts';
+import { isRefName } from '../format/ref-name.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
+import { addChanges, streamed } from './add-changes.ts';
+import { chooseFitting } from './choose-fitting.ts';
+import { findChanges, runComparing, type IndexRun } from './find-changes.ts';
+import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
+import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
+import { runGit } from '../process/run-git.ts';
+
+/** Limits of a snapshot. */
+export type SnapshotLimits = {
+  /** The size of new and changed files together; the largest files beyond it are left out. */
+  maxBytes: number;
+  /** After this time the snapshot falls back to the tree of `HEAD`. */
+  timeoutMs: number;
+};
+
+/** The files of a work tree, tracked and untracked but not ignored, as a git tree. */
+export type Snapshot = {
+  tree: ObjectId;
+  /** The commit that is checked out; absent on an unborn branch. */
+  commit?: ObjectId;
+  /** The reason why the tree is only that of the commit; absent otherwise. */
+  shortfall?: string;
+  /** Files that the tree does not contain as they were: a tracked file is there as in the index, another file not at all. */
+  missing?: MissingFiles;
+  /** Objects that the caller has to write together with the commit that refers to the tree. */
+  objects: readonly GitObject[];
+  /** The packs with the other objects, by their paths without an ending. */
+  packs: readonly string[];
+  /** Call it when a ref leads to the tree, or never will: the other objects are protected until then. */
+  release: () => void;
+};
+
+export type SnapshotOptions = {
+  /** The work tree, of the repository or of one linked to it. */
+  location: RepositoryLocation;
+  env: GitEnvironment;
+  limits: SnapshotLimits;
+  /**
+   * Checks the tree before any of it enters the repository.
+   * @throws {SnapshotRefused} to keep it out
+   */
+  inspect?: (tree: ObjectId, objects: ObjectReader) => Promise<void>;
+  signal?: AbortSignal;
+};
+
+/** The files must not be recorded. */
+export class SnapshotRefused extends Error {}
+
+/** More loose objects than this go into a pack instead of memory. */
+const MAX_LOOSE_BYTES = 1024 * 1024;
+
+/**
+ * Records the files of a work tree without touching its index, its `HEAD` or its stash.
+ *
+ * Takes a few runs of git, whatever the number of files, on a copy of the user's index, so that only changed files are read.
+ * git's filters and line ends apply, as when files are restored. A submodule is recorded with its current commit.
+ *
+ * Measures sizes before it reads anything. Names the files that cannot be recorded, and records the rest. If nothing is left
+ * to record, or time is up, the snapshot falls back to the commit that is checked out, with the reason.
+ * @throws the reason, if there is no commit
+ * @throws {SnapshotRefused} as `inspect` does
+ * @throws the signal's reason when that is aborted
+ */
+export async function takeSnapshot(repository: Repository, options: SnapshotOptions): Promise<Snapshot> {
+  const commit = await readHead(repository, options.location);
+  const fallBackTo = async (head: ObjectId, shortfall: string): Promise<Snapshot> => {
+    const { tree } = await readCommit(repository.objects, head);
+    return { tree, commit: head, shortfall, objects: [], packs: [], release: () => {} };
+  };
+  let recorded: Snapshot;
+  try {
+    recorded = await record(repository, options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (commit === undefined || error instanceof SnapshotRefused) throw error;
+    return fallBackTo(commit, error instanceof Error ? error.message : String(error));
+  }
+  if (commit === undefined) return recorded;
+  const { missing, tree } = recorded;
+  if (missing === undefined || tree !== (await readCommit(repository.objects, commit)).tree)
+    return { ...recorded, commit };
+  recorded.release();
+  return fallBackTo(commit, describeMissing(missing));
+}
+
+async function record(
+  { stateDir, objects: store }: Repository,
+  { location, env, limits, inspect, signal }: SnapshotOptions,
+): Promise<Snapshot> {
+  if (stateDir === undefined) throw new Error('the repository is not on a disk');
+  if (location.workTree === undefined) throw new Error('the repository has no work tree');
+  const quarantine = new Quarantine(snapshotFolder(stateDir), objectFolderOf(location, env));
+  const stop = new AbortController();
+  const watch = watchLimits(quarantine, limits, stop);
+  try {
+    const index = join(quarantine.path, 'index');
+    copyIndex(join(location.gitDir, 'index'), index);
+    const run: IndexRun = {
+      location,
+      env,
+      variables: { ...quarantine.variables(env), GIT_INDEX_FILE: index },
+      signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
+    };
+    const { files, excluded, partly, unmoved, isEmpty } = await findChanges(run, location.workTree);
+    const { fitting, beyond } = await chooseFitting(run, files, limits.maxBytes);
+    const left = [...excluded, ...beyond];
+    const failed = isEmpty ? [] : await addChanges(run, fitting, [...left.map(({ path }) => path), ...unmoved]);
+    const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
+    const tree = parseObjectId(printed.toString('latin1').trim());
+    const objects = await packLooseObjects(run, quarantine);
+    if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
+    if (inspect) {
+      const seen = objectsApart(store, location, { ...env, ...run.variables });
+      try {
+        await inspect(tree, seen);
+      } finally {
+        await seen.close();
+      }
+    }
+    const keeps = quarantine.takeOver();
+    const missing = missingFiles([...left, ...failed, ...partly]);
+    const packs = keeps.map(({ path }) => path.slice(0, -'.keep'.length));
+    return { tree, ...(missing && { missing }), objects, packs, release: () => removeKeeps(keeps) };
+  } finally {
+    clearInterval(watch);
+    quarantine.remove();
+  }
+}
+
+/** Content that a filter or a line end changed is in loose objects of any size. */
+async function packLooseObjects(run: IndexRun, quarantine: Quarantine): Promise<GitObject[]> {
+  const { ids, bytes } = quarantine.looseFiles();
+  if (bytes <= MAX_LOOSE_BYTES) return quarantine.looseObjects();
+  const args = [...streamed, 'pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
+  await runGit({ ...run, args, input: `${ids.join('\n')}\n` });
+  return [];
+}
+
+/** The parent folder of snapshots in progress. */
+export function snapshotFolder(stateDir: string): string {
+  return join(stateDir, 'snapshots');
+}
+
+/**
+ * Copies an index; a missing index is an empty one.
+ *
+ * git treats a file as unchanged if its times match the index and are older than the index file. The copy must not be newer
+ * than the original, or a change at the same moment would not be seen.
+ * Source: git's Documentation/technical/racy-git.txt.
+ */
+function copyIndex(from: string, to: string): void {
+  try {
+    const { mtimeMs } = statSync(from);
+    copyFileSync(from, to);
+    const seconds = Math.floor(mtimeMs / 1000);
+    utimesSync(to, seconds, seconds);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** Stops git when it takes too long or writes too much. */
+function watchLimits(quarantine: Quarantine, limits: SnapshotLimits, stop: AbortController): NodeJS.Timeout {
+  const startedMs = performance.now();
+  return setInterval(() => {
+    if (performance.now() - startedMs > limits.timeoutMs) {
+      stop.abort(new Error(`recording the files took longer than ${limits.timeoutMs / 1000} s`));
+    } else if (quarantine.bytes > mostWritten(limits)) stop.abort(tooMuch(limits));
+  }, 100);
+}
+
+/** A bit more than the measured size: filters can enlarge files, and trees take space. */
+function mostWritten({ maxBytes }: SnapshotLimits): number {
+  return maxBytes * 1.1 + 4 * 1024 * 1024;
+}
+
+function tooMuch({ maxBytes }: SnapshotLimits): Error {
+  return new Error(`git made more than ${maxBytes} bytes of the files that are new; raise snapshot.maxBytes`);
+}
+
+/** The commit that is checked out in a work tree; `undefined` on an unborn branch. */
+export async function readHead({ refs }: Repository, { gitDir }: RepositoryLocation): Promise<ObjectId | undefined> {
+  const text = readIfThere(join(gitDir, 'HEAD'))?.trim() ?? '';
+  if (isObjectId(text)) return text;
+  const name = text.replace(/^ref:\s*/, '');
+  return isRefName(name) ? refs.read(name) : undefined;
+}

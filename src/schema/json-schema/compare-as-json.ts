@@ -1,0 +1,65 @@
+import type { Ajv2020, ErrorObject, FuncKeywordDefinition } from 'ajv/dist/2020.js';
+
+import { canonicalJson } from '../../cas/canonical.ts';
+import type { JsonValue } from '../../json.ts';
+
+type Fault = Pick<ErrorObject, 'params' | 'message'>;
+type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>;
+
+/**
+ * Has ajv compare values as JSON: `const`, `enum` and `uniqueItems`.
+ *
+ * The comparison that ajv comes with calls `valueOf` and `toString` of the values themselves, and throws where a value
+ * has a property of such a name. The errors are those of ajv.
+ */
+export function compareAsJson(ajv: Ajv2020): void {
+  replace(ajv, 'const', (allowedValue) => {
+    const isSame = sameAs(allowedValue);
+    const fault = { params: { allowedValue }, message: 'must be equal to constant' };
+    return (data) => (isSame(data) ? undefined : fault);
+  });
+  replace(ajv, 'enum', (allowedValues) => {
+    const choices = Array.isArray(allowedValues) ? allowedValues.map(sameAs) : [];
+    const fault = { params: { allowedValues }, message: 'must be equal to one of the allowed values' };
+    return (data) => (choices.some((isSame) => isSame(data)) ? undefined : fault);
+  });
+  replace(ajv, 'uniqueItems', (isWanted) => (data) => {
+    if (isWanted !== true || !Array.isArray(data)) return undefined;
+    const places = new Map<string, number>();
+    for (const [i, item] of data.entries()) {
+      const text = canonicalJson(item);
+      const j = places.get(text);
+      const message = `must NOT have duplicate items (items ## ${j} and ${i} are identical)`;
+      if (j !== undefined) return { params: { i, j }, message };
+      places.set(text, i);
+    }
+    return undefined;
+  });
+}
+
+function sameAs(wanted: JsonValue): (value: JsonValue) => boolean {
+  if (typeof wanted !== 'object' || wanted === null) return (value) => value === wanted;
+  const text = canonicalJson(wanted);
+  return (value) => typeof value === 'object' && value !== null && canonicalJson(value) === text;
+}
+
+function replace(
+  ajv: Ajv2020,
+  keyword: string,
+  findFault: (schema: JsonValue) => (data: JsonValue) => Fault | undefined,
+): void {
+  ajv.removeKeyword(keyword);
+  ajv.addKeyword({
+    keyword,
+    errors: true,
+    compile(schema: JsonValue) {
+      const find = findFault(schema);
+      const check: Check = (data: JsonValue) => {
+        const fault = find(data);
+        check.errors = fault === undefined ? [] : [{ keyword, ...fault }];
+        return fault === undefined;
+      };
+      return check;
+    },
+  });
+}

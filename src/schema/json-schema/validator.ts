@@ -1,0 +1,179 @@
+import { canonicalJson } from '../../cas/canonical.ts';
+import { UwfError } from '../../errors.ts';
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { compareAsJson } from './compare-as-json.ts';
+import { createAjv } from './create-ajv.ts';
+import { isSurelyOfDraft } from './draft-check.ts';
+import { readableErrors } from './schema-error.ts';
+import type { SchemaError } from './schema-error.ts';
+import { findSchemaFault } from './schema-fault.ts';
+import { subschemas } from './walk-schema.ts';
+import { runInTimeBox, ValidationTimeout } from './time-box.ts';
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
+
+/** Checks a value; an empty list means that it is valid. */
+export type Validator = (value: JsonValue) => SchemaError[];
+
+/** A value is not a JSON Schema (draft 2020-12) that uwf can work with. */
+export class InvalidSchema extends UwfError {
+  readonly errors: readonly SchemaError[];
+  constructor(errors: readonly SchemaError[], cause?: unknown) {
+    super(`this is not a schema: ${describeErrors(errors)}`, {
+      code: 'invalid-schema',
+      kind: 'data',
+      hint: 'schemas are JSON Schema draft 2020-12, complete in themselves',
+      cause,
+    });
+    this.errors = errors;
+  }
+}
+
+/** A value is not what its schema asks for. */
+export class SchemaViolation extends UwfError {
+  /** What was checked: the name of a type, `meta` … */
+  readonly subject: string;
+  readonly errors: readonly SchemaError[];
+  constructor(subject: string, errors: readonly SchemaError[]) {
+    super(`${subject} does not match its schema: ${describeErrors(errors)}`, {
+      code: 'schema-violation',
+      kind: 'data',
+    });
+    this.subject = subject;
+    this.errors = errors;
+  }
+}
+
+const timeoutMs = 2000;
+// Ample, as a machine may be busy: how large a schema can be is limited as well.
+const compileTimeoutMs = 10_000;
+const MAX_CACHED = 100;
+/** A shorter schema compiles in much less time than it may take, so that it needs no box. */
+const LARGE = 8192;
+const compiled = new Map<string, Validator>();
+// Writing a large schema out, only to find it again, costs more than most checks do.
+const byIdentity = new WeakMap<object, Validator>();
+
+/**
+ * Compiles a schema, once: an equal schema gives the same validator. A schema must not be changed after it was compiled.
+ *
+ * Keywords and formats that JSON Schema does not know say nothing; `cas_ref` is the form of a node hash. Nothing is ever
+ * loaded from elsewhere. Checking stops after two seconds.
+ * @throws {InvalidSchema} if it is no schema, refers to something outside itself, gives a part of it an `$id`, applies itself
+ * to a value without end, or is too large
+ */
+export async function compileSchema(schema: JsonValue): Promise<Validator> {
+  const known = isJsonObject(schema) ? byIdentity.get(schema) : undefined;
+  if (known !== undefined) return known;
+  const key = canonicalJson(schema);
+  const validator = compiled.get(key) ?? (await compile(schema, key));
+  if (compiled.size >= MAX_CACHED) compiled.clear();
+  compiled.set(key, validator);
+  if (isJsonObject(schema)) byIdentity.set(schema, validator);
+  return validator;
+}
+
+/**
+ * Checks a value against a schema.
+ *
+ * @returns what is wrong with it; an empty list means that it is valid
+ * @throws {InvalidSchema} as {@link compileSchema} does
+ * @throws {ValidationTimeout} if the schema has a regular expression that does not come to an end on this value
+ */
+export async function validateAgainst(schema: JsonValue, value: JsonValue): Promise<SchemaError[]> {
+  return (await compileSchema(schema))(value);
+}
+
+/** @throws {InvalidSchema} if the value is no schema that uwf can work with */
+export async function assertSchema(value: JsonValue): Promise<void> {
+  await compileSchema(value);
+}
+
+async function compile(schema: JsonValue, text: string): Promise<Validator> {
+  if (typeof schema !== 'boolean' && !isJsonObject(schema)) {
+    throw new InvalidSchema([{ path: '', message: 'must be an object, true or false' }]);
+  }
+  const isOfDraft = isSurelyOfDraft(schema);
+  const ajv = await loadAjv(isOfDraft && !needsMore.test(text));
+  try {
+    if (!isOfDraft && ajv.validateSchema(schema) !== true) throw new InvalidSchema(readableErrors(ajv.errors ?? []));
+    const fault = findSchemaFault(schema);
+    if (fault !== undefined) throw new InvalidSchema([fault]);
+    const plain = withoutId(schema);
+    const check = text.length < LARGE ? ajv.compile(plain) : runInTimeBox(() => ajv.compile(plain), compileTimeoutMs);
+    // What is compiled is kept here; ajv's own memory of it would only grow.
+    if (typeof plain !== 'boolean') ajv.removeSchema(plain);
+    return validatorOf(check, mayTakeLong(schema));
+  } catch (error) {
+    if (error instanceof InvalidSchema) throw error;
+    // What was cut off in the middle may have left anything in it.
+    loading.clear();
+    throw new InvalidSchema([{ path: '', message: whyNotCompiled(error) }], error);
+  }
+}
+
+function validatorOf(check: ValidateFunction, needsBox: boolean): Validator {
+  return (value) => {
+    try {
+      const isValid = needsBox ? runInTimeBox(() => check(value), timeoutMs) : check(value);
+      return isValid ? [] : readableErrors(check.errors ?? []);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return [{ path: '', message: 'is nested too deep to be checked against its schema' }];
+    }
+  };
+}
+
+function whyNotCompiled(error: unknown): string {
+  if (error instanceof ValidationTimeout) return `takes longer than ${compileTimeoutMs} ms to compile`;
+  if (error instanceof RangeError) return 'is too large or nested too deep to be compiled';
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Keywords whose cost is at most the size of the value times the size of the schema, and annotations. */
+const bounded: ReadonlySet<string> = new Set(
+  `$schema $id $comment title description default examples deprecated cas_type type const enum properties required
+  additionalProperties propertyNames minProperties maxProperties items prefixItems minItems maxItems minLength maxLength
+  minimum maximum exclusiveMinimum exclusiveMaximum anyOf oneOf allOf not if then else`.split(/\s+/),
+);
+
+/** A box has a thread of its own that watches, which costs a millisecond or two: most schemas need none. */
+function mayTakeLong(schema: JsonValue): boolean {
+  for (const { schema: part } of subschemas(schema)) {
+    for (const [keyword, value] of Object.entries(part)) {
+      // No keyword of JSON Schema begins with `x-`.
+      const isBounded =
+        bounded.has(keyword) || keyword.startsWith('x-') || (keyword === 'format' && value === 'cas_ref');
+      if (!isBounded) return true;
+    }
+  }
+  return false;
+}
+
+/** Nothing can refer to a schema by its `$id`, and two schemas may carry the same one, which ajv would refuse. */
+function withoutId(schema: boolean | JsonObject): boolean | JsonObject {
+  if (typeof schema === 'boolean') return schema;
+  const { $id: _, ...rest } = schema;
+  return rest;
+}
+
+/** What a bare ajv does not know: the draft's own schema, and the standard formats. */
+const needsMore = /"format": "(?!cas_ref")|ref": "[^#]/i;
+
+const loading = new Map<boolean, Promise<Ajv2020>>();
+
+function loadAjv(isBare: boolean): Promise<Ajv2020> {
+  const known = loading.get(isBare);
+  if (known !== undefined) return known;
+  const ajv = createAjv({}, isBare).then((made) => {
+    compareAsJson(made);
+    return made;
+  });
+  loading.set(isBare, ajv);
+  return ajv;
+}
+
+function describeErrors(errors: readonly SchemaError[]): string {
+  const lines = errors.slice(0, 5).map(({ path, message }) => (path === '' ? message : `${path} ${message}`));
+  return lines.join('; ') + (errors.length > 5 ? `; and ${errors.length - 5} more` : '');
+}

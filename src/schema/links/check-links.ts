@@ -1,0 +1,77 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { Node } from '../../cas/node.ts';
+import type { NodeSource } from '../../cas/node-source.ts';
+import { UwfError } from '../../errors.ts';
+import { builtIn, typeNameOf } from '../built-in.ts';
+import type { Link } from './find-links.ts';
+import { linksOf } from './refs.ts';
+
+/** A node links to a node that does not exist where it would have to. */
+export class DanglingLink extends UwfError {
+  readonly hash: NodeHash;
+  /** Where the link stands in the payload, as a JSON pointer. */
+  readonly path: string;
+  constructor(hash: NodeHash, path: string) {
+    super(`the link at ${path || 'the top'} leads nowhere: there is no node ${hash}`, {
+      code: 'dangling-link',
+      kind: 'data',
+      hint: "put the node first ('uwf cas put'), or check the hash",
+    });
+    this.hash = hash;
+    this.path = path;
+  }
+}
+
+/** A node links to a node of a type that is not allowed there. */
+export class WrongLinkType extends UwfError {
+  readonly hash: NodeHash;
+  /** As in {@link DanglingLink}. */
+  readonly path: string;
+  /** The type of the node that is linked to. */
+  readonly actual: NodeHash;
+  /** The types allowed: names of built-in ones, or hashes. */
+  readonly expected: readonly string[];
+  constructor(link: Link, actual: NodeHash, expected: readonly string[]) {
+    const is = typeNameOf(actual) ?? `a node of type ${actual}`;
+    super(`the link at ${link.path || 'the top'} has to lead to ${expected.join(' or ')}, but ${link.hash} is ${is}`, {
+      code: 'wrong-link-type',
+      kind: 'data',
+    });
+    this.hash = link.hash;
+    this.path = link.path;
+    this.actual = actual;
+    this.expected = expected;
+  }
+}
+
+/**
+ * Checks that everything a node links to exists and is of the type its schema asks for.
+ *
+ * @returns what is wrong, in the order of the links; an empty list means nothing
+ */
+export async function checkLinks(source: NodeSource, node: Node): Promise<(DanglingLink | WrongLinkType)[]> {
+  const problems: (DanglingLink | WrongLinkType)[] = [];
+  for (const link of await linksOf(source, node)) {
+    const target = await source.find(link.hash);
+    if (target === undefined) problems.push(new DanglingLink(link.hash, link.path));
+    else if (link.types !== undefined && !link.types.some((type) => isType(target.type, type))) {
+      problems.push(new WrongLinkType(link, target.type, link.types));
+    }
+  }
+  return problems;
+}
+
+/**
+ * As {@link checkLinks}, for callers that do not go on.
+ *
+ * @throws {DanglingLink} {WrongLinkType} the first of them
+ */
+export async function assertLinks(source: NodeSource, node: Node): Promise<void> {
+  const [problem] = await checkLinks(source, node);
+  if (problem !== undefined) throw problem;
+}
+
+function isType(actual: NodeHash, allowed: string): boolean {
+  // The name of a built-in type, or the hash of a registered one.
+  return actual === allowed || (Object.hasOwn(builtIn, allowed) && typeNameOf(actual) === allowed);
+}

@@ -1,0 +1,101 @@
+import { pointer } from '../../cas/canonical.ts';
+import { isNodeHash } from '../../cas/hash.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import { isJsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { markRefs } from './mark-refs.ts';
+import type { RefMarks } from './mark-refs.ts';
+
+/** The key of an inline pointer, `{ "$cas": "<hash>" }`. */
+export const CAS_KEY = '$cas';
+
+/** A link as it stands in a payload. */
+export type Link = {
+  hash: NodeHash;
+  /** Where it stands, as a JSON pointer. */
+  path: string;
+  /** What the schema says the node's type may be: names of built-in types, or hashes; `undefined` for any. */
+  types: readonly string[] | undefined;
+};
+
+/** A schema that holds for a part of a payload, beside the schema of the whole. */
+export type PartSchema = { path: readonly string[]; schema: JsonValue };
+
+/**
+ * Finds all links of a payload, in the order in which they stand in it: strings that a schema says are `cas_ref`, and
+ * inline pointers anywhere.
+ *
+ * Where a schema offers alternatives (`anyOf`, `oneOf`, `if`) every one counts, provided that the string at that place
+ * has the form of a hash. A hash that stands in two places is two links.
+ */
+export function findLinks(schema: JsonValue, payload: JsonValue, parts: readonly PartSchema[] = []): Link[] {
+  if (!mayHoldLinks(payload)) return [];
+  const marks: RefMarks = new Map();
+  markRefs(schema, payload, [], marks);
+  for (const { path, schema: partSchema } of parts) {
+    const part = path.reduce<JsonValue | undefined>(
+      (value, key) => (isJsonObject(value) ? value[key] : undefined),
+      payload,
+    );
+    if (part !== undefined) markRefs(partSchema, part, path, marks);
+  }
+  const links: Link[] = [];
+  gather(payload, [], marks, links);
+  return links;
+}
+
+/**
+ * The hashes a payload links to under a schema, inline pointers included: in order of appearance, each once.
+ *
+ * Follows `format: cas_ref` through properties, patternProperties, additionalProperties, dependentSchemas, items,
+ * prefixItems, contains, allOf, anyOf, oneOf, if/then/else and references within the schema; not through `not`, which
+ * says what a value is not.
+ */
+export function collectRefs(schema: JsonValue, payload: JsonValue): NodeHash[] {
+  return [...new Set(findLinks(schema, payload).map(({ hash }) => hash))];
+}
+
+/** The hashes of all inline pointers (`{ "$cas": "<hash>" }`) in a value: in order of appearance, each once. */
+export function findCasRefs(value: JsonValue): NodeHash[] {
+  return collectRefs(true, value);
+}
+
+/** Tells whether anything in a value looks like a hash. Most nodes are texts, and no schema needs to be asked about those. */
+export function mayHoldLinks(value: JsonValue): boolean {
+  if (typeof value === 'string') return isNodeHash(value);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some(mayHoldLinks);
+}
+
+function gather(value: JsonValue, path: (string | number)[], marks: RefMarks, links: Link[]): void {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) descend(item, index, path, marks, links);
+  } else if (isJsonObject(value)) {
+    const inline = inlinePointer(value);
+    if (inline !== undefined) links.push({ hash: inline, path: pointer(path), types: undefined });
+    for (const [key, member] of Object.entries(value)) {
+      if (key !== CAS_KEY || inline === undefined) descend(member, key, path, marks, links);
+    }
+  } else if (isNodeHash(value)) {
+    const at = pointer(path);
+    const mark = marks.get(at);
+    if (mark !== undefined) links.push({ hash: value, path: at, types: mark.types });
+  }
+}
+
+function descend(
+  value: JsonValue,
+  step: string | number,
+  path: (string | number)[],
+  marks: RefMarks,
+  links: Link[],
+): void {
+  path.push(step);
+  gather(value, path, marks, links);
+  path.pop();
+}
+
+function inlinePointer(object: JsonObject): NodeHash | undefined {
+  const hash = Object.hasOwn(object, CAS_KEY) ? object[CAS_KEY] : undefined;
+  return isNodeHash(hash) ? hash : undefined;
+}

@@ -1,0 +1,122 @@
+import { prepareHashing } from '../../cas/hash.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import { encodeNode } from '../../cas/node.ts';
+import type { EncodedNode, Node } from '../../cas/node.ts';
+import { combineSources, getNode, MemorySource } from '../../cas/node-source.ts';
+import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
+import { putScratch } from '../../cas/scratch.ts';
+import type { RefName } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { JsonValue } from '../../json.ts';
+import { encodeBuiltIn, isThreadType, typeNameOf } from '../built-in.ts';
+import { assertLinks } from '../links/check-links.ts';
+import { assertPinned } from './check-pin.ts';
+import { linksOf, sourceOf } from '../links/refs.ts';
+import { assertValid } from '../validate.ts';
+import { walk } from '../links/walk-nodes.ts';
+
+/** Where a node is put, and what it may link to. */
+export type PutOptions = {
+  /** The scratch ref that keeps the node. */
+  ref: RefName;
+  /** Nodes that are kept anyway for as long as the ref is of use: those of its thread. Default: none. */
+  kept?: NodeSource;
+  /** For an artifact: the blob that it pins, where the repository may not have it yet. */
+  blob?: Uint8Array;
+};
+
+/**
+ * Stores a node that no step has taken in yet, and keeps it at a scratch ref together with the schema of its type and
+ * with what it links to elsewhere in the repository.
+ *
+ * What lies at the same ref already is kept a second time, for it may be dropped by itself. A node of a thread that is
+ * linked to (a start, a step …) is kept by that thread's own refs, not by the scratch ref.
+ * @throws {NotJson} {SchemaViolation} if the payload is not of the type
+ * @throws {NodeNotFound} if there is no such type
+ * @throws {ObjectMissing} {WrongPin} if it is an artifact whose git object is not there, or is of another kind
+ * @throws {DanglingLink} {WrongLinkType} if it links to what is not there, or not of the right type
+ */
+export async function putNode(
+  repository: Repository,
+  type: NodeHash,
+  payload: JsonValue,
+  options: PutOptions,
+): Promise<NodeHash> {
+  const [hash] = await putNodes(repository, [{ type, payload }], options);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- One hash for each node.
+  return hash as NodeHash;
+}
+
+/**
+ * Stores many nodes as {@link putNode} does, in one write: they are all stored, or none. They may link to each other, in
+ * any order.
+ *
+ * @returns their hashes, in the order of the nodes
+ * @throws what {@link putNode} does, for the first node with which something is wrong
+ */
+export async function putNodes(
+  repository: Repository,
+  nodes: readonly Node[],
+  options: PutOptions,
+): Promise<NodeHash[]> {
+  await prepareHashing();
+  const given = nodes.map(({ type, payload }) => encodeNode(type, payload));
+  const kept = options.kept ?? new MemorySource();
+  const source = combineSources(kept, sourceOf(repository));
+  const together = new MemorySource(given);
+  const withGiven = combineSources(together, source);
+  const linking: NodeHash[] = [];
+  for (const node of given) {
+    await assertValid(node.type, node.payload, withGiven);
+    await assertPinned(repository, node, options.blob);
+    if ((await linksOf(withGiven, node)).length === 0) continue;
+    await assertLinks(withGiven, node);
+    linking.push(node.hash);
+  }
+  const linked = await findLinked(withGiven, kept, together, linking);
+  const types = await typeClosure(withGiven, new Set([...given, ...linked].map(({ type }) => type)));
+  const blobs = options.blob ? [options.blob] : [];
+  await putScratch(repository, options.ref, { nodes: given, linked, types, blobs });
+  return given.map(({ hash }) => hash);
+}
+
+/** What nodes link to, directly or through others, and nothing keeps yet. */
+async function findLinked(
+  source: NodeSource,
+  kept: NodeSource,
+  given: NodeSource,
+  roots: readonly NodeHash[],
+): Promise<EncodedNode[]> {
+  const isKept = async ({ hash, type }: StoredNode): Promise<boolean> =>
+    isThreadType(type) || (await kept.find(hash)) !== undefined;
+  const linked: EncodedNode[] = [];
+  for await (const found of walk(source, roots, { isBoundary: isKept })) {
+    if ((await given.find(found.hash)) !== undefined || (await isKept(found))) continue;
+    linked.push(encodeNode(found.type, found.payload));
+  }
+  return linked;
+}
+
+/**
+ * The schema nodes that have to lie beside nodes of some types for these to be readable anywhere: the types, and their
+ * own types up to the meta-schema. Each once.
+ *
+ * @throws {NodeNotFound} if a type is neither built in nor in the source
+ */
+async function typeClosure(source: NodeSource, types: Iterable<NodeHash>): Promise<EncodedNode[]> {
+  const found = new Map<NodeHash, EncodedNode>();
+  const pending = [...types];
+  for (let type = pending.pop(); type !== undefined; type = pending.pop()) {
+    if (found.has(type)) continue;
+    const schema = await encodeType(source, type);
+    found.set(type, schema);
+    pending.push(schema.type);
+  }
+  return [...found.values()];
+}
+
+async function encodeType(source: NodeSource, type: NodeHash): Promise<EncodedNode> {
+  if (typeNameOf(type) !== undefined) return encodeBuiltIn(type);
+  const node = await getNode(source, type);
+  return encodeNode(node.type, node.payload);
+}

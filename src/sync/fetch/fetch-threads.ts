@@ -1,0 +1,157 @@
+import { UwfError } from '../../errors.ts';
+import { BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
+import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { publish } from '../../git/stores/publish.ts';
+import type { IncomingObjects, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import { threadOfDamage } from '../../thread/find/find-thread.ts';
+import { forgetRemoved, listRemoved } from '../../thread/remove/removed-threads.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { listSharedRefs, readSortedRefs } from '../refs/sorted-refs.ts';
+import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from '../refs/tracking.ts';
+import type { FetchReport } from '../report.ts';
+import type { SyncOptions } from '../sync-options.ts';
+import { planFetch, type FetchFacts, type FetchPart } from './plan-fetch.ts';
+import { receiveRefs } from './receive-refs.ts';
+import { selectRefs, type Selection } from './select-refs.ts';
+
+/** How often a fetch is planned again because another process moved a ref. */
+const MAX_TRIES = 20;
+
+/** A fetch that creates more refs than this packs them: each is a file of its own until then. */
+const MAX_LOOSE_REFS = 1_000;
+
+/** The report of a fetch, and the remote's refs. */
+export type Fetched = { report: FetchReport; there: readonly RemoteRef[] };
+
+/**
+ * Fetches threads and workflows from a remote, checks them, and moves this repository's refs forward.
+ *
+ * No object of a thread that fails a check enters the repository; the other threads are fetched. If a thread has diverged,
+ * a fork keeps one side: no step of this repository is lost.
+ * @throws {RemoteUnreachable} if the remote cannot be reached, or the connection broke; nothing is changed then
+ * @throws {ThreadNotThere} {AmbiguousThread} if a named thread is unknown or ambiguous
+ * @throws {RefMoved} {RefLocked} {StorageFull} {StorageReadOnly} as the stores do; threads that were done by then stay
+ */
+export async function fetchThreads(
+  { repository }: { repository: Repository },
+  remote: Remote,
+  options: SyncOptions = {},
+): Promise<FetchReport> {
+  return (await fetchFrom(repository, remote, options)).report;
+}
+
+/**
+ * Fetches as {@link fetchThreads}, and returns the remote's refs for the push that follows.
+ * @param mayBeMissing true if the remote may lack a named thread
+ */
+export async function fetchFrom(
+  repository: Repository,
+  remote: Remote,
+  options: SyncOptions,
+  mayBeMissing = false,
+): Promise<Fetched> {
+  // A fetch that changes no ref would leave the locks of a killed process, for which git waits.
+  await repository.refs.removeStaleLocks();
+  const selection = await selectRefs(remote, options, mayBeMissing);
+  const { name, url } = remote;
+  const report: FetchReport = { remote: name, url, threads: [], workflows: [], refused: [], held: [] };
+  if (selection.refs.length === 0) return { report, there: [] };
+  const here = await readSortedRefs(repository);
+  const removed = [...listRemoved(repository)].filter(([thread]) => !here.threads.has(thread));
+  const except = removed.flatMap(([thread, refs]) => (selection.named.has(thread) ? [] : refs));
+  // A remote without a name has no tracking refs. Refs of the same name here often have the same value there.
+  const known = remote.isConfigured ? refsOf(await readTracked(repository, remote)) : await listSharedRefs(repository);
+  const { spine, signal, onProgress } = options;
+  const wanted = { refs: selection.refs, known, except, withoutContents: spine, signal, onProgress };
+  const incoming = await remote.fetch(wanted);
+  if (spine && incoming.bring === undefined) report.isWhole = true;
+  try {
+    await take(repository, remote, selection, incoming, report, options);
+  } finally {
+    await incoming.discard();
+  }
+  for (const thread of selection.named) forgetRemoved(repository, thread);
+  const created = [...report.threads, ...report.workflows].filter(({ before }) => before === null);
+  if (created.length > MAX_LOOSE_REFS) await tryToPackRefs(repository, options);
+  return { report, there: incoming.refs };
+}
+
+async function take(
+  repository: Repository,
+  remote: Remote,
+  selection: Selection,
+  incoming: IncomingObjects,
+  report: FetchReport,
+  options: SyncOptions,
+): Promise<void> {
+  const removed = listRemoved(repository);
+  const damagedThreads = new Set<ThreadId>();
+  const damaged = (damage: RefDamage): void => {
+    if (!(damage instanceof BrokenRef)) throw damage;
+    const id = threadOfDamage(damage);
+    if (id !== undefined) damagedThreads.add(id);
+  };
+  const here = await readSortedRefs(repository, { damaged });
+  const expectations = { here, removed, named: selection.named, damaged: damagedThreads };
+  const { refs: accepted, refused, redactions } = await receiveRefs(repository, incoming, expectations, options);
+  report.refused = refused;
+  options.signal?.throwIfAborted();
+  const known = new Set((await repository.refs.list('refs/')).map(({ id }) => id));
+  const news = new Set(accepted.map(({ id }) => id).filter((id) => !known.has(id)));
+  const guard = await incoming.accept([...news]);
+  try {
+    const namesThere = new Set(incoming.refs.map(({ name }) => name));
+    await apply(repository, { remote, accepted, namesThere, selection, removed, redactions }, report);
+  } finally {
+    await guard.release();
+  }
+}
+
+/** Carries out the plan. If another process has moved a ref, plans the rest again. */
+async function apply(repository: Repository, facts: FetchFacts, report: FetchReport): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const plan = await planFetch(repository, facts);
+    report.held = plan.held;
+    try {
+      await applyParts(repository, plan.forks, report);
+      await applyParts(repository, plan.parts, report);
+      await updateTracking(repository, plan.tracking);
+      return;
+    } catch (error) {
+      if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+async function applyParts(repository: Repository, parts: readonly FetchPart[], report: FetchReport): Promise<void> {
+  for (let at = 0; at < parts.length;) {
+    const group: FetchPart[] = [];
+    const batch = new ObjectBatch(repository.objects.format);
+    const edits: RefEdit[] = [];
+    for (; at < parts.length && edits.length < MAX_TOGETHER; at += 1) {
+      const part = parts[at];
+      if (part === undefined) break;
+      group.push(part);
+      edits.push(...part.edits);
+      for (const object of part.batch?.objects ?? []) batch.add(object);
+    }
+    await publish(repository, batch, edits);
+    for (const { thread, workflow } of group) {
+      if (thread) report.threads.push(thread);
+      if (workflow) report.workflows.push(workflow);
+    }
+  }
+}
+
+async function tryToPackRefs({ location }: Repository, { env }: SyncOptions): Promise<void> {
+  if (location === undefined || env === undefined) return;
+  const { packRefs } = await import('../../git/maintenance/consolidate-packs.ts');
+  try {
+    await packRefs(location, env);
+  } catch (error) {
+    // There is no git, or another process holds the lock. Packing is optional.
+    if (!(error instanceof UwfError)) throw error;
+  }
+}

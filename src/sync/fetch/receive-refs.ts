@@ -1,0 +1,196 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { ObjectStore } from '../../git/object-store.ts';
+import type { IncomingObjects, RemoteRef } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readRecord } from '../../thread/secrets/redaction-record.ts';
+import { rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { faultOf } from '../../thread/fault-of.ts';
+import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
+import { isTrueRedaction } from '../../verify/incoming/check-redaction.ts';
+import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
+import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
+import { checkPartialClone } from '../../verify/incoming/check-partial-clone.ts';
+import { Redactions } from '../reconcile/redactions.ts';
+import { Refusals } from '../refusals.ts';
+import type { Refusal } from '../report.ts';
+import { relateTips } from '../reconcile/relate-tips.ts';
+import { makeRemovalMark } from '../removal/removal-mark.ts';
+import { parseSharedRef, type SharedRef, type Tip } from '../refs/shared-ref.ts';
+import type { SortedRefs } from '../refs/sorted-refs.ts';
+import type { SyncOptions } from '../sync-options.ts';
+
+/** The remote's refs that this repository may take over, and those that it refuses. */
+type Received = { refs: RemoteRef[]; refused: Refusal[]; redactions: Redactions };
+
+/** What is known before the fetched objects are checked. */
+type Expectations = {
+  here: SortedRefs;
+  removed: RemovedThreads;
+  /** Threads that the user named. */
+  named: ReadonlySet<ThreadId>;
+  /** Threads whose refs here cannot be read: they are not overwritten. */
+  damaged: ReadonlySet<ThreadId>;
+};
+
+/** The reason for a ref whose commit did not come. The cause is known at the remote only. */
+const NOT_BROUGHT = 'what it leads to did not come: it is damaged, incomplete or too large there';
+
+type ParsedRef = RemoteRef & { ref: SharedRef };
+
+/**
+ * Sorts the remote's refs into those to take over and those to refuse. Threads that were removed here or there are left out,
+ * unless the user named them.
+ *
+ * A tip that a ref here reaches was checked before. Every other tip is checked now.
+ */
+export async function receiveRefs(
+  repository: Repository,
+  incoming: IncomingObjects,
+  expectations: Expectations,
+  { signal }: SyncOptions,
+): Promise<Received> {
+  const { here } = expectations;
+  const refusals = new Refusals();
+  const parsed = parseRefs(repository, incoming, refusals);
+  const view = viewOf(repository, incoming);
+  const objects = boundedObjects(view.objects, INCOMING_LIMITS);
+  const records = recordsOf(parsed);
+  const redactions = await Redactions.read(objects, [...here.redacted, ...records]);
+  const wanted = await selectWanted(repository, parsed, expectations, refusals);
+  const unchecked: IncomingTip[] = [];
+  const faults = new Map<string, string>();
+  for (const one of wanted) {
+    if (await isKnown(objects, one, here)) continue;
+    if (one.ref.kind === 'redacted') {
+      const fault = await faultOfRecord(objects, one.id, here.threads.get(one.ref.thread) ?? []);
+      if (fault !== undefined) faults.set(one.name, fault);
+    } else if (await view.objects.has(one.id)) unchecked.push(tipOf(one));
+    else faults.set(one.name, NOT_BROUGHT);
+  }
+  const bring = incoming.bring?.bind(incoming);
+  const found = bring
+    ? await checkPartialClone(repository, view, bring, unchecked, { signal })
+    : await checkIncoming(repository, view, unchecked, { signal });
+  for (const [name, fault] of found) faults.set(name, fault);
+  for (const { name } of wanted) {
+    const fault = faults.get(name);
+    if (fault !== undefined) refusals.add(name, fault);
+  }
+  const taken = wanted.filter(({ name }) => !faults.has(name));
+  const soundRecords = recordsOf(taken);
+  return {
+    refs: taken.map(({ name, id }) => ({ name, id })),
+    refused: refusals.list(),
+    redactions:
+      soundRecords.length === records.length
+        ? redactions
+        : await Redactions.read(objects, [...here.redacted, ...soundRecords]),
+  };
+}
+
+function parseRefs(repository: Repository, incoming: IncomingObjects, refusals: Refusals): ParsedRef[] {
+  const mark = makeRemovalMark(repository.objects.format).id;
+  const parsed: ParsedRef[] = [];
+  for (const { name, id } of incoming.refs) {
+    const ref = parseSharedRef(name);
+    if (typeof ref === 'string') refusals.add(name, ref);
+    else if (ref.kind === 'removed' && id !== mark) refusals.add(name, 'what it leads to is not the mark of a removal');
+    else parsed.push({ name, id, ref });
+  }
+  return parsed;
+}
+
+function recordsOf(parsed: readonly ParsedRef[]): (readonly [ThreadId, ObjectId])[] {
+  return parsed.flatMap(({ ref, id }) => (ref.kind === 'redacted' ? [[ref.thread, id] as const] : []));
+}
+
+/** Leaves out threads that were removed, redacted commits, and threads whose refs here are damaged. */
+async function selectWanted(
+  repository: Repository,
+  parsed: readonly ParsedRef[],
+  { here, removed, named, damaged }: Expectations,
+  refusals: Refusals,
+): Promise<ParsedRef[]> {
+  const marked = new Set(parsed.flatMap(({ ref }) => (ref.kind === 'removed' ? [ref.thread] : [])));
+  const redactedHere = await Redactions.read(repository.objects, here.redacted);
+  return parsed.filter(({ name, ref, id }) => {
+    if (ref.kind !== 'thread') return true;
+    if (redactedHere.isGone(id)) return false;
+    if (damaged.has(ref.thread)) {
+      refusals.add(name, "its ref here is damaged; 'uwf doctor' says how");
+      return false;
+    }
+    if (here.threads.has(ref.thread) || named.has(ref.thread)) return true;
+    const known = removed.get(ref.thread);
+    // The next fetch does not ask for this ref.
+    if (known && !known.includes(name)) rememberRemoved(repository, ref.thread, [name]);
+    return known === undefined && !marked.has(ref.thread);
+  });
+}
+
+/** Tells whether a ref of this repository reaches a tip: then it was verified before. */
+async function isKnown(objects: ObjectStore, { id, ref }: ParsedRef, here: SortedRefs): Promise<boolean> {
+  if (ref.kind === 'removed') return true;
+  if (ref.kind === 'redacted') return here.redacted.get(ref.thread) === id;
+  if (ref.kind === 'workflow') return here.workflows.get(ref.workflow) === id;
+  for (const tip of here.threads.get(ref.thread) ?? []) {
+    const isReached =
+      tip.id === id ? tip.endedOn === ref.date : ref.date === undefined && (await isBehind(objects, id, tip.id));
+    if (isReached) return true;
+  }
+  return false;
+}
+
+/** Checks a redaction record against the thread as it is here. @returns what is wrong, or `undefined` */
+async function faultOfRecord(objects: ObjectStore, id: ObjectId, here: readonly Tip[]): Promise<string | undefined> {
+  try {
+    const record = await readRecord(objects, id);
+    for (const tip of here) {
+      if (!(await isTrueRedaction(objects, record, tip.id)))
+        return 'what it says took the place of a thread is another one';
+    }
+    return undefined;
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault === undefined) throw error;
+    return fault;
+  }
+}
+
+async function isBehind(objects: ObjectStore, theirs: ObjectId, ours: ObjectId): Promise<boolean> {
+  try {
+    return (await relateTips(objects, theirs, ours)).kind === 'behind';
+  } catch {
+    // The history is damaged. The check of the tip says how.
+    return false;
+  }
+}
+
+function tipOf({ name, id, ref }: ParsedRef): IncomingTip {
+  return {
+    ref: name,
+    id,
+    ...(ref.kind === 'thread' && { thread: { id: ref.thread, isHistory: ref.date !== undefined } }),
+    ...(ref.kind === 'workflow' && { workflow: ref.workflow }),
+  };
+}
+
+/** A read-only view of the repository with the fetched objects. */
+function viewOf(repository: Repository, incoming: IncomingObjects): Repository {
+  const { refs, location, stateDir, committer, now } = repository;
+  const objects: ObjectStore = {
+    format: repository.objects.format,
+    async read(id, options) {
+      const object = await incoming.objects.read(id, options);
+      // Contents that an earlier fetch left out are fetched now, unless this fetch leaves contents out as well.
+      const isPromised =
+        object === undefined && incoming.bring === undefined && repository.objects.prefetch !== undefined;
+      return isPromised ? repository.objects.read(id, options) : object;
+    },
+    has: (id) => incoming.objects.has(id),
+    write: () => Promise.reject(new Error('fetched objects are read only')),
+    close: async () => {},
+  };
+  return { objects, refs, location, stateDir, committer, now, close: async () => {} };
+}

@@ -1,0 +1,98 @@
+import { UwfError } from '../../errors.ts';
+import type { Remote } from '../../git/transport/remote.ts';
+import { AmbiguousThread } from '../../thread/thread-errors.ts';
+import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
+import { sortRefs } from '../refs/sorted-refs.ts';
+import type { SyncOptions } from '../sync-options.ts';
+
+/** A remote has no thread of this id or prefix. */
+export class ThreadNotThere extends UwfError {
+  readonly text: string;
+  readonly remote: string;
+  constructor(text: string, remote: string) {
+    super(`${remote} has no thread '${text}'`, {
+      code: 'thread-not-there',
+      kind: 'usage',
+      hint: `run 'uwf thread list --remote=${remote}' to see what it has`,
+    });
+    this.text = text;
+    this.remote = remote;
+  }
+}
+
+/** Which refs of a remote a fetch asks for. */
+export type Selection = {
+  /** Names or patterns. */
+  refs: readonly string[];
+  /** Threads that the user named. */
+  named: ReadonlySet<ThreadId>;
+  /** Tells whether the fetch would ask for a ref of this name, if the remote had it. */
+  covers(name: string): boolean;
+};
+
+/**
+ * Selects the refs to fetch. If only some threads are wanted, lists the remote's refs first.
+ *
+ * @param mayBeMissing true if the remote may lack a named thread
+ * @throws {ThreadNotThere} {AmbiguousThread} if a named thread is unknown or ambiguous
+ */
+export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMissing: boolean): Promise<Selection> {
+  const { threads, sinceMs, endedSinceMs, endedUntilMs, signal } = options;
+  const isByEnd = endedSinceMs !== undefined || endedUntilMs !== undefined;
+  if (threads === undefined && sinceMs === undefined && !isByEnd) {
+    return { refs: SHARED_PATTERNS, named: new Set(), covers: (name) => typeof parseSharedRef(name) !== 'string' };
+  }
+  const listed = await remote.list(
+    SHARED_PATTERNS.flatMap((pattern) => {
+      if (!isByEnd || threads !== undefined) return [pattern];
+      if (pattern.startsWith(ACTIVE_PREFIX)) return [];
+      return pattern.startsWith(HISTORY_PREFIX) ? patternsOfDays(endedSinceMs, endedUntilMs) : [pattern];
+    }),
+    signal,
+  );
+  const { threads: there } = sortRefs(listed);
+  const isWantedDay = endedBetween(endedSinceMs, endedUntilMs);
+  const hasEndedThen = (thread: ThreadId): boolean =>
+    (there.get(thread) ?? []).some(({ endedOn }) => endedOn !== undefined && isWantedDay(endedOn));
+  const named = new Set<ThreadId>();
+  for (const text of threads ?? []) {
+    const thread = resolve(text, there.keys());
+    if (thread !== undefined) named.add(thread);
+    else if (!mayBeMissing) throw new ThreadNotThere(text, remote.name);
+  }
+  const covers = (name: string): boolean => {
+    const ref = parseSharedRef(name);
+    if (typeof ref === 'string') return false;
+    if (threads !== undefined) return ref.kind !== 'workflow' && named.has(ref.thread);
+    if (ref.kind === 'workflow') return true;
+    if (isByEnd && !hasEndedThen(ref.thread)) return false;
+    return sinceMs === undefined || threadTimeMs(ref.thread) >= sinceMs;
+  };
+  return { refs: listed.map(({ name }) => name).filter(covers), named, covers };
+}
+
+/** A longer time is one pattern for all days. */
+const MAX_DAYS = 100;
+const DAY_MS = 86_400_000;
+
+/** Patterns for the refs of threads that ended in a time. */
+function patternsOfDays(sinceMs: number | undefined, untilMs: number | undefined): string[] {
+  if (sinceMs === undefined || untilMs === undefined || untilMs - sinceMs > MAX_DAYS * DAY_MS)
+    return [`${HISTORY_PREFIX}*`];
+  const patterns: string[] = [];
+  for (let dayMs = Math.floor(sinceMs / DAY_MS) * DAY_MS; dayMs < untilMs; dayMs += DAY_MS) {
+    patterns.push(`${HISTORY_PREFIX}${new Date(dayMs).toISOString().slice(0, 10)}/*`);
+  }
+  return patterns;
+}
+
+function resolve(text: string, threads: Iterable<ThreadId>): ThreadId | undefined {
+  const wanted = text.toUpperCase();
+  const found = [...threads].filter((thread) => thread.startsWith(wanted));
+  const [first, second] = found;
+  if (first === undefined || wanted === '') return undefined;
+  if (second !== undefined) throw new AmbiguousThread(text, found);
+  return first;
+}

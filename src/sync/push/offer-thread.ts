@@ -1,0 +1,83 @@
+import type { CommitLine } from '../../git/process/list-commits.ts';
+import type { PushEdit } from '../../git/transport/remote.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { describeMove, type Lineage } from '../reconcile/reconcile-thread.ts';
+import type { Relation } from '../reconcile/relate-tips.ts';
+import type { ThreadChange } from '../report.ts';
+import { refOfTip, removedRef, type Tip } from '../refs/shared-ref.ts';
+
+/** What a push knows of one thread. */
+export type OfferSides = {
+  thread: ThreadId;
+  here: Tip;
+  /** The remote's refs of the thread, as far as they are known. Their commits may be missing here. */
+  there: readonly Tip[];
+  /** The remote's removal mark of the thread, if it has one. */
+  mark: ObjectId | undefined;
+  /** Whether the user named the thread. */
+  isNamed: boolean;
+};
+
+/** Answers questions about commits. A relation is `undefined` if the remote's commit is missing here. */
+export type OfferLineage = {
+  relate: (theirs: ObjectId, ours: ObjectId) => Promise<Relation | undefined>;
+  forkId: Lineage['forkId'];
+};
+
+/** What a push does with one thread. */
+export type Offer = {
+  thread: ThreadId;
+  edits: PushEdit[];
+  change?: ThreadChange;
+  /** Forks that keep the commits which these edits drop: the remote has to have them, or this push has to create them. */
+  needs: ThreadId[];
+  /** Why the thread is not pushed. */
+  held?: string;
+  /** Commits of the user's code that the push would publish. */
+  commits?: CommitLine[];
+  /** Places of secrets that the push would publish. */
+  secrets?: SecretPlace[];
+  /** True if the thread is held because it is not sound. */
+  isUnsound?: true;
+};
+
+export const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';
+
+/**
+ * Plans which refs of a remote change so that it has a thread as it is here. No ref is forced: if the remote has a commit
+ * that the thread here does not descend from, the thread is held until a fetch reconciles both.
+ *
+ * Every edit names the value that the ref was seen to have, so that a push does not revive a thread which has ended there.
+ */
+export async function offerThread(sides: OfferSides, lineage: OfferLineage): Promise<Offer> {
+  const { thread, here, there, mark, isNamed } = sides;
+  const offer: Offer = { thread, edits: [], needs: [] };
+  if (mark !== undefined && !isNamed) {
+    return { ...offer, held: 'it was removed at the remote; name it to push it nevertheless' };
+  }
+  const name = refOfTip(thread, here);
+  const same = there.find(({ endedOn }) => endedOn === here.endedOn);
+  const others = there.filter((tip) => tip !== same);
+  const deletions: PushEdit[] = [];
+  for (const tip of others) {
+    const relation = await lineage.relate(tip.id, here.id);
+    const isBehind = relation?.kind === 'same' || relation?.kind === 'behind';
+    if (here.endedOn === undefined) return relation?.kind === 'ahead' ? offer : { ...offer, held: FETCH_FIRST };
+    // Of several ends, the one whose ref sorts first keeps the id, on both sides.
+    const isOurs = tip.endedOn === undefined || here.endedOn < tip.endedOn;
+    if (relation === undefined || !isOurs) return { ...offer, held: FETCH_FIRST };
+    if (!isBehind) offer.needs.push(await lineage.forkId(thread, tip.id));
+    deletions.push({ name: refOfTip(thread, tip), value: null, expected: tip.id });
+  }
+  const relation = same && (await lineage.relate(same.id, here.id));
+  if (same && relation?.kind === 'ahead') return offer;
+  if (same && relation?.kind !== 'same' && relation?.kind !== 'behind') return { ...offer, held: FETCH_FIRST };
+  if (relation?.kind !== 'same') offer.edits.push({ name, value: here.id, expected: same?.id ?? null });
+  offer.edits.push(...deletions);
+  if (offer.edits.length === 0) return offer;
+  if (mark !== undefined) offer.edits.push({ name: removedRef(thread), value: null, expected: mark });
+  const change = await describeMove(thread, same ?? others[0], here, lineage.relate);
+  return { ...offer, ...(change && { change }) };
+}

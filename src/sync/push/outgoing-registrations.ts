@@ -1,0 +1,45 @@
+import { TimeBudget } from '../../verify/replay/time-budget.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { NodeCache } from '../../verify/chain/known-nodes.ts';
+import { readFiles } from '../../verify/commit/read-files.ts';
+import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
+import { CarriedObjects } from '../../verify/incoming/carried-objects.ts';
+import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
+import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
+import type { OutgoingVerdict } from './outgoing.ts';
+
+/**
+ * Checks what a push would send of a workflow's registry, with the checks of a fetch.
+ * @param before the commit that the push expects at the remote
+ * @throws {UwfError} of kind `data` if something cannot be read
+ */
+export async function checkRegistration(
+  repository: Repository,
+  { workflow, head, before }: { workflow: string; head: ObjectId; before: ObjectId | null },
+  scan: SecretScan | undefined,
+): Promise<OutgoingVerdict> {
+  const bounded: Repository = { ...repository, objects: boundedObjects(repository.objects, INCOMING_LIMITS) };
+  const nothing = { has: () => Promise.resolve(false) };
+  const carried = new CarriedObjects(bounded.objects, nothing, INCOMING_LIMITS);
+  const cache = new NodeCache(bounded);
+  const isVerified = (id: ObjectId): Promise<boolean> => Promise.resolve(id === before);
+  const check = { carried, budget: new TimeBudget(), cache, isVerified };
+  const fault = await checkRegistry(check, workflow, head);
+  if (fault !== undefined) return { fault, secrets: [] };
+  const secrets: OutgoingVerdict['secrets'] = [];
+  const passed = new Set(before === null ? [] : [before]);
+  const waiting = scan === undefined ? [] : [head];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (passed.has(id)) continue;
+    passed.add(id);
+    const { tree, parents } = await readCommit(bounded.objects, id);
+    const { index } = await readFiles(bounded, tree, () => {});
+    const nodes = await Promise.all(index.map(async (entry) => [entry.path, await cache.read(entry)] as const));
+    secrets.push(...((await scan?.scanCommit({ id, tree, step: null, nodes, code: [] })) ?? []));
+    waiting.push(...parents);
+  }
+  return { secrets };
+}

@@ -1,0 +1,142 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { RefName } from '../../git/ref-store.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { RemoteRef } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { SecretPlace, SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef } from '../../thread/format/thread-refs.ts';
+import { checkForm } from '../../verify/commit/check-form.ts';
+import { firstFault } from '../../verify/fault.ts';
+import { NodeCache } from '../../verify/chain/known-nodes.ts';
+import { VerifiedCommits } from '../../verify/incoming/verified-commits.ts';
+
+/** A thread's ref that a push would send. */
+export type OutgoingRef = {
+  name: RefName;
+  thread: ThreadId;
+  head: ObjectId;
+  /** The commit that the push expects at the remote, or `null` for none. If the remote has another one, the push fails. */
+  before: ObjectId | null;
+};
+
+/** The result of the check before a push. */
+export type OutgoingVerdict = {
+  /** Why it is no sound thread. */
+  fault?: string;
+  /** True if it contains a commit that secrets were taken out of since. */
+  isRedacted?: true;
+  secrets: SecretPlace[];
+};
+
+/** What was found in one commit, whatever its parents are. */
+type Seen = OutgoingVerdict & { threads: readonly ObjectId[] };
+
+/**
+ * Checks what a push would send of threads, before it is sent: every commit has to have the form of a thread's commit, and
+ * contain no secret.
+ *
+ * Commits behind the one that the push expects at the remote are not checked. Other refs of the remote may lead to a commit
+ * as well; the remote is asked for them only if something was found, because a push does not send what the remote has.
+ */
+export class Outgoing {
+  readonly #repository: Repository;
+  readonly #listAll: () => Promise<readonly RemoteRef[]>;
+  readonly #isGone: (id: ObjectId) => boolean;
+  readonly #scan: SecretScan | undefined;
+  readonly #cache: NodeCache;
+  readonly #seen = new Map<ObjectId, Seen>();
+  #behindThere: Promise<VerifiedCommits> | undefined;
+
+  /**
+   * @param listAll lists all refs of the remote
+   * @param isGone tells a commit that secrets were taken out of
+   * @param scan finds secrets; default: they are not searched for
+   */
+  constructor(
+    repository: Repository,
+    listAll: () => Promise<readonly RemoteRef[]>,
+    isGone: (id: ObjectId) => boolean,
+    scan?: SecretScan,
+  ) {
+    this.#repository = repository;
+    this.#listAll = listAll;
+    this.#isGone = isGone;
+    this.#scan = scan;
+    this.#cache = new NodeCache(repository);
+  }
+
+  /**
+   * Checks what would be sent of a thread, with its callers and children, but without commits of the user's code.
+   * @throws {UwfError} of kind `data` if something cannot be read
+   */
+  async check({ name, thread, head, before }: OutgoingRef, signal?: AbortSignal): Promise<OutgoingVerdict> {
+    const passed = await this.#behind(before);
+    const secrets: SecretPlace[] = [];
+    const waiting = [head];
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      if (passed.has(id)) continue;
+      passed.add(id);
+      signal?.throwIfAborted();
+      const { threads, ...seen } = this.#seen.get(id) ?? (await this.#look(id));
+      const isOdd = seen.fault !== undefined || seen.isRedacted || seen.secrets.length > 0;
+      if (isOdd && (await this.#isThere(id))) continue;
+      if (seen.fault !== undefined || seen.isRedacted) return { ...seen, secrets };
+      secrets.push(...seen.secrets);
+      waiting.push(...threads);
+    }
+    const fault = await this.#faultOfName(name, thread, head);
+    return { ...(fault !== undefined && { fault }), secrets };
+  }
+
+  /** Searches commits of code that go along for secrets. */
+  async checkCode(commits: readonly ObjectId[]): Promise<SecretPlace[]> {
+    const secrets: SecretPlace[] = [];
+    for (const id of commits) secrets.push(...((await this.#scan?.scanCode(id)) ?? []));
+    return secrets;
+  }
+
+  /** The remote's commit of the thread and its parents: a step that was done again has the same parents. */
+  async #behind(before: ObjectId | null): Promise<Set<ObjectId>> {
+    if (before === null) return new Set();
+    return new Set([before, ...(await readCommit(this.#repository.objects, before)).parents]);
+  }
+
+  async #look(id: ObjectId): Promise<Seen> {
+    const seen = this.#isGone(id)
+      ? { isRedacted: true as const, secrets: [], threads: [] }
+      : await this.#checkCommit(id);
+    this.#seen.set(id, seen);
+    return seen;
+  }
+
+  async #checkCommit(id: ObjectId): Promise<Seen> {
+    const { report, reason } = firstFault(id);
+    const form = await checkForm(this.#cache, id, report);
+    const fault = reason();
+    if (fault !== undefined) return { fault, secrets: [], threads: [] };
+    if (form === undefined) return { secrets: [], threads: [] };
+    const { commit, nodes, threads, code } = form;
+    const step = commit.kind === 'step' ? commit.node.number : null;
+    const secrets = await this.#scan?.scanCommit({ id, tree: commit.commit.tree, step, nodes, code });
+    return { secrets: secrets ?? [], threads };
+  }
+
+  async #faultOfName(name: RefName, thread: ThreadId, head: ObjectId): Promise<string | undefined> {
+    if (!name.startsWith(HISTORY_PREFIX)) return undefined;
+    const commit = await readThreadCommit(this.#repository, head);
+    if (commit.kind !== 'end') return 'its ref is for threads that ended, and it has not';
+    return historyRef(thread, commit.node.completedAtMs) === name
+      ? undefined
+      : 'it ended on another day than its ref says';
+  }
+
+  async #isThere(id: ObjectId): Promise<boolean> {
+    this.#behindThere ??= this.#listAll().then((refs) => {
+      const ofThreads = refs.filter(({ name }) => name.startsWith(ACTIVE_PREFIX) || name.startsWith(HISTORY_PREFIX));
+      return new VerifiedCommits(this.#repository, new Set(ofThreads.map((ref) => ref.id)));
+    });
+    return (await this.#behindThere).has(id);
+  }
+}

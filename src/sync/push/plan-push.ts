@@ -1,0 +1,171 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { CommitLine } from '../../git/process/list-commits.ts';
+import type { PushEdit, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
+import { assertDataError } from '../../thread/fault-of.ts';
+import { NoRefOfItsOwn } from '../../thread/thread-errors.ts';
+import { foldEnded } from '../../thread/append/finish-ending.ts';
+import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
+import { leadsTo } from '../reconcile/join-registrations.ts';
+import { HoldBack } from './hold-back.ts';
+import { createLineage } from '../reconcile/lineage.ts';
+import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
+import { offerRecords, type PushSides } from './offer-records.ts';
+import { Redactions } from '../reconcile/redactions.ts';
+import { Refusals } from '../refusals.ts';
+import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
+import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import type { SyncOptions } from '../sync-options.ts';
+
+/** The edits of one thread or workflow. They count as done only if all of them are. */
+export type PushPart = {
+  edits: PushEdit[];
+  thread?: ThreadChange;
+  workflow?: WorkflowChange;
+  /** Commits of the user's code that the push publishes. */
+  commits?: CommitLine[];
+  /** Places of secrets that the push publishes. */
+  secrets?: SecretPlace[];
+};
+
+/** What a push changes at the remote. */
+export type PushPlan = { parts: PushPart[]; held: Held[]; rejected: Refusal[] };
+
+/** The threads to push; `undefined`: all threads and workflows. */
+type PushScope = ReadonlySet<ThreadId> | undefined;
+
+/** What one push starts from. */
+export type PushFacts = {
+  /** The remote's refs, as far as they are known. Their commits may be missing here. */
+  there: readonly RemoteRef[];
+  scope: PushScope;
+  /** Names of refs that the remote does not allow to change: not to be tried again. The push adds to them. */
+  refused: Set<string>;
+};
+
+/**
+ * Finds the threads that the user named.
+ * @throws {ThreadNotFound} {AmbiguousThread} as `getThread`
+ */
+export async function pushScope(repository: Repository, threads: readonly string[] | undefined): Promise<PushScope> {
+  if (threads === undefined) return undefined;
+  const scope = new Set<ThreadId>();
+  for (const text of threads) {
+    const pointer = await getThread(repository, text);
+    if (pointer.keptBy !== undefined) throw new NoRefOfItsOwn(pointer.id, pointer.keptBy);
+    await foldEnded(repository, pointer);
+    scope.add(pointer.id);
+  }
+  return scope;
+}
+
+/**
+ * Compares this repository with the remote, and holds what must not leave. The cost depends on what is new, not on the length
+ * of the threads.
+ */
+export async function planThreadPush(
+  repository: Repository,
+  remote: Remote,
+  { there: listed, scope, refused }: PushFacts,
+  options: SyncOptions,
+): Promise<PushPlan> {
+  const here = await readSortedRefs(repository);
+  const there = sortRefs(listed);
+  const redactions = await Redactions.read(repository.objects, here.redacted);
+  let all: Promise<RemoteRef[]> | undefined;
+  const listAll = (): Promise<RemoteRef[]> => (all ??= remote.list(['refs/*'], options.signal));
+  const holdBack = new HoldBack(repository, listAll, redactions, options);
+  const plan: PushPlan = { parts: [], held: [], rejected: [] };
+  const sides: PushSides = { here, there, redactions, scope };
+  const offers = await offerAll(repository, sides);
+  for (const offer of await offerRecords(repository, sides)) {
+    const known = offers.get(offer.thread);
+    if (known === undefined) offers.set(offer.thread, offer);
+    else if (known.held === undefined) {
+      if (offer.held !== undefined) known.held = offer.held;
+      known.edits.push(...offer.edits);
+    }
+  }
+  const isTried = ({ edits }: Offer): boolean => !edits.some(({ name }) => refused.has(name));
+  await holdBack.threads([...offers.values()].filter((offer) => offer.held === undefined && isTried(offer)));
+  for (const [thread, offer] of offers) {
+    if (!isTried(offer)) continue;
+    const { edits, change, needs, held, commits, secrets = [], isUnsound } = offer;
+    const isMissing = needs.some((fork) => !there.threads.has(fork) && !isOffered(offers.get(fork)));
+    const reason = held ?? (isMissing ? 'the remote has steps that only a fork keeps; push that too' : undefined);
+    const along = { ...(commits && { commits }), ...(secrets.length > 0 && { secrets }) };
+    const why = held === undefined ? {} : { ...(isUnsound && { isUnsound }), ...along };
+    if (reason !== undefined) plan.held.push({ thread, reason, ...why });
+    else if (edits.length > 0) plan.parts.push({ edits, ...(change && { thread: change }), ...along });
+  }
+  if (scope !== undefined) return plan;
+  const strays = new Refusals();
+  for (const [name, why] of here.strays) strays.add(name, why);
+  plan.rejected.push(...strays.list().map((refusal): Refusal => ({ ...refusal, isUnsound: true })));
+  for (const [workflow, head] of here.workflows) {
+    const name = workflowRef(workflow);
+    const before = there.workflows.get(workflow);
+    if (before === head || refused.has(name)) continue;
+    if (before !== undefined && !(await isBefore(repository, before, head))) {
+      const isBehind = (await repository.objects.has(before)) && (await isBefore(repository, head, before));
+      if (!isBehind)
+        plan.rejected.push({ ref: name, reason: 'the remote has versions that are not here; fetch first' });
+      continue;
+    }
+    const kind = before === undefined ? 'new' : 'forward';
+    const change: WorkflowChange = { workflow, change: kind, head, before: before ?? null };
+    const refusal = await holdBack.workflow(name, change);
+    if (refusal) plan.rejected.push(refusal);
+    else plan.parts.push({ edits: [{ name, value: head, expected: before ?? null }], workflow: change });
+  }
+  return plan;
+}
+
+async function offerAll(
+  repository: Repository,
+  { here, there, redactions, scope }: PushSides,
+): Promise<Map<ThreadId, Offer>> {
+  const { relate, forkId } = createLineage(repository.objects);
+  const lineage: OfferLineage = {
+    relate: redactions.relating(async (theirs, ours) =>
+      (await repository.objects.has(theirs)) ? relate(theirs, ours) : undefined,
+    ),
+    forkId,
+  };
+  const offers = new Map<ThreadId, Offer>();
+  for (const [thread, [tip]] of here.threads) {
+    if (tip === undefined || (scope && !scope.has(thread))) continue;
+    const tips = there.threads.get(thread) ?? [];
+    const [theirs] = tips;
+    if (tips.length === 1 && theirs?.id === tip.id && theirs.endedOn === tip.endedOn) continue;
+    const isNamed = scope !== undefined;
+    const sides = { thread, here: tip, there: tips, mark: there.removed.get(thread), isNamed };
+    const offer = await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error));
+    if (offer.change && redactions.isGone(offer.change.before)) offer.change.change = 'redacted';
+    offers.set(thread, offer);
+  }
+  return offers;
+}
+
+function isOffered(offer: Offer | undefined): boolean {
+  return offer !== undefined && offer.held === undefined && offer.edits.length > 0;
+}
+
+/** Holds a thread whose data cannot be read, so that the others are pushed. */
+function asHeld(thread: ThreadId, error: unknown): Offer {
+  assertDataError(error);
+  return { thread, edits: [], needs: [], held: error.message };
+}
+
+async function isBefore({ objects }: Repository, one: ObjectId, other: ObjectId): Promise<boolean> {
+  return (await objects.has(one)) && leadsTo(objects, other, one);
+}
+
+/** The edits in order: a remote without atomic pushes has to create and move refs before it deletes any. */
+export function editsOf(parts: readonly PushPart[]): PushEdit[] {
+  const edits = parts.flatMap((part) => part.edits);
+  return [...edits.filter(({ value }) => value !== null), ...edits.filter(({ value }) => value === null)];
+}

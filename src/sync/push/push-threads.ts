@@ -1,0 +1,168 @@
+import type { Commit } from '../../git/format/commit.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { PushEdit, PushResult, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import type { CommitLine } from '../../git/process/list-commits.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { editsOf, planThreadPush, pushScope, type PushFacts, type PushPart } from './plan-push.ts';
+import { Refusals } from '../refusals.ts';
+import type { PushReport } from '../report.ts';
+import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
+import { sortRefs } from '../refs/sorted-refs.ts';
+import type { SyncOptions } from '../sync-options.ts';
+import { readTracked, refsOf, remember } from '../refs/tracking.ts';
+
+/** How often a push is tried again because other clients push at the same time. */
+const MAX_ROUNDS = 5;
+
+const MOVED = 'others push it at the same time; fetch first';
+
+/** The result of one push; `isContended`: a part of it was not done because the remote's refs have moved. */
+export type Pushed = { report: PushReport; isContended: boolean };
+
+/**
+ * Sends this repository's threads and workflows to a remote, fast-forward only. A thread that has commits at the remote
+ * which are not here is held until a fetch brings them.
+ *
+ * One push creates the history ref of an ended thread and deletes its active ref. No ref is forced, so a concurrent push by
+ * another client loses nothing.
+ * @throws {RemoteUnreachable} if the outcome of the push is unknown; pushing again shows it
+ * @throws {ThreadNotFound} {AmbiguousThread} if a named thread is unknown or ambiguous
+ */
+export async function pushThreads(
+  { repository }: { repository: Repository },
+  remote: Remote,
+  options: SyncOptions = {},
+): Promise<PushReport> {
+  // A push that changes no ref would leave the locks of a killed process, for which git waits.
+  await repository.refs.removeStaleLocks();
+  const scope = await pushScope(repository, options.threads);
+  let there: readonly RemoteRef[] = remote.isConfigured
+    ? refsOf(await readTracked(repository, remote))
+    : await remote.list(SHARED_PATTERNS, options.signal);
+  const report = emptyReport(remote);
+  const refused = new Set<string>();
+  for (let round = 1; ; round += 1) {
+    const pushed = await pushOnce(repository, remote, { there, scope, refused }, options);
+    mergeReports(report, pushed.report, refused);
+    if (!pushed.isContended || round === MAX_ROUNDS) return report;
+    // The tracking refs are out of date. Threads that fast-forward from the remote's present refs can still be pushed.
+    there = await remote.list(SHARED_PATTERNS, options.signal);
+  }
+}
+
+/** Plans and makes one push. */
+export async function pushOnce(
+  repository: Repository,
+  remote: Remote,
+  facts: PushFacts,
+  options: SyncOptions,
+): Promise<Pushed> {
+  const { there, scope, refused } = facts;
+  const { dryRun, signal, onProgress } = options;
+  const { parts, held, rejected } = await planThreadPush(repository, remote, facts, options);
+  const report: PushReport = { ...emptyReport(remote), held, rejected };
+  const edits = editsOf(parts);
+  if (edits.length === 0) return { report, isContended: false };
+  const pushing = dryRun
+    ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
+    : remote.push({ edits, isForward: true, signal, onProgress });
+  // Runs while the push waits for the remote. An error is thrown below, once the outcome of the push is known.
+  const goingAlong = scope && findAllAlongside(repository, parts, scope, there);
+  goingAlong?.catch(() => {});
+  const results = await pushing;
+  const outcomes = new Map<string, PushResult>(results.map((result) => [result.name, result]));
+  const outcomesOf = (part: PushPart): (PushResult['outcome'] | undefined)[] =>
+    part.edits.map(({ name }) => outcomes.get(name)?.outcome);
+  const done = parts.filter((part) => outcomesOf(part).every(isDone));
+  for (const part of parts) {
+    const { edits: own, thread, workflow } = part;
+    const isRefused = outcomesOf(part).includes('refused');
+    if (!done.includes(part)) {
+      if (thread && !isRefused) report.held.push({ thread: thread.thread, reason: whyHeld(own, outcomes) });
+      continue;
+    }
+    // Tracking refs were out of date, and the remote had it.
+    if (outcomesOf(part).every((outcome) => outcome === 'unchanged')) continue;
+    if (thread) report.threads.push(thread);
+    if (workflow) report.workflows.push(workflow);
+  }
+  report.commits = eachOnce(done.flatMap(({ commits = [] }) => commits));
+  report.secrets = done.flatMap(({ secrets = [] }) => secrets);
+  if (!dryRun) {
+    const made = edits.filter(({ name }) => isDone(outcomes.get(name)?.outcome));
+    await remember(repository, remote, made);
+  }
+  const alongside = await goingAlong;
+  if (alongside) report.alongside = [...new Set(done.flatMap((part) => alongside.get(part) ?? []))].toSorted();
+  const refusals = new Refusals();
+  for (const result of results) {
+    if (result.outcome !== 'refused') continue;
+    refusals.add(result.name, result.reason);
+    refused.add(result.name);
+  }
+  report.rejected.push(...refusals.list().map((refusal) => ({ ...refusal, isRefusedThere: true as const })));
+  return { report, isContended: results.some(({ outcome }) => outcome === 'moved' || outcome === 'undone') };
+}
+
+function isDone(outcome: PushResult['outcome'] | undefined): boolean {
+  return outcome === 'done' || outcome === 'unchanged';
+}
+
+/** Why a thread was not pushed in this round. The words of git or of the remote follow, in case the cause is another one. */
+function whyHeld(edits: readonly PushEdit[], outcomes: ReadonlyMap<string, PushResult>): string {
+  const results = edits.map(({ name }) => outcomes.get(name));
+  const cause = results.find((result) => result?.outcome === 'moved');
+  return cause?.outcome === 'moved' ? `${MOVED} (${cause.reason})` : MOVED;
+}
+
+export function emptyReport({ name: remote, url }: Pick<Remote, 'name' | 'url'>): PushReport {
+  return { remote, url, threads: [], workflows: [], rejected: [], held: [], alongside: [], commits: [], secrets: [] };
+}
+
+/** Adds the report of a later push to that of earlier ones. Of what was held, the later push decides. */
+export function mergeReports(report: PushReport, later: PushReport, refused: ReadonlySet<string>): void {
+  report.threads.push(...later.threads);
+  report.workflows.push(...later.workflows);
+  report.rejected = [...report.rejected.filter(({ ref }) => refused.has(ref)), ...later.rejected];
+  report.secrets.push(...later.secrets);
+  report.held = later.held;
+  report.alongside = [...new Set([...report.alongside, ...later.alongside])];
+  report.commits = eachOnce([...report.commits, ...later.commits]);
+}
+
+function eachOnce(commits: readonly CommitLine[]): CommitLine[] {
+  return [...new Map(commits.map((line) => [line.commit, line])).values()];
+}
+
+/** Finds, for each part, the threads that were not named and whose commits the push sends to the remote for the first time. */
+async function findAllAlongside(
+  repository: Repository,
+  parts: readonly PushPart[],
+  scope: ReadonlySet<ThreadId>,
+  there: readonly RemoteRef[],
+): Promise<Map<PushPart, ThreadId[]>> {
+  const { threads } = sortRefs(there);
+  const found = new Map<PushPart, ThreadId[]>();
+  for (const part of parts) {
+    if (!part.thread?.head) continue;
+    const { head, before } = part.thread;
+    if (before !== null && (await isStraight(repository, before, head))) continue;
+    const { findAlongside } = await import('./find-alongside.ts');
+    const ids = [...(await findAlongside(repository, head, before))];
+    const news = ids.filter((id) => !scope.has(id) && !threads.has(id));
+    found.set(part, news);
+  }
+  return found;
+}
+
+/** Tells whether all commits after `before` have one parent: then no other thread's commits go along. */
+async function isStraight({ objects }: Repository, before: ObjectId, head: ObjectId): Promise<boolean> {
+  let at: ObjectId | undefined = head;
+  while (at !== undefined && at !== before) {
+    const { parents }: Commit = await readCommit(objects, at);
+    at = parents.length === 1 ? parents[0] : undefined;
+  }
+  return at === before;
+}

@@ -1,0 +1,130 @@
+import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
+import { listCommits, type CommitLine } from '../../git/process/list-commits.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { RemoteRef } from '../../git/transport/remote.ts';
+import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import type { ThreadChange } from '../report.ts';
+
+/** A report names at most this many commits. */
+const MAX_NAMED = 1000;
+/** How many of the thread's commits at the remote are searched for the code that the remote got with them. */
+const MAX_PASSED = 16;
+
+type Change = Pick<ThreadChange, 'head' | 'before'>;
+
+/**
+ * Finds the commits of the user's code that a push of threads would publish.
+ *
+ * A step that recorded files has the commit that was checked out as a parent. A push sends that commit and its history: also
+ * commits that the user has not pushed, and files that later commits deleted.
+ *
+ * @param changes the threads, and how each would change at the remote
+ * @param listAll lists all refs of the remote
+ * @returns for each thread that would publish code, the commits that no ref of the remote reaches: the newest first, at most
+ *   1,000
+ * @throws {RemoteUnreachable} if the remote cannot list its refs
+ */
+export async function findUnpublishedCode<Thread>(
+  repository: Repository,
+  changes: ReadonlyMap<Thread, Change>,
+  listAll: () => Promise<readonly RemoteRef[]>,
+  env: GitEnvironment = {},
+): Promise<Map<Thread, CommitLine[]>> {
+  const from = new Map<Thread, ObjectId[]>();
+  for (const [thread, change] of changes) {
+    const code = await codeOf(repository, change);
+    if (code.length > 0) from.set(thread, code);
+  }
+  const found = new Map<Thread, CommitLine[]>();
+  if (from.size === 0) return found;
+  const without: ObjectId[] = [];
+  for (const id of new Set((await listAll()).map((ref) => ref.id))) {
+    if (await repository.objects.has(id)) without.push(id);
+  }
+  const known = new Map<string, Promise<CommitLine[]>>();
+  const findMissing = (code: readonly ObjectId[]): Promise<CommitLine[]> => {
+    const starts = [...new Set(code)].toSorted();
+    const key = starts.join(' ');
+    const missing = known.get(key) ?? listMissing(repository, env, starts, without);
+    known.set(key, missing);
+    return missing;
+  };
+  // In most pushes nothing is missing: one question to git tells that of all threads.
+  if ((await findMissing([...from.values()].flat())).length === 0) return found;
+  for (const [thread, code] of from) {
+    const missing = await findMissing(code);
+    if (missing.length > 0) found.set(thread, missing);
+  }
+  return found;
+}
+
+/** The code that the thread's new commits have as parents, but for that of the newest commits at the remote. */
+async function codeOf(repository: Repository, { head, before }: Change): Promise<ObjectId[]> {
+  const code = head === null ? [] : [...(await findCodeCommits(repository, head, before))];
+  const had = new Set<ObjectId>();
+  let at = code.length === 0 ? null : before;
+  for (let passed = 0; at !== null && passed < MAX_PASSED; passed += 1) {
+    const [previous = null, ...further] = (await readCommit(repository.objects, at)).parents;
+    for (const id of further) had.add(id);
+    at = previous;
+  }
+  return code.filter((id) => !had.has(id));
+}
+
+async function listMissing(
+  { location }: Repository,
+  env: GitEnvironment,
+  from: readonly ObjectId[],
+  without: readonly ObjectId[],
+): Promise<CommitLine[]> {
+  if (location !== undefined) return listCommits(location, env, { from, without, most: MAX_NAMED });
+  // A repository without a disk has no code beside the threads.
+  return from.filter((id) => !without.includes(id)).map((commit) => ({ commit, subject: '' }));
+}
+
+/**
+ * Finds the parents of a thread's commits that are commits of the user's code: a checkout that a step recorded, or a commit
+ * that an artifact pins. Their own parents are not included.
+ *
+ * @param had the thread's commit at the remote, where the search ends
+ */
+async function findCodeCommits(repository: Repository, head: ObjectId, had: ObjectId | null): Promise<Set<ObjectId>> {
+  const code = new Set<ObjectId>();
+  const passed = new Set<ObjectId>(had === null ? [] : [had]);
+  const waiting = [head];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (passed.has(id)) continue;
+    passed.add(id);
+    if (!(await isThreads(repository, id))) {
+      code.add(id);
+      continue;
+    }
+    // Commits with one parent bring in nothing else, so of a line of them only the last is examined.
+    let { parents } = await readCommit(repository.objects, id);
+    let last = id;
+    for (let [next] = parents; next !== undefined && parents.length === 1 && !passed.has(next); [next] = parents) {
+      last = next;
+      passed.add(last);
+      ({ parents } = await readCommit(repository.objects, last));
+    }
+    if (last === id || (await isThreads(repository, last))) waiting.push(...parents);
+    else code.add(await firstCode(repository, id));
+  }
+  return code;
+}
+
+async function isThreads(repository: Repository, id: ObjectId): Promise<boolean> {
+  return (await readCommitNodesOnce(repository, id)).entries !== undefined;
+}
+
+/** The first commit of code behind commits of a thread. Only a ref that is no thread's leads to one along first parents. */
+async function firstCode(repository: Repository, from: ObjectId): Promise<ObjectId> {
+  let id = from;
+  while (await isThreads(repository, id)) {
+    const [parent] = (await readCommit(repository.objects, id)).parents;
+    if (parent === undefined) return id;
+    id = parent;
+  }
+  return id;
+}

@@ -1,0 +1,156 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { RefEdit } from '../../git/ref-store.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { Relation } from './relate-tips.ts';
+import type { ThreadChange } from '../report.ts';
+import { refOfTip, type Tip } from '../refs/shared-ref.ts';
+
+/** Answers questions about commits. A parameter, so that tests can answer from tables. */
+export type Lineage = {
+  relate: (one: ObjectId, other: ObjectId) => Promise<Relation>;
+  /** The id of the fork that keeps a diverged tip; the same on every machine. */
+  forkId: (thread: ThreadId, tip: ObjectId) => Promise<ThreadId>;
+};
+
+/** A diverged tip of a thread, and the fork that is to keep it. */
+export type ForkClaim = {
+  fork: ThreadId;
+  tip: Tip;
+  of: ThreadId;
+  /** True if a ref of this repository reaches the tip now, and will not after the fetch. */
+  isOurs: boolean;
+};
+
+/** Both sides of one thread; tips in the order of `SortedRefs`. */
+export type ThreadSides = {
+  thread: ThreadId;
+  here: readonly Tip[];
+  there: readonly Tip[];
+  /** Diverged tips of other threads that this thread, as their fork, is to keep. */
+  claims: readonly ForkClaim[];
+  /** The remote's tips as the tracking refs have them. */
+  seen: readonly Tip[];
+  /** Whether this machine removed the thread. */
+  isRemovedHere: boolean;
+  /** Whether the remote has a removal mark. */
+  isRemovedThere: boolean;
+  /** Whether the user named the thread. Then a removal does not count. */
+  isNamed: boolean;
+  /** Whether a process of this machine runs the thread. */
+  isRunning: boolean;
+};
+
+/** What a fetch does with one thread: one transaction, after the refs of the claimed forks were created. */
+export type Reconciled = {
+  edits: RefEdit[];
+  change?: ThreadChange;
+  /** Its diverged tips, for forks. */
+  claims: ForkClaim[];
+  /** Why nothing is done. */
+  held?: string;
+};
+
+const unchanged: Reconciled = { edits: [], claims: [] };
+
+/**
+ * Decides where a thread's ref points after a fetch. No commit is dropped: a tip that is no ancestor of the new one becomes
+ * a fork.
+ *
+ * An ended tip wins over an active one. The remote's tip wins over the one here, because no push can force the remote.
+ */
+export async function reconcileThread(sides: ThreadSides, lineage: Lineage): Promise<Reconciled> {
+  const { here, claims, isNamed, isRunning } = sides;
+  const isClaimed = claims.some(({ isOurs }) => isOurs);
+  const isRemovedThere = sides.isRemovedThere && !isNamed;
+  if (!isNamed && here.length === 0 && !isClaimed && (sides.isRemovedHere || isRemovedThere)) return unchanged;
+  if (isRemovedThere && !isClaimed) return removeSeen(sides, lineage);
+  const there = isRemovedThere ? [] : sides.there;
+  const tips = [...there, ...here, ...claims.map(({ tip }) => tip)];
+  const target = await choose(tips, lineage);
+  if (target === undefined) return unchanged;
+  const edits = moveTo(sides, target);
+  if (isRunning && edits.some(({ expected }) => expected !== null)) {
+    return hold('a process works on it here, and the remote has it at another commit');
+  }
+  const left: ForkClaim[] = [];
+  for (const id of new Set(tips.map((tip) => tip.id))) {
+    if (!(await isLeftOut(id, target.id, lineage))) continue;
+    const endedOn = tips.find((tip) => tip.id === id && tip.endedOn !== undefined)?.endedOn;
+    const isOurs = here.some((tip) => tip.id === id) || claims.some((claim) => claim.tip.id === id && claim.isOurs);
+    left.push({ fork: await lineage.forkId(sides.thread, id), tip: { id, endedOn }, of: sides.thread, isOurs });
+  }
+  const change = await describeMove(sides.thread, here[0], target, lineage.relate);
+  const of = change?.change === 'new' ? claims.find(({ tip }) => tip.id === target.id)?.of : undefined;
+  const forked = of === undefined ? {} : { change: 'forked' as const, of };
+  return { edits, claims: left, ...(change && { change: { ...change, ...forked } }) };
+}
+
+/** Chooses from tips in order of precedence: the first end; else the first active tip, or a descendant of it. */
+async function choose(tips: readonly Tip[], lineage: Lineage): Promise<Tip | undefined> {
+  const end = tips.find(({ endedOn }) => endedOn !== undefined);
+  if (end !== undefined) return end;
+  let [target] = tips;
+  for (const tip of tips.slice(1)) {
+    if (target && (await lineage.relate(target.id, tip.id)).kind === 'behind') target = tip;
+  }
+  return target;
+}
+
+async function isLeftOut(tip: ObjectId, target: ObjectId, { relate }: Lineage): Promise<boolean> {
+  const { kind } = await relate(tip, target);
+  return kind === 'ahead' || kind === 'diverged';
+}
+
+function moveTo({ thread, here }: ThreadSides, target: Tip): RefEdit[] {
+  const name = refOfTip(thread, target);
+  const edits = here
+    .map((tip): RefEdit => ({ name: refOfTip(thread, tip), expected: tip.id, value: null }))
+    .map((edit) => (edit.name === name ? { ...edit, value: target.id } : edit))
+    .filter(({ expected, value }) => expected !== value);
+  const isThere = here.some((tip) => tip.endedOn === target.endedOn);
+  return isThere ? edits : [{ name, expected: null, value: target.id }, ...edits];
+}
+
+/**
+ * Describes a move of a thread's ref; `undefined` if the thread itself does not change.
+ * @param relate as {@link Lineage}; it may not know the relation
+ */
+export async function describeMove(
+  thread: ThreadId,
+  before: Tip | undefined,
+  after: Tip,
+  relate: (one: ObjectId, other: ObjectId) => Promise<Relation | undefined>,
+): Promise<ThreadChange | undefined> {
+  const at = { thread, head: after.id, before: before?.id ?? null };
+  if (before === undefined) return { ...at, change: 'new' };
+  const hasEnded = after.endedOn !== undefined && before.endedOn === undefined;
+  // An interrupted ending leaves the active ref; to delete it changes nothing of the thread.
+  if (before.id === after.id && !hasEnded) return undefined;
+  const relation = await relate(before.id, after.id);
+  const commits = relation?.kind === 'behind' ? { commits: relation.by } : {};
+  return { ...at, change: hasEnded ? 'ended' : 'forward', ...commits };
+}
+
+/** Leaves a thread as it is, because a person has to decide. */
+export function hold(reason: string): Reconciled {
+  return { edits: [], claims: [], held: reason };
+}
+
+/** Removes all refs of a thread from this repository. */
+export function removeRefs({ thread, here }: Pick<ThreadSides, 'thread' | 'here'>): Reconciled {
+  const edits = here.map((tip): RefEdit => ({ name: refOfTip(thread, tip), expected: tip.id, value: null }));
+  return { edits, claims: [], change: { thread, change: 'removed', head: null, before: here[0]?.id ?? null } };
+}
+
+/** Removes a thread that was removed at the remote, if the remote had all of its commits. */
+async function removeSeen(sides: ThreadSides, { relate }: Lineage): Promise<Reconciled> {
+  const { here, seen, isRunning } = sides;
+  if (here.length === 0) return unchanged;
+  for (const tip of here) {
+    const relations = await Promise.all(seen.map(({ id }) => relate(tip.id, id)));
+    if (!relations.some(({ kind }) => kind === 'same' || kind === 'behind')) {
+      return hold('it was removed at the remote, and has steps here that were never there');
+    }
+  }
+  return isRunning ? hold('it was removed at the remote, and a process works on it here') : removeRefs(sides);
+}

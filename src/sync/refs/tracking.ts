@@ -1,0 +1,94 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
+import { RefMoved, type RefEdit, type RefName } from '../../git/ref-store.ts';
+import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
+
+const MAX_TRIES = 20;
+
+/** The most refs that one transaction changes: it holds the locks of all of them. */
+export const MAX_TOGETHER = 500;
+
+/** The tracking ref, in this repository, of a configured remote's ref such as `refs/threads/<ulid>`. */
+function trackingRef(remote: string, name: string): RefName {
+  return parseRefName(name.replace(/^refs\/(?:uwf\/)?/, `${REMOTES_PREFIX}${remote}/`));
+}
+
+/**
+ * Reads the tracking refs of a remote, under the remote's names. A plain `git fetch` may have written them, so their commits
+ * may be unchecked. A remote without a name in git's configuration has none.
+ */
+export async function readTracked({ refs }: Repository, remote: Remote): Promise<Map<string, ObjectId>> {
+  if (!remote.isConfigured) return new Map();
+  const prefix = `${REMOTES_PREFIX}${remote.name}/`;
+  const found = await refs.list(prefix);
+  return new Map(found.map(({ name, id }) => [nameThere(name.slice(prefix.length)), id]));
+}
+
+function nameThere(rest: string): string {
+  return /^(?:removed|redacted)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
+}
+
+/** The edits that bring the tracking refs up to date with changes at the remote. */
+export function trackingEdits(
+  remote: Remote,
+  tracked: ReadonlyMap<string, ObjectId>,
+  news: Iterable<{ name: string; value: ObjectId | null }>,
+): RefEdit[] {
+  if (!remote.isConfigured) return [];
+  return [...news]
+    .map(({ name, value }) => ({ name: trackingRef(remote.name, name), expected: tracked.get(name) ?? null, value }))
+    .filter(({ expected, value }) => expected !== value);
+}
+
+/** Updates the tracking refs after a push. Of two processes that do so at once the last wins: its information is newer. */
+export async function remember(
+  repository: Repository,
+  remote: Remote,
+  news: readonly { name: string; value: ObjectId | null }[],
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const edits = trackingEdits(remote, await readTracked(repository, remote), news);
+    try {
+      return await updateTracking(repository, edits);
+    } catch (error) {
+      if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** Makes edits of tracking refs, in several transactions. */
+export async function updateTracking({ refs }: Repository, edits: readonly RefEdit[]): Promise<void> {
+  for (let at = 0; at < edits.length; at += MAX_TOGETHER) await refs.update(edits.slice(at, at + MAX_TOGETHER));
+}
+
+/** The refs of a map, as a remote lists them. */
+export function refsOf(tracked: ReadonlyMap<string, ObjectId>): RemoteRef[] {
+  return [...tracked].map(([name, id]) => ({ name, id }));
+}
+
+/**
+ * The refspecs by which a plain `git fetch` of a remote updates its tracking refs.
+ *
+ * They are forced, and may be pruned: nothing but tracking refs is written, so no thread of this repository can be overwritten
+ * or deleted. There are none for `git push`, because a forced push replaces what the remote has.
+ */
+export function fetchRefspecs(remote: string): string[] {
+  return ['threads', 'history', 'workflows']
+    .map((kind) => `+refs/${kind}/*:${REMOTES_PREFIX}${remote}/${kind}/*`)
+    .concat(['removed', 'redacted'].map((kind) => `+refs/uwf/${kind}/*:${REMOTES_PREFIX}${remote}/${kind}/*`));
+}
+
+/** Finds, for each thread, the remotes that had it when they were last seen, by their names in git's configuration. */
+export async function lastSeenAt({ refs }: Pick<Repository, 'refs'>): Promise<Map<string, string[]>> {
+  const seen = new Map<string, string[]>();
+  for (const { name } of await refs.list(REMOTES_PREFIX)) {
+    const { remote, thread } = ofThread.exec(name.slice(REMOTES_PREFIX.length))?.groups ?? {};
+    if (remote === undefined || thread === undefined) continue;
+    seen.set(thread, [...(seen.get(thread) ?? []), remote]);
+  }
+  return seen;
+}
+
+const ofThread = /^(?<remote>.+)\/(?:threads|history\/[^/]+)\/(?<thread>[^/]+)$/;

@@ -1,0 +1,89 @@
+import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { PushEdit, PushResult, Remote } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { activeRef, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { makeRemovalMark } from './removal-mark.ts';
+import type { ThreadChange } from '../report.ts';
+import { ThreadNotThere } from '../fetch/select-refs.ts';
+import { refOfTip, removedRef, type Tip } from '../refs/shared-ref.ts';
+import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import type { SyncOptions } from '../sync-options.ts';
+import { readTracked, refsOf, remember } from '../refs/tracking.ts';
+
+/** A remote still has a thread that was to be removed there. */
+class NotRemovedThere extends UwfError {
+  readonly thread: ThreadId;
+  readonly remote: string;
+  constructor(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'refused') {
+    super(`${remote} still has thread ${thread}: ${reason}`, {
+      code: 'not-removed-there',
+      kind,
+      hint: kind === 'conflict' ? `run 'uwf fetch ${remote}', look at the thread, and repeat` : undefined,
+    });
+    this.thread = thread;
+    this.remote = remote;
+  }
+}
+
+/**
+ * Removes a thread from a remote, and leaves a removal mark there. A repository that fetches the mark removes the thread too,
+ * unless it has steps that the remote never had. This repository is not changed.
+ *
+ * @throws {ThreadNotThere} if the remote has neither the thread nor its removal mark
+ * @throws {NotRemovedThere} with `conflict` if the thread is here, and has steps there that are not here, or another client
+ *   moves it; with `refused` if the remote does not allow it; nothing is changed then
+ * @throws {RemoteUnreachable} as `Remote`
+ */
+export async function removeRemoteThread(
+  { repository }: { repository: Repository },
+  remote: Remote,
+  thread: ThreadId,
+  { signal, onProgress }: Pick<SyncOptions, 'signal' | 'onProgress'> = {},
+): Promise<ThreadChange> {
+  const patterns = [activeRef(thread), `${HISTORY_PREFIX}*`, removedRef(thread)];
+  const there = sortRefs(await remote.list(patterns, signal));
+  const tips = there.threads.get(thread) ?? [];
+  const known = there.removed.get(thread) ?? null;
+  if (tips.length === 0 && known === null) throw new ThreadNotThere(thread, remote.name);
+  await assertSeen(repository, remote, thread, tips);
+
+  const mark = makeRemovalMark(repository.objects.format);
+  const edits = [
+    { name: removedRef(thread), value: mark.id, expected: known },
+    ...tips.map((tip): PushEdit => ({ name: refOfTip(thread, tip), value: null, expected: tip.id })),
+  ];
+  const guard = await repository.objects.write(mark.batch.objects);
+  try {
+    const results = await remote.push({ edits, signal, onProgress });
+    assertDone(results, thread, remote);
+    await remember(repository, remote, edits);
+  } finally {
+    await guard.release();
+  }
+  return { thread, change: 'removed', head: null, before: tips[0]?.id ?? null };
+}
+
+/** Refuses to remove steps that the user has not seen. A user without the thread can only mean the remote's. */
+async function assertSeen(
+  repository: Repository,
+  remote: Remote,
+  thread: ThreadId,
+  tips: readonly Tip[],
+): Promise<void> {
+  const tracked = sortRefs(refsOf(await readTracked(repository, remote)));
+  const here = await readSortedRefs(repository);
+  if (!here.threads.has(thread) && !tracked.threads.has(thread)) return;
+  const unseen: ObjectId[] = [];
+  for (const { id } of tips) if (!(await repository.objects.has(id))) unseen.push(id);
+  if (unseen.length > 0) throw new NotRemovedThere(thread, remote.name, 'it has steps that are not here', 'conflict');
+}
+
+function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Remote): void {
+  const failed = results.flatMap((result) => ('reason' in result ? [result] : []));
+  const first = failed.find(({ outcome }) => outcome !== 'undone') ?? failed[0];
+  if (first === undefined) return;
+  const kind = first.outcome === 'refused' ? 'refused' : 'conflict';
+  throw new NotRemovedThere(thread, remote.name, first.reason, kind);
+}

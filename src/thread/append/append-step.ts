@@ -1,0 +1,209 @@
+import { META_SCHEMA } from '../../cas/frozen-types.ts';
+import type { EncodedNode } from '../../cas/node.ts';
+import type { NodeFile } from '../../cas/node-tree.ts';
+import { keepersOf } from '../../cas/pins.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import { artifactPath, isArtifact, typePath } from '../../cas/scratch.ts';
+import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { RefMoved } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
+import { encodeTyped } from '../../schema/built-in.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { Redacted } from '../../schema/built-in/schema-parts.ts';
+import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import { assertValid } from '../../schema/validate.ts';
+import { firstLine } from '../format/commit-message.ts';
+import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
+import { statusOf } from '../format/thread-commit.ts';
+import { appendCommit } from './append-commit.ts';
+import type { LinkResolution } from '../nodes/resolve-links.ts';
+import { LinkTakenBack } from '../thread-errors.ts';
+import { agentNode, attemptFiles, contentNode, roleIdentity, taken, type AttemptDraft } from './draft-commit.ts';
+import { activeRef, scratchRef } from '../format/thread-refs.ts';
+import type { CommitOf, ThreadState } from '../read/thread-state.ts';
+import { readScratch, type Scratch } from '../nodes/thread-scratch.ts';
+import { traceFiles, type TraceDraft } from '../format/trace-files.ts';
+
+/** The folder of a step's tree that holds the files it left. */
+export const WORKSPACE_FOLDER = 'workspace';
+
+/** A finished turn, as the engine hands it over. */
+export type StepDraft = {
+  role: string;
+  meta: JsonObject;
+  /** The reply's body. */
+  text: string;
+  /** The whole prompt of the agent. */
+  prompt: string;
+  agent: AgentRecord;
+  agentVersion?: string | undefined;
+  stopReason?: string | undefined;
+  /** The rule that chose the role; null if a person forced it. */
+  rule: number | null;
+  usage: Usage | null;
+  attempts: readonly AttemptDraft[];
+  /** Absent if the agent reports no trace. */
+  trace?: TraceDraft | undefined;
+  /** Ends of the child threads this turn ran, with their commits. */
+  childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
+  /** Nodes that `meta` links to and that are not in the thread. */
+  linked: LinkResolution;
+  /** The thread's newest step, if this step replaces it. `state` is then the thread before that step. */
+  replaces?: CommitOf<'step'> | undefined;
+  /** The files that the turn left. The caller protects their objects until the step is stored. */
+  workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
+  /** What was redacted in its texts. */
+  redacted?: Redacted | undefined;
+  startedAtMs: number;
+  completedAtMs: number;
+};
+
+/**
+ * Appends a step to a thread and moves the thread's ref.
+ *
+ * The ref moves only if it still points at `state.head`, or at the step that is replaced. Of two callers one wins. The other
+ * gets `ThreadMoved`, and a fork keeps its step. The step takes in all artifacts that were put under the thread.
+ * @returns the thread with the step
+ * @throws {ThreadMoved} if another writer appended first
+ * @throws {SchemaViolation} if the step does not match its type; nothing is written then
+ * @throws {LinkTakenBack} if `meta` links to a node that is missing or was deleted; nothing is written then
+ */
+export async function appendStep(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
+  for (;;) {
+    try {
+      return await tryAppend(repository, state, draft);
+    } catch (error) {
+      // An artifact was put while the step was written. The step takes it in, too.
+      if (error instanceof RefMoved && error.ref === scratchRef(state.id)) continue;
+      throw error;
+    }
+  }
+}
+
+async function tryAppend(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
+  const scratch = await readScratch(repository, state.id);
+  assertLinked(draft, scratch);
+  const content = contentNode(
+    draft.text,
+    scratch.files.filter(isArtifact).map(({ node }) => node.hash),
+  );
+  const previous = state.steps.at(-1)?.commit;
+  const compact = draft.replaces
+    ? await compactionOf(repository, draft.replaces)
+    : compactionFor(scratch, previous?.hash);
+  const prompt = contentNode(draft.prompt);
+  const agent = agentNode(draft.agent);
+  const attempts = attemptFiles(draft.attempts);
+  const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
+  const payload: JsonObject = {
+    number: state.steps.length + 1,
+    role: draft.role,
+    meta: draft.meta,
+    content: content.hash,
+    react: trace?.session ?? null,
+    start: state.start.hash,
+    previous: previous?.hash ?? null,
+    ...(draft.replaces && { replaces: draft.replaces.hash }),
+    ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
+    compact: compact?.hash ?? null,
+    childThreads: draft.childThreads.map((child) => child.hash),
+    agent: agent.hash,
+    ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
+    ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
+    prompt: prompt.hash,
+    rule: draft.rule,
+    attempts: attempts.hashes,
+    usage: draft.usage,
+    ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
+    ...taken(draft),
+    startedAtMs: draft.startedAtMs,
+    completedAtMs: draft.completedAtMs,
+  };
+  const node = encodeTyped('thread-step', payload);
+  await assertValid(node.type, payload);
+
+  const files: NodeFile[] = [
+    { path: 'output.md', node: content },
+    { path: 'prompt.md', node: prompt },
+    ...attempts.files,
+    ...(trace?.files ?? []),
+    ...(compact ? [{ path: COMPACT_FILE, node: compact }] : []),
+    ...takenIn(state, [...scratch.files.filter((file) => !isCompaction(file)), ...draft.linked.nodes.map(fileOf)]),
+  ];
+  if (state.start.node.agents[draft.role] !== agent.hash) files.push({ path: 'agent.json', node: agent });
+
+  const pins = keepersOf(files.map(({ node: file }) => file));
+  const commit = {
+    kind: 'step' as const,
+    node,
+    files,
+    subtrees: [...workspaceFolder(draft), ...pins.entries],
+    parents: [
+      state.head.id,
+      ...draft.childThreads.map((child) => child.commit),
+      ...(draft.replaces ? [draft.replaces.id] : []),
+      ...draft.linked.commits,
+      ...pins.parents,
+      ...(draft.workspace?.commit ? [draft.workspace.commit] : []),
+    ],
+    author: roleIdentity(draft.role, draft.agent.name),
+    atMs: draft.completedAtMs,
+    subject: `${draft.role}: ${firstLine(draft.text) || describeMeta(draft.meta)}`,
+    body: draft.text,
+    bodyPath: 'output.md',
+    trailers: {
+      role: draft.role,
+      status: statusOf(draft.meta),
+      agent: draft.agent.name,
+      ...(draft.usage && { tokens: draft.usage.inputTokens + draft.usage.outputTokens }),
+      durationMs: draft.completedAtMs - draft.startedAtMs,
+    },
+  };
+  const { commit: put } = scratch;
+  return appendCommit(repository, state, commit, {
+    ref: activeRef(state.id),
+    expected: (draft.replaces ?? state.head).id,
+    others: put === undefined ? [] : [{ name: scratchRef(state.id), expected: put, value: null }],
+    keep: true,
+    objects: draft.workspace?.objects ?? [],
+    text: draft.text,
+  });
+}
+
+function assertLinked({ linked }: StepDraft, scratch: Scratch): void {
+  const put = new Set(scratch.files.map(({ node }) => node.hash));
+  const missing = linked.missing[0] ?? linked.waiting.find((hash) => !put.has(hash));
+  if (missing !== undefined) throw new LinkTakenBack(missing);
+}
+
+function workspaceOf({ tree, commit, missing }: Pick<Snapshot, 'tree' | 'commit' | 'missing'>): JsonObject {
+  return { tree, ...(commit !== undefined && { commit }), ...(missing && { missing }) };
+}
+
+/** The folder of the files that the turn left; none if they could not be recorded, and only the commit is known. */
+function workspaceFolder({ workspace }: StepDraft): { path: string; id: ObjectId }[] {
+  return workspace === undefined || workspace.shortfall !== undefined
+    ? []
+    : [{ path: WORKSPACE_FOLDER, id: workspace.tree }];
+}
+
+/** The file of a copied node. */
+function fileOf(node: EncodedNode): NodeFile {
+  return { path: node.type === META_SCHEMA ? typePath(node.hash) : artifactPath(node), node };
+}
+
+/** The artifacts and the schemas that no commit of the thread has yet, each path once. */
+function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return [...byPath.values()].filter(({ node }) => !state.types.has(node.hash));
+}
+
+function describeMeta(meta: JsonObject): string {
+  const status = statusOf(meta);
+  if (status !== null) return status;
+  const scalars = Object.entries(meta).filter(([, value]) => !isJsonObject(value) && !Array.isArray(value));
+  return scalars.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ') || 'done';
+}

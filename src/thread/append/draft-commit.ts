@@ -1,0 +1,113 @@
+import { encodeNode, type EncodedNode } from '../../cas/node.ts';
+import { writeNodeTree, type NodeFile } from '../../cas/node-tree.ts';
+import { pathName } from '../../cas/path-name.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Identity, Repository } from '../../git/repository.ts';
+import type { JsonObject } from '../../json.ts';
+import { builtIn, encodeTyped } from '../../schema/built-in.ts';
+import { successorFiles } from '../../schema/successor-files.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { Redacted } from '../../schema/built-in/schema-parts.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import { assertCommitFits } from '../format/commit-limits.ts';
+import { cutToFit } from '../../cas/text-limit.ts';
+import type { Commit } from '../../git/format/commit.ts';
+import { commitMessage, type Trailers } from '../format/commit-message.ts';
+import { fileTypes, type ThreadCommitKind } from '../format/thread-commit.ts';
+
+/** A commit of a thread, to be written. */
+export type CommitDraft = {
+  kind: ThreadCommitKind;
+  /** The node that makes it a thread's commit; its file is named after the kind. */
+  node: EncodedNode;
+  /** The other nodes of the tree. */
+  files: readonly NodeFile[];
+  /** Existing trees and files that are added as they are. Folders with nodes have an index of their own. */
+  subtrees?: readonly { path: string; mode?: '100644'; id: ObjectId; types?: readonly NodeHash[] }[];
+  /** The schemas in earlier commits of the thread. */
+  types: ReadonlySet<NodeHash>;
+  parents: readonly ObjectId[];
+  author: Identity;
+  atMs: number;
+  subject: string;
+  body: string;
+  bodyPath: string;
+  trailers?: Omit<Trailers, 'node' | 'type'>;
+};
+
+/** Adds a commit and its tree to a batch. Writes nothing to the repository. */
+export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): ObjectId {
+  const files = [{ path: `${draft.kind}.json`, node: draft.node }, ...draft.files];
+  const { subtrees = [] } = draft;
+  const used = [...files.map(({ node }) => node.type), ...subtrees.flatMap(({ types = [] }) => types)];
+  const known = new Set([...draft.types, ...files.map(({ node }) => node.hash)]);
+  const tree = writeNodeTree(
+    batch,
+    [...files, ...successorFiles(used.filter((type) => !known.has(type)))],
+    subtrees.map(({ path, id, mode = '040000' as const }) => ({ path, id, mode })),
+  );
+  const commit: Commit = {
+    tree,
+    parents: [...new Set(draft.parents)],
+    author: { ...draft.author, atMs: draft.atMs },
+    committer: { ...repository.committer, atMs: draft.atMs },
+    message: commitMessage(draft.subject, draft.body, draft.bodyPath, {
+      node: draft.node.hash,
+      type: fileTypes[draft.kind],
+      ...draft.trailers,
+    }),
+  };
+  assertCommitFits(commit);
+  return batch.addCommit(commit);
+}
+
+/** Encodes a text as a content node; `refs` are the artifacts of the same turn. */
+export function contentNode(text: string, refs: readonly NodeHash[] = []): EncodedNode {
+  return encodeNode(builtIn.content, refs.length === 0 ? { text } : { text, refs: [...refs] });
+}
+
+/** Encodes the record of an agent. */
+export function agentNode(agent: AgentRecord): EncodedNode {
+  return encodeNode(builtIn.agent, agent);
+}
+
+/** A rejected reply, as the engine hands it over. */
+export type AttemptDraft = {
+  text: string;
+  errors: readonly string[];
+  usage: Usage | null;
+  /** What was redacted in it. */
+  redacted?: Redacted | undefined;
+};
+
+/** The files of rejected replies, and the hashes of their nodes in order. */
+export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFile[]; hashes: NodeHash[] } {
+  const files: NodeFile[] = [];
+  const hashes: NodeHash[] = [];
+  for (const [i, attempt] of attempts.entries()) {
+    const folder = `attempts/${String(i + 1).padStart(2, '0')}`;
+    const content = contentNode(cutToFit(attempt.text));
+    const payload: JsonObject = {
+      content: content.hash,
+      errors: [...attempt.errors],
+      usage: attempt.usage,
+      ...taken(attempt),
+    };
+    const node = encodeTyped('attempt', payload);
+    files.push({ path: `${folder}/attempt.json`, node }, { path: `${folder}/output.md`, node: content });
+    hashes.push(node.hash);
+  }
+  return { files, hashes };
+}
+
+/** The field of a node that says what was redacted. */
+export function taken({ redacted }: { redacted?: Redacted | undefined }): { redacted?: Redacted } {
+  return redacted === undefined ? {} : { redacted };
+}
+
+/** The author of a step: the role, with the agent as its address. */
+export function roleIdentity(role: string, agent: string): Identity {
+  return { name: role, email: `${pathName(agent)}@uwf` };
+}

@@ -1,0 +1,51 @@
+import type { Repository } from '../../git/repository.ts';
+import type { JsonObject } from '../../json.ts';
+import { encodeTyped } from '../../schema/built-in.ts';
+import type { Outcome } from '../../schema/built-in/thread-end.ts';
+import { assertValid } from '../../schema/validate.ts';
+import { firstLine } from '../format/commit-message.ts';
+import { appendCommit } from './append-commit.ts';
+import { contentNode } from './draft-commit.ts';
+import { activeRef, historyRef } from '../format/thread-refs.ts';
+import type { ThreadState } from '../read/thread-state.ts';
+
+/** How a thread ends. `returnCode`: 0 if completed, 130 if cancelled, 1 or the rule's own if failed. */
+export type EndDraft = { outcome: Outcome; returnCode: number; summary: string };
+
+/**
+ * Ends a thread: writes its last commit, creates its history ref and deletes the active one. A thread with both refs counts
+ * as ended.
+ * @throws {ThreadMoved} if another writer was first; the thread has then not ended
+ */
+export async function endThread(repository: Repository, state: ThreadState, draft: EndDraft): Promise<ThreadState> {
+  const atMs = repository.now();
+  const summary = contentNode(draft.summary);
+  const payload: JsonObject = {
+    outcome: draft.outcome,
+    returnCode: draft.returnCode,
+    summary: summary.hash,
+    start: state.start.hash,
+    lastStep: state.steps.at(-1)?.commit.hash ?? null,
+    completedAtMs: atMs,
+  };
+  const node = encodeTyped('thread-end', payload);
+  await assertValid(node.type, payload);
+  const commit = {
+    kind: 'end' as const,
+    node,
+    files: [{ path: 'summary.md', node: summary }],
+    parents: [state.head.id],
+    author: repository.committer,
+    atMs,
+    subject: `${draft.outcome}: ${firstLine(draft.summary)}`,
+    body: draft.summary,
+    bodyPath: 'summary.md',
+    trailers: { status: draft.outcome },
+  };
+  return appendCommit(repository, state, commit, {
+    ref: historyRef(state.id, atMs),
+    expected: null,
+    others: [{ name: activeRef(state.id), expected: state.head.id, value: null }],
+    keep: false,
+  });
+}

@@ -1,0 +1,220 @@
+import type { Exchanged } from './exchange.ts';
+import { keepEnd, tellExchange } from './tell-exchange.ts';
+
+/** A step as the context tells it. */
+export type ContextStep = {
+  /** From 1. */
+  number: number;
+  role: string;
+  /** `meta.$status`, or null. */
+  status: string | null;
+  /** What it reported and said. */
+  text: string;
+};
+
+/** Who called a child thread, and under which hashes an agent finds what the caller knew. */
+export type ContextParent = {
+  /** The caller's id. */
+  thread: string;
+  /** The role of the caller that this thread does the work of. */
+  role: string;
+  /** The caller's last step at the moment of the call, or its start. */
+  stateHash: string;
+  /** What the caller's user asked for. */
+  promptHash: string;
+};
+
+/** The history of a thread for an agent's prompt: the steps since the last compaction, and the exchange with people. */
+export type ContextHistory = {
+  /** What stands for the first `steps` steps; absent if the thread was never compacted. */
+  compact?: { summary: string; steps: number } | undefined;
+  /** Oldest first. */
+  steps: readonly ContextStep[];
+  /** What passed between the role and people since its last step, oldest first. */
+  exchange: readonly Exchanged[];
+  /** What people said when they took the thread up again after it had ended, oldest first. */
+  reopenings: readonly Exchanged[];
+  /** How much of `steps` and `exchange` the agent's session has seen; absent for a new session, or one of another chain. */
+  seen?: { steps: number; exchange: number } | undefined;
+};
+
+/** All that an agent's context is made of. Values: the same parts give the same text. */
+export type ContextParts = ContextHistory & {
+  threadId: string;
+  role: { name: string; description: string; systemPrompt: string; extractPrompt: string };
+  /** How the reply has to look, generated from the role's schema. */
+  instruction: string;
+  /** The user's prompt. */
+  task: string;
+  /** What the rule that chose the role says. */
+  edgePrompt: string | undefined;
+  /** The role's reply that it is to give anew, and what a person says about it. */
+  again?: { reply: ContextStep; word: string } | undefined;
+  parent: ContextParent | undefined;
+  /**
+   * How many characters the replies of earlier steps and of suspended turns may have together. The newest step's is kept
+   * whole all the same, and so is every reason and every word of a person.
+   */
+  maxCharacters: number;
+};
+
+/** The default of {@link ContextParts.maxCharacters}. */
+export const DEFAULT_MAX_CHARACTERS = 60_000;
+
+/** What is said to a role whose step is done again, before a person's own words. */
+const AGAIN =
+  'A person has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
+  'of the other one: give it whole.';
+
+/** The most steps that the list of steps names. */
+const MAX_PROGRESS_LINES = 40;
+
+/**
+ * Writes the prompt of an agent: the output it owes, the task, the progress of the thread, the role's instructions, what
+ * happened since its last turn, and what to do now.
+ *
+ * An empty part is left out. A truncated part says what was cut, and how to read it.
+ */
+export function assembleContext(parts: ContextParts): string {
+  const { role, seen, compact } = parts;
+  const unseen = parts.exchange.slice(seen?.exchange ?? 0);
+  const [exchange, room] = tellExchange(unseen, parts.threadId, parts.maxCharacters);
+  const sections: [title: string, text: string | undefined][] = [
+    ['Your reply', paragraphs(role.extractPrompt, parts.instruction)],
+    ['The task', parts.task],
+    ['The thread was taken up again', describeReopenings(parts)],
+    ['Where this task comes from', parts.parent && describeParent(parts.parent)],
+    ['What has been done', describeProgress(parts)],
+    [`You are ${role.name}`, paragraphs(role.description, role.systemPrompt)],
+    // A session that has seen all steps that were summed up needs no summary of them.
+    ['What was said before, in short', seen && compact && seen.steps >= compact.steps ? undefined : compact?.summary],
+    [seen ? 'What was said since your last turn' : 'What was said so far', describeNews(parts, room)],
+    ['What to do now', parts.edgePrompt],
+    ['What passed between you and people', exchange],
+    ['What you replied to that', parts.again && entry(parts.again.reply, parts.again.reply.text.trim())],
+    ['Do it again', parts.again && `${AGAIN}\n\n${parts.again.word}`],
+  ];
+  return titled(sections);
+}
+
+/** How many characters of a reply a person is shown. */
+const MAX_FOR_PERSON = 3000;
+
+/**
+ * Writes the briefing for a person who takes the role's turn, and the question: the prompt of the rule, or the purpose of the
+ * role. Instructions for models are left out.
+ */
+export function assembleForPerson(parts: ContextParts): { briefing: string; question: string } {
+  const { role, threadId, edgePrompt, again } = parts;
+  const purpose = [role.systemPrompt, role.description].find((text) => text.trim() !== '') ?? '';
+  const question = [edgePrompt ?? '', purpose].find((text) => text.trim() !== '') ?? `What does '${role.name}' say?`;
+  const ofOwn = parts.steps.findLast((step) => step.role === role.name);
+  const steps = parts.steps.map((step) => ({ ...step, text: cutForPerson(step.text.trim(), threadId) }));
+  const seen = { steps: ofOwn?.number ?? 0, exchange: 0 };
+  const sections: [title: string, text: string][] = [
+    ['The task', question.includes(parts.task.trim()) ? '' : parts.task],
+    ['The thread was taken up again', describeReopenings(parts)],
+    ['What was said', describeNews({ ...parts, steps, seen }, MAX_FOR_PERSON)],
+    ['Do it again', again ? paragraphs(entry(again.reply, again.reply.text.trim()), again.word) : ''],
+  ];
+  return { briefing: titled(sections), question: question.trim() };
+}
+
+function cutForPerson(text: string, threadId: string): string {
+  const surplus = text.length - MAX_FOR_PERSON;
+  if (surplus <= 0) return text;
+  return `${text.slice(0, MAX_FOR_PERSON)}\n[${surplus} more characters; read all with 'uwf thread read ${threadId}']`;
+}
+
+/** Writes sections with titles, without empty ones. */
+export function titled(sections: readonly [title: string, text: string | undefined][]): string {
+  return sections.flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : [])).join('\n');
+}
+
+function describeParent({ thread, role, stateHash, promptHash }: ContextParent): string {
+  return paragraphs(
+    `This thread does the work of role '${role}' of thread ${thread}. What was known there is at hand:`,
+    [
+      `- \`uwf cas get ${promptHash}\`: what its user asked for`,
+      `- \`uwf cas get ${stateHash}\`: where it stood when it called`,
+      `- \`uwf thread read ${thread}\`: all that was said there`,
+    ].join('\n'),
+  );
+}
+
+function describeReopenings({ reopenings }: ContextParts): string {
+  const told = reopenings.map((part) => {
+    const words = part.kind === 'resumed' ? part.words?.trim() : undefined;
+    const what = `It had ended after step ${part.after}, and a person took it up again`;
+    return words ? `${what}, saying:\n\n${words}` : `${what}.`;
+  });
+  return paragraphs(...told);
+}
+
+function describeProgress({ threadId, role, steps, compact }: ContextParts): string | undefined {
+  const before = compact?.steps ?? 0;
+  if (before + steps.length === 0) return undefined;
+  const lines = steps.map(
+    ({ number, role: name, status }) => `${number}. ${name}${status === null ? '' : `: ${status}`}`,
+  );
+  const surplus = lines.length - MAX_PROGRESS_LINES;
+  if (surplus > 0) {
+    const kept = MAX_PROGRESS_LINES / 2;
+    lines.splice(kept, surplus, `… ${surplus} steps left out; 'uwf step list ${threadId}' lists all`);
+  }
+  const visits = steps.filter((step) => step.role === role.name).length;
+  // Visits before the compaction are not counted.
+  const time = compact ? 'now' : `now, for the ${ordinal(visits + 1)} time`;
+  const summed = before === 0 ? [] : [`1 to ${before}: summed up below; 'uwf step list ${threadId}' lists them`];
+  return [...summed, ...lines, `${before + steps.length + 1}. ${role.name}: ${time}`].join('\n');
+}
+
+/**
+ * The replies that the agent has not seen, newest last: as many whole ones as there is room for, counted from the newest,
+ * which is never cut; of the first that does not fit the end, for it is nearest.
+ */
+function describeNews({ threadId, steps, seen }: ContextParts, characters: number): string {
+  const news = steps.filter((step) => step.number > (seen?.steps ?? 0));
+  const told: string[] = [];
+  let room = characters;
+  for (const [age, step] of news.toReversed().entries()) {
+    const text = step.text.trim();
+    const isWhole = age === 0 || text.length <= room;
+    if (isWhole) told.unshift(entry(step, text));
+    else {
+      const left = news.length - age;
+      if (room > 0)
+        told.unshift(entry(step, `[the first ${text.length - room} characters are cut]\n\n${keepEnd(text, room)}`));
+      const unsaid = room > 0 ? left - 1 : left;
+      told.unshift(leftOut(news.slice(0, unsaid), threadId));
+      break;
+    }
+    room -= text.length;
+  }
+  return told.filter((text) => text !== '').join('\n\n');
+}
+
+/** Writes a step with its title. */
+export function entry({ number, role, status }: ContextStep, text: string): string {
+  const title = `## ${number}. ${role}${status === null ? '' : ` (${status})`}`;
+  return text === '' ? title : `${title}\n\n${text}`;
+}
+
+function leftOut(steps: readonly ContextStep[], threadId: string): string {
+  const [first] = steps;
+  const last = steps.at(-1);
+  if (!first || !last) return `[read all of it with 'uwf thread read ${threadId}']`;
+  const characters = steps.reduce((sum, step) => sum + step.text.length, 0);
+  const which = first === last ? `step ${first.number} is` : `steps ${first.number} to ${last.number} are`;
+  return `[${which} left out, ${characters} characters; read all with 'uwf thread read ${threadId}']`;
+}
+
+function ordinal(n: number): string {
+  const endings: Record<number, string> = { 1: 'st', 2: 'nd', 3: 'rd' };
+  const ending = Math.floor((n % 100) / 10) === 1 ? 'th' : (endings[n % 10] ?? 'th');
+  return `${n}${ending}`;
+}
+
+function paragraphs(...texts: readonly string[]): string {
+  return texts.filter((text) => text.trim() !== '').join('\n\n');
+}

@@ -1,0 +1,79 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import { readSuspension, type RefusedReply, type Suspension } from '../read/read-suspension.ts';
+import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import type { CommitOf } from '../read/thread-state.ts';
+
+/** One event between a role and people during an unfinished turn; `after` counts the steps before it. */
+export type Exchanged = { after: number } & (
+  | {
+      kind: 'suspended';
+      cause: SuspendCause;
+      reason: string;
+      /** What the agent said before it stopped, without what it repeats of its prompt; empty if nothing. */
+      said: string;
+      /** Oldest first; without the one that `said` and `reason` tell of. */
+      refused: readonly Pick<RefusedReply, 'text' | 'errors'>[];
+    }
+  /** `words` are absent where a person only let the thread go on. */
+  | { kind: 'resumed'; words: string | undefined }
+);
+
+/** Where in a thread something was exchanged. */
+export type ExchangeCommit = { commit: CommitOf<'suspend' | 'resume'>; after: number };
+
+/** Reads the commits of an exchange. Fetches the texts that a partial clone left out, in one connection. */
+export async function readExchange(repository: Repository, commits: readonly ExchangeCommit[]): Promise<Exchanged[]> {
+  await repository.objects.prefetch?.(commits.flatMap(({ commit }) => textsOf(commit)));
+  const exchange: Exchanged[] = [];
+  for (const { commit, after } of commits) {
+    const told =
+      commit.kind === 'suspend' ? await readStop(repository, commit) : await readResumption(repository, commit);
+    exchange.push({ after, ...told });
+  }
+  return exchange;
+}
+
+const TEXTS = /^(?:answer\.md|output\.md|prompt\.md|attempts\/.*)$/u;
+
+function textsOf({ index }: ThreadCommit): ObjectId[] {
+  return index.filter(({ path }) => TEXTS.test(path)).map(({ oid }) => oid);
+}
+
+type Event<K extends Exchanged['kind']> = Omit<Extract<Exchanged, { kind: K }>, 'after'>;
+
+async function readResumption(repository: Repository, commit: CommitOf<'resume'>): Promise<Event<'resumed'>> {
+  const words = commit.node.answer === null ? undefined : await readTextAt(repository, commit, 'answer.md');
+  return { kind: 'resumed', words };
+}
+
+async function readStop(repository: Repository, commit: CommitOf<'suspend'>): Promise<Event<'suspended'>> {
+  const suspension = await readSuspension(repository, commit);
+  const { cause, reason, text: output } = suspension;
+  const prompt = await readTextAt(repository, commit, 'prompt.md');
+  // What a person was shown is the prompt with a form below it: none of it was said by an agent.
+  const said = cause === 'human' && output.startsWith(prompt) ? '' : withoutPrompt(output, prompt);
+  // The reason and the text of a turn that was given up tell of its last reply.
+  const others = isGivenUp(suspension) ? suspension.refused.slice(0, -1) : suspension.refused;
+  const refused = others.map(({ text, errors }) => ({ text: withoutPrompt(text, prompt), errors }));
+  return { kind: 'suspended', cause, reason, said, refused };
+}
+
+/** Tells whether a turn ended because its agent failed at each try, and not because it had something to ask. */
+export async function hasFailed(repository: Repository, commit: CommitOf<'suspend'>): Promise<boolean> {
+  return commit.node.cause === 'agent' && isGivenUp(await readSuspension(repository, commit));
+}
+
+/**
+ * Tells whether a turn ended with a rejected reply: the turn then has the text of that reply. An agent that asks something
+ * without a text, after a try without a text, counts as one.
+ */
+function isGivenUp({ cause, text, refused }: Suspension): boolean {
+  return (cause === 'agent' || cause === 'invalid-reply') && refused.at(-1)?.text === text;
+}
+
+/** Removes the prompt from a text that repeats it. Otherwise the text would double with each turn. */
+function withoutPrompt(text: string, prompt: string): string {
+  return prompt === '' ? text : text.replaceAll(prompt, () => '[the prompt]\n');
+}

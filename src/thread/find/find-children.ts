@@ -1,0 +1,109 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import { readChain } from '../read/read-chain.ts';
+import { listPointers, type ThreadPointer } from './find-thread.ts';
+import { timePrefix } from '../new-thread-id.ts';
+import { timeOfCommit } from '../format/thread-commit.ts';
+import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../thread-id.ts';
+import { findStart, type KnownStarts } from '../read/read-start.ts';
+import { readThread, stateCommit, stateHash, type CommitOf, type ThreadState } from '../read/thread-state.ts';
+
+/** A child thread, and its start. */
+export type ChildThread = { pointer: ThreadPointer; start: CommitOf<'start'> };
+
+/** The thread that calls, as far as its children name it. */
+export type Caller = { id: ThreadId; startHash: NodeHash };
+
+/** Tells whether a start is that of a child of a thread. Of earlier versions' children forks share all. */
+export function isChildOf({ parentThread, call }: ThreadStart, caller: Caller): boolean {
+  return parentThread === caller.startHash && (call === undefined || call.thread === caller.id);
+}
+
+/**
+ * Lists the child threads of a thread that have a ref: those that run, wait or are over, in the order of their ids.
+ *
+ * Only threads whose ids are not older than the caller's start are looked at.
+ */
+export async function findChildren(repository: Repository, { id, start }: ThreadState): Promise<ChildThread[]> {
+  const fromMs = firstChildTimeMs(start.node.startedAtMs);
+  const caller = { id, startHash: start.hash };
+  const later = (await listPointers(repository)).filter(
+    (pointer) => pointer.id !== id && threadTimeMs(pointer.id) >= fromMs,
+  );
+  return childrenAmong(repository, later, ({ node }) => isChildOf(node, caller));
+}
+
+/** Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. */
+export async function findCalledNow(
+  repository: Repository,
+  state: Pick<ThreadState, 'start' | 'steps'>,
+  callerId: ThreadId,
+): Promise<ChildThread[]> {
+  const { commit, hash } = stateCommit(state);
+  const prefix = timePrefix(commit.committer.atMs);
+  const called = (await listPointers(repository)).filter(({ id }) => id.startsWith(prefix));
+  return childrenAmong(repository, called, ({ node }) => node.call?.thread === callerId && node.parentState === hash);
+}
+
+/**
+ * Lists the child threads that a thread called since its last step, or start, and that earlier versions of uwf named: all
+ * threads that are younger are looked at. What a step has taken in is none of them.
+ */
+export async function findUnkeyedNow(repository: Repository, state: ThreadState): Promise<ChildThread[]> {
+  const at = stateCommit(state);
+  const later = (await listPointers(repository)).filter(({ id }) => threadTimeMs(id) >= timeOfCommit(at));
+  const called = await childrenAmong(
+    repository,
+    later,
+    ({ node }) => node.call === undefined && node.parentThread === state.start.hash && node.parentState === at.hash,
+  );
+  // What a fork called, or a step that is done again, has been taken in there and is no leftover of a crash.
+  const taken = called.length === 0 ? new Set<ObjectId>() : await findTakenIn(repository, state.start);
+  return called.filter(({ pointer }) => !taken.has(pointer.head));
+}
+
+async function childrenAmong(
+  repository: Repository,
+  pointers: readonly ThreadPointer[],
+  isChild: (start: CommitOf<'start'>) => boolean,
+): Promise<ChildThread[]> {
+  const children: ChildThread[] = [];
+  const starts: KnownStarts = new Map();
+  for (const pointer of pointers) {
+    const start = await findStart(repository, pointer.head, starts);
+    if (start && isChild(start)) children.push({ pointer, start });
+  }
+  return children;
+}
+
+/**
+ * The active threads that began with a start and stand at a state of it: the callers that may wait for a child of an
+ * earlier version. Forks share both, so there can be several.
+ */
+export async function findThreadsAt(repository: Repository, start: NodeHash, state: NodeHash): Promise<ThreadState[]> {
+  const found: ThreadState[] = [];
+  const starts: KnownStarts = new Map();
+  for (const { id, head } of await listPointers(repository, { active: true })) {
+    if ((await findStart(repository, head, starts))?.hash !== start) continue;
+    const thread = await readThread(repository, id, head);
+    if (stateHash(thread) === state) found.push(thread);
+  }
+  return found;
+}
+
+/** All further parents of the steps of threads that began with a start: the ends of children among them. */
+async function findTakenIn(repository: Repository, parentStart: CommitOf<'start'>): Promise<Set<ObjectId>> {
+  const taken = new Set<ObjectId>();
+  const starts: KnownStarts = new Map();
+  for (const { id, head } of await listPointers(repository)) {
+    if (threadTimeMs(id) < parentStart.node.startedAtMs) continue;
+    const start = await findStart(repository, head, starts);
+    if (start?.id !== parentStart.id) continue;
+    for await (const { commit } of readChain(repository, head)) {
+      for (const parent of commit.parents.slice(1)) taken.add(parent);
+    }
+  }
+  return taken;
+}

@@ -1,0 +1,148 @@
+import { isNodeHash } from '../../cas/node-hash.ts';
+import { BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
+import { isRefName } from '../../git/format/ref-name.ts';
+import type { Ref, WantedRefs } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import { AmbiguousThread, ThreadNotFound } from '../thread-errors.ts';
+import type { ThreadId } from '../thread-id.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, type ThreadPointer } from '../format/thread-refs.ts';
+
+export type { ThreadPointer };
+
+/** Where threads are looked for; default: everywhere. */
+export type WhichThreads = { active?: boolean; history?: boolean };
+
+/** Receives the damage of the refs that are read; as {@link WantedRefs.damaged}. */
+export type OnDamage = { damaged?: (damage: RefDamage) => void };
+
+/**
+ * Lists where threads are; an id found under both an active and a history ref is ended and comes once.
+ *
+ * Reads ref names only. Sorted by id, which is by the time they started.
+ */
+export async function listPointers(
+  repository: Repository,
+  which: WhichThreads = { active: true, history: true },
+  wanted: OnDamage & Pick<WantedRefs, 'where'> = {},
+): Promise<ThreadPointer[]> {
+  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX, wanted) : [];
+  const history = which.history ? await repository.refs.list(HISTORY_PREFIX, wanted) : [];
+  return pointersOf([...active, ...history]);
+}
+
+/**
+ * Yields the active threads, newest first, with those whose ending was interrupted.
+ *
+ * @param count how many the caller will probably take: the names of others are read only if it takes more; default: all
+ */
+export async function* newestActive(
+  repository: Repository,
+  count?: number,
+  onDamage: OnDamage = {},
+): AsyncGenerator<ThreadPointer, void, void> {
+  const wanted: WantedRefs = { ...onDamage, ...(count !== undefined && { last: count }) };
+  const newest = pointersOf(await repository.refs.list(ACTIVE_PREFIX, wanted)).toReversed();
+  yield* newest;
+  const last = newest.at(-1);
+  if (count === undefined || last === undefined) return;
+  const others = await listPointers(repository, { active: true }, onDamage);
+  for (const pointer of others.toReversed()) if (pointer.id < last.id) yield pointer;
+}
+
+/** Finds the threads that have a damaged ref and no sound one. */
+export async function findDamaged(repository: Repository): Promise<Map<ThreadId, BrokenRef>> {
+  const found = new Map<ThreadId, BrokenRef>();
+  const damaged = (damage: RefDamage): void => {
+    const id = threadOfDamage(damage);
+    if (id === undefined) throw damage;
+    if (damage instanceof BrokenRef) found.set(id, damage);
+  };
+  for (const { id } of await listPointers(repository, { active: true, history: true }, { damaged })) found.delete(id);
+  return found;
+}
+
+/** The thread of a damaged ref; `undefined` for other refs and for `packed-refs`. */
+export function threadOfDamage({ ref }: RefDamage): ThreadId | undefined {
+  return isRefName(ref) ? threadOfRef(ref)?.id : undefined;
+}
+
+/** Finds the history refs of some threads. */
+export async function findEnded(
+  repository: Repository,
+  ids: ReadonlySet<ThreadId>,
+  onDamage: OnDamage = {},
+): Promise<ThreadPointer[]> {
+  if (ids.size === 0) return [];
+  const ended: ReadonlySet<string> = ids;
+  const where = (name: string): boolean => ended.has(name.slice(name.lastIndexOf('/') + 1));
+  return pointersOf(await repository.refs.list(HISTORY_PREFIX, { where, ...onDamage })).filter(({ id }) => ids.has(id));
+}
+
+/**
+ * Finds a thread that has a ref, by its whole id. Costs as much as {@link getThread}.
+ * @throws {BrokenRef} {BrokenPackedRefs} if it may have one that cannot be read
+ */
+export async function findThread(repository: Repository, id: ThreadId): Promise<ThreadPointer | undefined> {
+  return (await search(repository, id))[0];
+}
+
+/**
+ * Finds a thread by its id or by a prefix that only it has, or by the hash of its start or end; letters may be lower-case.
+ *
+ * Reads the names of active and ended threads: after an interrupted ending, even a whole id may have both refs. A child thread
+ * without a ref is found through its callers.
+ * @throws {ThreadNotFound} if there is none
+ * @throws {BrokenRef} {BrokenPackedRefs} if no readable ref matches, and a damaged one may
+ * @throws {AmbiguousThread} if there are several
+ */
+export async function getThread(repository: Repository, idOrPrefix: string): Promise<ThreadPointer> {
+  const wanted = idOrPrefix.toUpperCase();
+  let matches = wanted === '' ? [] : await search(repository, wanted);
+  if (matches.length === 0) {
+    // Rare, and more expensive.
+    const { findByNode, findKept } = await import('./find-kept.ts');
+    const pointers = await listPointers(repository);
+    matches = isNodeHash(wanted)
+      ? await findByNode(repository, pointers, wanted)
+      : await findKept(repository, pointers, wanted);
+  }
+  const [first, second] = matches;
+  if (!first) throw new ThreadNotFound(idOrPrefix);
+  if (second) {
+    throw new AmbiguousThread(
+      idOrPrefix,
+      matches.map((match) => match.id),
+    );
+  }
+  return first;
+}
+
+/** Finds threads with a ref by a prefix of the id. If there are none, throws the damage that may be the cause. */
+async function search(repository: Repository, wanted: string): Promise<ThreadPointer[]> {
+  let damage: RefDamage | undefined;
+  const damaged = (found: RefDamage): void => {
+    const id = threadOfDamage(found);
+    // Damage of other refs does not matter.
+    if (id === undefined ? !(found instanceof BrokenRef) : id.startsWith(wanted)) damage = found;
+  };
+  const matches = await findByPrefix(repository, wanted, { damaged });
+  if (matches.length === 0 && damage !== undefined) throw damage;
+  return matches;
+}
+
+async function findByPrefix(repository: Repository, wanted: string, onDamage: OnDamage): Promise<ThreadPointer[]> {
+  const active = await repository.refs.list(ACTIVE_PREFIX, { startsWith: ACTIVE_PREFIX + wanted, ...onDamage });
+  const where = (name: string): boolean => name.startsWith(wanted, name.lastIndexOf('/') + 1);
+  const history = await repository.refs.list(HISTORY_PREFIX, { where, ...onDamage });
+  return pointersOf([...active, ...history]).filter(({ id }) => id.startsWith(wanted));
+}
+
+/** The threads of refs, sorted by id. Of two refs of one thread the later one counts. */
+function pointersOf(refs: readonly Ref[]): ThreadPointer[] {
+  const byId = new Map<ThreadId, ThreadPointer>();
+  for (const { name, id: head } of refs) {
+    const thread = threadOfRef(name);
+    if (thread) byId.set(thread.id, { ...thread, ref: name, head });
+  }
+  return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}

@@ -1,0 +1,156 @@
+import { readCommitIndex, readNodeAt, type NodeReader } from '../../cas/commit-nodes.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
+import type { Node } from '../../cas/node.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import type { Commit } from '../../git/format/commit.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { JsonObject } from '../../json.ts';
+import { builtIn, isOfType, typeNameOf, type TypeName } from '../../schema/built-in.ts';
+import type { ThreadEnd } from '../../schema/built-in/thread-end.ts';
+import type { ThreadResume } from '../../schema/built-in/thread-resume.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
+import type { ThreadSuspend } from '../../schema/built-in/thread-suspend.ts';
+import { CorruptThread, NewerFormat } from '../thread-errors.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+
+/** A commit of a thread, with its node. `kind` names the file of the node. */
+export type ThreadCommit = {
+  id: ObjectId;
+  commit: Commit;
+  /** Every node of the tree. */
+  index: readonly IndexEntry[];
+  /** The hash of `node`. */
+  hash: NodeHash;
+} & ThreadEvent;
+
+/** The node of a thread's commit. */
+export type ThreadEvent =
+  | { kind: 'start'; node: ThreadStart }
+  | { kind: 'step'; node: ThreadStep }
+  | { kind: 'suspend'; node: ThreadSuspend }
+  | { kind: 'resume'; node: ThreadResume }
+  | { kind: 'end'; node: ThreadEnd };
+
+export type ThreadCommitKind = ThreadEvent['kind'];
+
+/** The type of the node, by the kind of the commit. */
+export const fileTypes: Readonly<Record<ThreadCommitKind, TypeName>> = {
+  start: 'thread-start',
+  step: 'thread-step',
+  suspend: 'thread-suspend',
+  resume: 'thread-resume',
+  end: 'thread-end',
+};
+
+/** The kind of commit whose node has this path; `undefined` for other files. */
+export function kindOfFile(path: string): ThreadCommitKind | undefined {
+  const kind = path.endsWith('.json') ? path.slice(0, -'.json'.length) : '';
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- An own key of the record is one of the five.
+  return Object.hasOwn(fileTypes, kind) ? (kind as ThreadCommitKind) : undefined;
+}
+
+/** Finds the node that makes a commit one of a thread, by its path. */
+export function findEventFile<File extends { path: string }>(
+  files: readonly File[],
+): { file: File; kind: ThreadCommitKind } | undefined {
+  for (const file of files) {
+    const kind = kindOfFile(file.path);
+    if (kind !== undefined) return { file, kind };
+  }
+  return undefined;
+}
+
+/**
+ * Reads a commit of a thread, and checks the hash of its node.
+ * @throws {CorruptThread} if its tree has none of the five node files, or a damaged one
+ */
+export async function readThreadCommit(repository: NodeReader, id: ObjectId): Promise<ThreadCommit> {
+  const commit = await readCommit(repository.objects, id);
+  const index = await readCommitIndex(repository, id, commit);
+  const found = findEventFile(index);
+  if (!found) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
+  const node = await readNodeAt(repository, found.file);
+  return { id, commit, index, hash: found.file.hash, ...eventOf(id, found.kind, node) };
+}
+
+/**
+ * Parses the node of a commit.
+ *
+ * @throws {NewerFormat} {CorruptThread} as {@link assertKind} does
+ * @throws {UnexpectedNode} if it does not have the form of its type
+ */
+export function eventOf(id: ObjectId, kind: ThreadCommitKind, node: Node): ThreadEvent {
+  assertKind(id, kind, node.type);
+  switch (kind) {
+    case 'start':
+      return { kind, node: payloadOf(node, 'thread-start') };
+    case 'step':
+      return { kind, node: payloadOf(node, 'thread-step') };
+    case 'suspend':
+      return { kind, node: payloadOf(node, 'thread-suspend') };
+    case 'resume':
+      return { kind, node: payloadOf(node, 'thread-resume') };
+    case 'end':
+      return { kind, node: payloadOf(node, 'thread-end') };
+  }
+}
+
+/**
+ * Checks that the node of a commit is of the type that its file promises.
+ *
+ * @throws {NewerFormat} if it is of a type that this version of uwf does not know
+ * @throws {CorruptThread} if it is of another type
+ */
+function assertKind(id: ObjectId, kind: ThreadCommitKind, type: NodeHash): void {
+  if (isOfType(type, fileTypes[kind])) return;
+  if (typeNameOf(type) === undefined) throw new NewerFormat(id, `${kind}.json`, type);
+  throw new CorruptThread(id, `${kind}.json has the type ${type}`);
+}
+
+/** Reads the node at a path of a thread's commit, or `undefined` if there is none. */
+export async function findNodeAt(
+  repository: Repository,
+  commit: ThreadCommit,
+  path: string,
+): Promise<StoredNode | undefined> {
+  const entry = commit.index.find((candidate) => candidate.path === path);
+  return entry && (await readNodeAt(repository, entry));
+}
+
+/**
+ * Reads the text of a content node that lies in a thread's commit.
+ * @throws {CorruptThread} if the commit does not have it, or it is no content
+ */
+export async function readTextAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string> {
+  const node = await findNodeAt(repository, commit, path);
+  if (node?.type !== builtIn.content) throw new CorruptThread(commit.id, `${path} is no content node`);
+  return payloadOf(node, 'content').text;
+}
+
+/** The time of the event that a commit records, in ms since 1970. */
+export function timeOfCommit(commit: ThreadCommit): number {
+  switch (commit.kind) {
+    case 'start':
+      return commit.node.startedAtMs;
+    case 'suspend':
+      return commit.node.suspendedAtMs;
+    case 'resume':
+      return commit.node.resumedAtMs;
+    default:
+      return commit.node.completedAtMs;
+  }
+}
+
+/** The `$status` of a step's meta; null if it has none. */
+export function statusOf(meta: JsonObject): string | null {
+  return typeof meta['$status'] === 'string' ? meta['$status'] : null;
+}
+
+/** The folder whose index lists a file: `workflow/`, `children/<role>/`, or the root ''. */
+export function indexedFolder(path: string): string {
+  return /^(?:workflow|children\/[^/]+)\//.exec(path)?.[0] ?? '';
+}

@@ -1,0 +1,38 @@
+import { readNodeAt } from '../../cas/commit-nodes.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { NodeSource } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { refs } from '../../schema/links/refs.ts';
+import { readChain } from '../read/read-chain.ts';
+
+/** A node that links to another, and the step (or start, or end) whose commit it lies in. */
+export type Referrer = { hash: NodeHash; in: NodeHash };
+
+/**
+ * Finds which nodes of a thread link to some nodes; oldest first. A node without any is not in the map.
+ *
+ * Reads every node of the thread.
+ */
+export async function findReferrers(
+  repository: Repository,
+  source: NodeSource,
+  head: ObjectId,
+  hashes: Iterable<NodeHash>,
+): Promise<Map<NodeHash, Referrer[]>> {
+  const asked = new Set(hashes);
+  const found = new Map<NodeHash, Referrer[]>();
+  for await (const commit of readChain(repository, head)) {
+    const here: [NodeHash, Referrer][] = [];
+    for (const entry of commit.index) {
+      // Schemas link to nothing, and a text without links is no JSON.
+      if (entry.path.startsWith('types/') || entry.path.startsWith('workflow/')) continue;
+      const node = await readNodeAt(repository, entry);
+      for (const link of new Set(await refs(source, node))) {
+        if (asked.has(link)) here.push([link, { hash: entry.hash, in: commit.hash }]);
+      }
+    }
+    for (const [link, referrer] of here) found.set(link, [referrer, ...(found.get(link) ?? [])]);
+  }
+  return found;
+}

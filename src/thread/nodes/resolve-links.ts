@@ -1,0 +1,81 @@
+import { nodesBehind } from '../../cas/history-nodes.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { encodeNode, type EncodedNode } from '../../cas/node.ts';
+import { combineSources, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isThreadType } from '../../schema/built-in.ts';
+import { refs } from '../../schema/links/refs.ts';
+import { readChain } from '../read/read-chain.ts';
+import { listPointers } from '../find/find-thread.ts';
+import { scratchNodes } from './thread-scratch.ts';
+import type { ThreadState } from '../read/thread-state.ts';
+
+/** What a step's links need: nodes of elsewhere to copy in, commits of other threads to stand on, and what is missing. */
+export type LinkResolution = {
+  /** Found among what was put under the thread, which can be taken back until the step has taken it in. */
+  waiting: readonly NodeHash[];
+  nodes: readonly EncodedNode[];
+  commits: readonly ObjectId[];
+  missing: readonly NodeHash[];
+};
+
+/**
+ * Finds what hashes link to: in the thread, in what was put under it, then anywhere in the repository.
+ *
+ * A node from elsewhere is to be copied in with everything it links to; a commit of another thread is not copied but
+ * stood on. A hash that exists nowhere is missing.
+ */
+export async function resolveLinks(
+  repository: Repository,
+  state: ThreadState,
+  hashes: readonly NodeHash[],
+): Promise<LinkResolution> {
+  const behind = nodesBehind(repository, [state.head.id]);
+  const scratch = await scratchNodes(repository, state.id);
+  const everywhere = combineSources(behind, scratch, repositoryNodes(repository));
+  const waiting: NodeHash[] = [];
+  const nodes = new Map<NodeHash, EncodedNode>();
+  const commits = new Set<ObjectId>();
+  const missing = new Set<NodeHash>();
+  const queue = [...hashes];
+  const seen = new Set<NodeHash>();
+  for (let hash = queue.pop(); hash !== undefined; hash = queue.pop()) {
+    if (seen.has(hash)) continue;
+    seen.add(hash);
+    if (await behind.find(hash)) continue;
+    if (await scratch.find(hash)) {
+      waiting.push(hash);
+      continue;
+    }
+    const node = await everywhere.find(hash);
+    if (!node) {
+      missing.add(hash);
+    } else if (isThreadType(node.type)) {
+      const commit = await findCommitOf(repository, hash);
+      if (commit) commits.add(commit);
+      else missing.add(hash);
+    } else {
+      nodes.set(hash, encodeNode(node.type, node.payload));
+      queue.push(...(await linksOf(everywhere, node)));
+    }
+  }
+  return { waiting, nodes: [...nodes.values()], commits: [...commits], missing: [...missing] };
+}
+
+/** What a copied node needs: its links, and the schema of its type. */
+async function linksOf(source: NodeSource, node: StoredNode): Promise<NodeHash[]> {
+  const links = await refs(source, node);
+  return node.type === node.hash ? links : [...links, node.type];
+}
+
+/** The commit of some thread that introduced a start, step, suspension, resumption or end. */
+async function findCommitOf(repository: Repository, hash: NodeHash): Promise<ObjectId | undefined> {
+  for (const pointer of await listPointers(repository)) {
+    for await (const commit of readChain(repository, pointer.head)) {
+      if (commit.hash === hash) return commit.id;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,153 @@
+import { nodesBehind } from '../../cas/history-nodes.ts';
+import { isNodeHash, parseNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { combineSources, getNode, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import { isArtifact, listScratch, removeFromScratch } from '../../cas/scratch.ts';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Node } from '../../cas/node.ts';
+import type { JsonValue } from '../../json.ts';
+import { builtIn, type Artifact } from '../../schema/built-in.ts';
+import { putNodes } from '../../schema/put/put-node.ts';
+import { readChain } from '../read/read-chain.ts';
+import { getThread } from '../find/find-thread.ts';
+import { WrongThreadState } from '../thread-errors.ts';
+import { scratchRef } from '../format/thread-refs.ts';
+import { scratchNodes } from './thread-scratch.ts';
+
+/** A node cannot be taken back, because a step has taken it in. */
+export class NodeInUse extends UwfError {
+  readonly hash: NodeHash;
+  readonly step: NodeHash;
+  constructor(hash: NodeHash, step: NodeHash) {
+    super(`node ${hash} belongs to step ${step} and cannot be removed`, {
+      code: 'node-in-use',
+      kind: 'conflict',
+      hint: "what a step has taken in lives as long as its thread; 'uwf thread rm' removes that",
+    });
+    this.hash = hash;
+    this.step = step;
+  }
+}
+
+/** A node of a thread's store, and the step that took it in; `step` is undefined while it waits for one. */
+export type ThreadCasEntry = { hash: NodeHash; step: NodeHash | undefined };
+
+/**
+ * The content-addressed store of one thread: its own history, the commits that has as parents, and what was put
+ * under it and not yet taken in.
+ */
+export interface ThreadCas extends NodeSource {
+  /** Puts a text as a content node, pinned until a step takes it in or it is deleted. */
+  put(text: string): Promise<NodeHash>;
+  /**
+   * Puts a value of another type.
+   * @throws {SchemaViolation} if it does not match the type
+   * @throws {DanglingLink} if it links to what does not exist
+   */
+  putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash>;
+  /**
+   * Puts many nodes in one write, all or none; they may link to each other.
+   * @returns their hashes, in the order of the nodes
+   * @throws as `putTyped` does
+   */
+  putAll(nodes: readonly Node[]): Promise<NodeHash[]>;
+  /**
+   * Pins a git object for as long as the thread has the artifact that names it.
+   * @param blob the blob itself, where the repository may not have it yet
+   * @throws {ObjectMissing} {WrongPin} if the repository does not have it, or it is of another kind
+   */
+  pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash>;
+  /** @throws {NodeNotFound} if the thread does not have it */
+  get(hash: string): Promise<StoredNode>;
+  /**
+   * Takes back what was put; false if the thread does not have it.
+   * @throws {NodeInUse} if a step has taken it in
+   */
+  delete(hash: string): Promise<boolean>;
+  /** What was put: first what steps took in, oldest first, then what waits. */
+  list(): Promise<ThreadCasEntry[]>;
+}
+
+/**
+ * Opens the store of a thread. It looks the thread up anew at every call, so it stays right while the thread grows.
+ * @param thread an id, or a prefix that only this thread has
+ */
+export function threadCas(repository: Repository, thread: string): ThreadCas {
+  return new ScopedCas(repository, thread);
+}
+
+class ScopedCas implements ThreadCas {
+  readonly #repository: Repository;
+  readonly #thread: string;
+
+  constructor(repository: Repository, thread: string) {
+    this.#repository = repository;
+    this.#thread = thread;
+  }
+
+  put(text: string): Promise<NodeHash> {
+    return this.putTyped(builtIn.content, { text });
+  }
+
+  async putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
+    return onlyOf(await this.putAll([{ type, payload }]));
+  }
+
+  async pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash> {
+    return onlyOf(await this.#put([{ type: builtIn.artifact, payload: { ...artifact } }], blob));
+  }
+
+  putAll(nodes: readonly Node[]): Promise<NodeHash[]> {
+    return this.#put(nodes);
+  }
+
+  async #put(nodes: readonly Node[], blob?: Uint8Array): Promise<NodeHash[]> {
+    const pointer = await getThread(this.#repository, this.#thread);
+    if (pointer.isHistory) {
+      throw new WrongThreadState(
+        pointer.id,
+        'over',
+        'no step will take in what is put now',
+        'put it under a running thread, or without --thread',
+      );
+    }
+    const kept = nodesBehind(this.#repository, [pointer.head]);
+    return putNodes(this.#repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
+  }
+
+  async find(hash: NodeHash): Promise<StoredNode | undefined> {
+    const { id, head } = await getThread(this.#repository, this.#thread);
+    const source = combineSources(await scratchNodes(this.#repository, id), nodesBehind(this.#repository, [head]));
+    return source.find(hash);
+  }
+
+  get(hash: string): Promise<StoredNode> {
+    return getNode(this, parseNodeHash(hash));
+  }
+
+  async delete(hash: string): Promise<boolean> {
+    if (!isNodeHash(hash)) return false;
+    const { id } = await getThread(this.#repository, this.#thread);
+    const removed = await removeFromScratch(this.#repository, scratchRef(id), [hash]);
+    if (removed.length > 0) return true;
+    const taken = (await this.list()).find((entry) => entry.hash === hash);
+    if (taken?.step !== undefined) throw new NodeInUse(hash, taken.step);
+    return false;
+  }
+
+  async list(): Promise<ThreadCasEntry[]> {
+    const { id, head } = await getThread(this.#repository, this.#thread);
+    const entries: ThreadCasEntry[] = [];
+    for await (const commit of readChain(this.#repository, head)) {
+      const put = commit.index.filter(isArtifact).map((entry) => ({ hash: entry.hash, step: commit.hash }));
+      entries.unshift(...put);
+    }
+    const waiting = (await listScratch(this.#repository, scratchRef(id))).filter(isArtifact);
+    return [...entries, ...waiting.map((entry) => ({ hash: entry.hash, step: undefined }))];
+  }
+}
+
+function onlyOf(hashes: readonly NodeHash[]): NodeHash {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- One node was put, and there is a hash for each.
+  return hashes[0] as NodeHash;
+}

@@ -1,0 +1,126 @@
+import { iso } from '../../iso.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { JsonObject } from '../../json.ts';
+import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import { readChain } from './read-chain.ts';
+import { getThread } from '../find/find-thread.ts';
+import { readAnswerText, readSuspension, textsOf, type Suspension } from './read-suspension.ts';
+import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import { replyOf } from './thread-state.ts';
+
+/**
+ * What was said at one place of a thread: its task (`start`), the reply of a step, what a turn said that was suspended, or
+ * the answer to that (`resume`).
+ */
+export type Said = {
+  /** The step's number from 1; 0 for the task; null for what is no step. */
+  number: number | null;
+  /** Whose turn it was; null for the task and an answer. */
+  role: string | null;
+  /** The step's hash; null for what is no step. */
+  step: NodeHash | null;
+  /** The structured part of the reply; null for what is no step. */
+  meta: JsonObject | null;
+  /** '' where nothing was said. */
+  text: string;
+  /** When, in ISO 8601, UTC. */
+  completedAt: string;
+} & ({ kind: 'start' } | { kind: 'step' } | ({ kind: 'suspend' } & Suspension) | ({ kind: 'resume' } & Resumption));
+
+/** A person's answer that resumes a thread. */
+export type Resumption = {
+  /** The hash of its own node. */
+  resumption: NodeHash;
+  /** What it answers: a suspension, or the end of a thread that was resumed. */
+  suspension: NodeHash;
+  /** Who resumed the thread; absent where that was not recorded. */
+  by?: string;
+  /** How much more than its limits the thread may use; absent where nothing was added. */
+  more?: MoreLimits;
+};
+
+/** Which part of a thread is read. */
+export type SaidOptions = {
+  /** Only the last so many steps, and what came after the first of them. */
+  limit?: number | undefined;
+  /** Only what stands before the step of this number. */
+  before?: number | undefined;
+};
+
+/**
+ * Reads what was said in a thread, oldest first. Only the texts that are given back are read, and of the chain only the
+ * part behind them.
+ * @param thread an id, or a prefix that only this thread has
+ * @throws {ThreadNotFound} if there is none
+ */
+export async function readSaid(repository: Repository, thread: string, options: SaidOptions = {}): Promise<Said[]> {
+  return readSaidUpTo(repository, (await getThread(repository, thread)).head, options);
+}
+
+/**
+ * Reads what was said in a thread up to a commit, as {@link readSaid} does. Fetches the texts that a partial clone left out,
+ * in one connection.
+ * @throws {CorruptThread} if a commit on the way is damaged
+ */
+export async function readSaidUpTo(
+  repository: Repository,
+  from: ObjectId,
+  { limit = Number.POSITIVE_INFINITY, before = Number.POSITIVE_INFINITY }: SaidOptions,
+): Promise<Said[]> {
+  let commits: ThreadCommit[] = [];
+  let steps = 0;
+  for await (const commit of readChain(repository, from)) {
+    if (commit.kind !== 'step') commits.push(commit);
+    // What followed a step that is not wanted is not wanted either.
+    else if (commit.node.number >= before) commits = [];
+    else {
+      steps += 1;
+      commits.push(commit);
+      // In front of the first step there is only the task, and what waited until then.
+      if (steps >= limit && commit.node.number > 1) break;
+    }
+  }
+  await repository.objects.prefetch?.(commits.flatMap(textIdsOf));
+  const said: Said[] = [];
+  for (const commit of commits.toReversed()) {
+    const entry = await saidAt(repository, commit);
+    if (entry !== undefined) said.push(entry);
+  }
+  return said;
+}
+
+function textIdsOf(commit: ThreadCommit): ObjectId[] {
+  return commit.kind === 'suspend' || commit.kind === 'resume' ? textsOf(commit) : replyOf(commit);
+}
+
+async function saidAt(repository: Repository, commit: ThreadCommit): Promise<Said | undefined> {
+  const none = { number: null, role: null, step: null, meta: null };
+  switch (commit.kind) {
+    case 'start': {
+      const text = await readTextAt(repository, commit, 'prompt.md');
+      return { kind: 'start', ...none, number: 0, text, completedAt: iso(commit.node.startedAtMs) };
+    }
+    case 'step': {
+      const { number, role, meta, completedAtMs } = commit.node;
+      const text = await readTextAt(repository, commit, 'output.md');
+      return { kind: 'step', number, role, step: commit.hash, meta, text, completedAt: iso(completedAtMs) };
+    }
+    case 'suspend':
+      return {
+        kind: 'suspend',
+        ...none,
+        ...(await readSuspension(repository, commit)),
+        completedAt: iso(commit.node.suspendedAtMs),
+      };
+    case 'resume': {
+      const { suspension, by, more, resumedAtMs } = commit.node;
+      const resumption = { resumption: commit.hash, suspension, ...(by && { by }), ...(more && { more }) };
+      const text = await readAnswerText(repository, commit);
+      return { kind: 'resume', ...none, text, completedAt: iso(resumedAtMs), ...resumption };
+    }
+    case 'end':
+      return undefined;
+  }
+}

@@ -1,0 +1,145 @@
+import { readNodeAt } from '../../cas/commit-nodes.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isOfType } from '../../schema/built-in.ts';
+import type { ReactSession } from '../../schema/built-in/react.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import type { CommitOf } from './thread-state.ts';
+import { TRACE_FOLDER, type PartKind, type TurnDraft } from '../format/trace-files.ts';
+import { payloadOf, type Payloads } from '../../schema/payload-of.ts';
+
+/** A turn of a trace, read back: its place, counted from 1, and its hash. */
+export type TracedTurn = TurnDraft & { number: number; hash: NodeHash };
+
+/** How an agent came to its reply, or a part of that. */
+export type Trace = {
+  session: ReactSession;
+  /** Those that were asked for, oldest first. */
+  turns: TracedTurn[];
+};
+
+/** A trace has no such turn. */
+export class UnknownTurn extends UwfError {
+  constructor(text: string, count: number) {
+    super(`the trace has no turn '${text}'`, {
+      code: 'unknown-turn',
+      kind: 'usage',
+      hint: `it has ${count}; name one by its number or by its hash`,
+    });
+  }
+}
+
+/**
+ * Reads the trace of a step or a suspension; `undefined` where the agent left none.
+ *
+ * Reads the session and the turns that are asked for, and nothing of the others.
+ * @param which.limit only the last so many
+ * @param which.before only those in front of this one: its number, or the beginning of its hash
+ * @throws {UnknownTurn} if there is none like `which.before`
+ * @throws {CorruptThread} if a part of it is not in the commit
+ */
+export async function readTrace(
+  repository: Repository,
+  commit: CommitOf<'step' | 'suspend'>,
+  which: { limit?: number | undefined; before?: string | undefined } = {},
+): Promise<Trace | undefined> {
+  if (commit.node.react === null) return undefined;
+  const reader = new TraceReader(repository, commit);
+  const session = await reader.read(commit.node.react, 'react-session');
+  const end = which.before === undefined ? session.turns.length : placeOf(session.turns, which.before);
+  const start = which.limit === undefined ? 0 : Math.max(end - which.limit, 0);
+  const turns: TracedTurn[] = [];
+  for (let place = start; place < end; place += 1) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The place is within the list.
+    const hash = session.turns[place] as NodeHash;
+    turns.push({ number: place + 1, hash, ...(await reader.readTurn(hash)) });
+  }
+  return { session, turns };
+}
+
+function placeOf(turns: readonly NodeHash[], text: string): number {
+  const isNumber = /^\d{1,6}$/.test(text);
+  const place = isNumber ? Number(text) - 1 : turns.findIndex((hash) => hash.startsWith(text.toUpperCase()));
+  if (turns[place] === undefined) throw new UnknownTurn(text, turns.length);
+  return place;
+}
+
+class TraceReader {
+  readonly #repository: Repository;
+  readonly #commit: CommitOf<'step' | 'suspend'>;
+  readonly #byHash = new Map<string, IndexEntry>();
+  /** What lies in the folder of each turn. */
+  readonly #byFolder = new Map<string, IndexEntry[]>();
+
+  constructor(repository: Repository, commit: CommitOf<'step' | 'suspend'>) {
+    this.#repository = repository;
+    this.#commit = commit;
+    for (const entry of commit.index) {
+      this.#byHash.set(entry.hash, entry);
+      const folder = folderOf(entry.path);
+      if (folder === undefined) continue;
+      const entries = this.#byFolder.get(folder) ?? [];
+      entries.push(entry);
+      this.#byFolder.set(folder, entries);
+    }
+  }
+
+  async read<Name extends keyof Payloads>(hash: NodeHash, type: Name): Promise<Payloads[Name]> {
+    const entry = this.#byHash.get(hash);
+    if (!entry) throw new CorruptThread(this.#commit.id, `its trace names ${hash}, which is not there`);
+    const node = await readNodeAt(this.#repository, entry);
+    if (!isOfType(node.type, type)) throw new CorruptThread(this.#commit.id, `${entry.path} is no ${type}`);
+    return payloadOf(node, type);
+  }
+
+  async readTurn(hash: NodeHash): Promise<TurnDraft> {
+    const turn = await this.read(hash, 'react-turn');
+    const folder = folderOf(this.#byHash.get(hash)?.path ?? '') ?? '';
+    const names = (this.#byFolder.get(folder) ?? []).map(({ path }) => path.slice(folder.length + 1));
+    const parts: { kind: PartKind; text: string }[] = [];
+    for (const [place, part] of (turn.parts ?? []).entries()) {
+      parts.push({ kind: kindOf(names, place + 1), text: await this.#readText(part) });
+    }
+    const toolCalls = [];
+    for (const [place, call] of turn.toolCalls.entries()) toolCalls.push(await this.#readCall(call, names, place + 1));
+    const { tokens, costUsd, startedAtMs, latencyMs } = turn;
+    return {
+      input: await this.#readText(turn.input),
+      output: await this.#readText(turn.output),
+      parts,
+      toolCalls,
+      tokens,
+      ...(costUsd !== undefined && { costUsd }),
+      startedAtMs,
+      latencyMs,
+    };
+  }
+
+  async #readCall(hash: NodeHash, names: readonly string[], number: number): Promise<TurnDraft['toolCalls'][number]> {
+    const call = await this.read(hash, 'react-tool-call');
+    const isError = names.some((name) => name.startsWith(`calls/${number}-`) && name.endsWith('.error.md'));
+    const { name, durationMs } = call;
+    const given = await this.#readText(call.arguments);
+    return { name, arguments: given, result: await this.#readText(call.result), isError, durationMs };
+  }
+
+  async #readText(hash: NodeHash): Promise<string> {
+    return (await this.read(hash, 'content')).text;
+  }
+}
+
+/** `trace/001`, of a path in it; `undefined` for a path that is in no turn's folder. */
+function folderOf(path: string): string | undefined {
+  const [trace, turn, rest] = path.split('/', 3);
+  return trace === TRACE_FOLDER && turn !== undefined && rest !== undefined ? `${trace}/${turn}` : undefined;
+}
+
+const kinds: readonly PartKind[] = ['thought', 'plan', 'refusal', 'note'];
+
+/** What kind a part is of, as its file's name says; a thought where it does not. */
+function kindOf(names: readonly string[], number: number): PartKind {
+  const name = names.find((candidate) => candidate.startsWith(`parts/${number}-`)) ?? '';
+  return kinds.find((kind) => name.endsWith(`-${kind}.md`)) ?? 'thought';
+}

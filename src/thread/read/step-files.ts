@@ -1,0 +1,113 @@
+import { UwfError } from '../../errors.ts';
+import { differingContents, diffTrees, type FileChange } from '../../git/worktree/diff-trees.ts';
+import { restoreWorkTree, type RestoredWorkTree } from '../../git/worktree/restore-work-tree.ts';
+import { readTree } from '../../git/stores/read.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
+import { WORKSPACE_FOLDER } from '../append/append-step.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import type { CommitOf } from './thread-state.ts';
+
+type Step = CommitOf<'step'>;
+
+/** A step did not record the files it left. */
+export class NoSnapshot extends UwfError {
+  /** From 1. */
+  readonly number: number;
+  constructor(step: Step, earlier: Step | undefined) {
+    const { number } = step.node;
+    super(`step ${number} (${step.hash}) did not record the files it left`, {
+      code: 'no-snapshot',
+      kind: 'data',
+      hint:
+        earlier === undefined
+          ? "a role with 'snapshot: on', or 'snapshot: { mode: on }' in .uwf/config.yaml, makes steps record them"
+          : `the newest record before it is that of step ${earlier.node.number} (${earlier.hash}); it is the same unless recording was off in between`,
+    });
+    this.number = number;
+  }
+}
+
+/** The repository is not on a disk of its own, where a work tree could be. */
+export class NoPlaceForFiles extends UwfError {
+  constructor() {
+    super('the repository is not on a disk', { code: 'no-place-for-files', kind: 'usage' });
+  }
+}
+
+/** The files that a step left, by what its commit says. */
+export type StepFiles = {
+  tree: ObjectId;
+  commit: ObjectId | undefined;
+  /** False where files could not be recorded: those that `missing` names, or all, and the tree is that of the commit. */
+  isWhole: boolean;
+  missing: NonNullable<Step['node']['workspace']>['missing'];
+};
+
+/**
+ * Finds what a step recorded of the files it left; `undefined` if it recorded nothing.
+ *
+ * @throws {CorruptThread} if its node names another tree than its commit has
+ */
+export async function filesOfStep(repository: Repository, step: Step): Promise<StepFiles | undefined> {
+  const { workspace } = step.node;
+  if (workspace === undefined) return undefined;
+  const { tree, commit, missing } = workspace;
+  const folder = (await readTree(repository.objects, step.commit.tree)).find(({ name }) => name === WORKSPACE_FOLDER);
+  if (folder !== undefined && folder.id !== tree) {
+    throw new CorruptThread(step.id, `its ${WORKSPACE_FOLDER}/ is not the tree that its node names`);
+  }
+  return { tree, commit, isWhole: folder !== undefined && missing === undefined, missing };
+}
+
+/** A linked work tree, and whether it holds what the step left or only what was committed then. */
+export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missing'>;
+
+/**
+ * Makes a linked work tree with exactly the files that a step left; `HEAD` is detached where the step's was.
+ *
+ * @param earlier the newest step before it that recorded something, for the hint
+ * @throws {NoSnapshot} if the step recorded nothing
+ * @throws {FolderInUse} {GitFailed} {GitNotFound} as `restoreWorkTree`
+ */
+export async function restoreStep(
+  repository: Repository,
+  env: GitEnvironment,
+  step: Step,
+  folder: string,
+  earlier?: Step,
+): Promise<RestoredStep> {
+  const location = locationOf(repository);
+  const files = await filesOfStep(repository, step);
+  if (files === undefined) throw new NoSnapshot(step, earlier);
+  const { tree, commit, isWhole, missing } = files;
+  // A work tree needs a commit to begin with, and leaves it again where the step had none.
+  const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
+  const bring = repository.objects.prefetch?.bind(repository.objects);
+  return { ...(await restoreWorkTree(location, env, { ...content, bring }, folder)), isWhole, missing };
+}
+
+/**
+ * Lists how the files that one step left differ from those of another; `undefined` if one of them recorded none.
+ *
+ * @throws {GitFailed} {GitNotFound} if git cannot compare them
+ */
+export async function diffSnapshots(
+  repository: Repository,
+  env: GitEnvironment,
+  from: Step,
+  to: Step,
+): Promise<FileChange[] | undefined> {
+  const [before, after] = [await filesOfStep(repository, from), await filesOfStep(repository, to)];
+  if (before === undefined || after === undefined) return undefined;
+  const location = locationOf(repository);
+  if (repository.objects.prefetch !== undefined) {
+    await repository.objects.prefetch(await differingContents(location, env, before.tree, after.tree));
+  }
+  return diffTrees(location, env, before.tree, after.tree);
+}
+
+function locationOf({ location }: Repository): RepositoryLocation {
+  if (location === undefined) throw new NoPlaceForFiles();
+  return location;
+}

@@ -1,0 +1,76 @@
+import { pathName } from '../../cas/path-name.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { JsonObject } from '../../json.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { findNodeAt, statusOf, type ThreadCommit } from '../format/thread-commit.ts';
+import type { CommitOf, StepEntry, ThreadState } from './thread-state.ts';
+
+/** A step as rules and templates see it; oldest first in `$steps`. */
+export type StepView = {
+  role: string;
+  meta: JsonObject;
+  /** The same as `meta`. */
+  output: JsonObject;
+  text: string;
+  hash: string;
+  /** `meta.$status`, or null. */
+  status: string | null;
+  agent: string;
+  usage: Usage | null;
+  startedAtMs: number;
+  completedAtMs: number;
+};
+
+/** A step as rules see it. */
+export async function stepView(
+  repository: Repository,
+  state: Pick<ThreadState, 'start'>,
+  step: StepEntry,
+): Promise<StepView> {
+  const { node, hash } = step.commit;
+  return {
+    role: node.role,
+    meta: node.meta,
+    output: node.meta,
+    text: step.text,
+    hash,
+    status: statusOf(node.meta),
+    agent: await agentName(repository, state, step),
+    usage: node.usage,
+    startedAtMs: node.startedAtMs,
+    completedAtMs: node.completedAtMs,
+  };
+}
+
+/** The name in the configuration of the agent that took a turn. */
+export async function agentName(
+  repository: Repository,
+  state: Pick<ThreadState, 'start'>,
+  turn: Turn,
+): Promise<string> {
+  return (await nameAt(repository, turn.commit, 'agent.json')) ?? (await nameAtStart(repository, state, turn)) ?? '';
+}
+
+type Turn = { commit: CommitOf<'step' | 'suspend'> };
+
+// Of most steps the agent is the start's, and a thread has one start and many steps.
+const namesAtStart = new WeakMap<ThreadState['start'], Map<string, Promise<string | undefined>>>();
+
+function nameAtStart(
+  repository: Repository,
+  { start }: Pick<ThreadState, 'start'>,
+  { commit }: Turn,
+): Promise<string | undefined> {
+  const names = namesAtStart.get(start) ?? new Map<string, Promise<string | undefined>>();
+  namesAtStart.set(start, names);
+  const { role } = commit.node;
+  const name = names.get(role) ?? nameAt(repository, start, `agents/${pathName(role)}.json`);
+  names.set(role, name);
+  return name;
+}
+
+async function nameAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string | undefined> {
+  const node = await findNodeAt(repository, commit, path);
+  return node && payloadOf(node, 'agent').name;
+}

@@ -1,0 +1,41 @@
+import type { RefEdit } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadPointer } from '../find/find-thread.ts';
+import { NoRefOfItsOwn } from '../thread-errors.ts';
+import { rememberRemoved } from './removed-threads.ts';
+import { activeRef, scratchRef } from '../format/thread-refs.ts';
+
+/** Tracking refs: a folder for each remote. */
+export const REMOTES_PREFIX = 'refs/uwf/remotes/';
+
+/**
+ * Removes a thread from this repository: deletes its refs, its artifacts' ref and its tracking refs. Git collects its objects,
+ * unless another thread shares them. This machine remembers the removal, so that a fetch does not bring the thread back.
+ * @throws {RefMoved} if it was written to in the meantime; nothing is removed then
+ * @throws {NoRefOfItsOwn} if it is here only as a part of another thread
+ */
+export async function removeThread(repository: Repository, thread: ThreadPointer): Promise<void> {
+  await removeThreads(repository, [thread]);
+}
+
+/** Removes several threads in one transaction, because each change of packed refs rewrites all of them. */
+export async function removeThreads(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
+  const fetched = await repository.refs.list(REMOTES_PREFIX);
+  const edits: RefEdit[] = [];
+  for (const { id, ref, head, keptBy } of threads) {
+    if (keptBy !== undefined) throw new NoRefOfItsOwn(id, keptBy);
+    edits.push({ name: ref, expected: head, value: null });
+    for (const name of [activeRef(id), scratchRef(id)]) {
+      const value = name === ref ? undefined : await repository.refs.read(name);
+      if (value !== undefined) edits.push({ name, expected: value, value: null });
+    }
+    for (const other of fetched) {
+      // The remote's removal mark stays.
+      if (!other.name.endsWith(`/${id}`) || other.name.endsWith(`/removed/${id}`)) continue;
+      edits.push({ name: other.name, expected: other.id, value: null });
+    }
+    // Before the refs are deleted: the note about a thread that still exists has no effect.
+    rememberRemoved(repository, id, ref === activeRef(id) ? [ref] : [activeRef(id), ref]);
+  }
+  if (edits.length > 0) await repository.refs.update(edits);
+}

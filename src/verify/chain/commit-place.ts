@@ -1,0 +1,56 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import { readChain } from '../../thread/read/read-chain.ts';
+import type { CommittedState } from '../../thread/new-thread-id.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import { committedAt } from '../../thread/read/thread-state.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
+
+/** The place of a commit: its thread, and the last step up to it. Small, because many are kept. */
+export type CommitPlace = {
+  /** The kind of the commit, and the hash of its node. */
+  kind: ThreadCommit['kind'];
+  hash: NodeHash;
+  /** The number of the step, if it is one. */
+  number: number | undefined;
+  start: { hash: NodeHash } & Pick<ThreadStart, 'depth' | 'parentThread' | 'parentState' | 'parentRole'>;
+  /** The last step, or the start: its hash and its commit. */
+  state: NodeHash;
+  stateAt: CommittedState;
+};
+
+/** The place of a commit whose thread has been read. */
+export function commitPlaceOf(
+  commit: ThreadCommit,
+  { hash, node }: CommitOf<'start'>,
+  { state, stateAt }: Pick<CommitPlace, 'state' | 'stateAt'>,
+): CommitPlace {
+  const { depth, parentThread, parentState, parentRole } = node;
+  return {
+    kind: commit.kind,
+    hash: commit.hash,
+    number: commit.kind === 'step' ? commit.node.number : undefined,
+    start: { hash, depth, parentThread, parentState, parentRole },
+    state,
+    stateAt,
+  };
+}
+
+/**
+ * Reads the place of a commit, without further checks.
+ * @throws {CorruptThread} if it is no sound part of a thread
+ */
+export async function readCommitPlace(repository: Repository, id: ObjectId): Promise<CommitPlace | undefined> {
+  let head: ThreadCommit | undefined;
+  let step: ThreadCommit | undefined;
+  for await (const commit of readChain(repository, id)) {
+    head ??= commit;
+    if (commit.kind === 'step') step ??= commit;
+    if (commit.kind !== 'start') continue;
+    const state = step ?? commit;
+    return commitPlaceOf(head, commit, { state: state.hash, stateAt: committedAt(state) });
+  }
+  return undefined;
+}

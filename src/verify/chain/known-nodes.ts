@@ -1,0 +1,145 @@
+import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { nodesBehind } from '../../cas/history-nodes.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
+import { decodeNode } from '../../cas/node.ts';
+import { MAX_SCHEMA_BYTES } from '../../cas/node-limits.ts';
+import { HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import { ObjectTooLarge } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readBlob } from '../../git/stores/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import { builtIn } from '../../schema/built-in.ts';
+import { isPartialCloneFile } from '../../thread/format/partial-clone-files.ts';
+import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
+import { OidTable } from './oid-table.ts';
+
+/**
+ * The nodes that a commit of a thread may link to: those of its own tree, of the commits before it, and behind its further
+ * parents. Grows while the thread is checked from its start.
+ */
+export class KnownNodes implements NodeSource {
+  readonly #cache: NodeCache;
+  readonly #oids: OidTable;
+  readonly #others: NodeSource[] = [];
+
+  /** @param maxNodes how many nodes a thread may have; default: no limit */
+  constructor(cache: NodeCache, maxNodes: number = Infinity) {
+    this.#cache = cache;
+    this.#oids = new OidTable(cache.repository.objects.format, maxNodes);
+  }
+
+  /**
+   * Adds a node of the present commit's tree, after its hash was checked.
+   * @param root all nodes of the tree
+   * @throws {HashCollision} {NotHereYet} {TooManyNodes}
+   */
+  async add(entry: IndexEntry, root: readonly IndexEntry[] = []): Promise<StoredNode> {
+    const known = this.#oids.get(entry.hash);
+    if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
+    try {
+      await this.#cache.assertHere(entry, root);
+      const node = await this.#cache.read(entry);
+      this.#oids.set(entry.hash, entry.oid);
+      return node;
+    } catch (error) {
+      // The node exists. Reading it throws the same error.
+      if (error instanceof NotHereYet) this.#oids.set(entry.hash, entry.oid);
+      throw error;
+    }
+  }
+
+  /** Adds all nodes of the present commit's tree. @returns those that could be read, by path */
+  async addAll(index: readonly IndexEntry[], report: ReportFault): Promise<Map<string, StoredNode>> {
+    const nodes = new Map<string, StoredNode>();
+    for (const entry of index) {
+      const node = await attempt(report, entry.path, () => this.add(entry, index));
+      if (node) nodes.set(entry.path, node);
+    }
+    return nodes;
+  }
+
+  /**
+   * Adds a node of an earlier commit, whose hash was checked with that commit.
+   * @throws {TooManyNodes}
+   */
+  recall({ hash, oid }: IndexEntry): void {
+    this.#oids.set(hash, oid);
+  }
+
+  /** Adds the nodes behind a further parent. */
+  addBehind(tip: ObjectId): void {
+    this.#others.push(nodesBehind(this.#cache.repository, [tip]));
+  }
+
+  async find(hash: NodeHash): Promise<StoredNode | undefined> {
+    const oid = this.#oids.get(hash);
+    if (oid !== undefined) return this.#cache.read({ hash, oid });
+    for (const other of this.#others.toReversed()) {
+      const node = await other.find(hash);
+      if (node !== undefined) return node;
+    }
+    return undefined;
+  }
+}
+
+/** Caches nodes of one repository whose hash was checked, because many commits share them. */
+export class NodeCache {
+  readonly repository: Repository;
+  readonly #nodes = new Map<string, { node: StoredNode; bytes: number }>();
+  readonly #leavesOut: boolean;
+  #bytes = 0;
+  /** Contents that were not fetched yet and are not checked. */
+  readonly leftOut: Set<ObjectId> = new Set();
+
+  /** @param leavesOut whether contents that were not fetched yet stay unchecked */
+  constructor(repository: Repository, leavesOut: boolean = false) {
+    this.repository = repository;
+    this.#leavesOut = leavesOut;
+  }
+
+  /** @throws {NotHereYet} if it is a content that was not fetched yet */
+  async assertHere({ path, oid }: IndexEntry, index: readonly IndexEntry[]): Promise<void> {
+    if (!this.#leavesOut || (await this.repository.objects.has(oid))) return;
+    const paths = index.map((entry) => entry.path);
+    if (isPartialCloneFile(path, paths)) return;
+    this.leftOut.add(oid);
+    throw new NotHereYet(oid);
+  }
+
+  /**
+   * @throws {HashMismatch} {NotCanonical} {ObjectMissing} {CorruptObject} if the node is missing, damaged or another one
+   * @throws {NotHereYet} if it was not fetched yet
+   * @throws {ObjectTooLarge} if it is a schema that is too large to compile
+   */
+  async read({ hash, oid }: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
+    if (this.leftOut.has(oid)) throw new NotHereYet(oid);
+    const key = `${hash} ${oid}`;
+    const known = this.#nodes.get(key);
+    if (known !== undefined) return known.node;
+    const blob = await readBlob(this.repository.objects, oid);
+    await prepareHashing();
+    const node = { hash, oid, ...decodeNode(hash, blob) };
+    const bytes = blob.byteLength;
+    if (schemaTypes.has(node.type) && bytes > MAX_SCHEMA_BYTES) throw new ObjectTooLarge(oid, bytes, MAX_SCHEMA_BYTES);
+    this.#keep(key, node, bytes);
+    return node;
+  }
+
+  #keep(key: string, node: StoredNode, bytes: number): void {
+    if (bytes > MAX_CACHED_BYTES / 2) return;
+    this.#nodes.set(key, { node, bytes });
+    this.#bytes += bytes;
+    while (this.#nodes.size > MAX_CACHED || this.#bytes > MAX_CACHED_BYTES) {
+      const [oldest, dropped] = this.#nodes.entries().next().value ?? [];
+      if (oldest === undefined) return;
+      this.#nodes.delete(oldest);
+      this.#bytes -= dropped?.bytes ?? 0;
+    }
+  }
+}
+
+const MAX_CACHED = 5_000;
+/** Small, because only a full garbage collection frees objects that live this long. */
+const MAX_CACHED_BYTES = 2 * 1024 * 1024;
+
+const schemaTypes: ReadonlySet<NodeHash> = new Set([builtIn['meta-schema'], builtIn['role-schema']]);

@@ -1,0 +1,66 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { CommittedState } from '../../thread/new-thread-id.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import { committedAt, type CommitOf } from '../../thread/read/thread-state.ts';
+
+/** What the check of the next commit needs of the commits before it. Contains no texts. */
+export class ThreadProgress {
+  readonly start: CommitOf<'start'>;
+  head: Pick<ThreadCommit, 'id' | 'kind' | 'hash'>;
+  /** The newest step; `undefined` before the first. */
+  last: { hash: NodeHash; ancestors: readonly NodeHash[]; at: CommittedState } | undefined;
+  /** How many steps there are. */
+  steps = 0;
+  /** The kind of the first commit after the newest step. */
+  #pause: ThreadCommit['kind'] | undefined;
+  readonly #own: Set<ObjectId>;
+
+  constructor(start: CommitOf<'start'>) {
+    this.start = start;
+    this.head = start;
+    this.#own = new Set([start.id]);
+  }
+
+  /** Counts a step that is not the newest. */
+  pass(id: ObjectId): void {
+    this.steps += 1;
+    this.#own.add(id);
+  }
+
+  /**
+   * Adds the next commit.
+   * @throws {CorruptThread} if it is another start
+   */
+  advance({ id, hash, commit, ...event }: ThreadCommit): void {
+    const { kind } = event;
+    if (kind === 'start') throw new CorruptThread(id, 'a second start in one chain');
+    this.head = { id, kind, hash };
+    if (kind === 'step') {
+      this.last = { hash, ancestors: event.node.ancestors, at: committedAt({ id, commit }) };
+      this.pass(id);
+      this.#pause = undefined;
+    } else if (kind !== 'end') this.#pause ??= kind;
+  }
+
+  /** Tells whether the thread was resumed after its end and has no step since. */
+  get isReopened(): boolean {
+    return this.#pause === 'resume';
+  }
+
+  /** The last step's hash, or the start's. */
+  get state(): NodeHash {
+    return this.last?.hash ?? this.start.hash;
+  }
+
+  /** The commit of the last step, or of the start. */
+  get stateAt(): CommittedState {
+    return this.last?.at ?? committedAt(this.start);
+  }
+
+  /** Tells whether a commit is the start, a step, or the head. */
+  owns(id: ObjectId): boolean {
+    return this.head.id === id || this.#own.has(id);
+  }
+}

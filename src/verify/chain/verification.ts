@@ -1,0 +1,149 @@
+import { prepareHashing } from '../../cas/hash.ts';
+import { Replayer } from '../replay/replay.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import { checkCommit } from '../commit/check-commit.ts';
+import { findChain, isThreadCommit } from './find-chain.ts';
+import { attempt, type Fault, type ReportFault } from '../fault.ts';
+import { KnownNodes, NodeCache } from './known-nodes.ts';
+import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
+import { furtherParents } from './resume-verification.ts';
+import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
+import { growVerified, textPathOf, type Verified } from './verified.ts';
+
+/** The result for one thread. */
+export type ThreadFaults = {
+  /** How many commits were checked, with those of child threads. */
+  commits: number;
+  /** What is wrong, in the order of the commits, oldest first. */
+  findings: Fault[];
+};
+
+const MAX_REMEMBERED = 50_000;
+
+/**
+ * Verifies threads of one repository against the whole format. Reads every object, computes every hash, and replays every
+ * decision. Runs no agent and writes nothing.
+ *
+ * Commits that threads share (forks, children) are checked once, and their faults are reported for each thread.
+ */
+export class Verification {
+  readonly #repository: Repository;
+  readonly #replayer: Replayer;
+  readonly #cache: NodeCache;
+  readonly #places = new Map<ObjectId, CommitPlace>();
+  /** The faults of commits that have some. */
+  readonly #findings = new Map<ObjectId, Fault[]>();
+  readonly #met = new Set<ObjectId>();
+  readonly #sound = new Set<string>();
+
+  /** @param leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched */
+  constructor(repository: Repository, leavesOut: boolean = false) {
+    this.#repository = repository;
+    this.#replayer = new Replayer(repository);
+    this.#cache = new NodeCache(repository, leavesOut);
+  }
+
+  /** The contents of all threads so far that were missing and not checked. */
+  get leftOut(): readonly ObjectId[] {
+    return [...this.#cache.leftOut];
+  }
+
+  /** Verifies everything that a head reaches, except commits of the user's code. */
+  async verify(head: ObjectId): Promise<ThreadFaults> {
+    await prepareHashing();
+    for (const memory of [this.#met, this.#places, this.#findings, this.#sound]) {
+      if (memory.size > MAX_REMEMBERED) memory.clear();
+    }
+    const visited = new Set<ObjectId>();
+    await this.#verifyThread(head, visited);
+    return { commits: visited.size, findings: [...visited].flatMap((commit) => this.#findings.get(commit) ?? []) };
+  }
+
+  async #verifyThread(head: ObjectId, visited: Set<ObjectId>): Promise<CommitPlace | undefined> {
+    const { ids, wrong } = await findChain(this.#repository, head);
+    let isBroken = wrong !== undefined;
+    let before: Verified | undefined;
+    for (const commit of ids.toReversed()) {
+      visited.add(commit);
+      const report = this.#reportOn(commit);
+      const checked = await readChecked(this.#cache, commit, report);
+      // Without a start, each commit can only be checked by itself.
+      if (wrong !== undefined && commit === ids.at(-1)) report(null, wrong);
+      const isChecked = checked !== undefined && !isBroken;
+      if (isChecked) {
+        const stand = before;
+        before = await attempt(report, null, () => this.#verifyCommit(checked, stand, visited, report));
+      }
+      isBroken ||= before === undefined || !isChecked;
+      this.#met.add(commit);
+    }
+    return this.#places.get(head);
+  }
+
+  /** Checks one commit. @returns the state for the next one; `undefined` if that cannot be checked */
+  async #verifyCommit(
+    checked: CheckedCommit,
+    before: Verified | undefined,
+    visited: Set<ObjectId>,
+    report: ReportFault,
+  ): Promise<Verified | undefined> {
+    const { commit, files } = checked;
+    const start = commit.kind === 'start' ? commit : before?.progress.start;
+    if (start === undefined) return undefined;
+    const known = before?.known ?? new KnownNodes(this.#cache);
+    const isKnown = this.#places.has(commit.id);
+    const textPath = textPathOf(commit);
+    const nodes = new Map<string, StoredNode>();
+    for (const entry of files.index) {
+      // The nodes were read for another thread. Only the text that rules see is read again.
+      if (isKnown && entry.path !== textPath) known.recall(entry);
+      else {
+        const node = await attempt(report, entry.path, () => known.add(entry, files.index));
+        if (node) nodes.set(entry.path, node);
+      }
+    }
+    const further = furtherParents(commit);
+    for (const parent of further) known.addBehind(parent);
+    const threads = commit.kind === 'start' ? undefined : await this.#verifyParents(further, visited);
+    if (!isKnown) {
+      const caller = await this.#callerOf(commit, report);
+      const place = { start, before, caller, threads: threads ?? new Map() };
+      await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, report);
+    }
+    const text = nodes.get(textPath ?? '');
+    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer));
+    if (grown) this.#places.set(commit.id, commitPlaceOf(commit, start, grown.progress));
+    return grown;
+  }
+
+  /** Verifies the further parents that are commits of threads: children, a replaced step, linked commits. */
+  async #verifyParents(parents: readonly ObjectId[], visited: Set<ObjectId>): Promise<Map<ObjectId, CommitPlace>> {
+    const threads = new Map<ObjectId, CommitPlace>();
+    for (const parent of parents) {
+      if (!this.#met.has(parent) && !(await isThreadCommit(this.#repository, parent))) continue;
+      const place = await this.#verifyThread(parent, visited);
+      if (place) threads.set(parent, place);
+    }
+    return threads;
+  }
+
+  async #callerOf(commit: ThreadCommit, report: ReportFault): Promise<CommitPlace | undefined> {
+    const [caller] = commit.commit.parents;
+    if (commit.kind !== 'start' || caller === undefined) return undefined;
+    return attempt(report, null, async () => this.#places.get(caller) ?? readCommitPlace(this.#repository, caller));
+  }
+
+  #reportOn(commit: ObjectId): ReportFault {
+    // A commit that another thread shares was reported the first time.
+    const isKnown = this.#met.has(commit);
+    return (path, what) => {
+      if (isKnown) return;
+      const findings = this.#findings.get(commit) ?? [];
+      this.#findings.set(commit, findings);
+      findings.push({ commit, path, what });
+    };
+  }
+}

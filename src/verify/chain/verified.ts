@@ -1,0 +1,42 @@
+import type { Replay, Replayer } from '../replay/replay.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { KnownNodes } from './known-nodes.ts';
+import { ThreadProgress } from './progress.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+
+/** What the check of a commit needs of the commits before it. */
+export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes };
+
+/** The path of the text that rules can see: the prompt or the reply. */
+export function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undefined {
+  return kind === 'start' ? 'prompt.md' : kind === 'step' ? 'output.md' : undefined;
+}
+
+/**
+ * Adds a checked commit.
+ *
+ * @param before the state before the commit, which is changed; `undefined` for a start
+ * @param text the node at {@link textPathOf}; a missing one has been reported, and counts as ''
+ * @throws {CorruptThread} if the first commit is no start
+ */
+export async function growVerified(
+  before: Verified | undefined,
+  commit: ThreadCommit,
+  text: StoredNode | undefined,
+  known: KnownNodes,
+  replayer: Replayer,
+): Promise<Verified> {
+  if (before === undefined) {
+    if (commit.kind !== 'start') throw new CorruptThread(commit.id, 'its thread has no start');
+    return { progress: new ThreadProgress(commit), replay: replayer.begin(commit, textOf(text)), known };
+  }
+  before.progress.advance(commit);
+  if (commit.kind === 'step') await before.replay.add(commit, textOf(text), known);
+  return before;
+}
+
+function textOf(node: StoredNode | undefined): string {
+  return node === undefined ? '' : payloadOf(node, 'content').text;
+}

@@ -1,0 +1,87 @@
+import { getNode, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { checkFiles } from './check-files.ts';
+import { checkMessage } from './check-message.ts';
+import { checkNodes } from './check-nodes.ts';
+import { checkCaller, checkOrder, checkParents } from './check-order.ts';
+import { attempt, type ReportFault } from '../fault.ts';
+import type { ThreadProgress } from '../chain/progress.ts';
+import type { CheckedCommit } from './read-checked.ts';
+import type { Replay } from '../replay/replay.ts';
+import type { CommitPlace } from '../chain/commit-place.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+
+/** What a commit is checked against. */
+export type CheckBasis = {
+  start: CommitOf<'start'>;
+  /** The thread up to the commit; `undefined` for its start. */
+  before: { progress: ThreadProgress; replay: Replay } | undefined;
+  /** The caller's commit, which is the parent of a child's start. */
+  caller: CommitPlace | undefined;
+  /** The further parents that are commits of threads. */
+  threads: ReadonlyMap<ObjectId, CommitPlace>;
+};
+
+/**
+ * Checks one commit of a thread against the format. Assumes that the commits before it are sound.
+ *
+ * @param nodes the nodes of its tree that could be read, by path
+ * @param known all nodes that it may link to
+ * @param sound as in {@link checkNodes}
+ */
+export async function checkCommit(
+  repository: Repository,
+  { commit, files, fault }: CheckedCommit,
+  { start, before, caller, threads }: CheckBasis,
+  nodes: ReadonlyMap<string, StoredNode>,
+  known: NodeSource,
+  sound: Set<string>,
+  report: ReportFault,
+): Promise<void> {
+  if (fault !== undefined) report(null, fault);
+  const linked = await checkNodes(nodes, known, sound, report);
+  await checkFiles(repository, commit, start, files, nodes, known, linked, report);
+  await checkTrace(commit, known, report);
+  const agent = await attempt(report, null, () => agentOf(commit, known));
+  checkMessage(commit, agent, report);
+  if (commit.kind === 'start') {
+    checkCaller(commit, caller, report);
+    for (const other of commit.commit.parents.slice(1)) report(null, `nothing accounts for its parent ${other}`);
+  } else if (before) {
+    const { progress, replay } = before;
+    checkOrder(commit, progress, report);
+    checkParents(commit, progress, threads, linked, nodes.values(), report);
+    for (const what of (await attempt(report, null, () => replay.check(progress, commit, known))) ?? []) {
+      report(`${commit.kind}.json`, what);
+    }
+  }
+}
+
+async function agentOf(commit: ThreadCommit, known: NodeSource): Promise<AgentRecord | undefined> {
+  if (commit.kind !== 'step' && commit.kind !== 'suspend') return undefined;
+  const node = await known.find(commit.node.agent);
+  return node && payloadOf(node, 'agent');
+}
+
+/** Checks that the trace of a turn is that of its role and agent, and that its tokens are those of its turns. */
+async function checkTrace(commit: ThreadCommit, known: NodeSource, report: ReportFault): Promise<void> {
+  if (commit.kind !== 'step' && commit.kind !== 'suspend') return;
+  const { react, role, agent } = commit.node;
+  if (react === null) return;
+  await attempt(report, 'trace/session.json', async () => {
+    const session = payloadOf(await getNode(known, react), 'react-session');
+    if (session.role !== role || session.agent !== agent) {
+      report('trace/session.json', 'it is the trace of another role or agent');
+    }
+    let tokens = 0;
+    for (const hash of session.turns) {
+      const turn = payloadOf(await getNode(known, hash), 'react-turn');
+      tokens += turn.tokens.input + turn.tokens.output;
+    }
+    if (session.totalTokens !== tokens) report('trace/session.json', `its turns took ${tokens} tokens in all`);
+  });
+}

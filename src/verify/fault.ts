@@ -1,0 +1,67 @@
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { faultOf } from '../thread/fault-of.ts';
+
+/** Something that is wrong with a commit of a thread. */
+export type Fault = {
+  commit: ObjectId;
+  /** The file in the commit's tree; null for the commit itself. */
+  path: string | null;
+  /** A sentence without its full stop. */
+  what: string;
+};
+
+/** A content that a partial clone has not fetched yet. It is checked when it is first read. */
+export class NotHereYet extends UwfError {
+  readonly id: ObjectId;
+  constructor(id: ObjectId) {
+    super(`object ${id} was not fetched yet`, { code: 'not-here-yet', kind: 'data' });
+    this.id = id;
+  }
+}
+
+/** Records a fault of one commit. */
+export type ReportFault = (path: string | null, what: string) => void;
+
+/**
+ * Runs one part of a check. An error that is a fault of the data ({@link faultOf}) is reported, so that the rest of the check
+ * goes on. A content that was not fetched yet ({@link NotHereYet}) is no fault. Other errors are thrown.
+ *
+ * @returns the result of the part, or `undefined` if an error stopped it
+ */
+export async function attempt<T>(
+  report: ReportFault,
+  path: string | null,
+  part: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await part();
+  } catch (error) {
+    if (error instanceof NotHereYet) return undefined;
+    const fault = faultOf(error);
+    if (fault === undefined) throw error;
+    report(path, fault);
+    return undefined;
+  }
+}
+
+/** Records the first fault of a commit. `reason` returns it as a sentence that names the commit. */
+export type FirstFault = { report: ReportFault; reason: () => string | undefined };
+
+export function firstFault(commit: ObjectId): FirstFault {
+  let found: string | undefined;
+  return {
+    report(path, what) {
+      found ??= `commit ${commit}${path === null ? '' : `, ${shorten(path)}`}: ${what}`;
+    },
+    reason: () => found,
+  };
+}
+
+const MAX_PATH = 80;
+
+/** Truncates the middle of a long path. Paths from a remote have no length limit, and the error text follows the path. */
+function shorten(path: string): string {
+  const half = MAX_PATH / 2;
+  return path.length > MAX_PATH ? `${path.slice(0, half)}…${path.slice(-half)}` : path;
+}

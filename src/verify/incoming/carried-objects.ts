@@ -1,0 +1,185 @@
+import { objectIdBytes, type ObjectId } from '../../git/format/object-id.ts';
+import { ObjectTooLarge } from '../../git/format/object-errors.ts';
+import { parseCommit } from '../../git/format/commit.ts';
+import type { ObjectStore } from '../../git/object-store.ts';
+import { quotePath } from '../../git/format/quote-path.ts';
+import { readTree, readTyped } from '../../git/stores/read.ts';
+import { faultOfCommit } from '../git-objects/commit-object.ts';
+import { faultOfSpecialFile, MAX_SPECIAL_BYTES } from '../git-objects/special-files.ts';
+import { foreignEntry, readForeignTree, type ForeignEntry } from '../git-objects/tree-entries.ts';
+import { readTreeLines } from '../../git/format/tree-lines.ts';
+import { PINNED_FOLDER } from '../../cas/pins.ts';
+import { attempt, type ReportFault } from '../fault.ts';
+import type { CheckedCommit } from '../commit/read-checked.ts';
+import type { IncomingLimits } from './incoming-limits.ts';
+
+/** The size of a tree, with all folders below it. */
+type Extent = { files: number; depth: number };
+
+/** Bound of the caches. A forgotten object is checked again. */
+const MAX_REMEMBERED = 200_000;
+/** A larger file is not read: only its size is checked. */
+const MAX_READ_BYTES = 4096;
+
+/**
+ * Checks the objects of a thread that are not uwf's: recorded files, pinned objects, commits of the user's code.
+ *
+ * Nothing is executed or checked out, and nothing is read that `git fsck --strict` does not read. Shared objects are checked
+ * once. An object that this repository has already is not refused: old history may have faults that git tolerates.
+ */
+export class CarriedObjects {
+  readonly #objects: ObjectStore;
+  readonly #local: Pick<ObjectStore, 'has'>;
+  readonly #limits: IncomingLimits;
+  readonly #mayLackFiles: boolean;
+  readonly #trees = new Map<ObjectId, Extent>();
+  readonly #files = new Set<ObjectId>();
+  readonly #code = new Set<ObjectId>();
+  #codeObjects = 0;
+
+  /**
+   * @param objects the fetched objects and those of this repository
+   * @param local the objects of this repository
+   * @param mayLackFiles whether files may be missing until they are first read
+   */
+  constructor(
+    objects: ObjectStore,
+    local: Pick<ObjectStore, 'has'>,
+    limits: IncomingLimits,
+    mayLackFiles: boolean = false,
+  ) {
+    this.#objects = objects;
+    this.#local = local;
+    this.#limits = limits;
+    this.#mayLackFiles = mayLackFiles;
+  }
+
+  /** Checks a commit of a thread as git's object, and the folders of its tree that contain no nodes. */
+  async checkCommit({ commit: { id, commit }, files }: CheckedCommit, report: ReportFault): Promise<void> {
+    await attempt(report, null, async () => {
+      const data = await this.checkHeader(id, report);
+      if (data !== undefined && !isPlainText(data)) {
+        report(null, 'it is not UTF-8 without control characters, which could do anything to a terminal');
+      }
+      for (const { name, mode, id: child } of await readTree(this.#objects, commit.tree)) {
+        const isForeign = mode === '040000' && (name === PINNED_FOLDER || child === files.workspace);
+        if (isForeign) await this.#checkTree(child, name, report);
+      }
+    });
+  }
+
+  /** Checks a commit of the user's code, with the history that this repository does not have yet. */
+  async checkCode(head: ObjectId, report: ReportFault): Promise<void> {
+    await attempt(report, null, () => this.#walkCode(head, report));
+  }
+
+  async #walkCode(head: ObjectId, report: ReportFault): Promise<void> {
+    const waiting = [head];
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      if (this.#code.has(id) || (await this.#local.has(id))) continue;
+      this.#codeObjects += 1;
+      if (this.#codeObjects > this.#limits.maxCodeObjects) {
+        return report(
+          null,
+          `it brings more than ${this.#limits.maxCodeObjects} objects of code; fetch the code itself first`,
+        );
+      }
+      const data = await this.checkHeader(id, report);
+      if (data === undefined) return;
+      const { tree, parents } = parseCommit(data);
+      if ((await this.#checkTree(tree, `the files of ${id}`, report)) === undefined) return;
+      remember(this.#code, id);
+      waiting.push(...parents);
+    }
+  }
+
+  /** Checks a commit as git's object. @returns its bytes; `undefined` if a fault was reported */
+  async checkHeader(id: ObjectId, report: ReportFault): Promise<Uint8Array | undefined> {
+    const data = await readTyped(this.#objects, id, 'commit', { maxBytes: this.#limits.maxCommitBytes });
+    const fault = faultOfCommit(data, id.length);
+    if (fault === undefined) return data;
+    report(null, `as commit ${id} stands, git would not take it: ${fault}`);
+    return undefined;
+  }
+
+  /** @returns the size of the tree; `undefined` if a fault was reported */
+  async #checkTree(id: ObjectId, path: string, report: ReportFault, depth = 1): Promise<Extent | undefined> {
+    const known = this.#trees.get(id);
+    if (known) return known;
+    const { maxDepth, maxFiles, maxObjectBytes } = this.#limits;
+    if (depth > maxDepth) return fail(report, path, `its folders lie more than ${maxDepth} deep`);
+    const data = await readTyped(this.#objects, id, 'tree', { maxBytes: maxObjectBytes });
+    let entries = readForeignTree(data, objectIdBytes(this.#objects.format));
+    if (typeof entries === 'string') {
+      const lines = (await this.#local.has(id)) ? readTreeLines(data, objectIdBytes(this.#objects.format)) : undefined;
+      if (lines === undefined) return fail(report, path, `git would not take the folder: ${entries}`);
+      entries = lines.map(foreignEntry);
+    }
+    const extent: Extent = { files: entries.length, depth: 1 };
+    for (const entry of entries) {
+      const below = await this.#checkEntry(entry, `${path}/${entry.name}`, report, depth);
+      if (below === undefined) return undefined;
+      extent.files += below.files;
+      extent.depth = Math.max(extent.depth, below.depth + 1);
+    }
+    if (extent.files > maxFiles) return fail(report, path, `it has more than ${maxFiles} files`);
+    if (extent.depth > maxDepth) return fail(report, path, `its folders lie more than ${maxDepth} deep`);
+    this.#trees.set(id, extent);
+    if (this.#trees.size > MAX_REMEMBERED) this.#trees.clear();
+    return extent;
+  }
+
+  async #checkEntry(
+    { id, kind, special }: ForeignEntry,
+    path: string,
+    report: ReportFault,
+    depth: number,
+  ): Promise<Extent | undefined> {
+    const nothing: Extent = { files: 0, depth: 0 };
+    if (kind === 'submodule') return nothing;
+    if (kind === 'folder') return this.#checkTree(id, path, report, depth + 1);
+    if (this.#mayLackFiles && !(await this.#objects.has(id))) return nothing;
+    if (special !== undefined && kind === 'file') {
+      const fault = faultOfSpecialFile(
+        special,
+        await readTyped(this.#objects, id, 'blob', { maxBytes: MAX_SPECIAL_BYTES }),
+      );
+      if (fault !== undefined && !(await this.#local.has(id))) {
+        return fail(report, path, `git would not take the file: ${fault}`);
+      }
+    } else if (!this.#files.has(id)) await this.#measure(id);
+    remember(this.#files, id);
+    return nothing;
+  }
+
+  /** Checks that an object exists, is a file and is not too large, without reading large ones. */
+  async #measure(id: ObjectId): Promise<void> {
+    try {
+      await readTyped(this.#objects, id, 'blob', { maxBytes: MAX_READ_BYTES });
+    } catch (error) {
+      if (!(error instanceof ObjectTooLarge)) throw error;
+      const isTooLarge = error.bytes > this.#limits.maxFileBytes && !(await this.#local.has(id));
+      if (isTooLarge) throw new ObjectTooLarge(id, error.bytes, this.#limits.maxFileBytes);
+      if (error.type !== 'blob') await readTyped(this.#objects, id, 'blob', { maxBytes: this.#limits.maxFileBytes });
+    }
+  }
+}
+
+/** Tells whether a commit is safe to print on a terminal. */
+function isPlainText(data: Uint8Array): boolean {
+  try {
+    return !/[^\P{Cc}\t\n]/u.test(new TextDecoder('utf-8', { fatal: true }).decode(data));
+  } catch {
+    return false;
+  }
+}
+
+function fail(report: ReportFault, path: string, what: string): undefined {
+  report(quotePath(path), what);
+  return undefined;
+}
+
+function remember(set: Set<ObjectId>, id: ObjectId): void {
+  if (set.size >= MAX_REMEMBERED) set.clear();
+  set.add(id);
+}

@@ -1,0 +1,107 @@
+import { TimeBudget } from '../replay/time-budget.ts';
+import { checkHistoryRef } from '../verify-threads.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import { faultOf } from '../../thread/fault-of.ts';
+import { NodeCache } from '../chain/known-nodes.ts';
+import { NewCommits, type Origin } from '../chain/new-commits.ts';
+import { boundedObjects } from './bounded-objects.ts';
+import { CarriedObjects } from './carried-objects.ts';
+import { checkRegistry, type RegistryCheck } from './check-registrations.ts';
+import { INCOMING_LIMITS, type IncomingLimits } from './incoming-limits.ts';
+import { VerifiedCommits } from './verified-commits.ts';
+
+/** A ref of a remote whose name has been parsed. */
+export type IncomingTip = {
+  /** The remote's name for it. */
+  ref: string;
+  id: ObjectId;
+  /** The thread, if it is a ref of a thread. */
+  thread?: { id: ThreadId; isHistory: boolean };
+  /** The workflow, if it is the ref of a registry. */
+  workflow?: string;
+};
+
+export type CheckOptions = {
+  limits?: Partial<IncomingLimits>;
+  /** Whether files of recorded work trees and of code may be missing until they are first read. */
+  mayLackFiles?: boolean;
+  signal?: AbortSignal | undefined;
+};
+
+const DAY_MS = 86_400_000;
+/** The longest reason that is returned. It contains names from the remote. */
+const MAX_REASON = 500;
+
+/**
+ * Checks what a fetch brought, before any ref of this repository leads to it. It has to pass the checks of `uwf thread verify`
+ * and of `git fsck --strict`, within limits of memory and time.
+ *
+ * Commits that local refs reach were checked before and are not checked again. Commits that tips share are checked once.
+ * Nothing is written, and nothing is run but the rules of workflows, in their sandbox. Each tip is checked by itself.
+ * @param repository this repository
+ * @param view reads the fetched objects and those of the repository; its refs are the local ones
+ * @returns what is wrong with each unsound tip, by its ref, in printable characters
+ * @throws the reason of `signal` when that is aborted
+ */
+export async function checkIncoming(
+  repository: Repository,
+  view: Repository,
+  tips: readonly IncomingTip[],
+  options: CheckOptions = {},
+): Promise<Map<string, string>> {
+  const check = await createCheck(repository, view, options);
+  const faults = new Map<string, string>();
+  for (const tip of tips) {
+    options.signal?.throwIfAborted();
+    const fault = await check(tip).catch(asFault);
+    if (fault !== undefined) faults.set(tip.ref, printable(fault));
+  }
+  return faults;
+}
+
+/** Returns what is wrong with a tip, or `undefined`. */
+type Check = (tip: IncomingTip) => Promise<string | undefined>;
+
+async function createCheck(local: Repository, view: Repository, options: CheckOptions): Promise<Check> {
+  const limits: IncomingLimits = { ...INCOMING_LIMITS, ...options.limits };
+  const ofThreads = await VerifiedCommits.of(local, 'threads');
+  const ofWorkflows = await VerifiedCommits.of(local, 'workflows');
+  const bounded: Repository = { ...view, objects: boundedObjects(view.objects, limits) };
+  const carried = new CarriedObjects(view.objects, local.objects, limits, options.mayLackFiles);
+  const budget = new TimeBudget();
+  const origin: Origin = {
+    isVerified: (id) => ofThreads.has(id),
+    checkObjects: (commit, report) => carried.checkCommit(commit, report),
+    checkCode: (id, report) => carried.checkCode(id, report),
+  };
+  const threads = new NewCommits(bounded, origin, budget);
+  const registries: RegistryCheck = {
+    carried,
+    budget,
+    cache: new NodeCache(bounded),
+    isVerified: (id) => ofWorkflows.has(id),
+  };
+  return async ({ ref, id, thread, workflow }) => {
+    if (workflow !== undefined) return checkRegistry(registries, workflow, id);
+    if (thread === undefined) return 'uwf has no use for a ref of this kind';
+    if (threadTimeMs(thread.id) > view.now() + DAY_MS) {
+      return `by its id it starts at ${new Date(threadTimeMs(thread.id)).toISOString()}, more than a day from now`;
+    }
+    const wrong = await threads.verify(id);
+    if (wrong !== undefined || !thread.isHistory) return wrong;
+    return (await checkHistoryRef(bounded, thread.id, ref, id))[0]?.what;
+  };
+}
+
+function asFault(error: unknown): string {
+  const fault = faultOf(error);
+  if (fault === undefined) throw error;
+  return fault;
+}
+
+function printable(text: string): string {
+  const shown = text.slice(0, MAX_REASON).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
+  return text.length > MAX_REASON ? `${shown}…` : shown;
+}

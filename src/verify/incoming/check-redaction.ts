@@ -1,0 +1,158 @@
+import { readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
+import { isNodeHash } from '../../cas/hash.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import { readAnyTree, readBlob, readCommit, type ObjectReader } from '../../git/stores/read.ts';
+import { kindOfMode } from '../../git/format/tree-lines.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import { marks } from '../../redaction/redactor.ts';
+import type { RedactionRecord } from '../../thread/secrets/redaction-record.ts';
+import { MAX_FILE_BYTES } from '../../thread/format/commit-limits.ts';
+import { isThreadId } from '../../thread/thread-id.ts';
+
+/** A longer chain is refused. */
+const MAX_COMMITS = 30_000;
+
+/**
+ * Checks a redaction record against the thread as it is here: each commit and its successor have to be the same, but for marks
+ * in the place of texts. Otherwise a remote could replace a thread with another one.
+ *
+ * @param objects the fetched objects and those of this repository
+ * @param tip the head of the thread here
+ */
+export async function isTrueRedaction(
+  objects: ObjectReader,
+  { commits }: RedactionRecord,
+  tip: ObjectId,
+): Promise<boolean> {
+  let at: ObjectId | undefined = tip;
+  for (let passed = 0; at !== undefined && passed < MAX_COMMITS; passed += 1) {
+    const after = commits.get(at);
+    if (after === undefined) return true;
+    if (!(await isSameCommit(objects, at, after))) return false;
+    const [before]: ObjectId[] = (await readCommit(objects, at)).parents;
+    const [now] = (await readCommit(objects, after)).parents;
+    if (before !== now && (before === undefined || commits.get(before) !== now)) return false;
+    at = before;
+  }
+  return true;
+}
+
+async function isSameCommit(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
+  const [was, is] = [await readCommit(objects, before), await readCommit(objects, after)];
+  if (was.parents.length !== is.parents.length || was.committer.atMs !== is.committer.atMs) return false;
+  const [nodes, others] = [await nodesOf(objects, before), await nodesOf(objects, after)];
+  const left = pairUp(nodes, others, ([path, node], [name, other]) => name === path && isSameNode(node, other));
+  // The schema of a successor type is in the first commit that uses it.
+  if (left === undefined || left.some(([path]) => !path.startsWith('types/'))) return false;
+  const [files, now] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
+  if (files === undefined || now === undefined) return files === now;
+  return isSameTree(objects, files, now);
+}
+
+/** The nodes of a commit by path, with hashes in paths replaced by `*`. */
+async function nodesOf(objects: ObjectReader, id: ObjectId): Promise<[string, StoredNode][]> {
+  const { entries = [] } = await readCommitNodesOnce({ objects }, id);
+  const nodes: [string, StoredNode][] = [];
+  for (const entry of entries) {
+    const path = entry.path.replaceAll(/[0-9A-HJKMNP-TV-Z]{13}/g, (name) => (isNodeHash(name) ? '*' : name));
+    nodes.push([path, await readNodeAt({ objects }, entry)]);
+  }
+  return nodes;
+}
+
+function isSameNode(before: StoredNode, after: StoredNode): boolean {
+  return before.hash === after.hash || isSame(before.payload, after.payload);
+}
+
+function isSame(before: JsonValue, after: JsonValue): boolean {
+  if (typeof before === 'string' && typeof after === 'string') return isSameText(before, after);
+  if (Array.isArray(before) && Array.isArray(after)) {
+    return before.length === after.length && before.every((item, at) => isSame(item, after[at] ?? null));
+  }
+  if (!isJsonObject(before) || !isJsonObject(after)) return before === after;
+  const left = pairUp(
+    Object.entries(before),
+    Object.entries(after),
+    ([key, value], [name, other]) => isMarked(key, name) && (key === 'redacted' || isSame(value, other)),
+  );
+  return left?.every(([key]) => key === 'redacted') ?? false;
+}
+
+/**
+ * Pairs each item with one that it may have become (bipartite matching). A mark fits any text, so the first fit may have to be
+ * given to another item.
+ *
+ * @returns the items that are left over; `undefined` if some item has no partner
+ */
+function pairUp<T>(before: readonly T[], after: readonly T[], fits: (before: T, after: T) => boolean): T[] | undefined {
+  const takenBy = new Map<T, T>();
+  const take = (one: T, tried: Set<T>): boolean =>
+    after.some((other) => {
+      if (tried.has(other) || !fits(one, other)) return false;
+      tried.add(other);
+      const holder = takenBy.get(other);
+      if (holder !== undefined && !take(holder, tried)) return false;
+      takenBy.set(other, one);
+      return true;
+    });
+  if (!before.every((one) => take(one, new Set()))) return undefined;
+  return after.filter((other) => !takenBy.has(other));
+}
+
+/** Links differ: they lead to the successors of nodes, commits and threads. */
+function isSameText(before: string, after: string): boolean {
+  const isLink = [isNodeHash, isObjectId, isThreadId].some((is) => is(before) && is(after));
+  return isLink || isMarked(before, after);
+}
+
+/** Tells whether a text is another one in which parts were replaced by marks. */
+function isMarked(before: string, after: string): boolean {
+  // Every second part is the name of a mark's rule.
+  const [first = '', ...rest] = after.split(marks).filter((_, at) => at % 2 === 0);
+  const last = rest.pop();
+  if (last === undefined) return before === after;
+  let at = first.length;
+  if (!before.startsWith(first)) return false;
+  for (const part of rest) {
+    const next = before.indexOf(part, at);
+    if (next === -1) return false;
+    at = next + part.length;
+  }
+  return before.length >= at + last.length && before.endsWith(last);
+}
+
+async function workspaceOf(objects: ObjectReader, tree: ObjectId): Promise<ObjectId | undefined> {
+  return (await readAnyTree(objects, tree)).find(({ name }) => name === 'workspace')?.id;
+}
+
+async function isSameTree(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
+  if (before === after) return true;
+  const left = await readAnyTree(objects, after);
+  for (const line of await readAnyTree(objects, before)) {
+    const at = left.findIndex(({ name, mode }) => mode === line.mode && isMarkedBytes(line.name, name));
+    const [other] = at === -1 ? [] : left.splice(at, 1);
+    if (other === undefined) return false;
+    if (other.id === line.id) continue;
+    const isFolder = kindOfMode(line.mode) === 'folder';
+    if (!(await (isFolder ? isSameTree : isSameFile)(objects, line.id, other.id))) return false;
+  }
+  return left.length === 0;
+}
+
+async function isSameFile(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
+  const read = async (id: ObjectId): Promise<string> =>
+    Buffer.from(await readBlob(objects, id, { maxBytes: MAX_FILE_BYTES })).toString('latin1');
+  const [was, is] = [await read(before), await read(after)];
+  return isMarkedBytes(was, is) || isMarked(inUtf16(was), inUtf16(is));
+}
+
+/** @param before in Latin-1: each byte is a character, the quotes of a mark being three */
+function isMarkedBytes(before: string, after: string): boolean {
+  const quotes = (text: string): string => text.replaceAll('\xe2\x80\xb9', '‹').replaceAll('\xe2\x80\xba', '›');
+  return isMarked(quotes(before), quotes(after));
+}
+
+function inUtf16(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf16le');
+}

@@ -1,0 +1,104 @@
+import { readCommitNodes } from '../../cas/commit-nodes.ts';
+import { ObjectMissing } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { Repository } from '../../git/repository.ts';
+import { assertDataError } from '../../thread/fault-of.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
+
+const DAY_MS = 86_400_000;
+/** The most local commits that are read. A commit that was not found by then is verified again. */
+const MAX_WALKED = 200_000;
+
+type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[] };
+
+/**
+ * The commits that local threads, or workflows, reach. They were verified before a ref led to them.
+ *
+ * Most questions need no walk: the commit is a head, or is not in the repository at all. Otherwise local history is walked,
+ * newest first, to one day before the commit in question. A commit that is not found is verified again, so a wrong clock
+ * costs only time.
+ */
+export class VerifiedCommits {
+  readonly #repository: Repository;
+  readonly #heads: ReadonlySet<ObjectId>;
+  readonly #met = new Set<ObjectId>();
+  /** Commits whose parents were not visited yet, sorted by time, the newest last. */
+  #waiting: Waiting[] | undefined;
+
+  /** The commits that some commits of threads reach. */
+  constructor(repository: Repository, heads: ReadonlySet<ObjectId>) {
+    this.#repository = repository;
+    this.#heads = heads;
+  }
+
+  /**
+   * The commits that local refs of one kind reach. A sound commit of a thread is no sound version of a workflow, and the
+   * reverse.
+   */
+  static async of(repository: Repository, kind: 'threads' | 'workflows'): Promise<VerifiedCommits> {
+    const heads = new Set<ObjectId>();
+    for (const prefix of kind === 'threads' ? [ACTIVE_PREFIX, HISTORY_PREFIX] : [WORKFLOWS_PREFIX]) {
+      for (const { id } of await repository.refs.list(prefix)) heads.add(id);
+    }
+    return new VerifiedCommits(repository, heads);
+  }
+
+  /** Tells whether a commit was verified. May return false for a verified commit. */
+  async has(id: ObjectId): Promise<boolean> {
+    if (this.#heads.has(id) || this.#met.has(id)) return true;
+    if (this.#heads.size === 0 || !(await this.#repository.objects.has(id))) return false;
+    const commit = await readCommit(this.#repository.objects, id).catch(() => undefined);
+    if (commit === undefined) return false;
+    await this.#walkTo(commit.committer.atMs - DAY_MS, id);
+    return this.#met.has(id);
+  }
+
+  async #walkTo(untilMs: number, wanted: ObjectId): Promise<void> {
+    this.#waiting ??= await this.#begin();
+    while (!this.#met.has(wanted) && this.#met.size < MAX_WALKED) {
+      const next = this.#waiting.at(-1);
+      if (next === undefined || next.atMs < untilMs) return;
+      this.#waiting.pop();
+      for (const [place, parent] of next.parents.entries()) {
+        // The first parent belongs to a thread, too. Further parents may be the user's code.
+        if (place === 0 || (await this.#isOurs(parent))) await this.#meet(parent, this.#waiting);
+      }
+    }
+  }
+
+  async #begin(): Promise<Waiting[]> {
+    const waiting: Waiting[] = [];
+    for (const head of this.#heads) {
+      const entry = await this.#read(head);
+      if (entry) waiting.push(entry);
+    }
+    return waiting.toSorted((a, b) => a.atMs - b.atMs);
+  }
+
+  async #meet(id: ObjectId, waiting: Waiting[]): Promise<void> {
+    if (this.#met.has(id)) return;
+    const entry = await this.#read(id);
+    if (entry === undefined) return;
+    const place = waiting.findLastIndex(({ atMs }) => atMs <= entry.atMs);
+    waiting.splice(place + 1, 0, entry);
+  }
+
+  async #read(id: ObjectId): Promise<Waiting | undefined> {
+    try {
+      const { committer, parents } = await readCommit(this.#repository.objects, id);
+      this.#met.add(id);
+      return { id, atMs: committer.atMs, parents };
+    } catch (error) {
+      // The history of a damaged ref ends here.
+      if (!(error instanceof ObjectMissing)) assertDataError(error);
+      return undefined;
+    }
+  }
+
+  async #isOurs(id: ObjectId): Promise<boolean> {
+    const nodes = await readCommitNodes(this.#repository, id).catch(() => undefined);
+    return nodes?.entries !== undefined;
+  }
+}

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { NodeSource } from '../../cas/node-source.ts';
+import { inspectExpression } from '../../expression/analysis/inspect-expression.ts';
+import { ALL_SEEN, NOTHING_SEEN, seenByBoth, type StepsSeen } from '../../expression/analysis/steps-seen.ts';
+import { ExpressionSyntaxError } from '../../expression/expression-errors.ts';
+import { isPlainText } from '../../expression/template/template.ts';
+import type { Repository } from '../../git/repository.ts';
+import { checkReply } from '../../moderator/check-reply.ts';
+import { decide, decideAtLimit } from '../../moderator/decide.ts';
+import type { Decision, DecisionContext } from '../../moderator/decision.ts';
+import { readTextAt, type ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { stepView } from '../../thread/read/step-view.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
+import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import type { ThreadProgress } from '../chain/progress.ts';
+import { StepHistory } from './step-history.ts';
+import { timeoutOf, type TimeBudget } from './time-budget.ts';
+
+/** A definition is small, but a remote controls how many there are, so the cache is bounded. */
+const MAX_DEFINITIONS = 50;
+/** How much memory the steps of a fetched thread may take. */
+const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
+
+/** A workflow, and what its rules can see of a thread's steps. */
+type Rules = { definition: WorkflowDefinition; seen: StepsSeen };
+
+/**
+ * Replays the decisions of stored threads: makes them again from the stored workflow and steps, and reports each commit that
+ * says otherwise. No agent is asked.
+ *
+ * @param budget limits the time that workflows of others may take; absent if the user asked about one thread
+ */
+export class Replayer {
+  readonly repository: Repository;
+  readonly budget: TimeBudget | undefined;
+  readonly #known = new Map<string, Rules>();
+
+  constructor(repository: Repository, budget?: TimeBudget) {
+    this.repository = repository;
+    this.budget = budget;
+  }
+
+  /** Begins the replay of a thread. */
+  begin(start: CommitOf<'start'>, prompt: string): Replay {
+    return new Replay(this, start, prompt);
+  }
+
+  async rulesOf(start: CommitOf<'start'>, nodes: NodeSource): Promise<Rules> {
+    const key = workflowKey(start);
+    const rules = this.#known.get(key) ?? (await loadRules(start.node.workflow, nodes));
+    if (this.#known.size >= MAX_DEFINITIONS) this.#known.clear();
+    this.#known.set(key, rules);
+    return rules;
+  }
+}
+
+/** Identifies a workflow by its hash and its blobs: with forged hashes, two threads can have different nodes of one hash. */
+function workflowKey({ node, index }: CommitOf<'start'>): string {
+  const digest = createHash('sha256').update(node.workflow);
+  for (const { hash, oid, path } of index) if (path.startsWith('workflow/')) digest.update(`${hash} ${oid}\n`);
+  return digest.digest('base64');
+}
+
+async function loadRules(hash: NodeHash, nodes: NodeSource): Promise<Rules> {
+  const definition = await loadWorkflow(nodes, hash);
+  // Longer expressions take long to analyse, and those of a fetched thread are not evaluated.
+  const isTooLong = lengthOfExpressions(definition) > MAX_EXPRESSIONS;
+  return { definition, seen: isTooLong ? ALL_SEEN : await stepsSeenByRules(definition) };
+}
+
+/** The replay of one thread, commit by commit. */
+export class Replay {
+  readonly #replayer: Replayer;
+  readonly #start: CommitOf<'start'>;
+  readonly #prompt: string;
+  #rules: Rules | undefined;
+  #history: StepHistory | undefined;
+
+  constructor(replayer: Replayer, start: CommitOf<'start'>, prompt: string) {
+    this.#replayer = replayer;
+    this.#start = start;
+    this.#prompt = prompt;
+  }
+
+  /** Returns how many of the newest steps the rules can see; Infinity for all. */
+  async stepsNeeded(nodes: NodeSource): Promise<number> {
+    const { seen } = await this.#rulesBy(nodes);
+    return seen.members === undefined ? Math.max(1, seen.newest) : Infinity;
+  }
+
+  /** Adds a step, for the decisions after it. */
+  async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
+    const { seen } = await this.#rulesBy(nodes);
+    const { repository, budget } = this.#replayer;
+    // A user who asks about a thread of their own gets an answer, whatever memory it takes.
+    this.#history ??= new StepHistory(seen, budget === undefined ? Infinity : MAX_HISTORY_BYTES);
+    this.#history.add(await stepView(repository, { start: this.#start }, { commit, text }));
+  }
+
+  /**
+   * Returns what a commit decides otherwise than the rules, a sentence each.
+   * @param before the thread up to the commit
+   */
+  async check(before: ThreadProgress, commit: ThreadCommit, nodes: NodeSource): Promise<string[]> {
+    if (commit.kind === 'start' || commit.kind === 'resume') return [];
+    const { definition } = await this.#rulesBy(nodes);
+    const work = (): Promise<string[]> => this.#check(before, commit, definition);
+    return this.#replayer.budget?.spend(this.#start.node.workflow, definition, work) ?? work();
+  }
+
+  async #rulesBy(nodes: NodeSource): Promise<Rules> {
+    return (this.#rules ??= await this.#replayer.rulesOf(this.#start, nodes));
+  }
+
+  async #check(
+    before: ThreadProgress,
+    commit: CommitOf<'step' | 'suspend' | 'end'>,
+    definition: WorkflowDefinition,
+  ): Promise<string[]> {
+    const { id, depth, startedAtMs } = this.#start.node;
+    const context: DecisionContext = {
+      threadId: id,
+      start: { prompt: this.#prompt, workflow: definition.name, depth, startedAtMs },
+      steps: this.#history?.list() ?? [],
+      isResumed: before.isReopened,
+    };
+    const { repository, budget } = this.#replayer;
+    const unlessTimedOut = <D extends Decision | undefined>(decision: D): D => {
+      // How far a rule gets before its timeout differs between machines.
+      if (budget !== undefined && decision?.kind === 'failed' && timeoutOf(decision.error)) throw decision.error;
+      return decision;
+    };
+    const again: Again = {
+      decide: async () => unlessTimedOut(await decide(definition.moderator, context)),
+      decideAtLimit: async () => unlessTimedOut(await decideAtLimit(definition.moderator, context)),
+    };
+    if (commit.kind === 'end') return checkEnd(repository, again, context, commit);
+    const faults = await checkTurn(definition, again, commit);
+    if (commit.kind === 'suspend') return faults;
+    const { role, meta } = commit.node;
+    const messages = await checkReply(definition.roles[role]?.check ?? [], { ...context, meta });
+    return [...faults, ...messages.map((message) => `its reply does not pass a check of '${role}': ${message}`)];
+  }
+}
+
+/** The decisions of the rules. Which limits were reached is not stored, so both decisions are possible. */
+type Again = { decide: () => Promise<Decision>; decideAtLimit: () => Promise<Decision | undefined> };
+
+async function checkTurn(
+  definition: WorkflowDefinition,
+  again: Again,
+  { node: { role, rule } }: CommitOf<'step' | 'suspend'>,
+): Promise<string[]> {
+  if (!Object.hasOwn(definition.roles, role)) return [`the workflow has no role '${role}'`];
+  // A person forced the role.
+  if (rule === null) return [];
+  const decision = await again.decide();
+  const isSaid = (said: Decision | undefined): boolean =>
+    said?.kind === 'role' && said.role === role && said.rule === rule;
+  if (isSaid(decision) || (decision.kind === 'role' && isSaid(await again.decideAtLimit()))) return [];
+  return [`it says that rule ${rule + 1} gave the turn to '${role}'; by the rules ${describe(decision)}`];
+}
+
+async function checkEnd(
+  repository: Repository,
+  again: Again,
+  { steps }: DecisionContext,
+  end: CommitOf<'end'>,
+): Promise<string[]> {
+  const { outcome, returnCode } = end.node;
+  if (outcome === 'cancelled') return returnCode === 130 ? [] : [`a cancelled thread returns 130, not ${returnCode}`];
+  const first = await again.decide();
+  const decision = first.kind === 'role' ? ((await again.decideAtLimit()) ?? first) : first;
+  if (decision.kind === 'role') return [`it ended as ${outcome}; by the rules ${describe(decision)}`];
+  const expected = decision.kind === 'end' ? decision.returnCode : 1;
+  if (returnCode !== expected) return [`it ended with ${returnCode}; by the rules ${describe(decision)}`];
+  // The message of a failure may change between versions.
+  if (decision.kind === 'failed') return [];
+  const summary = decision.summary ?? steps.at(-1)?.text ?? '';
+  return (await readTextAt(repository, end, 'summary.md')) === summary ? [] : ['its summary is not what the rules say'];
+}
+
+function describe(decision: Decision): string {
+  switch (decision.kind) {
+    case 'role':
+      return `it is the turn of '${decision.role}' (rule ${decision.rule + 1})`;
+    case 'end':
+      return `the thread ends with ${decision.returnCode} (rule ${decision.rule + 1})`;
+    case 'failed':
+      return `the thread fails: ${decision.error.message}`;
+  }
+}
+
+/**
+ * Analyses what a workflow's rules, templates and checks can see of a thread's steps. They always see the whole newest step:
+ * rules match its role, and templates have its fields.
+ */
+export async function stepsSeenByRules({ roles, moderator }: WorkflowDefinition): Promise<StepsSeen> {
+  let seen: StepsSeen = { ...NOTHING_SEEN, newest: 1 };
+  for (const { when, prompt, location } of moderator) {
+    if (when !== null) seen = seenByBoth(seen, await seenByExpression(when));
+    for (const template of [prompt, location])
+      if (template !== undefined) seen = seenByBoth(seen, seenByTemplate(template));
+  }
+  for (const { check } of Object.values(roles)) {
+    for (const { expression } of check ?? []) seen = seenByBoth(seen, await seenByExpression(expression));
+  }
+  return seen;
+}
+
+async function seenByExpression(source: string): Promise<StepsSeen> {
+  try {
+    return (await inspectExpression(source)).stepsSeen;
+  } catch (error) {
+    // A syntax error sees nothing: its evaluation always fails.
+    if (error instanceof ExpressionSyntaxError) return NOTHING_SEEN;
+    throw error;
+  }
+}
+
+/**
+ * Liquid reads a variable by its plain name, or by a computed name: in brackets, or in the expression of a filter such as
+ * `where_exp`.
+ */
+function seenByTemplate(source: string): StepsSeen {
+  return !isPlainText(source) && /steps|\[|_exp/.test(source) ? ALL_SEEN : NOTHING_SEEN;
+}

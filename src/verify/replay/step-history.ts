@@ -1,0 +1,95 @@
+import { UwfError } from '../../errors.ts';
+import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import type { StepView } from '../../thread/read/step-view.ts';
+
+/** The steps that rules can see take more memory than a fetched thread may use. */
+export class HistoryTooLarge extends UwfError {
+  readonly maxBytes: number;
+  constructor(maxBytes: number) {
+    super(`what its rules look at of its steps takes more than ${maxBytes} bytes of memory`, {
+      code: 'history-too-large',
+      kind: 'data',
+      hint: 'rules that look at the newest step, or at less of older ones, can be checked on threads of any length',
+    });
+    this.maxBytes = maxBytes;
+  }
+}
+
+/** A step with empty fields, for those that rules cannot see. */
+const BLANK: StepView = {
+  role: '',
+  meta: {},
+  output: {},
+  text: '',
+  hash: '',
+  status: null,
+  agent: '',
+  usage: null,
+  startedAtMs: 0,
+  completedAtMs: 0,
+};
+
+/** The steps of a thread, reduced to what its rules can see. */
+export class StepHistory {
+  readonly #seen: StepsSeen;
+  readonly #maxBytes: number;
+  readonly #older: StepView[] = [];
+  /** Steps of which rules see only the role, or nothing, are shared objects. */
+  readonly #shared = new Map<string, StepView>();
+  #newest: StepView[] = [];
+  #bytes = 0;
+
+  /** @param maxBytes the memory that all steps but the newest may take, approximately */
+  constructor(seen: StepsSeen, maxBytes: number) {
+    this.#seen = seen;
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * Adds the next step.
+   * @throws {HistoryTooLarge} if the steps take too much memory
+   */
+  add(step: StepView): void {
+    const isOver = this.#newest.length >= Math.max(1, this.#seen.newest);
+    const older = isOver ? this.#newest.slice(0, 1) : [];
+    this.#newest = [...this.#newest.slice(older.length), step];
+    for (const view of older) this.#reduce(view);
+    const bytes = this.#newest.slice(0, -1).reduce((sum, view) => sum + bytesOf(view), this.#bytes);
+    if (bytes > this.#maxBytes) throw new HistoryTooLarge(this.#maxBytes);
+  }
+
+  /** Copies the steps for the next decision, oldest first. */
+  list(): StepView[] {
+    return [...this.#older, ...this.#newest];
+  }
+
+  #reduce(view: StepView): void {
+    const { members } = this.#seen;
+    if (members === undefined) return;
+    const shared = [...members].every((member) => member === 'role');
+    const key = members.has('role') ? view.role : '';
+    const known = shared ? this.#shared.get(key) : undefined;
+    const kept = known ?? narrowed(view, members);
+    if (shared) this.#shared.set(key, kept);
+    this.#older.push(kept);
+    this.#bytes += POINTER + (known === undefined ? bytesOf(kept) : 0);
+  }
+}
+
+/** Keeps only some members of a step. */
+function narrowed(view: StepView, members: ReadonlySet<string>): StepView {
+  return { ...BLANK, ...Object.fromEntries(Object.entries(view).filter(([member]) => members.has(member))) };
+}
+
+const POINTER = 16;
+const VALUE = 16;
+const CONTAINER = 64;
+
+/** The size of a value in V8's heap, and as text for another process: within a factor of two. */
+function bytesOf(value: JsonValue | undefined): number {
+  if (typeof value === 'string') return VALUE + 2 * value.length;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + bytesOf(item), CONTAINER);
+  if (!isJsonObject(value)) return VALUE;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + bytesOf(item), CONTAINER);
+}

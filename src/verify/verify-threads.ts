@@ -1,0 +1,99 @@
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { getThread, type OnDamage, type ThreadPointer } from '../thread/find/find-thread.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { readThreadCommit } from '../thread/format/thread-commit.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../thread/format/thread-refs.ts';
+import { attempt, type Fault } from './fault.ts';
+import { Verification } from './chain/verification.ts';
+import { rememberVerdict } from './remembered-verdicts.ts';
+
+/** The result for one thread. */
+export type ThreadVerdict = {
+  thread: ThreadId;
+  ref: RefName;
+  head: ObjectId;
+  /** Whether there are no findings. */
+  sound: boolean;
+  /** How many commits were checked, with those of child threads. */
+  commits: number;
+  /** How many contents were not checked, because a partial clone has not fetched them yet. */
+  unchecked: number;
+  /** What is wrong, in the order of the commits, oldest first. */
+  findings: Fault[];
+};
+
+/**
+ * Verifies a thread: every object, hash, schema, link, commit and parent. Replays every decision from the stored workflow and
+ * steps. Runs no agent. This machine remembers a corrupt thread, so that lists show it.
+ *
+ * @param thread an id, or a unique prefix of one
+ */
+export async function verifyThread(context: { repository: Repository }, thread: string): Promise<ThreadVerdict> {
+  const { repository } = context;
+  return verifyPointer(context, createVerification(repository), await getThread(repository, thread));
+}
+
+/** Verifies all threads as {@link verifyThread} does, in the order of their refs. Shared commits are checked once. */
+export async function* verifyThreads(
+  context: { repository: Repository },
+  onDamage: OnDamage = {},
+): AsyncGenerator<ThreadVerdict, void, void> {
+  const { repository } = context;
+  const verification = createVerification(repository);
+  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
+    for (const { name, id: head } of await repository.refs.list(prefix, onDamage)) {
+      const thread = threadOfRef(name);
+      if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head });
+    }
+  }
+}
+
+function createVerification(repository: Repository): Verification {
+  return new Verification(repository, repository.objects.prefetch !== undefined);
+}
+
+async function verifyPointer(
+  context: { repository: Repository },
+  verification: Verification,
+  pointer: ThreadPointer,
+): Promise<ThreadVerdict> {
+  const { id, ref, head, isHistory, keptBy } = pointer;
+  const before = verification.leftOut.length;
+  let { commits, findings } = await verification.verify(head);
+  let unchecked = verification.leftOut.length - before;
+  if (findings.length > 0 && verification.leftOut.length > 0) {
+    // Rules may have missed a text that was not fetched. Only a check with all contents can report a fault.
+    await context.repository.objects.prefetch?.(verification.leftOut);
+    ({ commits, findings } = await new Verification(context.repository).verify(head));
+    unchecked = 0;
+  }
+  const hasHistoryRef = isHistory && keptBy === undefined;
+  if (hasHistoryRef && findings.length === 0)
+    findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
+  rememberVerdict(context.repository, pointer, findings[0]?.what);
+  return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings };
+}
+
+/**
+ * Checks that a history ref points at an end, and that its name has the UTC day of that end.
+ *
+ * @param ref its name, or the name of its tracking ref
+ */
+export async function checkHistoryRef(
+  repository: Repository,
+  id: ThreadId,
+  ref: string,
+  head: ObjectId,
+): Promise<Fault[]> {
+  const findings: Fault[] = [];
+  const report = (path: string | null, what: string): void => void findings.push({ commit: head, path, what });
+  await attempt(report, null, async () => {
+    const commit = await readThreadCommit(repository, head);
+    if (commit.kind !== 'end') report(null, `${ref} is for threads that ended, and this is a ${commit.kind}`);
+    else if (!ref.endsWith(historyRef(id, commit.node.completedAtMs).slice('refs/'.length)))
+      report('end.json', `it ended on another day than ${ref}`);
+  });
+  return findings;
+}

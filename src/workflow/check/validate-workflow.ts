@@ -1,0 +1,62 @@
+import { assertJsonValue, NotJson } from '../../cas/canonical.ts';
+import type { JsonValue } from '../../json.ts';
+import { checkEnds, checkNames } from './check-names.ts';
+import { checkExpressions } from './check-expressions.ts';
+import { checkReachability } from './check-reachability.ts';
+import { checkSchemas } from './check-schemas.ts';
+import { checkStatuses } from './check-statuses.ts';
+import { checkTemplates } from './check-templates.ts';
+import { SchemaShape } from './schema-shape.ts';
+import type { WorkflowDefinition } from '../definition.ts';
+import type { Diagnostic } from '../diagnostics/diagnostic.ts';
+import { reduceWorkflow } from '../notation/reduce-workflow.ts';
+import { Report } from '../diagnostics/report.ts';
+import type { SourceMap } from '../source/source-map.ts';
+
+/** Where the value comes from, for places and for what a file's name says. */
+export type ValidateOptions = {
+  /** The file it was parsed from; its stem has to be the workflow's name. */
+  file?: string;
+  map?: SourceMap;
+  /** What the parser found already; an error among it keeps the workflow from being valid. */
+  diagnostics?: readonly Diagnostic[];
+};
+
+/** All that is wrong, or worth a thought, and the definition if nothing is wrong. */
+export type ValidatedWorkflow = { definition: WorkflowDefinition | undefined; diagnostics: Diagnostic[] };
+
+/**
+ * Checks a workflow in any notation and reports every mistake at once, ordered by place.
+ *
+ * @param value the parsed content of a workflow file, or a definition
+ */
+export async function validateWorkflow(value: unknown, options: ValidateOptions = {}): Promise<ValidatedWorkflow> {
+  const report = new Report(options.map);
+  report.addAll(options.diagnostics ?? []);
+  const json = asJson(report, value);
+  if (json === undefined) return { definition: undefined, diagnostics: report.diagnostics() };
+  const reduction = reduceWorkflow(report, json);
+  checkNames(report, reduction, options.file);
+  checkEnds(report, reduction);
+  checkReachability(report, reduction);
+  const shapes = new Map(
+    reduction.roles.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),
+  );
+  checkStatuses(report, reduction, shapes);
+  await checkSchemas(report, reduction, shapes);
+  await checkExpressions(report, reduction);
+  await checkTemplates(report, reduction, shapes);
+  return { definition: report.hasErrors ? undefined : reduction.definition, diagnostics: report.diagnostics() };
+}
+
+/** Takes a value that a program may have made as JSON; what JSON cannot carry is reported. */
+function asJson(report: Report, value: unknown): JsonValue | undefined {
+  try {
+    assertJsonValue(value);
+    return value;
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error;
+    report.error('not-json', [], error.message);
+    return undefined;
+  }
+}

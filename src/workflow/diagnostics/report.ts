@@ -1,0 +1,61 @@
+import { compareDiagnostics, type Diagnostic } from './diagnostic.ts';
+import { formatPath, type DiagnosticTarget, type Path, type SourceMap } from '../source/source-map.ts';
+
+/** The file name of diagnostics about a definition that came from no file. */
+export const NO_FILE = '(definition)';
+
+/** What a diagnostic says beside its code, path and message. */
+export type ReportOptions = { hint?: string | undefined; at?: DiagnosticTarget | undefined };
+
+/** Gathers what is wrong with a workflow, each with its place. */
+export class Report {
+  readonly #map: SourceMap | undefined;
+  readonly #found: Diagnostic[] = [];
+
+  /** @param map where the parts of the definition stand; absent for a definition that came from no file */
+  constructor(map?: SourceMap) {
+    this.#map = map;
+  }
+
+  error(code: string, path: Path, message: string, options?: ReportOptions): void {
+    this.#add('error', code, path, message, options);
+  }
+
+  warning(code: string, path: Path, message: string, options?: ReportOptions): void {
+    this.#add('warning', code, path, message, options);
+  }
+
+  /** Takes over what the parser found. */
+  addAll(diagnostics: readonly Diagnostic[]): void {
+    this.#found.push(...diagnostics);
+  }
+
+  get hasErrors(): boolean {
+    return this.#found.some((diagnostic) => diagnostic.severity === 'error');
+  }
+
+  /** Everything found so far, ordered as a reader meets it, nothing twice. */
+  diagnostics(): Diagnostic[] {
+    const seen = new Set<string>();
+    return this.#found
+      .filter(({ file, line, column, code, message }) => {
+        // An anchor used twice has one mistake, not two.
+        const id = JSON.stringify([file, line, column, code, message]);
+        return !seen.has(id) && seen.add(id);
+      })
+      .toSorted(compareDiagnostics);
+  }
+
+  #add(severity: Diagnostic['severity'], code: string, path: Path, message: string, options: ReportOptions = {}): void {
+    const { hint, at } = options;
+    const place = this.#map?.place(path, at) ?? { file: NO_FILE, line: 1, column: 1, length: 1 };
+    this.#found.push({
+      severity,
+      code,
+      message,
+      ...place,
+      path: formatPath(path),
+      ...(hint !== undefined && { hint }),
+    });
+  }
+}

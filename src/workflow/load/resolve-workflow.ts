@@ -1,0 +1,205 @@
+import type { Stats } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { placeInside } from '../../git/repository/read-file-inside.ts';
+import type { RefName } from '../../git/ref-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import { nameFromPath, whyNoWorkflowName } from '../check/check-names.ts';
+import type { WorkflowDefinition } from '../definition.ts';
+import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
+import { encodeWorkflow } from '../nodes/encode-workflow.ts';
+import { findWorkflow, NoWorkflowFolder, WorkflowNotFound } from '../registry/find-workflow.ts';
+import { loadWorkflow } from '../nodes/load-workflow.ts';
+import { loadWorkflowFile } from './load-workflow-file.ts';
+import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
+import { isWithin } from '../../is-within.ts';
+
+/** Where workflow files of a repository lie, relative to the folder they belong to. */
+export const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
+const extensions = ['.yaml', '.yml', '.json'];
+/** Where a workflow is a folder, with what it includes beside it, this is its file, with one of the extensions. */
+const FOLDER_FILE = 'index';
+
+/** A workflow that an argument named, and how it was found. */
+export type ResolvedWorkflow = {
+  definition: WorkflowDefinition;
+  hash: NodeHash;
+  origin: { kind: 'node' } | { kind: 'file'; file: string } | { kind: 'registry'; ref: RefName };
+};
+
+/**
+ * Finds the workflow that an argument means: a hash, a path to a file, a name in `.uwf/workflows/` from `cwd` upward to
+ * the work tree's top, a name in the registry; the first that is there. A workflow may be a folder with an `index.yaml`.
+ *
+ * @param argument with a slash or an extension it is a path and nothing else
+ * @param options.cwd the folder to start from, absolute
+ * @throws {NoWorkflowFolder} if it is a folder without one
+ * @throws {WorkflowNotFound} naming what was looked at and the nearest name
+ * @throws {InvalidWorkflow} if the file that was found has mistakes; a later place is not tried then
+ */
+export async function resolveWorkflow(
+  repository: Repository,
+  argument: string,
+  options: { cwd: string },
+): Promise<ResolvedWorkflow> {
+  await prepareHashing();
+  const lookedAt: string[] = [];
+  if (isNodeHash(argument)) {
+    lookedAt.push('the nodes of this repository');
+    const node = await repositoryNodes(repository).find(argument);
+    if (node !== undefined) {
+      return { definition: await loadWorkflow(repository, argument), hash: argument, origin: { kind: 'node' } };
+    }
+  }
+  const root = workTreeAround(repository, options.cwd);
+  const named = resolve(options.cwd, argument);
+  const files = isPath(argument)
+    ? [named, ...(hasExtension(argument) ? [] : filesAt(join(named, FOLDER_FILE)))]
+    : foldersUp(options.cwd, root).flatMap((folder) => [
+        ...filesAt(join(folder, argument)),
+        ...filesAt(join(folder, argument, FOLDER_FILE)),
+      ]);
+  const file = await firstFile(files);
+  if (file !== undefined) return loadFile(repository, file);
+  lookedAt.push(...files.map((each) => shorten(each, options.cwd)));
+  if (!isPath(argument) && whyNoWorkflowName(argument) === undefined) {
+    lookedAt.push(workflowRef(argument));
+    const registered = await findWorkflow(repository, argument);
+    if (registered !== undefined) {
+      const { hash, ref } = registered;
+      return { definition: await loadWorkflow(repository, hash), hash, origin: { kind: 'registry', ref } };
+    }
+  }
+  if (await isFolder(named)) throw new NoWorkflowFolder(argument, await workflowsIn(named, options.cwd));
+  throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
+}
+
+/** The names that could have been meant: files beside the path, or what the folders and the registry hold. */
+async function knownNames(repository: Repository, argument: string, cwd: string): Promise<string[]> {
+  if (isPath(argument)) {
+    return workflowsIn(dirname(resolve(cwd, argument)), cwd);
+  }
+  const names = new Set<string>();
+  for (const workflow of await listWorkflowFiles(repository, cwd)) names.add(workflow.name);
+  for (const { name } of await repository.refs.list(WORKFLOWS_PREFIX)) names.add(name.slice(WORKFLOWS_PREFIX.length));
+  return [...names];
+}
+
+/**
+ * Lists the workflow files that names resolve to, from `cwd` upward; of one name the nearest.
+ *
+ * Nothing is read: a file listed may have mistakes.
+ */
+export async function listWorkflowFiles(
+  repository: Repository,
+  cwd: string,
+): Promise<{ name: string; file: string }[]> {
+  const found = new Map<string, string>();
+  const top = workTreeAround(repository, cwd);
+  for (const folder of foldersUp(cwd, top)) {
+    if (top === undefined || !isFolderInside(top, folder)) continue;
+    for (const file of await workflowFiles(folder)) {
+      const name = nameFromPath(file);
+      // A link in it that leads out is not shown, as the folder is not.
+      if (!found.has(name) && isFolderInside(top, dirname(file))) found.set(name, file);
+    }
+  }
+  return [...found].map(([name, file]) => ({ name, file })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function loadFile(repository: Repository, file: string): Promise<ResolvedWorkflow> {
+  const { definition, diagnostics, sources } = await loadWorkflowFile(file, rootOf(repository, file));
+  if (definition === undefined) throw new InvalidWorkflow(file, diagnostics, sources);
+  return { definition, hash: encodeWorkflow(definition).hash, origin: { kind: 'file', file } };
+}
+
+/** What a workflow file and all that it includes must not leave: the work tree's top, where it lies in the work tree. */
+export function rootOf({ location }: Repository, file: string): { root?: string } {
+  const top = location?.workTree;
+  return top !== undefined && isWithin(file, top) ? { root: top } : {};
+}
+
+function workTreeAround(repository: Repository, cwd: string): string | undefined {
+  const top = repository.location?.workTree;
+  return top !== undefined && isWithin(cwd, top) ? top : undefined;
+}
+
+/** The workflow folders from `cwd` up to the work tree's top; outside a work tree there are none. */
+function foldersUp(cwd: string, top: string | undefined): string[] {
+  if (top === undefined) return [];
+  const folders: string[] = [];
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    folders.push(join(folder, WORKFLOW_FOLDER));
+    if (relative(top, folder) === '' || dirname(folder) === folder) return folders;
+  }
+}
+
+/** The paths of a workflow file without its extension, in the order in which they are tried. */
+function filesAt(stem: string): string[] {
+  return extensions.map((extension) => stem + extension);
+}
+
+/** The workflow files in a folder and in its subfolders; the first file of a name wins. */
+async function workflowFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const names = entries.map(({ name }) => name).toSorted();
+  const files = extensions.flatMap((extension) => names.filter((name) => name.endsWith(extension)));
+  const folders = entries.filter((entry) => !entry.isFile()).map(({ name }) => name);
+  const within = await Promise.all(
+    folders.toSorted().map((name) => firstFile(filesAt(join(folder, name, FOLDER_FILE)))),
+  );
+  return [...files.map((file) => join(folder, file)), ...within.filter((file) => file !== undefined)];
+}
+
+async function workflowsIn(folder: string, cwd: string): Promise<string[]> {
+  return (await workflowFiles(folder)).map((file) => shorten(file, cwd));
+}
+
+/** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
+function isFolderInside(top: string, folder: string): boolean {
+  try {
+    placeInside(top, folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await statsOf(path))?.isDirectory() === true;
+}
+
+/** The first of some paths that is a file. */
+async function firstFile(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) if ((await statsOf(path))?.isFile() === true) return path;
+  return undefined;
+}
+
+function statsOf(path: string): Promise<Stats | undefined> {
+  return stat(path).catch(() => undefined);
+}
+
+function isPath(argument: string): boolean {
+  return /^\.\.?$/.test(argument) || argument.includes('/') || argument.includes(sep) || hasExtension(argument);
+}
+
+function hasExtension(argument: string): boolean {
+  return extensions.some((extension) => argument.endsWith(extension));
+}
+
+/** A path as one would type it in `cwd`. */
+function shorten(file: string, cwd: string): string {
+  return isWithin(file, cwd) ? relative(cwd, file) : file;
+}
+
+/** `a.yaml`, `a.yml` and `a.json` are said as `a.{yaml,yml,json}`. */
+function summarise(lookedAt: readonly string[]): string[] {
+  const text = lookedAt.map((place) =>
+    place.endsWith('.yaml') && lookedAt.includes(place.replace(/yaml$/, 'yml'))
+      ? place.replace(/yaml$/, '{yaml,yml,json}')
+      : place,
+  );
+  return text.filter((place) => !/\.(yml|json)$/.test(place) || !lookedAt.includes(place.replace(/\w+$/, 'yaml')));
+}

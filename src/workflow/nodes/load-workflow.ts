@@ -1,0 +1,135 @@
+import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { isNodeHash } from '../../cas/hash.ts';
+import type { Node } from '../../cas/node.ts';
+import { getNode, type NodeSource } from '../../cas/node-source.ts';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { hasAny } from '../../schema/built-in/schema-parts.ts';
+import { isOfType, isSuccessor, type TypeName } from '../../schema/built-in.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { END, type Limits, type WorkflowDefinition } from '../definition.ts';
+import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
+import { isInside, retriesBounds } from '../notation/file-schema.ts';
+
+/** A node that was to be a workflow's, or a part of one, is something else. */
+export class NotAWorkflow extends UwfError {
+  /** What was asked for; possibly no hash at all. */
+  readonly hash: string;
+  constructor(hash: string, wanted: TypeName) {
+    super(`${hash} is no node of type '${wanted}'`, {
+      code: 'not-a-workflow',
+      kind: 'data',
+      hint: "run 'uwf workflow list' to see the workflows there are",
+    });
+    this.hash = hash;
+  }
+}
+
+/** A definition sets fields that this version of uwf stores and verifies, and does not follow yet. */
+export class NewerWorkflow extends UwfError {
+  readonly hash: string;
+  constructor(hash: string, wanted: TypeName) {
+    super(`${wanted} ${hash} needs a newer version of uwf: it sets fields that this version does not follow`, {
+      code: 'newer-format',
+      kind: 'data',
+      hint: 'update uwf: a newer version wrote this workflow',
+    });
+    this.hash = hash;
+  }
+}
+
+/**
+ * Reads a definition back from its nodes; it equals the definition that was stored.
+ *
+ * Its roles are in the order in which its rules lead on from them. Its shape is checked, because it may come from a remote;
+ * what was checked when it was registered (schemas, expressions, where rules lead) is not checked again.
+ * @param source where to look: a repository, a thread's nodes, memory
+ * @throws {NodeNotFound} if a node of it is not there
+ * @throws {NotAWorkflow} if a node is of another type
+ * @throws {NewerWorkflow} if it needs a newer version of uwf
+ * @throws {InvalidWorkflow} if the nodes do not make a definition
+ */
+export async function loadWorkflow(source: NodeSource | Repository, hash: string): Promise<WorkflowDefinition> {
+  const nodes = 'find' in source ? source : repositoryNodes(source);
+  const workflow = await read(nodes, hash, 'workflow');
+  const roles: StoredRole[] = [];
+  const hashes = isJsonObject(workflow.payload['roles']) ? workflow.payload['roles'] : {};
+  for (const [name, roleHash] of Object.entries(hashes)) {
+    const role = await read(nodes, roleHash, 'role');
+    roles.push({ name, role, schema: (await read(nodes, role.payload['schema'], 'role-schema')).payload });
+  }
+  const definition = (await asStored(workflow, roles)) ?? (await reduced(workflow, roles));
+  return { ...definition, roles: inOrderOfRules(definition) };
+}
+
+type Stored = Omit<Node, 'payload'> & { payload: JsonObject };
+type StoredRole = { name: string; role: Stored; schema: JsonObject };
+
+/** The definition as its nodes have it, as uwf has written them; `undefined` if the reader of files has to look at them. */
+async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition | undefined> {
+  const { checkBuiltIn } = await import('../../schema/built-in-checks.ts');
+  for (const { type, payload } of [workflow, ...roles.map(({ role }) => role)]) {
+    if ((await checkBuiltIn(type, payload)).length > 0) return undefined;
+  }
+  const { name, description, moderator, limits } = payloadOf(workflow, 'workflow');
+  const definitions = roles.map(({ name: key, role, schema }) => {
+    const { name: _name, ...own } = payloadOf(role, 'role');
+    return [key, { ...own, schema }] as const;
+  });
+  const all = { name, description, roles: Object.fromEntries(definitions), moderator, ...(limits && { limits }) };
+  return isPlain(all) ? all : undefined;
+}
+
+/** Tells whether the reader of files, who refuses more than the schemas do, would take a definition as it is. */
+function isPlain({ roles, moderator, limits }: WorkflowDefinition): boolean {
+  const all = Object.values(roles);
+  const isBounded = (given: Limits | undefined): boolean =>
+    given === undefined || (!isEmpty(given) && Object.values(given).every((limit) => limit <= Number.MAX_SAFE_INTEGER));
+  return (
+    !isEmpty(roles) &&
+    [limits, ...all.map((role) => role.limits)].every(isBounded) &&
+    all.every(
+      ({ check, retries = 0, cwd }) => check?.length !== 0 && retries <= retriesBounds.maximum && isInside(cwd),
+    ) &&
+    moderator.every(({ to, prompt, returnCode }) => prompt?.trim() !== '' && (returnCode === undefined || to === END))
+  );
+}
+
+function isEmpty(value: object): boolean {
+  return Object.keys(value).length === 0;
+}
+
+/** The definition as the reader of files understands it. */
+async function reduced(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition> {
+  const [{ reduceWorkflow }, { Report }] = await Promise.all([
+    import('../notation/reduce-workflow.ts'),
+    import('../diagnostics/report.ts'),
+  ]);
+  const written = roles.map(({ name, role, schema }): [string, JsonValue] => {
+    const { name: _name, ...own } = role.payload;
+    return [name, { ...own, schema }];
+  });
+  const report = new Report();
+  const { definition } = reduceWorkflow(report, { ...workflow.payload, roles: Object.fromEntries(written) });
+  if (report.hasErrors) throw new InvalidWorkflow(definition.name, report.diagnostics());
+  return definition;
+}
+
+/** A node keeps its keys in the order of their letters; a file has its roles as its rules lead on from them. */
+function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefinition['roles'] {
+  const named = moderator.map(({ from }) => from).filter((name) => Object.hasOwn(roles, name));
+  return Object.fromEntries(
+    [...named, ...Object.keys(roles)].flatMap((name) => (roles[name] ? [[name, roles[name]]] : [])),
+  );
+}
+
+async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<Stored> {
+  if (!isNodeHash(hash)) throw new NotAWorkflow(JSON.stringify(hash) ?? 'nothing', wanted);
+  const { type, payload } = await getNode(source, hash);
+  if (!isOfType(type, wanted) || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
+  // Of what successors add, only a rule's `on` is followed.
+  const isNewer = wanted === 'workflow' ? hasAny(payload, ['blocks', 'isolation']) : isSuccessor(type);
+  if (isNewer) throw new NewerWorkflow(hash, wanted);
+  return { type, payload };
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { parseCount, parseDuration, parseMoment } from '../../../src/cli/command-line/parse-value.ts';
+
+test.each([
+  ['250ms', 250],
+  ['30', 30_000],
+  ['30s', 30_000],
+  ['1.5 min', 90_000],
+  ['2h', 7_200_000],
+  ['3d', 259_200_000],
+  ['1w', 604_800_000],
+])('%s is a span of %d ms', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+test.each(['', 'soon', '5 parsecs', '-3s', '1h30'])("'%s' is no span of time", (text) => {
+  expect(() => parseDuration(text)).toThrow('needs a span of time');
+});
+
+const nowMs = Date.UTC(2026, 10, 21, 12);
+
+test.each([
+  ['2h', nowMs - 7_200_000],
+  ['2026-11-20', Date.UTC(2026, 10, 20)],
+  ['2026-11-20T10:30', Date.UTC(2026, 10, 20, 10, 30)],
+  ['2026-11-20 10:30', Date.UTC(2026, 10, 20, 10, 30)],
+  ['2026-11-20T10:30+02:00', Date.UTC(2026, 10, 20, 8, 30)],
+])('%s is a moment', (text, ms) => {
+  expect(parseMoment(text)(nowMs)).toBe(ms);
+});
+
+test.each(['', 'yesterday', '2026-13-01', '11/20/2026', '7'])("'%s' is no moment", (text) => {
+  expect(() => parseMoment(text)).toThrow('needs a date');
+});
+
+test.each(['0', '-1', '1.5', 'many', '1e3', ''])("'%s' is no count", (text) => {
+  expect(() => parseCount(text)).toThrow('needs a whole number');
+});

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+
+import { configFolder, stateFolder } from '../../../src/cli/open/user-folders.ts';
+
+test('the folders of a user are those of the XDG specification', () => {
+  expect(configFolder({ HOME: '/home/a' })).toBe('/home/a/.config/uwf');
+  expect(stateFolder({ HOME: '/home/a' })).toBe('/home/a/.local/state/uwf');
+  expect(configFolder({ HOME: '/home/a', XDG_CONFIG_HOME: '/etc/a' })).toBe('/etc/a/uwf');
+  expect(stateFolder({ HOME: '/home/a', XDG_STATE_HOME: '/var/a' })).toBe('/var/a/uwf');
+});
+
+test('a relative or empty path is ignored', () => {
+  expect(configFolder({ HOME: '/home/a', XDG_CONFIG_HOME: '' })).toBe('/home/a/.config/uwf');
+  expect(stateFolder({ HOME: '/home/a', XDG_STATE_HOME: 'state' })).toBe('/home/a/.local/state/uwf');
+});

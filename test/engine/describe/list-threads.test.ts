@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { EngineContext } from '../../../src/engine/engine-context.ts';
+import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { listThreads } from '../../../src/engine/describe/describe.ts';
+import type { Repository } from '../../../src/git/repository.ts';
+import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { watched } from '../../helpers/watched-repository.ts';
+import { startLoop } from '../../thread/thread-fixture.ts';
+
+function contextOf(repository: Repository): EngineContext {
+  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
+}
+
+async function manyThreads(count: number): Promise<{ open: () => Promise<Repository>; threads: ThreadState[] }> {
+  const temporary = createTemporaryRepository();
+  const repository = await temporary.open();
+  const threads: ThreadState[] = [];
+  for (let at = 0; at < count; at += 1) threads.push(await startLoop(repository, { prompt: `Task ${at}` }));
+  return { open: () => temporary.open(), threads };
+}
+
+describe('a list of some of many threads', () => {
+  test('reads no object of a thread that it does not show', async () => {
+    const { open, threads } = await manyThreads(40);
+    const { repository, read } = watched(await open());
+    const listed = await listThreads(contextOf(repository), { limit: 3 });
+    expect(listed.map(({ thread }) => thread)).toEqual(
+      threads
+        .slice(-3)
+        .toReversed()
+        .map(({ id }) => id),
+    );
+    for (const { head } of threads.slice(0, -3)) expect(read).not.toContain(head.id);
+    expect(read).toContain(threads.at(-1)?.head.id);
+  });
+
+  test('reads no object at all where this machine remembers what it shows', async () => {
+    const { open } = await manyThreads(5);
+    const first = await listThreads(contextOf(await open()), { limit: 3 });
+    const { repository, read } = watched(await open());
+    expect(await listThreads(contextOf(repository), { limit: 3 })).toEqual(first);
+    expect(read).toEqual([]);
+  });
+
+  test('by status reads of the others only what tells their status, and goes on until there are enough', async () => {
+    const { open, threads } = await manyThreads(12);
+    const writer = await open();
+    for (const at of [1, 3]) {
+      const thread = threads[at]!;
+      await endThread(writer, thread, {
+        outcome: 'cancelled',
+        returnCode: 130,
+        summary: 'no',
+      });
+    }
+    const listed = await listThreads(contextOf(await open()), { statuses: ['cancelled'], limit: 2 });
+    expect(listed.map(({ thread }) => thread)).toEqual([threads[3]!.id, threads[1]!.id]);
+    const { repository, read } = watched(await open());
+    await listThreads(contextOf(repository), { statuses: ['suspended'], limit: 2 });
+    // Commit, tree, index and node of each head; its start is its head.
+    expect(new Set(read).size).toBeLessThanOrEqual(10 * 5);
+  });
+
+  test('goes on behind a thread, to the oldest', async () => {
+    const { open, threads } = await manyThreads(9);
+    const context = contextOf(await open());
+    const seen: string[] = [];
+    for (let cursor: ThreadState['id'] | undefined; ;) {
+      const page = await listThreads(context, { limit: 4, ...(cursor && { cursor }) });
+      seen.push(...page.map(({ thread }) => thread));
+      cursor = page.at(-1)?.thread;
+      if (page.length < 4) break;
+    }
+    expect(seen).toEqual(threads.map(({ id }) => id).toReversed());
+  });
+});
+
+test('a thread is found by the beginning of its id, whether it runs or has ended', async () => {
+  const { open, threads } = await manyThreads(3);
+  const [first, second] = threads;
+  const repository = await open();
+  await endThread(repository, first!, { outcome: 'completed', returnCode: 0, summary: 'x' });
+  expect(await getThread(repository, first!.id.toLowerCase())).toMatchObject({ id: first!.id, isHistory: true });
+  expect(await getThread(repository, second!.id.slice(0, 25))).toMatchObject({ id: second!.id, isHistory: false });
+  await expect(getThread(repository, second!.id.slice(0, 2))).rejects.toThrow('could be');
+  await expect(getThread(repository, '7ZZZZZZZZZ')).rejects.toThrow('7ZZZZZZZZZ');
+});

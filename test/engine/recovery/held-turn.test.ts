@@ -1,0 +1,134 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createRedactor } from '../../../src/redaction/create-redactor.ts';
+import { RedactionFailed } from '../../../src/redaction/redactor.ts';
+import type { Redactor } from '../../../src/redaction/redactor.ts';
+import { allWritten, placesOf } from '../../helpers/all-written.ts';
+import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+
+const secret = 'Xk9#vQ2/plover+Lm7=zR';
+const chain = workflow('chain', { a: statuses('done'), b: statuses('done') }, [
+  { from: '__start__', to: 'a', when: null },
+  { from: 'a', to: 'b', when: null },
+  { from: 'b', to: '__end__', when: null },
+]);
+
+type Scene = EngineFixture & { runs: () => number; held: (thread: string) => string };
+
+async function createScene(does: string, redactor?: Redactor): Promise<Scene> {
+  const script = `echo x >> .git/runs; ${does}; printf -- '---\\n$status: done\\n---\\n%s did it.\\n' $UWF_ROLE`;
+  const agent = { package: 'builtin:command', config: { argv: ['sh', '-c', script] } };
+  const config = { ...configOf({ a: agent, b: agent }), snapshot: { mode: 'on' as const } };
+  const env = { PATH: process.env['PATH'], DEPLOY_TOKEN: secret };
+  const fixture = await createFixture(config, { env, ...(redactor && { redactor }) });
+  writeFileSync(join(fixture.dir, 'file'), `one\n`);
+  fixture.git('add', '.');
+  fixture.git('commit', '--quiet', '-m', 'files');
+  return {
+    ...fixture,
+    runs: () =>
+      readFileSync(join(fixture.dir, '.git', 'runs'), 'utf8')
+        .trim()
+        .split('\n').length,
+    held: (thread) => join(fixture.dir, '.git', 'uwf', 'held', `${thread}.json`),
+  };
+}
+
+const leaves = `[ -e new ] || { mkdir -p sub && printf 'first\\nkey %s\\n' "$DEPLOY_TOKEN" > sub/new; : > new; }`;
+
+test('a turn whose files hold a secret waits, and is stored without another turn when it is gone', async () => {
+  const scene = await createScene(leaves);
+  const { engine, dir, git } = scene;
+  const { thread } = await engine.start({ definition: chain, prompt: 'x' });
+  const over = await engine.run(thread);
+  expect(over).toMatchObject({ event: 'thread.suspended', cause: 'secret', role: 'a' });
+  expect(over.text).toContain('sub/new line 2 (known)');
+  expect(placesOf([secret], allWritten(dir))).toEqual([]);
+  // It is there still.
+  expect(await engine.resume(thread)).toMatchObject({ event: 'thread.suspended', cause: 'secret' });
+  expect(scene.runs()).toBe(1);
+  writeFileSync(join(dir, 'sub', 'new'), 'first\n');
+  const done = await engine.resume(thread);
+  expect(done).toMatchObject({ event: 'thread.ended' });
+  expect(scene.runs()).toBe(2);
+  expect(git('show', `${done.head}^:output.md`)).toBe('b did it.');
+  expect(git('show', `${done.head}~2:output.md`)).toBe('a did it.');
+  expect(git('show', `${done.head}~2:workspace/sub/new`)).toBe('first');
+  expect(existsSync(scene.held(thread))).toBe(false);
+  expect(placesOf([secret], allWritten(dir))).toEqual([]);
+});
+
+test('with allowSecrets the files are stored as they are', async () => {
+  const scene = await createScene(leaves);
+  const { thread } = await scene.engine.start({ definition: chain, prompt: 'x' });
+  await scene.engine.run(thread);
+  const done = await scene.engine.resume(thread, { allowSecrets: true });
+  // The next turn has changed nothing against what was recorded last.
+  expect(done).toMatchObject({ event: 'thread.ended' });
+  expect(scene.runs()).toBe(2);
+  expect(scene.git('show', `${done.head}^:workspace/sub/new`)).toBe(`first\nkey ${secret}`);
+});
+
+test('with an answer, or where nothing is held any more, the role takes its turn again', async () => {
+  const scene = await createScene(leaves);
+  const { thread } = await scene.engine.start({ definition: chain, prompt: 'x' });
+  await scene.engine.run(thread);
+  writeFileSync(join(scene.dir, 'sub', 'new'), 'first\n');
+  expect(await scene.engine.resume(thread, { answer: 'Once more.' })).toMatchObject({ event: 'thread.ended' });
+  expect(scene.runs()).toBe(3);
+
+  const other = await createScene(leaves);
+  const { thread: second } = await other.engine.start({ definition: chain, prompt: 'x' });
+  await other.engine.run(second);
+  rmSync(other.held(second));
+  writeFileSync(join(other.dir, 'sub', 'new'), 'first\n');
+  expect(await other.engine.resume(second)).toMatchObject({ event: 'thread.ended' });
+  expect(other.runs()).toBe(3);
+});
+
+test('what was there before the turn, or was committed in it, is told apart', async () => {
+  const scene = await createScene(':');
+  writeFileSync(join(scene.dir, 'old'), `key ${secret}\n`);
+  scene.git('add', '.');
+  scene.git('commit', '--quiet', '-m', 'old');
+  const { thread } = await scene.engine.start({ definition: chain, prompt: 'x' });
+  expect(await scene.engine.run(thread)).toMatchObject({ event: 'thread.ended' });
+
+  const committing = await createScene(
+    `printf '%s' "$DEPLOY_TOKEN" > new; git add new; git -c user.name=x -c user.email=x@y commit -qm new`,
+  );
+  const { thread: second } = await committing.engine.start({ definition: chain, prompt: 'x' });
+  expect(await committing.engine.run(second)).toMatchObject({ event: 'thread.suspended', cause: 'secret' });
+});
+
+/** Cannot search what has a word in it. */
+function failingRedactor(): Redactor {
+  const inner = createRedactor({ key: new Uint8Array(32), known: [] });
+  const check = (text: string): void => {
+    if (text.includes('did it')) throw new RedactionFailed('too slow', 'wait');
+  };
+  return {
+    table: inner.table,
+    redactText: (text, path) => (check(text), inner.redactText(text, path)),
+    redactValue: (value, keep) => (check(JSON.stringify(value)), inner.redactValue(value, keep)),
+    openStream: () => inner.openStream(),
+  };
+}
+
+test('a reply that cannot be searched is kept where nobody can read it, and stored by a word', async () => {
+  const scene = await createScene(':', failingRedactor());
+  const { engine, dir } = scene;
+  const { thread } = await engine.start({ definition: chain, prompt: 'x' });
+  const refused = { code: 'redaction-failed', hint: expect.stringContaining(`resume ${thread} --allow-secrets`) };
+  await expect(engine.step(thread)).rejects.toMatchObject(refused);
+  await expect(engine.step(thread)).rejects.toMatchObject(refused);
+  await expect(engine.run(thread)).rejects.toMatchObject(refused);
+  expect(scene.runs()).toBe(1);
+  const { kept } = await engine.describe(thread);
+  expect(readFileSync(kept ?? '', 'utf8')).not.toContain('did it');
+  expect(placesOf(['a did it'], allWritten(dir))).toEqual([]);
+  await expect(engine.resume(thread, { allowSecrets: true })).rejects.toMatchObject({ code: 'redaction-failed' });
+  expect(scene.git('show', `refs/threads/${thread}:output.md`)).toBe('a did it.');
+  expect(scene.runs()).toBe(1);
+});

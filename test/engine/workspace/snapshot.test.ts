@@ -1,0 +1,133 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { SnapshotMode } from '../../../src/engine/config/config-schema.ts';
+import { readThread, type StepEntry } from '../../../src/thread/read/thread-state.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { Verification } from '../../../src/verify/chain/verification.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+
+const definition = (mode?: SnapshotMode): ReturnType<typeof workflow> => {
+  const made = workflow('w', { coder: statuses('again', 'done') }, [
+    { from: '__start__', to: 'coder', when: null },
+    { from: 'coder', to: 'coder', when: "$steps[-1].meta.`$status` = 'again'" },
+    { from: 'coder', to: '__end__', when: null },
+  ]);
+  if (mode !== undefined && made.roles['coder']) made.roles['coder'].snapshot = mode;
+  return made;
+};
+
+const threeSteps = scripted({ coder: [reply('again'), reply('again'), reply('done')] });
+
+/** Takes a step after a file was written, as an agent would, and gives the step. */
+async function stepWith(fixture: EngineFixture, thread: string, files: Record<string, string>): Promise<StepEntry> {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(fixture.dir, name), text);
+  await fixture.engine.step(thread);
+  const { id, head } = await getThread(fixture.repository, thread);
+  const step = (await readThread(fixture.repository, id, head)).steps.at(-1);
+  if (!step) throw new Error('no step was stored');
+  return step;
+}
+
+describe('a step', () => {
+  test('keeps the files it left as workspace/, and the commit that was checked out as a parent', async () => {
+    const fixture = await createFixture(threeSteps);
+    writeFileSync(join(fixture.dir, 'tracked'), 'one\n');
+    fixture.git('add', '-A');
+    fixture.git('commit', '-qm', 'code');
+    const { thread } = await fixture.engine.start({ definition: definition('on'), prompt: 'p' });
+    const step = await stepWith(fixture, thread, { untracked: 'two\n' });
+    const head = fixture.git('rev-parse', 'HEAD');
+    expect(step.commit.node.workspace).toEqual({
+      tree: fixture.git('rev-parse', `${step.commit.id}:workspace`),
+      commit: head,
+    });
+    expect(step.commit.commit.parents.at(-1)).toBe(head);
+    expect(fixture.git('ls-tree', '--name-only', `${step.commit.id}:workspace`).split('\n')).toEqual([
+      'tracked',
+      'untracked',
+    ]);
+    fixture.git('gc', '--prune=now', '--quiet');
+    expect(fixture.git('cat-file', 'blob', `${step.commit.id}:workspace/untracked`)).toBe('two');
+    expectCleanFsck(fixture.dir);
+    expect(fixture.git('status', '--porcelain')).toBe('?? untracked');
+  });
+
+  test('that is to keep changes only, keeps nothing where the files are those of before', async () => {
+    const fixture = await createFixture(threeSteps);
+    fixture.git('commit', '-qm', 'empty', '--allow-empty');
+    const { thread } = await fixture.engine.start({ definition: definition('changed'), prompt: 'p' });
+    expect((await stepWith(fixture, thread, {})).commit.node).not.toHaveProperty('workspace');
+    expect((await stepWith(fixture, thread, { a: '1' })).commit.node).toHaveProperty('workspace');
+    expect((await stepWith(fixture, thread, {})).commit.node).not.toHaveProperty('workspace');
+  });
+
+  test('does as the configuration says where its role says nothing', async () => {
+    const on = await createFixture({ ...threeSteps, snapshot: { mode: 'on' } });
+    const { thread } = await on.engine.start({ definition: definition(), prompt: 'p' });
+    const step = await stepWith(on, thread, { a: '1' });
+    // On a branch without a commit there is none to name.
+    expect(Object.keys(step.commit.node.workspace ?? {})).toEqual(['tree']);
+    const off = await on.engine.start({ definition: definition('off'), prompt: 'p' });
+    expect((await stepWith(on, off.thread, { a: '2' })).commit.node).not.toHaveProperty('workspace');
+  });
+
+  test('whose files are too many names the commit only, says so, and is stored', async () => {
+    const fixture = await createFixture({ ...threeSteps, snapshot: { mode: 'on', maxBytes: 10 } });
+    fixture.git('commit', '-qm', 'empty', '--allow-empty');
+    const { thread } = await fixture.engine.start({ definition: definition(), prompt: 'p' });
+    const step = await stepWith(fixture, thread, { large: 'more than that' });
+    expect(step.commit.node.workspace).toEqual({
+      tree: fixture.git('rev-parse', 'HEAD^{tree}'),
+      commit: fixture.git('rev-parse', 'HEAD'),
+    });
+    expect(fixture.git('ls-tree', step.commit.id, 'workspace')).toBe('');
+    expect(fixture.events).toContainEqual(
+      expect.objectContaining({
+        event: 'snapshot.shortened',
+        role: 'coder',
+        reason: expect.stringMatching(/10 bytes/),
+      }),
+    );
+  });
+
+  test('whose files have names that are no UTF-8 is read and stepped on from', async () => {
+    const fixture = await createFixture(threeSteps);
+    const { thread } = await fixture.engine.start({ definition: definition('on'), prompt: 'p' });
+    writeFileSync(Buffer.concat([Buffer.from(`${fixture.dir}/`), Buffer.from([0xff, 0xfe])]), 'latin\n');
+    await stepWith(fixture, thread, {});
+    const over = await fixture.engine.run(thread);
+    expect(over.event).toBe('thread.ended');
+    expect((await fixture.engine.describe(thread)).steps).toBe(3);
+  });
+
+  test('whose files could not all be recorded names the others in its node, and is sound', async () => {
+    const fixture = await createFixture({ ...threeSteps, snapshot: { mode: 'on', maxBytes: 10 } });
+    fixture.git('commit', '-qm', 'empty', '--allow-empty');
+    const { thread } = await fixture.engine.start({ definition: definition(), prompt: 'p' });
+    const step = await stepWith(fixture, thread, { large: 'more than that', small: '1' });
+    const missing = { count: 1, files: [{ path: 'large', reason: expect.stringContaining('has 14 bytes') }] };
+    expect(step.commit.node.workspace).toEqual({
+      tree: fixture.git('rev-parse', `${step.commit.id}:workspace`),
+      commit: fixture.git('rev-parse', 'HEAD'),
+      missing,
+    });
+    expect(fixture.git('ls-tree', '--name-only', `${step.commit.id}:workspace`)).toBe('small');
+    const told = { event: 'snapshot.shortened', reason: expect.stringMatching(/^large has 14 bytes/), missing };
+    expect(fixture.events).toContainEqual(expect.objectContaining(told));
+    const { head } = await getThread(fixture.repository, thread);
+    const { findings } = await new Verification(fixture.repository).verify(head);
+    expect(findings).toEqual([]);
+  });
+
+  test('on a branch without a commit says what could not be recorded', async () => {
+    const fixture = await createFixture({ ...threeSteps, snapshot: { mode: 'on', timeoutMs: 1 } });
+    const { thread } = await fixture.engine.start({ definition: definition(), prompt: 'p' });
+    fixture.git('config', 'filter.slow.clean', 'sleep 5; cat');
+    const step = await stepWith(fixture, thread, { '.gitattributes': 'a filter=slow\n', a: 'a' });
+    expect(step.commit.node).not.toHaveProperty('workspace');
+    const told = { event: 'snapshot.shortened', reason: expect.stringContaining('took longer than 0.001 s') };
+    expect(fixture.events).toContainEqual(expect.objectContaining(told));
+  });
+});

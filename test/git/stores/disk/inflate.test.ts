@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { deflateSync, inflateSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { deflate } from '../../../../src/git/stores/disk/encode-pack.ts';
+import { inflate, inflateStart } from '../../../../src/git/stores/disk/inflate.ts';
+
+const data = fc.oneof(
+  fc.uint8Array({ maxLength: 5000 }),
+  // What compresses, as texts do.
+  fc
+    .tuple(fc.uint8Array({ minLength: 1, maxLength: 20 }), fc.nat(500))
+    .map(([part, times]) => Uint8Array.from({ length: part.length * times }, (_, at) => part[at % part.length] ?? 0)),
+);
+const level = fc.integer({ min: 0, max: 9 });
+
+describe('inflating', () => {
+  test('gives what was deflated, whatever follows it', () => {
+    fc.assert(
+      fc.property(data, level, fc.uint8Array({ maxLength: 20 }), (bytes, strength, after) => {
+        const stream = Buffer.concat([deflateSync(bytes, { level: strength }), after]);
+        expect(inflate(stream, bytes.byteLength)).toEqual({ data: Buffer.from(bytes) });
+      }),
+    );
+  });
+
+  test('tells what is wrong with a stream, and is not disturbed by the stream before', () => {
+    const stream = deflateSync(Buffer.from('what was said'));
+    expect(inflate(stream.subarray(0, -1), 13)).toEqual({ problem: 'truncated' });
+    expect(inflate(stream, 12)).toEqual({ problem: 'too-long' });
+    expect(inflate(stream, 14)).toEqual({ problem: 'too-short' });
+    expect(inflate(Buffer.from('what was said'), 13)).toEqual({ problem: 'damaged' });
+    const changed = Buffer.from(stream);
+    changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
+    expect(inflate(changed, 13)).toEqual({ problem: 'damaged' });
+    expect(inflate(stream, 13)).toEqual({ data: Buffer.from('what was said') });
+  });
+
+  test('of a stream that is cut off gives the beginning, no more of it than was asked for', () => {
+    const stream = deflateSync(Buffer.from('tree 7\0what was said'.repeat(100)), { level: 0 });
+    expect(inflateStart(stream.subarray(0, 40), 6)?.toString()).toBe('tree 7');
+    expect(inflateStart(stream.subarray(0, 12), 100)?.toString()).toBe('tree ');
+    expect(inflateStart(Buffer.from('tree 7'), 6)).toBeUndefined();
+  });
+});
+
+describe('deflating', () => {
+  test('gives what inflates to the same, and is as small as with the defaults of zlib', () => {
+    fc.assert(
+      fc.property(data, fc.integer({ min: 1, max: 9 }), (bytes, level) => {
+        const stream = deflate(bytes, level);
+        expect(inflateSync(stream)).toEqual(Buffer.from(bytes));
+        expect(stream.byteLength).toBeLessThanOrEqual(deflateSync(bytes, { level }).byteLength * 1.05 + 16);
+      }),
+    );
+  });
+
+  test('is whole where nothing can be made smaller', () => {
+    for (let size = 0; size <= 4200; size += 100) {
+      const bytes = randomBytes(size);
+      for (const level of [1, 6, 9]) expect(inflateSync(deflate(bytes, level))).toEqual(bytes);
+    }
+  });
+});

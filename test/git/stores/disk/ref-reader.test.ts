@@ -1,0 +1,151 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName, type RefDamage } from '../../../../src/git/format/ref-errors.ts';
+import { parseRefName } from '../../../../src/git/format/ref-name.ts';
+import { RefReader } from '../../../../src/git/stores/disk/ref-reader.ts';
+import type { Ref } from '../../../../src/git/ref-store.ts';
+import { failFs } from '../../../helpers/failing-fs.ts';
+import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
+
+const id = (digit: string): string => digit.repeat(40);
+let dir: string;
+let reader: RefReader;
+
+beforeEach(() => {
+  dir = createTemporaryFolder();
+  reader = new RefReader({ gitDir: dir, commonDir: dir, workTree: undefined });
+});
+
+function write(name: string, content: string): void {
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  writeFileSync(join(dir, name), `${content}\n`);
+}
+
+function pack(refs: Record<string, string>): void {
+  const lines = Object.entries(refs).map(([name, digit]) => `${id(digit)} refs/threads/${name}\n`);
+  writeFileSync(join(dir, 'packed-refs'), `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`);
+}
+
+/** Refs as `a1`: the end of the name, and the digit of the value. */
+const short = (refs: readonly Ref[]): string[] =>
+  refs.map(({ name, id }) => name.slice('refs/threads/'.length) + id[0]);
+
+describe('a symbolic ref', () => {
+  test('is followed over five others, as git does, and no further', () => {
+    const [first] = ['refs/s/0'].map(parseRefName);
+    for (let at = 0; at < 5; at += 1) write(`refs/s/${at}`, `ref: refs/s/${at + 1}`);
+    expect(reader.follow(first!)).toEqual({ name: 'refs/s/5', id: undefined });
+    write('refs/s/5', id('1'));
+    expect(reader.follow(first!)).toEqual({ name: 'refs/s/5', id: id('1') });
+    write('refs/s/5', 'ref: refs/s/6');
+    write('refs/s/6', id('1'));
+    expect(() => reader.follow(first!)).toThrow(BrokenRef);
+    expect(() => reader.follow(first!)).toThrow('its chain of symbolic refs does not end');
+  });
+});
+
+describe('a list', () => {
+  test('is of what is below a folder', () => {
+    expect(() => reader.list('refs/threads')).toThrow(InvalidRefName);
+    expect(() => reader.list('refs/threads')).toThrow("a prefix to list ends in '/'");
+    expect(() => reader.list('refs/..x/')).toThrow('no ref can be below it');
+  });
+
+  test('has loose refs before packed ones of the same name, in the order of their bytes', () => {
+    pack({ a: '1', b: '1', d: '1' });
+    for (const name of ['b', 'c', '\u{1F600}', '\uFF5E']) write(`refs/threads/${name}`, id('2'));
+    expect(short(reader.list('refs/threads/'))).toEqual(['a1', 'b2', 'c2', 'd1', '\uFF5E2', '\u{1F600}2']);
+    expect(short(reader.list('refs/threads/', { last: 2 }))).toEqual(['\uFF5E2', '\u{1F600}2']);
+    expect(short(reader.list('refs/threads/', { last: 4 }))).toEqual(['c2', 'd1', '\uFF5E2', '\u{1F600}2']);
+    expect(reader.list('refs/heads/')).toEqual([]);
+  });
+
+  test('may be of those that begin alike, or that are chosen by their names, or of the last', () => {
+    pack({ a: '1', ab: '1', b: '1' });
+    write('refs/threads/ac', id('2'));
+    write('refs/threads/c', id('2'));
+    const not = (end: string) => (name: string) => !name.endsWith(end);
+    expect(short(reader.list('refs/threads/', { startsWith: 'refs/threads/a' }))).toEqual(['a1', 'ab1', 'ac2']);
+    expect(short(reader.list('refs/threads/', { where: not('b') }))).toEqual(['a1', 'ac2', 'c2']);
+    expect(short(reader.list('refs/threads/', { where: not('c') }))).toEqual(['a1', 'ab1', 'b1']);
+    expect(short(reader.list('refs/threads/', { where: not('c'), last: 2 }))).toEqual(['ab1', 'b1']);
+    expect(short(reader.list('refs/threads/', { where: not('b'), last: 3 }))).toEqual(['a1', 'ac2', 'c2']);
+    expect(short(reader.list('refs/threads/', { last: 1 }))).toEqual(['c2']);
+  });
+
+  test('of the last packed refs, where there are no loose ones', () => {
+    pack({ a: '1', b: '1', c: '1' });
+    expect(short(reader.list('refs/threads/', { last: 2 }))).toEqual(['b1', 'c1']);
+    const notC = (name: string): boolean => !name.endsWith('c');
+    expect(short(reader.list('refs/threads/', { last: 1, where: notC }))).toEqual(['b1']);
+  });
+});
+
+describe('damage', () => {
+  let damage: RefDamage[];
+  const damaged = (met: RefDamage): void => void damage.push(met);
+  const reasons = (): string[] =>
+    damage.map((met) => (met instanceof BrokenRef ? `${met.ref}: ${met.reason}` : `packed: ${met.reason}`));
+
+  beforeEach(() => {
+    damage = [];
+  });
+
+  test('is reported, and makes room for another ref among the last', () => {
+    for (const name of ['a', 'b', 'c']) write(`refs/threads/${name}`, id('1'));
+    for (const name of ['d', 'e']) write(`refs/threads/${name}`, 'nonsense');
+    expect(short(reader.list('refs/threads/', { last: 2, damaged }))).toEqual(['b1', 'c1']);
+    expect(short(reader.list('refs/threads/', { last: 2 }))).toEqual(['b1', 'c1']);
+    expect(reasons()).toContain('refs/threads/d: its file holds neither an object id nor a ref');
+  });
+
+  test('is reported of names and of refs that lead nowhere', () => {
+    write('refs/threads/bad..name', id('1'));
+    write('refs/threads/s', 'ref: refs/threads/gone');
+    expect(reader.list('refs/threads/', { damaged })).toEqual([]);
+    expect(reasons()).toEqual([
+      'refs/threads/bad..name: git allows no such name',
+      'refs/threads/s: it leads to refs/threads/gone, which is not there',
+    ]);
+    expect(reader.list('refs/threads/')).toEqual([]);
+  });
+
+  test('of a packed value does not count behind a loose ref', () => {
+    pack({ a: '0', b: '0' });
+    write('refs/threads/a', id('1'));
+    expect(short(reader.list('refs/threads/', { damaged }))).toEqual(['a1']);
+    expect(damage).toMatchObject([{ ref: 'refs/threads/b' }]);
+  });
+
+  test('of the packed file is an error, or is reported while the rest is read', () => {
+    writeFileSync(join(dir, 'packed-refs'), `damaged\n${id('1')} refs/threads/a\n`);
+    write('refs/threads/b', id('2'));
+    expect(() => reader.list('refs/threads/')).toThrow(BrokenPackedRefs);
+    expect(short(reader.list('refs/threads/', { damaged }))).toEqual(['a1', 'b2']);
+    expect(damage.filter((met) => met instanceof BrokenPackedRefs)).toHaveLength(1);
+  });
+
+  test('of an empty packed file is reported where reports are wanted', () => {
+    writeFileSync(join(dir, 'packed-refs'), '');
+    expect(reader.list('refs/threads/')).toEqual([]);
+    expect(reader.list('refs/threads/', { damaged })).toEqual([]);
+    expect(reasons()).toEqual(['packed: it is empty, which git never leaves it']);
+  });
+
+  test('of the machine is an error', () => {
+    write('refs/threads/a', id('1'));
+    failFs('openSync', { code: 'EMFILE' });
+    expect(() => reader.list('refs/threads/', { damaged })).toThrow('EMFILE');
+  });
+});
+
+test('whether a ref exists, and the first below it, is known of loose and packed refs', () => {
+  pack({ 'p/q': '1', 'p/r': '1' });
+  write('refs/threads/l/m', 'broken');
+  const [p, pq, l, lm] = ['p', 'p/q', 'l', 'l/m'].map((name) => parseRefName(`refs/threads/${name}`));
+  expect([p!, pq!, l!, lm!].map((name) => reader.exists(name))).toEqual([false, true, false, true]);
+  expect(reader.firstBelow(p!)).toBe(pq);
+  expect(reader.firstBelow(l!)).toBe(lm);
+  expect(reader.firstBelow(pq!)).toBeUndefined();
+});

@@ -1,0 +1,131 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ObjectId } from '../../../src/git/format/object-id.ts';
+import { openRemote } from '../../../src/git/transport/open-remote.ts';
+import type { PushEdit } from '../../../src/git/transport/remote.ts';
+import { RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
+import { pushAll, threadRef } from '../../contracts/remote-acts.ts';
+import { writeChain } from '../../helpers/commit-chain.ts';
+import { createTemporaryRepository, isolatedGitEnvironment as env } from '../../helpers/temporary-repository.ts';
+import { connectTo, type NativeSide } from './remote-scene.ts';
+
+type Scene = { server: ReturnType<typeof createTemporaryRepository>; side: NativeSide };
+
+async function createScene(): Promise<Scene> {
+  const server = createTemporaryRepository({ bare: true });
+  return { server, side: await connectTo(server.dir) };
+}
+
+/** The remote as it is configured now. */
+async function reopened({ side }: Scene, name = 'origin'): Promise<NativeSide> {
+  return { ...side, remote: await openRemote(side.repository, name, { env, direction: 'push' }) };
+}
+
+async function pushOne(side: NativeSide, ...steps: string[]): Promise<ObjectId> {
+  const heads = await writeChain(side.repository, undefined, ...(steps.length > 0 ? steps : ['one']));
+  const head = heads.at(-1) as ObjectId;
+  await pushAll(side, [{ name: threadRef('a'), value: head, expected: null }]);
+  return head;
+}
+
+describe('a push', () => {
+  test('finds the repository in the folder of a work tree, by a relative path', async () => {
+    const scene = await createScene();
+    const other = createTemporaryRepository();
+    scene.side.git('remote', 'set-url', 'origin', join('..', basename(other.dir)));
+    const head = await pushOne(await reopened(scene));
+    expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test.each([
+    ['a name', 'origin'],
+    ['a path', undefined],
+  ])('goes where git is told to push instead, by %s', async (_, name) => {
+    const scene = await createScene();
+    const other = createTemporaryRepository({ bare: true });
+    scene.side.git('config', `url.${other.dir}.pushInsteadOf`, scene.server.dir);
+    const side = await reopened(scene, name ?? scene.server.dir);
+    expect(side.remote.url).toBe(other.dir);
+    const head = await pushOne(side);
+    expect(scene.server.git('for-each-ref')).toBe('');
+    expect(other.git('rev-parse', 'refs/threads/a')).toBe(head);
+  });
+
+  test('that is stopped before it has begun changes nothing', async () => {
+    const { server, side } = await createScene();
+    const [head] = (await writeChain(side.repository, undefined, 'one')) as [ObjectId];
+    const edits = [{ name: threadRef('a'), value: head }];
+    await expect(side.remote.push({ edits, signal: AbortSignal.abort() })).rejects.toThrow('abort');
+    expect(server.git('for-each-ref')).toBe('');
+  });
+
+  test('reports the words of a hook that refuses', async () => {
+    const { server, side } = await createScene();
+    const refusal = '#!/bin/sh\necho "closed today" >&2\necho "see the wiki" >&2\nexit 1\n';
+    writeFileSync(join(server.dir, 'hooks/pre-receive'), refusal, { mode: 0o755 });
+    const [head] = (await writeChain(side.repository, undefined, 'one')) as [ObjectId];
+    expect(await side.remote.push({ edits: [{ name: threadRef('a'), value: head }] })).toEqual([
+      { name: threadRef('a'), outcome: 'refused', reason: 'pre-receive hook declined: closed today; see the wiki' },
+    ]);
+  });
+
+  test('reports a lock that does not go away', async () => {
+    const { server, side } = await createScene();
+    const head = await pushOne(side);
+    const [next] = (await writeChain(side.repository, head, 'two')) as [ObjectId];
+    const edits = [{ name: threadRef('a'), value: next }];
+    writeFileSync(join(server.dir, 'refs/threads/a.lock'), '');
+    const reason = expect.stringContaining('a.lock') as string;
+    expect(await side.remote.push({ edits })).toMatchObject([{ outcome: 'moved', reason }]);
+    rmSync(join(server.dir, 'refs/threads/a.lock'));
+    expect(await side.remote.push({ edits })).toMatchObject([{ outcome: 'done' }]);
+  });
+
+  test('to an empty URL fails', async () => {
+    const scene = await createScene();
+    scene.side.git('config', 'remote.origin.pushurl', '');
+    const side = await reopened(scene);
+    const [head] = (await writeChain(side.repository, undefined, 'one')) as [ObjectId];
+    await expect(side.remote.push({ edits: [{ name: threadRef('a'), value: head }] })).rejects.toThrow(
+      RemoteUnreachable,
+    );
+  });
+
+  test('to a folder that is no repository fails', async () => {
+    const { server, side } = await createScene();
+    rmSync(server.dir, { recursive: true });
+    mkdirSync(server.dir);
+    const [head] = (await writeChain(side.repository, undefined, 'one')) as [ObjectId];
+    const push = side.remote.push({ edits: [{ name: threadRef('a'), value: head }] });
+    await expect(push).rejects.toThrow(/does not appear to be a git repository/);
+  });
+
+  test.each<[string, (before: ObjectId, after: ObjectId) => PushEdit[]]>([
+    ['goes forward from there', (before, after) => [{ name: threadRef('a'), value: after, expected: before }]],
+    ['starts from there', (_, after) => [{ name: threadRef('new'), value: after, expected: null }]],
+    ['ends there', (before) => [{ name: threadRef('end'), value: before, expected: null }]],
+  ])('to a repository that has lost what a ref leads to makes no thread that %s', async (_, edits) => {
+    const { server, side } = await createScene();
+    const before = await pushOne(side);
+    const [after] = (await writeChain(side.repository, before, 'two')) as [ObjectId];
+    rmSync(join(server.dir, 'objects', before.slice(0, 2)), { recursive: true });
+    const outcomes = await side.remote.push({ edits: edits(before, after), isForward: true }).then(
+      (results) => results.map(({ outcome }) => outcome),
+      () => ['refused'],
+    );
+    expect(outcomes).not.toContain('done');
+  });
+
+  test('from a shallow clone, whose commits do not lead to the start, is made', async () => {
+    const { server, side } = await createScene();
+    const head = await pushOne(side, 'one', 'two', 'three');
+    const shallow = createTemporaryRepository();
+    shallow.git('fetch', '--quiet', '--depth=1', `file://${server.dir}`, 'refs/threads/a:refs/threads/a');
+    const repository = await shallow.open();
+    const remote = await openRemote(repository, server.dir, { env });
+    const [next] = (await writeChain(repository, head, 'four')) as [ObjectId];
+    expect(await remote.push({ edits: [{ name: threadRef('a'), value: next }] })).toMatchObject([{ outcome: 'done' }]);
+    expect(server.git('log', '--format=%s', 'refs/threads/a')).toBe('four\nthree\ntwo\none');
+  });
+});

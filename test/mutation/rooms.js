@@ -1,0 +1,30 @@
+/** The files of the disk store that are about refs and locks; the others are about packs and loose objects. */
+const refsAndLocks = /\/[^/]*(?:ref|lock)[^/]*$/;
+
+/**
+ * The rooms whose tests are tested: the folders that a mutant may be in, and the tests that have to notice it.
+ *
+ * `files` chooses among the files of the folders. `without` names tests that would cost more than they notice: a test that starts
+ * `uwf` runs the bundle, which has no mutants, and a campaign of many processes takes seconds for each mutant.
+ */
+export const rooms = [
+  { name: 'cas', folders: ['src/cas'], tests: ['test/cas'], without: ['test/cas/lookup/killed-rebuild.test.ts'] },
+  { name: 'moderator', folders: ['src/moderator'], tests: ['test/moderator'] },
+  { name: 'schema', folders: ['src/schema'], tests: ['test/schema'] },
+  { name: 'thread', folders: ['src/thread'], tests: ['test/thread'] },
+  { name: 'verify', folders: ['src/verify'], tests: ['test/verify'] },
+  {
+    name: 'leases',
+    folders: ['src/engine/leases'],
+    tests: ['test/engine/leases'],
+    without: ['test/engine/leases/slots.test.ts'],
+  },
+  {
+    name: 'refs',
+    folders: ['src/git/stores/disk'],
+    files: refsAndLocks,
+    tests: ['test/git/stores'],
+    without: ['test/git/stores/disk/sleeping-owner.test.ts', 'test/git/stores/disk/packs.test.ts'],
+  },
+  { name: 'packs', folders: ['src/git/stores/disk'], files: /\/(?!.*(?:ref|lock))[^/]*$/, tests: ['test/git/stores'] },
+];

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject, JsonValue } from '../../src/json.ts';
+import { typeFor, type TypeName } from '../../src/schema/built-in.ts';
+import { payloadOf, UnexpectedNode, type Payloads } from '../../src/schema/payload-of.ts';
+
+const hash = 'EYHPV6X8XHTCS';
+const end = {
+  outcome: 'completed',
+  returnCode: 0,
+  summary: hash,
+  start: hash,
+  lastStep: null,
+  completedAtMs: 1,
+};
+const attempt = { content: hash, errors: ['a'], usage: null };
+const usage = { inputTokens: 1, outputTokens: 1, turns: 1 };
+const artifact = { kind: 'blob', oid: '1'.repeat(40), title: 'x' };
+
+function read(name: keyof Payloads, payload: JsonObject): unknown {
+  return payloadOf({ type: typeFor(name, payload), payload }, name);
+}
+
+describe('the payload of a node', () => {
+  test.each<[keyof Payloads, JsonObject]>([
+    ['thread-end', end],
+    ['thread-end', { ...end, lastStep: hash, completedAtMs: 8.64e15 }],
+    ['attempt', attempt],
+    ['attempt', { ...attempt, errors: [], usage }],
+    ['attempt', { ...attempt, usage: { ...usage, costUsd: 0.5 } }],
+    ['attempt', { ...attempt, usage: { ...usage, isAtLeast: true } }],
+    ['artifact', artifact],
+    ['content', { text: 'x', refs: [hash] }],
+  ])('is given as it is: %s %j', (name, payload) => {
+    expect(read(name, payload)).toBe(payload);
+  });
+
+  test.each<[keyof Payloads, JsonObject]>([
+    ['thread-end', { ...end, outcome: 'lost' }],
+    ['thread-end', { ...end, returnCode: 0.5 }],
+    ['thread-end', { ...end, returnCode: '0' }],
+    ['thread-end', { ...end, lastStep: 1 }],
+    ['thread-end', { ...end, lastStep: [] }],
+    ['thread-end', { ...end, summary: 'no hash' }],
+    ['thread-end', { ...end, completedAtMs: 8.64e15 + 1 }],
+    ['thread-end', { ...end, extra: 1 }],
+    ['thread-end', { ...end, constructor: 1 }],
+    ['attempt', { ...attempt, errors: 'a' }],
+    ['attempt', { ...attempt, errors: ['a', 1] }],
+    ['attempt', { ...attempt, usage: [] }],
+    ['attempt', { ...attempt, usage: { ...usage, turns: null } }],
+    ['attempt', { ...attempt, usage: {} }],
+    ['content', { text: 'x', refs: ['x'] }],
+    ['artifact', { ...artifact, kind: 'tag' }],
+  ])('is refused where a field has another form: %s %j', (name, payload) => {
+    expect(() => read(name, payload)).toThrow(UnexpectedNode);
+  });
+
+  test.each(Object.keys(end))('is refused without %s', (field) => {
+    const payload: JsonObject = { ...end };
+    delete payload[field];
+    expect(() => read('thread-end', payload)).toThrow(UnexpectedNode);
+  });
+
+  test.each<JsonValue>([null, [], 'x', 1])('is refused where it is no object: %j', (payload) => {
+    const name: TypeName = 'thread-end';
+    expect(() => payloadOf({ type: typeFor(name, {}), payload }, name)).toThrow(UnexpectedNode);
+  });
+
+  test('is refused where another type is wanted', () => {
+    expect(() => payloadOf({ type: typeFor('thread-end', end), payload: end }, 'content')).toThrow(
+      'the node is thread-end, not content',
+    );
+  });
+});

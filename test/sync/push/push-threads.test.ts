@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
+import { pushThreads } from '../../../src/sync/push/push-threads.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { startLoop } from '../../thread/thread-fixture.ts';
+import { contextOf } from '../clones.ts';
+import { createPlaces, share, threadsOf, type Place } from '../places.ts';
+
+describe('a push', () => {
+  test('of an ended thread takes its active ref away there in the same push', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    await ben.do('append');
+    await ben.do('end');
+    const { threads } = await pushThreads(ben.context, ben.remote);
+    expect(threads).toMatchObject([{ thread: id, change: 'ended', commits: 2 }]);
+    expect(await threadsOf(server)).toEqual(await ben.threads());
+  });
+
+  test('says what it would do, and does not', async () => {
+    const { server, places } = createPlaces('Ada');
+    const [ada] = places as [Place];
+    const { id } = await startLoop(ada.repository);
+    expect((await pushThreads(ada.context, ada.remote, { dryRun: true })).threads).toMatchObject([{ thread: id }]);
+    expect(await threadsOf(server)).toEqual({});
+    expect(await ada.repository.refs.list('refs/uwf/')).toEqual([]);
+  });
+
+  test('holds what has moved there, pushes the rest, and a fetch makes a fork of it', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    const other = await startLoop(ben.repository);
+    await ada.do('append');
+    await pushThreads(ada.context, ada.remote);
+    await ben.do('append');
+    const { head } = await getThread(ben.repository, id);
+    const pushed = await pushThreads(ben.context, ben.remote);
+    expect(pushed.threads).toMatchObject([{ thread: other.id, change: 'new' }]);
+    expect(pushed.held).toMatchObject([{ thread: id, reason: expect.stringContaining('fetch first') }]);
+    const { threads } = await fetchThreads(ben.context, ben.remote);
+    expect(threads).toMatchObject([
+      { change: 'forked', of: id, head },
+      { thread: id, change: 'forward' },
+    ]);
+    expect((await pushThreads(ben.context, ben.remote)).held).toEqual([]);
+    expect(await threadsOf(server)).toEqual(await ben.threads());
+  });
+
+  test('of what the remote has got from elsewhere tells of no change', async () => {
+    const { places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    await ada.do('append');
+    const { ref, head } = await getThread(ada.repository, id);
+    await ada.remote.push({ edits: [{ name: ref, value: head }] });
+    expect(await pushThreads(ada.context, ada.remote)).toMatchObject({ threads: [], held: [] });
+    expect((await ada.repository.refs.list('refs/uwf/remotes/')).map(({ id }) => id)).toContain(head);
+  });
+
+  test('goes through although the last one was done and never heard of', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    await ben.do('append');
+    const { ref, head } = await getThread(ben.repository, id);
+    await ben.remote.push({ edits: [{ name: ref, value: head }] });
+    await ben.do('append');
+    expect(await pushThreads(ben.context, ben.remote)).toMatchObject({
+      held: [],
+      threads: [{ thread: id, commits: 1 }],
+    });
+    expect(await threadsOf(server)).toEqual(await ben.threads());
+  });
+
+  test('does not bring a thread back that has ended there since', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    await ada.do('end');
+    await pushThreads(ada.context, ada.remote);
+    await ben.do('append');
+    expect((await pushThreads(ben.context, ben.remote)).held).toMatchObject([{ thread: id }]);
+    expect(await threadsOf(server)).toEqual(await ada.threads());
+  });
+
+  test('of a child says that the steps of its caller go along', async () => {
+    const { places } = createPlaces('Ada');
+    const [ada] = places as [Place];
+    const caller = await startLoop(ada.repository);
+    await ada.do('append');
+    const { head } = await getThread(ada.repository, caller.id);
+    const state = { thread: caller.start.hash, state: caller.start.hash, role: 'writer', head, depth: 1 };
+    const child = await startLoop(ada.repository, { parent: state });
+    const { threads, alongside } = await pushThreads(ada.context, ada.remote, { threads: [child.id] });
+    expect(threads).toMatchObject([{ thread: child.id, change: 'new' }]);
+    expect(alongside).toEqual([caller.id]);
+    expect((await pushThreads(ada.context, ada.remote)).alongside).toEqual([]);
+  });
+
+  test('reads what is new, however long the thread is', async () => {
+    const { places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    await share(ada, ben);
+    for (let step = 0; step < 60; step += 1) await ada.do('append');
+    await pushThreads(ada.context, ada.remote);
+    await ada.do('append');
+    let reads = 0;
+    const { objects } = ada.repository;
+    const read: typeof objects.read = async (id, options) => ((reads += 1), objects.read(id, options));
+    const counting = contextOf({ ...ada.repository, objects: { ...objects, read } });
+    expect((await pushThreads(counting, ada.remote)).threads).toMatchObject([{ commits: 1 }]);
+    expect(reads).toBeLessThan(20);
+  });
+});

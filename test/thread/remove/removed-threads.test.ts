@@ -1,0 +1,104 @@
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { RefMoved } from '../../../src/git/ref-store.ts';
+import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { activeRef, scratchRef } from '../../../src/thread/format/thread-refs.ts';
+import { threadCas } from '../../../src/thread/nodes/thread-cas.ts';
+import { removeThread, removeThreads } from '../../../src/thread/remove/remove-thread.ts';
+import { forgetRemoved, listRemoved, rememberRemoved } from '../../../src/thread/remove/removed-threads.ts';
+import { parseThreadId } from '../../../src/thread/thread-id.ts';
+import { createMapRepository } from '../../helpers/map-repository.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+import { startLoop } from '../thread-fixture.ts';
+
+const thread = parseThreadId('01KTWEWZ760000000000000000');
+
+describe('what this machine removed', () => {
+  test('is remembered with its refs, those that were known before among them, until it is asked for', () => {
+    const place = { stateDir: createTemporaryFolder() };
+    expect(listRemoved(place)).toEqual(new Map());
+    rememberRemoved(place, thread, ['refs/threads/a']);
+    rememberRemoved(place, thread, ['refs/history/b', 'refs/threads/a']);
+    expect(listRemoved(place)).toEqual(new Map([[thread, ['refs/threads/a', 'refs/history/b']]]));
+    forgetRemoved(place, thread);
+    expect(listRemoved(place)).toEqual(new Map());
+    forgetRemoved(place, thread);
+  });
+
+  test('is said by the name of a file alone, where its content is damaged', () => {
+    const place = { stateDir: createTemporaryFolder() };
+    rememberRemoved(place, thread, ['refs/threads/a']);
+    writeFileSync(join(place.stateDir, 'removed', thread), 'damaged');
+    writeFileSync(join(place.stateDir, 'removed', 'no-thread'), '');
+    expect(listRemoved(place)).toEqual(new Map([[thread, []]]));
+    expect(readdirSync(join(place.stateDir, 'removed'))).toHaveLength(2);
+  });
+
+  test('is not remembered without a disk', () => {
+    const place = { stateDir: undefined };
+    rememberRemoved(place, thread, ['refs/threads/a']);
+    forgetRemoved(place, thread);
+    expect(listRemoved(place)).toEqual(new Map());
+  });
+
+  test('is not forgotten in silence where the disk refuses', () => {
+    const stateDir = createTemporaryFolder();
+    mkdirSync(join(stateDir, 'removed'));
+    for (const folder of [stateDir, join(stateDir, 'removed')]) chmodSync(folder, 0o555);
+    // root is refused nothing.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(64_001);
+    try {
+      expect(() => rememberRemoved({ stateDir }, thread, [])).toThrow(/cannot be written/);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      // Otherwise the folder could not be removed.
+      chmodSync(stateDir, 0o755);
+    }
+  });
+});
+
+describe('a thread that is removed', () => {
+  test('loses its refs, what was put under it, and what remotes were seen to have but for their marks', async () => {
+    const stateDir = createTemporaryFolder();
+    const repository = { ...createMapRepository(), stateDir };
+    const state = await startLoop(repository);
+    await threadCas(repository, state.id).put('a note');
+    const names = [`threads/${state.id}`, `history/2026-11-21/${state.id}`, `removed/${state.id}`, `threads/${thread}`];
+    for (const name of names) repository.refMap.set(parseRefName(`refs/uwf/remotes/origin/${name}`), state.head.id);
+    await removeThread(repository, await getThread(repository, state.id));
+    expect([...repository.refMap.keys()].toSorted()).toEqual([
+      `refs/uwf/remotes/origin/removed/${state.id}`,
+      `refs/uwf/remotes/origin/threads/${thread}`,
+    ]);
+    expect(listRemoved(repository)).toEqual(new Map([[state.id, [activeRef(state.id)]]]));
+  });
+
+  test('loses both refs of an ending that a crash interrupted', async () => {
+    const repository = { ...createMapRepository(), stateDir: createTemporaryFolder() };
+    const begun = await startLoop(repository);
+    await endThread(repository, begun, { outcome: 'cancelled', returnCode: 130, summary: '' });
+    repository.refMap.set(activeRef(begun.id), begun.head.id);
+    const pointer = await getThread(repository, begun.id);
+    await removeThread(repository, pointer);
+    expect(repository.refMap.size).toBe(0);
+    expect(listRemoved(repository)).toEqual(new Map([[begun.id, [activeRef(begun.id), pointer.ref]]]));
+  });
+
+  test('stays as it is where it has moved, or has no ref of its own', async () => {
+    const repository = createMapRepository();
+    const state = await startLoop(repository);
+    const pointer = await getThread(repository, state.id);
+    await expect(removeThread(repository, { ...pointer, keptBy: thread })).rejects.toMatchObject({
+      code: 'no-ref-of-its-own',
+      message: `thread ${state.id} has no ref here: it is part of thread ${thread}`,
+    });
+    repository.refMap.set(activeRef(state.id), repository.refMap.get(scratchRef(state.id)) ?? state.start.commit.tree);
+    await expect(removeThread(repository, pointer)).rejects.toBeInstanceOf(RefMoved);
+    expect(repository.refMap.size).toBe(1);
+    await removeThreads(repository, []);
+  });
+});

@@ -1,0 +1,880 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { prepareHashing } from '../../src/cas/hash.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { appendStep } from '../../src/thread/append/append-step.ts';
+import { historyOf, readHistory } from '../../src/thread/context/context-history.ts';
+import { exportThread } from '../../src/thread/export/export-thread.ts';
+import { Rebuild } from '../../src/thread/export/rebuild.ts';
+import { RefusedImport } from '../../src/thread/export/read-lines.ts';
+import { threadRows } from '../../src/thread/export/rows.ts';
+import { findCalledNow, findChildren, isChildOf } from '../../src/thread/find/find-children.ts';
+import { getThread } from '../../src/thread/find/find-thread.ts';
+import { forkThread } from '../../src/thread/fork/fork-thread.ts';
+import { isPartialCloneFile } from '../../src/thread/format/partial-clone-files.ts';
+import { findReferrers } from '../../src/thread/nodes/find-referrers.ts';
+import { nodesOfThread } from '../../src/thread/nodes/nodes-of-thread.ts';
+import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
+import { readChildEnds } from '../../src/thread/read/light-chain.ts';
+import { diffThreads } from '../../src/thread/read/diff-threads.ts';
+import { readReply } from '../../src/thread/read/light-chain.ts';
+import { readSaid } from '../../src/thread/read/read-said.ts';
+import { findStart, readThreadPrompt, type KnownStarts } from '../../src/thread/read/read-start.ts';
+import { readSteps } from '../../src/thread/read/read-steps.ts';
+import { readSuspension } from '../../src/thread/read/read-suspension.ts';
+import { readTrace, UnknownTurn } from '../../src/thread/read/read-trace.ts';
+import { filesOfStep } from '../../src/thread/read/step-files.ts';
+import { stepView } from '../../src/thread/read/step-view.ts';
+import { outlineSuspension } from '../../src/thread/read/read-suspension.ts';
+import { outlineOf, readOutline } from '../../src/thread/read/thread-outline.ts';
+import { readThread, type CommitOf, type ThreadState } from '../../src/thread/read/thread-state.ts';
+import { isOver, statusOfHead } from '../../src/thread/read/thread-status.ts';
+import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
+import { growRichThread } from '../verify/rich-thread.ts';
+import { stepDraft } from './thread-fixture.ts';
+
+/** A value without ids and hashes, which differ from run to run. */
+function masked(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value)
+      .replaceAll(/\b[0-9a-f]{40}\b/g, '<id>')
+      .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<thread>')
+      .replaceAll(/\b(?=[0-9]*[A-Z])[0-9A-HJKMNP-TV-Z]{13}\b/g, '<hash>'),
+  );
+}
+
+let repository: MapRepository;
+let ended: ThreadState;
+let again: ThreadState;
+
+beforeAll(async () => {
+  await prepareHashing();
+  repository = createMapRepository();
+  const states = await growRichThread(repository);
+  [ended, again] = [states[0]!, states[1]!];
+});
+
+function commitsOf<K extends 'step' | 'suspend'>(kind: K): CommitOf<K>[] {
+  return again.chain.filter((commit): commit is CommitOf<K> => commit.kind === kind);
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+describe('the rows of a thread', () => {
+  test('tell all that happened', async () => {
+    expect(masked(await collect(threadRows(repository, again.id, again.head.id)))).toMatchInlineSnapshot(`
+      [
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "depth": 0,
+            "hash": {
+              "$cas": "<hash>",
+            },
+            "limits": {
+              "maxCostUsd": 2.5,
+              "maxSteps": 50,
+            },
+            "thread": "<thread>",
+            "workflow": "loop",
+          },
+          "role": "__start__",
+          "timestamp": 1795262401234,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "$status": "done",
+            "more": {
+              "list": [
+                1,
+                true,
+                "x",
+              ],
+            },
+          },
+          "role": "writer",
+          "timestamp": 1795262401500,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "agent": {
+              "$cas": "<hash>",
+            },
+            "attempts": [
+              {
+                "attempt": {
+                  "$cas": "<hash>",
+                },
+                "content": {
+                  "$cas": "<hash>",
+                },
+                "errors": [
+                  "what",
+                ],
+                "usage": null,
+              },
+            ],
+            "cause": "agent",
+            "prompt": {
+              "$cas": "<hash>",
+            },
+            "react": {
+              "$cas": "<hash>",
+            },
+            "reason": "a question",
+            "role": "checker",
+            "rule": 1,
+            "suspension": {
+              "$cas": "<hash>",
+            },
+            "usage": {
+              "costUsd": 0.25,
+              "inputTokens": 11,
+              "outputTokens": 22,
+              "turns": 2,
+            },
+          },
+          "role": "__suspend__",
+          "timestamp": 1795262408638,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "suspension": {
+              "$cas": "<hash>",
+            },
+          },
+          "role": "__resume__",
+          "timestamp": 1795262409872,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "$status": "again",
+          },
+          "role": "checker",
+          "timestamp": 1795262401500,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "$status": "done",
+            "link": {
+              "$cas": "<hash>",
+            },
+          },
+          "role": "writer",
+          "timestamp": 1795262401500,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "$status": "done",
+          },
+          "role": "checker",
+          "timestamp": 1795262401500,
+        },
+        {
+          "content": {
+            "$cas": "<hash>",
+          },
+          "meta": {
+            "suspension": {
+              "$cas": "<hash>",
+            },
+          },
+          "role": "__resume__",
+          "timestamp": 1795262416042,
+        },
+      ]
+    `);
+    const end = (await collect(threadRows(repository, ended.id, ended.head.id))).at(-1);
+    expect(masked(end)).toMatchInlineSnapshot(`
+      {
+        "content": {
+          "$cas": "<hash>",
+        },
+        "meta": {
+          "outcome": "completed",
+          "returnCode": 0,
+        },
+        "role": "__end__",
+        "timestamp": 1795262413574,
+      }
+    `);
+  });
+});
+
+describe('an exported thread', () => {
+  const linesOf = (state: ThreadState, options = {}): Promise<string[]> =>
+    collect(exportThread(repository, { id: state.id, head: state.head.id }, options));
+
+  test('makes the same commits again', async () => {
+    const lines = await linesOf(ended, { withNodes: true });
+    expect(new Set(lines).size).toBe(lines.length);
+    const empty = createMapRepository();
+    // Recorded files and what is pinned are not exported.
+    for (const [id, object] of repository.objectMap) if (object.type !== 'commit') empty.objectMap.set(id, object);
+    const rebuild = new Rebuild(empty.objects);
+    for (const line of lines) await rebuild.add(line);
+    expect(rebuild).toMatchObject({ head: ended.head.id, thread: ended.id, hasPauses: true });
+    await empty.objects.write(rebuild.batch.objects);
+    expect((await readThread(empty, ended.id, ended.head.id)).steps.map(({ text }) => text)).toEqual(
+      ended.steps.map(({ text }) => text),
+    );
+  });
+
+  test('has rows alone where nodes are not asked for, and none of pauses where those are not', async () => {
+    const rolesOf = async (options: object): Promise<string[]> =>
+      (await linesOf(ended, options)).map((line) => (JSON.parse(line) as { role: string }).role);
+    const all = ['__start__', 'writer', '__suspend__', '__resume__', 'checker', 'writer', 'checker', '__end__'];
+    expect(await rolesOf({})).toEqual(all);
+    expect(await rolesOf({ withPauses: false })).toEqual(all.filter((role) => !/suspend|resume/.test(role)));
+  });
+
+  test.each([
+    ['no JSON', 'x', /line 1.*JSON/],
+    ['a list', '[]', 'it is no JSON object'],
+    ['something else', '{"a":1}', 'it is neither a row nor a node nor a commit'],
+    ['a start without an id', '{"role":"__start__","meta":{}}', 'it does not say which thread it is'],
+    ['a start of no thread', '{"role":"__start__","meta":{"thread":"x"}}', 'it does not say which thread it is'],
+    ['a node without a type', '{"node":"x","payload":1}', 'a node needs a type and a payload'],
+    ['a node of another hash', '{"node":"x","type":"0000000000000","payload":1}', 'it says it is node x, and is'],
+    ['a commit of nothing', '{"commit":"x"}', 'a commit needs parents, author, committer, message and files'],
+    [
+      'a commit with a node that is not there',
+      '{"commit":"x","parents":[],"message":"","files":{"a":"0000000000000"}}',
+      "'a' is node 0000000000000, which does not come before it",
+    ],
+    [
+      'a commit with no author',
+      '{"commit":"x","parents":[],"message":"","files":{}}',
+      'author and committer need a name, an email and a time',
+    ],
+    [
+      'a commit on a parent that is not here',
+      `{"commit":"x","parents":["${'a'.repeat(40)}"],"message":"","files":{}}`,
+      `it stands on ${'a'.repeat(40)}, which neither comes before it nor is in this repository`,
+    ],
+    ['a commit on no id', '{"commit":"x","parents":["y"],"message":"","files":{}}', "'y' is no object id"],
+  ])('is refused with %s', async (_, line, reason) => {
+    const add = new Rebuild(createMapRepository().objects).add(line);
+    await expect(add).rejects.toBeInstanceOf(RefusedImport);
+    await expect(add).rejects.toThrow(reason);
+    await expect(add).rejects.toMatchObject({ line: 1, code: 'import-refused' });
+  });
+
+  test('has rows before nodes', async () => {
+    const lines = await linesOf(ended, { withNodes: true });
+    const node = lines.find((line) => line.startsWith('{"node"'))!;
+    const rebuild = new Rebuild(createMapRepository().objects);
+    await rebuild.add(node);
+    await expect(rebuild.add(lines[0]!)).rejects.toThrow('(line 2): a row has to come before the nodes');
+  });
+});
+
+describe('a trace', () => {
+  test('is read back as it was handed in', async () => {
+    const trace = await readTrace(repository, commitsOf('step')[0]!);
+    expect(masked(trace)).toMatchInlineSnapshot(`
+      {
+        "session": {
+          "agent": "<hash>",
+          "durationMs": 12,
+          "role": "writer",
+          "totalTokens": 6,
+          "turns": [
+            "<hash>",
+            "<hash>",
+          ],
+        },
+        "turns": [
+          {
+            "costUsd": 0.125,
+            "hash": "<hash>",
+            "input": "Do the first.",
+            "latencyMs": 5,
+            "number": 1,
+            "output": "Did the first.",
+            "parts": [
+              {
+                "kind": "thought",
+                "text": "Hm, the first.",
+              },
+            ],
+            "startedAtMs": 1795262400000,
+            "tokens": {
+              "input": 1,
+              "output": 2,
+            },
+            "toolCalls": [
+              {
+                "arguments": "{"path":"a"}",
+                "durationMs": 3,
+                "isError": false,
+                "name": "read",
+                "result": "text of first",
+              },
+            ],
+          },
+          {
+            "costUsd": 0.125,
+            "hash": "<hash>",
+            "input": "Do the second.",
+            "latencyMs": 5,
+            "number": 2,
+            "output": "Did the second.",
+            "parts": [
+              {
+                "kind": "thought",
+                "text": "Hm, the second.",
+              },
+            ],
+            "startedAtMs": 1795262400000,
+            "tokens": {
+              "input": 1,
+              "output": 2,
+            },
+            "toolCalls": [
+              {
+                "arguments": "{"path":"a"}",
+                "durationMs": 3,
+                "isError": false,
+                "name": "read",
+                "result": "text of second",
+              },
+            ],
+          },
+        ],
+      }
+    `);
+    expect(await readTrace(repository, commitsOf('step')[1]!)).toBeUndefined();
+    expect((await readTrace(repository, commitsOf('suspend')[0]!))?.turns).toHaveLength(2);
+  });
+
+  test('is read in parts', async () => {
+    const numbersOf = async (which: Parameters<typeof readTrace>[2]): Promise<number[]> =>
+      (await readTrace(repository, commitsOf('step')[0]!, which))!.turns.map(({ number }) => number);
+    expect(await numbersOf({ limit: 1 })).toEqual([2]);
+    expect(await numbersOf({ limit: 5 })).toEqual([1, 2]);
+    expect(await numbersOf({ before: '2' })).toEqual([1]);
+    const { turns } = (await readTrace(repository, commitsOf('step')[0]!))!;
+    expect(await numbersOf({ before: turns[1]!.hash.toLowerCase() })).toEqual([1]);
+    await expect(numbersOf({ before: '3' })).rejects.toBeInstanceOf(UnknownTurn);
+    await expect(numbersOf({ before: '0' })).rejects.toThrow("the trace has no turn '0'");
+    await expect(numbersOf({ before: 'XYZ' })).rejects.toMatchObject({
+      hint: 'it has 2; name one by its number or by its hash',
+    });
+  });
+});
+
+describe('what was said', () => {
+  test('is read whole, or in parts', async () => {
+    expect(masked(await readSaid(repository, again.id))).toMatchInlineSnapshot(`
+      [
+        {
+          "completedAt": "2026-11-21T12:00:01.234Z",
+          "kind": "start",
+          "meta": null,
+          "number": 0,
+          "role": null,
+          "step": null,
+          "text": "Write a poem.",
+        },
+        {
+          "completedAt": "2026-11-21T12:00:01.500Z",
+          "kind": "step",
+          "meta": {
+            "$status": "done",
+            "more": {
+              "list": [
+                1,
+                true,
+                "x",
+              ],
+            },
+          },
+          "number": 1,
+          "role": "writer",
+          "step": "<hash>",
+          "text": "# A poem
+
+      Roses are red.
+      ",
+        },
+        {
+          "cause": "agent",
+          "completedAt": "2026-11-21T12:00:08.638Z",
+          "kind": "suspend",
+          "meta": null,
+          "number": null,
+          "reason": "a question",
+          "refused": [
+            {
+              "attempt": "<hash>",
+              "errors": [
+                "what",
+              ],
+              "text": "hm",
+              "usage": null,
+            },
+          ],
+          "role": "checker",
+          "step": null,
+          "suspension": "<hash>",
+          "text": "Which one?",
+          "trace": "<hash>",
+          "usage": {
+            "costUsd": 0.25,
+            "inputTokens": 11,
+            "outputTokens": 22,
+            "turns": 2,
+          },
+        },
+        {
+          "completedAt": "2026-11-21T12:00:09.872Z",
+          "kind": "resume",
+          "meta": null,
+          "number": null,
+          "resumption": "<hash>",
+          "role": null,
+          "step": null,
+          "suspension": "<hash>",
+          "text": "the left one",
+        },
+        {
+          "completedAt": "2026-11-21T12:00:01.500Z",
+          "kind": "step",
+          "meta": {
+            "$status": "again",
+          },
+          "number": 2,
+          "role": "checker",
+          "step": "<hash>",
+          "text": "Again.",
+        },
+        {
+          "completedAt": "2026-11-21T12:00:01.500Z",
+          "kind": "step",
+          "meta": {
+            "$status": "done",
+            "link": "<hash>",
+          },
+          "number": 3,
+          "role": "writer",
+          "step": "<hash>",
+          "text": "Tulips.",
+        },
+        {
+          "completedAt": "2026-11-21T12:00:01.500Z",
+          "kind": "step",
+          "meta": {
+            "$status": "done",
+          },
+          "number": 4,
+          "role": "checker",
+          "step": "<hash>",
+          "text": "Good.",
+        },
+        {
+          "completedAt": "2026-11-21T12:00:16.042Z",
+          "kind": "resume",
+          "meta": null,
+          "number": null,
+          "resumption": "<hash>",
+          "role": null,
+          "step": null,
+          "suspension": "<hash>",
+          "text": "go on",
+        },
+      ]
+    `);
+    const placesOf = async (options: object): Promise<(string | number | null)[]> =>
+      (await readSaid(repository, again.id, options)).map(({ kind, number }) => number ?? kind);
+    expect(await placesOf({ limit: 1 })).toEqual([4, 'resume']);
+    expect(await placesOf({ before: 2 })).toEqual([0, 1, 'suspend', 'resume']);
+    expect(await placesOf({ before: 3, limit: 1 })).toEqual(['suspend', 'resume', 2].slice(2));
+  });
+
+  test('in a suspended turn is read with and without rejected replies', async () => {
+    const [commit] = commitsOf('suspend');
+    const suspension = await readSuspension(repository, commit!);
+    expect(masked(suspension)).toMatchInlineSnapshot(`
+      {
+        "cause": "agent",
+        "reason": "a question",
+        "refused": [
+          {
+            "attempt": "<hash>",
+            "errors": [
+              "what",
+            ],
+            "text": "hm",
+            "usage": null,
+          },
+        ],
+        "role": "checker",
+        "suspension": "<hash>",
+        "text": "Which one?",
+        "trace": "<hash>",
+        "usage": {
+          "costUsd": 0.25,
+          "inputTokens": 11,
+          "outputTokens": 22,
+          "turns": 2,
+        },
+      }
+    `);
+    const refused = suspension.refused.map(({ attempt, errors }) => ({ attempt, errors }));
+    expect(await outlineSuspension(repository, commit!)).toEqual({ ...suspension, refused });
+    expect(await readReply(repository, commit!)).toBe('Which one?');
+  });
+
+  test('is read of the last steps alone', async () => {
+    const { steps, start } = await readSteps(repository, again.head.id, 2);
+    expect(steps.map(({ commit, text }) => [commit.node.number, text])).toEqual([
+      [3, 'Tulips.'],
+      [4, 'Good.'],
+    ]);
+    expect(start).toBeUndefined();
+    const all = await readSteps(repository, again.head.id, 9);
+    expect(all.steps).toHaveLength(4);
+    expect(all.start?.id).toBe(again.start.id);
+  });
+});
+
+describe('a thread', () => {
+  test('has the same outline however it is read', async () => {
+    for (const state of [ended, again]) {
+      const read = await readOutline(repository, state.id, state.head.id);
+      const { head, calling, turns, ...rest } = outlineOf(state);
+      expect(read).toMatchObject({ ...rest, head: { id: head.id } });
+      expect(read.calling.map(({ hash }) => hash)).toEqual(calling.map(({ hash }) => hash));
+      expect(read.turns).toEqual(turns.map(({ role, usage }) => ({ role, usage })));
+      expect(read.turns.map(({ role }) => role)).toEqual(['writer', 'checker', 'writer', 'checker', 'checker']);
+    }
+  });
+
+  test.each(['writer', 'checker'])('is told to the %s alike, however it is read', async (role) => {
+    for (const seen of [undefined, ...again.chain.map(({ id }) => id)]) {
+      const listener = { role, seen };
+      const read = await readHistory(repository, again, listener);
+      expect(read).toEqual(await historyOf(repository, again, listener));
+    }
+  });
+
+  test('is told with the summary of what came before, and what passed with the role', async () => {
+    const middle = again.chain[3]!;
+    const state = await readThread(repository, again.id, middle.id);
+    expect(masked(await historyOf(repository, state, { role: 'checker', seen: undefined }))).toMatchInlineSnapshot(`
+      {
+        "exchange": [
+          {
+            "after": 1,
+            "cause": "agent",
+            "kind": "suspended",
+            "reason": "a question",
+            "refused": [
+              {
+                "errors": [
+                  "what",
+                ],
+                "text": "hm",
+              },
+            ],
+            "said": "Which one?",
+          },
+          {
+            "after": 1,
+            "kind": "resumed",
+            "words": "the left one",
+          },
+        ],
+        "reopenings": [],
+        "steps": [
+          {
+            "number": 1,
+            "role": "writer",
+            "status": "done",
+            "text": "Reported: {"more":{"list":[1,true,"x"]}}
+
+      # A poem
+
+      Roses are red.
+      ",
+          },
+        ],
+      }
+    `);
+    expect(masked(await historyOf(repository, again, { role: 'writer', seen: middle.id }))).toMatchInlineSnapshot(`
+      {
+        "compact": {
+          "steps": 1,
+          "summary": "So far: a poem.",
+        },
+        "exchange": [],
+        "reopenings": [
+          {
+            "after": 4,
+            "kind": "resumed",
+            "words": "go on",
+          },
+        ],
+        "seen": {
+          "exchange": 0,
+          "steps": 1,
+        },
+        "steps": [
+          {
+            "number": 2,
+            "role": "checker",
+            "status": "again",
+            "text": "Again.",
+          },
+          {
+            "number": 3,
+            "role": "writer",
+            "status": "done",
+            "text": "Reported: {"link":"<hash>"}
+
+      Tulips.",
+          },
+          {
+            "number": 4,
+            "role": "checker",
+            "status": "done",
+            "text": "Good.",
+          },
+        ],
+      }
+    `);
+  });
+
+  test('has children, which know it as their caller', async () => {
+    const children = await findChildren(repository, ended);
+    expect(children.map(({ start }) => start.node.parentRole)).toEqual(['checker']);
+    const [child] = children;
+    expect(isChildOf(child!.start.node, { id: again.id, startHash: again.start.hash })).toBe(true);
+    expect(isChildOf(child!.start.node, { id: ended.id, startHash: child!.start.hash })).toBe(false);
+    expect(
+      isChildOf(
+        { ...child!.start.node, call: { thread: again.id, key: 'x' } },
+        { id: ended.id, startHash: ended.start.hash },
+      ),
+    ).toBe(false);
+    expect(await findCalledNow(repository, ended, ended.id)).toEqual([]);
+    const calling = commitsOf('step')[1]!;
+    expect((await readChildEnds(repository, calling)).map(({ id }) => id)).toEqual([child!.pointer.head]);
+    expect(await readChildEnds(repository, commitsOf('step')[0]!)).toEqual([]);
+  });
+
+  test('has a start and a prompt, which forks share', async () => {
+    const known: KnownStarts = new Map();
+    expect((await findStart(repository, again.head.id, known))?.id).toBe(again.start.id);
+    expect(known.size).toBe(again.chain.length);
+    expect((await findStart(repository, ended.head.id, known))?.id).toBe(again.start.id);
+    expect(await findStart(repository, again.start.commit.tree)).toBeUndefined();
+    expect(await readThreadPrompt(repository, again.head.id)).toBe('Write a poem.');
+    expect(await readThreadPrompt(repository, again.start.commit.tree)).toBeUndefined();
+  });
+
+  test('has all nodes of its commits, each once, and says which link to which', async () => {
+    const nodes = await nodesOfThread(repository, again.head.id);
+    expect(nodes[0]).toBe(again.head.hash);
+    expect(new Set(nodes)).toEqual(new Set(again.chain.flatMap(({ index }) => index.map(({ hash }) => hash))));
+    expect(nodes).toHaveLength(new Set(nodes).size);
+    const entries = await threadCas(repository, again.id).list();
+    const note = entries.find(({ hash }) => hash !== undefined)!.hash;
+    const referrers = await findReferrers(repository, threadCas(repository, again.id), again.head.id, [
+      note,
+      again.start.hash,
+    ]);
+    expect(referrers.get(again.start.hash)?.map((one) => one.in)).toEqual(again.chain.slice(1).map(({ hash }) => hash));
+  });
+
+  test('is compared with a fork from where they part', async () => {
+    const fork = await forkThread(repository, await getThread(repository, ended.id), commitsOf('step')[1]!.id);
+    const state = await readThread(repository, fork.thread, fork.head);
+    await appendStep(repository, state, stepDraft({ rule: 2, text: 'Weeds.' }));
+    const pointers = [await getThread(repository, ended.id), await getThread(repository, fork.thread)] as const;
+    const diff = await diffThreads(repository, ...pointers);
+    expect(diff).toMatchObject({ a: ended.id, b: fork.thread, firstDifference: 3 });
+    expect(diff.ancestor).toMatchObject({ head: fork.head, kind: 'step', number: 2 });
+    expect(diff.steps.map(({ number, a, b, isSame }) => [number, a?.text, b?.text, isSame])).toEqual([
+      [3, 'Tulips.', 'Weeds.', false],
+      [4, 'Good.', undefined, false],
+    ]);
+    expect(diff.files).toBeUndefined();
+    const self = await diffThreads(repository, pointers[0], pointers[0]);
+    expect(self).toMatchObject({ firstDifference: null, steps: [] });
+    const other = await getThread(repository, (await findChildren(repository, ended))[0]!.pointer.id);
+    expect((await diffThreads(repository, pointers[0], other)).ancestor).toBeNull();
+  });
+
+  test('shows rules its steps', async () => {
+    const views = await Promise.all(again.steps.map((step) => stepView(repository, again, step)));
+    expect(masked(views)).toMatchInlineSnapshot(`
+      [
+        {
+          "agent": "robot",
+          "completedAtMs": 1795262401500,
+          "hash": "<hash>",
+          "meta": {
+            "$status": "done",
+            "more": {
+              "list": [
+                1,
+                true,
+                "x",
+              ],
+            },
+          },
+          "output": {
+            "$status": "done",
+            "more": {
+              "list": [
+                1,
+                true,
+                "x",
+              ],
+            },
+          },
+          "role": "writer",
+          "startedAtMs": 1795262400000,
+          "status": "done",
+          "text": "# A poem
+
+      Roses are red.
+      ",
+          "usage": {
+            "costUsd": 0.25,
+            "inputTokens": 11,
+            "outputTokens": 22,
+            "turns": 2,
+          },
+        },
+        {
+          "agent": "robot",
+          "completedAtMs": 1795262401500,
+          "hash": "<hash>",
+          "meta": {
+            "$status": "again",
+          },
+          "output": {
+            "$status": "again",
+          },
+          "role": "checker",
+          "startedAtMs": 1795262400000,
+          "status": "again",
+          "text": "Again.",
+          "usage": null,
+        },
+        {
+          "agent": "robot",
+          "completedAtMs": 1795262401500,
+          "hash": "<hash>",
+          "meta": {
+            "$status": "done",
+            "link": "<hash>",
+          },
+          "output": {
+            "$status": "done",
+            "link": "<hash>",
+          },
+          "role": "writer",
+          "startedAtMs": 1795262400000,
+          "status": "done",
+          "text": "Tulips.",
+          "usage": null,
+        },
+        {
+          "agent": "robot",
+          "completedAtMs": 1795262401500,
+          "hash": "<hash>",
+          "meta": {
+            "$status": "done",
+          },
+          "output": {
+            "$status": "done",
+          },
+          "role": "checker",
+          "startedAtMs": 1795262400000,
+          "status": "done",
+          "text": "Good.",
+          "usage": null,
+        },
+      ]
+    `);
+  });
+
+  test('names the files that a step recorded', async () => {
+    const [first, second] = commitsOf('step');
+    expect(await filesOfStep(repository, first!)).toBeUndefined();
+    expect(await filesOfStep(repository, second!)).toEqual({
+      tree: second!.node.workspace?.tree,
+      commit: undefined,
+      isWhole: true,
+      missing: undefined,
+    });
+    const tree = new ObjectBatch().addTree([]);
+    const node = { ...second!.node, workspace: { tree } };
+    await expect(filesOfStep(repository, { ...second!, node })).rejects.toThrow(
+      'workspace/ is not the tree that its node names',
+    );
+  });
+});
+
+test('the status of a thread is that of its head, and of its lease', () => {
+  const headOf = (kind: string, outcome?: string): never => ({ kind, node: { outcome } }) as never;
+  expect(statusOfHead(headOf('end', 'completed'), true)).toBe('ended');
+  expect(statusOfHead(headOf('end', 'failed'), false)).toBe('failed');
+  expect(statusOfHead(headOf('end', 'cancelled'), false)).toBe('cancelled');
+  expect(statusOfHead(headOf('suspend'), true)).toBe('running');
+  expect(statusOfHead(headOf('suspend'), false)).toBe('suspended');
+  expect(statusOfHead(headOf('step'), false)).toBe('idle');
+  expect((['ended', 'failed', 'cancelled', 'idle', 'running'] as const).filter(isOver)).toEqual([
+    'ended',
+    'failed',
+    'cancelled',
+  ]);
+});
+
+test.each([
+  ['index', [], true],
+  ['step.json', [], true],
+  ['agent.json', [], true],
+  ['workflow/index', [], true],
+  ['children/writer/workflow.json', [], true],
+  ['types/0000000000000.json', [], true],
+  ['agents/writer.json', [], true],
+  ['prompt.md', ['start.json'], true],
+  ['prompt.md', ['step.json'], false],
+  ['summary.md', ['end.json'], true],
+  ['summary.md', ['start.json'], false],
+  ['output.md', ['step.json'], false],
+  ['trace/session.json', [], false],
+  ['attempts/01/attempt.json', [], false],
+  ['xindex', [], false],
+  ['indexes', [], false],
+])('a partial clone has %s beside %j: %j', (path, root, isThere) => {
+  expect(isPartialCloneFile(path, root)).toBe(isThere);
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { hashNode, prepareHashing } from '../../../src/cas/hash.ts';
+import { encodeNode } from '../../../src/cas/node.ts';
+import { MemorySource, type StoredNode } from '../../../src/cas/node-source.ts';
+import { hashObject } from '../../../src/git/format/object-id.ts';
+import type { JsonValue } from '../../../src/json.ts';
+import { builtIn, builtInSchema } from '../../../src/schema/built-in.ts';
+import { checkNodes } from '../../../src/verify/commit/check-nodes.ts';
+import { contentOfHash } from '../../sync/forge-hash.ts';
+
+await prepareHashing();
+
+const metaSchema = builtIn['meta-schema'];
+const contentSchema = encodeNode(metaSchema, builtInSchema('content'));
+
+function stored(type: StoredNode['type'], payload: JsonValue): StoredNode {
+  const { hash, blob } = encodeNode(type, payload);
+  return { type, payload, hash, oid: hashObject({ type: 'blob', data: blob }) };
+}
+
+describe('a node that was found to be sound in one thread', () => {
+  test('is looked at in another where it is another node, of the same forged hash', async () => {
+    const sound = new Set<string>();
+    const source = new MemorySource([contentSchema]);
+    const plain = stored(builtIn.content, { text: 'It is all there, and nothing is missing.' });
+    const absent = hashNode(builtIn.content, { text: 'nowhere' });
+    const forged = stored(builtIn.content, contentOfHash(plain.hash, absent));
+    expect(forged.hash).toBe(plain.hash);
+    expect(await faultsOf(plain, source, sound)).toEqual([]);
+    expect(await faultsOf(plain, source, sound)).toEqual([]);
+    expect(await faultsOf(forged, source, sound)).toEqual([expect.stringContaining(absent)]);
+  });
+
+  test('is none in another that has not got its type', async () => {
+    const sound = new Set<string>();
+    const schema = encodeNode(metaSchema, { type: 'object', properties: { done: { type: 'boolean' } } });
+    const node = stored(schema.hash, { done: true });
+    expect(await faultsOf(node, new MemorySource([schema]), sound)).toEqual([]);
+    expect(await faultsOf(node, new MemorySource([]), sound)).toEqual([`there is no node ${schema.hash}`]);
+  });
+});
+
+describe('a cycle of links', () => {
+  test('is found at the same node, wherever the hash of a node that leads to it sorts', async () => {
+    const source = new MemorySource([contentSchema]);
+    const claimed = hashNode(builtIn.content, { text: 'what the first one claims to be' });
+    const one = stored(builtIn.content, { refs: [claimed], text: 'one' });
+    const two = stored(builtIn.content, contentOfHash(claimed, one.hash));
+    const toOne = stored(builtIn.content, { refs: [one.hash], text: 'this leads to the cycle' });
+    const files: [string, StoredNode][] = [
+      ['a.json', two],
+      ['b.json', one],
+      ['c.json', toOne],
+    ];
+    const found: (string | null)[] = [];
+    for (const order of [files, files.toReversed(), [files[1]!, files[2]!, files[0]!]]) {
+      await checkNodes(new Map(order), source, new Set(), (path, what) => {
+        if (what.includes('leads back to it')) found.push(path);
+      });
+    }
+    expect(found).toEqual(['b.json', 'b.json', 'b.json']);
+  });
+});
+
+async function faultsOf(node: StoredNode, source: MemorySource, sound: Set<string>): Promise<string[]> {
+  const faults: string[] = [];
+  await checkNodes(new Map([['node.json', node]]), source, sound, (_, what) => void faults.push(what));
+  return faults;
+}

@@ -1,0 +1,91 @@
+import { encodeNode, type EncodedNode } from '../../src/cas/node.ts';
+import { keepersOf } from '../../src/cas/pins.ts';
+import { writeNodeTree, type NodeFile, type Subtree } from '../../src/cas/node-tree.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { exportThread, type ExportedCommit, type ExportedNode } from '../../src/thread/export/export-thread.ts';
+import type { ThreadId } from '../../src/thread/thread-id.ts';
+import { indexedFolder } from '../../src/thread/format/thread-commit.ts';
+import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
+
+/** A thread as lines that can be changed, and made into objects again. */
+export type ForgedLine = ExportedNode | ExportedCommit;
+
+export async function takeApart(repository: Repository, id: ThreadId, head: ObjectId): Promise<ForgedLine[]> {
+  const lines: ForgedLine[] = [];
+  for await (const line of exportThread(repository, { id, head }, { withNodes: true })) {
+    const value = JSON.parse(line);
+    if (!('role' in value)) lines.push(value);
+  }
+  return lines;
+}
+
+/** Hashes of nodes and ids of objects. */
+const names = /\b(?:[0-9A-HJKMNP-TV-Z]{13}|[0-9a-f]{40})\b/g;
+
+/**
+ * Puts a thread together as a forger would: every hash and id that follows from a change is worked out anew, in nodes,
+ * indexes, parents and messages, so that each object is sound in itself and names the others rightly.
+ *
+ * @param base has what the thread keeps that is no node: recorded files, and what artifacts pin
+ */
+export async function putTogether(
+  lines: readonly ForgedLine[],
+  base: MapRepository = createMapRepository(),
+): Promise<{ repository: MapRepository; head: ObjectId }> {
+  const renamed = new Map<string, string>();
+  const nodes = new Map<string, EncodedNode>();
+  const batch = new ObjectBatch();
+  let head: ObjectId | undefined;
+  const given = new Map(lines.flatMap((line) => ('node' in line ? [[String(line.node), line]] : [])));
+  const followed = <Line extends ForgedLine>(line: Line): Line =>
+    JSON.parse(JSON.stringify(line).replaceAll(names, (name) => renamed.get(name) ?? name));
+  const addNode = (line: ExportedNode): void => {
+    given.delete(line.node);
+    // What it names comes first, so that it names that by its new hash.
+    for (const [name] of JSON.stringify(line).matchAll(names)) {
+      const named = given.get(name);
+      if (named) addNode(named);
+    }
+    const { type, payload } = followed(line);
+    const node = encodeNode(type, payload);
+    nodes.set(node.hash, node);
+    if (node.hash !== line.node) renamed.set(line.node, node.hash);
+  };
+  for (const line of lines) {
+    if ('node' in line) {
+      if (given.has(line.node)) addNode(line);
+    } else {
+      const commit = followed(line);
+      head = batch.addCommit({ ...commit, tree: addTree(batch, commit, nodes, base) });
+      if (head !== line.commit) renamed.set(line.commit, head);
+    }
+  }
+  if (head === undefined) throw new Error('there is no commit');
+  const repository = createMapRepository(new Map(base.objectMap));
+  await repository.objects.write(batch.objects);
+  return { repository, head };
+}
+
+function addTree(
+  batch: ObjectBatch,
+  { files, workspace }: ExportedCommit,
+  nodes: ReadonlyMap<string, EncodedNode>,
+  base: MapRepository,
+): ObjectId {
+  const parts = new Map<string, NodeFile[]>();
+  for (const [path, hash] of Object.entries(files)) {
+    const folder = indexedFolder(path);
+    const node = nodes.get(hash);
+    if (!node) throw new Error(`there is no node ${hash} for ${path}`);
+    parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
+  }
+  const here = (parts.get('') ?? []).map(({ node }) => node);
+  const subtrees: Subtree[] = keepersOf(here).entries.filter(({ id }) => base.objectMap.has(id));
+  if (workspace !== undefined) subtrees.push({ path: 'workspace', mode: '040000', id: workspace });
+  const folders = [...parts]
+    .filter(([folder]) => folder !== '')
+    .map(([folder, part]) => ({ path: folder.slice(0, -1), mode: '040000' as const, id: writeNodeTree(batch, part) }));
+  return writeNodeTree(batch, parts.get('') ?? [], [...subtrees, ...folders]);
+}
