@@ -5,7 +5,7 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 
 const base = 'isomorphic-git, not synced';
 
-/** What a step costs: the one thing that everybody waits for. */
+/** The cost of storing a step. */
 export const append = {
   name: 'append',
   summary: 'a step of six nodes of 1 KiB, two trees, a commit and a ref, durable',

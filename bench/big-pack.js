@@ -8,10 +8,10 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 const steps = 100;
 const mebibyte = 1024 * 1024;
 
-/** Work beside very large files. */
+/** Commands in a repository with very large files. */
 export const bigPack = {
   name: 'big-pack',
-  summary: 'a step read where the only pack is over 2 GiB, beside a small repository (takes 5 GB of disk meanwhile)',
+  summary: 'a step read from a pack of more than 2 GiB, beside a small repository (needs 5 GB of disk)',
   isSlow: true,
 
   async *compare({ quick, rounds = quick ? 7 : 25, folder }) {
@@ -21,7 +21,7 @@ export const bigPack = {
       const few = await makeLongThread(small, steps);
       const many = await makeLongThread(large, steps);
       importRandomBlobs(large, quick ? 64 : 2200, mebibyte);
-      // Into one pack: what is read lies in the large one.
+      // One pack, so that the objects that are read are in the large one.
       many.git('-c', 'core.compression=0', 'repack', '-a', '-d', '-q', '--window=0');
       for (const words of [
         ['step', 'read'],

@@ -9,7 +9,7 @@ import { quietEnvironment } from './lib/quiet-environment.js';
 import { command } from './lib/run-command.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
 
-/** The store alone, without threads: why a step is one small pack. */
+/** The store alone, without threads: the reason why a step is one small pack. */
 export const diskStore = {
   name: 'disk-store',
   summary: 'objects written and read, and refs listed, beside loose objects and git',
@@ -20,7 +20,7 @@ export const diskStore = {
     const gitDir = join(root, '.git');
     const location = { gitDir, commonDir: gitDir, workTree: root };
     try {
-      const { openDiskStores } = await loadSource('src/git/disk/open-disk-stores.ts');
+      const { openDiskStores } = await loadSource('src/git/stores/disk/open-disk-stores.ts');
       execFileSync('git', ['init', '--quiet', '.'], options);
       const stores = openDiskStores(location);
       yield steps(stores, gitDir, rounds * 3);
@@ -93,7 +93,7 @@ async function refs({ objects, refs: refStore }, options, count, rounds) {
   };
 }
 
-/** A loose object written as durably as a pack is: temporary file, sync, rename, sync of the folder. */
+/** Writes a loose object as durably as a pack: temporary file, sync, rename, sync of the folder. */
 function writeLoose(gitDir, objects) {
   const folders = new Set();
   for (const object of objects) {

@@ -13,14 +13,14 @@ const files = 300;
 const commits = 300;
 const longestFoldingMs = 60_000;
 const restMs = 20;
-/** From so many on they are folded. */
+/** The number of packs from which on they are repacked. */
 const mostSmallPacks = 10;
 const commands = [
   ['git', 'log', '-1'],
   ['git', 'status', '--porcelain'],
 ];
 
-/** What a long run does to the repository it lives in. */
+/** The effect of a long run on git in the same repository. */
 export const folding = {
   name: 'folding',
   summary: 'git log, git status and the disk while a thread is written, beside a repository without one',
@@ -29,9 +29,9 @@ export const folding = {
   async *compare({ quick, rounds = quick ? 20 : 100, folder }) {
     const source = await loadSource(
       ...appenderSources,
-      'src/git/native/consolidate-packs.ts',
-      'src/git/native/fold-in-background.ts',
-      'src/git/native/foldable-packs.ts',
+      'src/git/maintenance/consolidate-packs.ts',
+      'src/git/maintenance/fold-in-background.ts',
+      'src/git/maintenance/foldable-packs.ts',
     );
     const { path: root, remove } = temporaryFolder(folder);
     const [without, busy] = [path.join(root, 'without'), path.join(root, 'busy')];
@@ -48,7 +48,7 @@ export const folding = {
       const step = async () => append(draft((steps += 1)));
       const fold = () => source.foldInBackground(location, stateDir, env);
       const smallPacks = () => source.listSmallPacks(path.join(objectsOf(busy), 'pack'), 1024 * 1024).length;
-      /** Steps until there is something to fold. @returns the folding, which runs */
+      /** Appends steps until there is something to repack. @returns the running process */
       const stepsToFold = async () => {
         for (;;) {
           const started = fold();
@@ -58,10 +58,14 @@ export const folding = {
       };
       const warm = async (argv, ahead) => {
         await ahead?.();
-        // Each as long after what this process did, and as soon after another git.
+        // The same pause for each contestant after this process's work and after another git.
         await sleep(restMs);
         command(argv, { cwd: busy, env })();
       };
+      /**
+       * @param {string[]} argv
+       * @param {{ what: string, stretch?: number, ahead?: () => unknown, amid?: () => unknown }} options
+       */
       const beside = (argv, { what, ahead, amid, ...more }) => ({
         what: `${argv.join(' ')}, ${what}`,
         base: 'no thread',
@@ -122,7 +126,7 @@ export const folding = {
   },
 };
 
-/** A repository of a few hundred files and commits, collected. */
+/** A repository of a few hundred files and commits, after `git gc`. */
 function makeRepository(folder, env) {
   mkdirSync(folder);
   const git = (...argv) => execFileSync('git', argv, { cwd: folder, env, stdio: 'ignore' });
@@ -160,7 +164,7 @@ function bytesBelow(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, { parentPath, name }) => {
-      // A folding may take it away just now.
+      // Repacking may remove it at this moment.
       return sum + (statSync(path.join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0);
     }, 0);
 }

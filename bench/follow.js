@@ -8,7 +8,7 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 
 const words = 40;
 
-/** How live a run is that is watched. */
+/** The delay of a followed run. */
 export const follow = {
   name: 'follow',
   summary: "how far 'uwf thread read --follow' is behind an agent that works in another process",
@@ -32,7 +32,7 @@ export const follow = {
   },
 };
 
-/** Has an agent say the time, again and again. @returns how many ms later each word was seen */
+/** Lets an agent report the time repeatedly. @returns the delay of each report, in ms */
 async function followAgent(dir) {
   const options = { cwd: dir, env: quietEnvironment() };
   execFileSync('git', ['init', '--quiet'], options);
@@ -70,7 +70,7 @@ graph: { $START: { new: { role: a, prompt: talk } }, a: { done: { role: $END, pr
   for await (const data of follower.stdout) {
     const nowMs = Date.now();
     for (const [, saidMs] of String(data).matchAll(/^said (\d+)$/gm)) {
-      // What was said before the follower was up came as late as that did.
+      // Reports from before the start of the follower were delayed by that start.
       if (Number(saidMs) > openedMs + 500) delays.push(nowMs - Number(saidMs));
     }
   }

@@ -8,17 +8,17 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 
 const base = 'git fast-import';
 
-/** Writing much at once: what a trace or an import does. */
+/** Writing many nodes at once, as a trace or an import does. */
 export const import_ = {
   name: 'import',
   summary: 'many nodes of 1 KiB put under a thread at once, beside the same blobs in one commit; both durable',
 
   async *compare({ quick, rounds = quick ? 3 : 7, folder }) {
     const count = quick ? 2000 : 10_000;
-    const source = await loadSource(...longThreadSources, 'src/thread/thread-cas.ts');
+    const source = await loadSource(...longThreadSources, 'src/thread/nodes/thread-cas.ts');
     const { path: root, remove } = temporaryFolder(folder);
     const env = quietEnvironment();
-    // Both write into a repository of their own that is new each time, and what nobody has written before.
+    // Each writes new content into a new repository of its own.
     const texts = (round) => Array.from({ length: count }, (_, at) => prose(round * count + at, 1024));
     const makeRepository = (name) => {
       const made = path.join(root, name);

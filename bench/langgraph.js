@@ -4,10 +4,10 @@ import { openCheckpointer } from './lib/checkpointer.js';
 import { openLongThread } from './lib/long-thread-store.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
 
-/** Beyond this many steps a checkpoint that holds all that was said takes 6 MB and more, each time. */
+/** Beyond this many steps, a checkpoint with all messages takes 6 MB and more, each time. */
 const mostSaidAgain = 1000;
 
-/** uwf beside the store that LangGraph.js keeps its threads in. */
+/** uwf beside the store of LangGraph.js for threads. */
 export const langgraph = {
   name: 'langgraph',
   summary: "append, read back, fork, and size: LangGraph's SQLite checkpointer, at 100, 1,000 and 10,000 steps",

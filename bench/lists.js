@@ -10,7 +10,7 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 const base = 'git for-each-ref';
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Lists of a few among very many threads. */
+/** Short lists among very many threads. */
 export const lists = {
   name: 'lists',
   summary: 'the newest 20 of many threads, beside the names of all by git; uwf without what Node takes to start',
@@ -59,7 +59,7 @@ function scene(what, options, rounds) {
   };
 }
 
-/** The id of a thread that started so many ms after the first one. */
+/** The id of a thread that started this many ms after the first one. */
 function idOf(at) {
   let text = '';
   for (let rest = 1_795_262_400_000 + at, place = 0; place < 10; place += 1, rest = Math.floor(rest / 32)) {

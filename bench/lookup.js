@@ -10,7 +10,7 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 const stepsPerThread = 2000;
 const nodesPerStep = 6;
 
-/** Where each record of a segment is, of which the first eight bytes are the hash; see docs/format.md. */
+/** Offset and size of the records of a segment; the first eight bytes of a record are the hash. */
 const headerBytes = 16;
 const recordBytes = 28;
 
@@ -52,16 +52,16 @@ export const lookup = {
         base: 'git cat-file --batch, kept open',
         rounds,
         contestants: {
-          'git cat-file --batch, kept open': (round) => batch.read(records[round].oid),
+          'git cat-file --batch, kept open': (round) => batch.read(records[round]?.oid),
           uwf: async (round) => {
-            if ((await nodes.find(records[round].hash)) === undefined) throw new Error('a node is missing');
+            if ((await nodes.find(records[round]?.hash)) === undefined) throw new Error('a node is missing');
           },
         },
       };
       batch.close();
       await open.close();
 
-      const [{ hash, oid }] = records;
+      const { hash, oid } = records[0] ?? {};
       yield {
         what: `${title}: one read by a new process`,
         base: 'node -e 0',
@@ -91,12 +91,13 @@ export const lookup = {
   },
 };
 
-/** Hashes and object ids from all over the largest segment. */
+/** Hashes and object ids, evenly spread over the largest segment. */
 function someRecords(source, folder, count) {
   const segments = readdirSync(folder)
     .filter((name) => name.endsWith('.segment'))
     .map((name) => readFileSync(join(folder, name)));
   const segment = segments.toSorted((a, b) => b.length - a.length)[0];
+  if (segment === undefined) throw new Error(`no segment in ${folder}`);
   const nodes = segment.readUInt32BE(8);
   return Array.from({ length: count }, (_, at) => {
     const start = headerBytes + Math.floor(((at * 7919) % count) * (nodes / count)) * recordBytes;
@@ -107,7 +108,7 @@ function someRecords(source, folder, count) {
   });
 }
 
-/** git's own long-lived reader: an object at a time, as a program would ask it. */
+/** git's own long-lived reader, with one request at a time. */
 function openBatch(options) {
   const child = spawn('git', ['cat-file', '--batch'], { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
   return {
@@ -120,7 +121,7 @@ function openBatch(options) {
           if (size === undefined && got.endsWith(' missing\n')) reject(new Error(`${oid} is missing`));
           if (size === undefined || got.length < got.indexOf('\n') + 1 + Number(size) + 1) return;
           child.stdout.off('data', take);
-          resolve();
+          resolve(undefined);
         };
         child.stdout.on('data', take);
         child.stdin.write(`${oid}\n`);

@@ -7,10 +7,10 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 
 const base = 'git push';
 
-/** One more step of a long thread, sent to a remote that has all others. */
+/** A push of one more step of a long thread to a remote that has all others. */
 export const push = {
   name: 'push',
-  summary: 'one more step of a long thread pushed, beside git push of the same ref; uwf without what it takes to start',
+  summary: 'one more step of a long thread pushed, beside git push of the same ref',
 
   async *compare({ quick, rounds = quick ? 7 : 25, folder: parent }) {
     const steps = quick ? 500 : 10_000;
@@ -27,7 +27,7 @@ export const push = {
       git('remote', 'add', 'origin', remote);
       const ref = `refs/threads/${id}`;
       const tracking = `refs/uwf/remotes/origin/threads/${id}`;
-      /** Takes the last step away there, and what is known here of that it was sent. */
+      /** Removes the last step at the remote, and the local record that it was sent. */
       const before = () => {
         git('--git-dir', remote, 'update-ref', ref, `${head}~1`);
         git('update-ref', tracking, `${head}~1`);
@@ -38,8 +38,7 @@ export const push = {
         what: `the last of ${steps.toLocaleString('en')} steps`,
         base,
         rounds,
-        beyond: { 'uwf push': 'uwf --version' },
-        limits: { 'uwf push': 1 },
+        limits: { 'uwf push': 2.5 },
         contestants: {
           'node -e 0': command([process.execPath, '-e', '0'], options),
           'uwf --version': uwfCommand(['--version'], options),

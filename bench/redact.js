@@ -7,7 +7,7 @@ import { loadSource } from './lib/load-source.js';
 const base = 'sha1 and deflate';
 const root = path.join(import.meta.dirname, '..');
 
-/** Looking for secrets, beside the least that storing the same bytes takes. */
+/** The search for secrets, beside the minimal cost of storing the same bytes. */
 export const redact = {
   name: 'redact',
   summary: 'secrets looked for in code, JSON and maps, beside sha1 and deflate of the same bytes',
@@ -15,7 +15,7 @@ export const redact = {
   async *compare({ quick, rounds = quick ? 3 : 7 }) {
     const { createRedactor } = await loadSource('src/redaction/create-redactor.ts');
     const key = Buffer.alloc(32, 7);
-    // Forty values as an environment has them.
+    // Forty values, as in an environment.
     const known = Array.from({ length: 40 }, (_, at) => createHash('sha256').update(String(at)).digest('base64url'));
     const redactor = createRedactor({ key, known });
     const texts = textsOf(quick ? 4 : 20);
@@ -64,7 +64,7 @@ function inPieces(stream, text, size) {
   stream.end();
 }
 
-/** What this repository is built with. */
+/** The packages that this repository is built with. */
 function textsOf(megabytes) {
   const texts = [];
   let left = megabytes * 1e6;

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// `npm run bench`: uwf beside what a user would pick instead, all in one run, in interleaved rounds.
+// `npm run bench`: measures uwf beside its alternatives, in one run, in interleaved rounds.
 //
 //   npm run bench [-- [options] [names]]
 //
-// names         only these benchmarks; --list names them all
-// --quick       smaller, and without what takes longest: within a minute
-// --rounds N    how often each contestant runs, instead of what each benchmark holds to be enough
-// --folder DIR  where repositories are made (default: the machine's folder for temporary files; on tmpfs time is CPU)
-// --json FILE   writes all figures there too; `-` prints nothing else
-// --check       exits with 1 when something took longer than its limit
+// names         only these benchmarks; --list prints all names
+// --quick       smaller, and without the slowest benchmarks: within a minute
+// --rounds N    how often each contestant runs (default: chosen by each benchmark)
+// --folder DIR  where repositories are made (default: the folder for temporary files; on tmpfs, time is CPU time)
+// --json FILE   also writes all figures to a file; with `-`, prints only them
+// --check       exits with 1 if a limit is exceeded
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ensure } from '../scripts/ensure.js';
@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
 });
 const say = (text) => (values.json === '-' ? process.stderr : process.stdout).write(`${text}\n`);
 
-/** Those that were asked for; without names all, with --quick only the quick ones. */
+/** The benchmarks to run: the named ones, or all, or with --quick the quick ones. */
 function chosen() {
   const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) throw new Error(`no such benchmark: ${unknown.join(', ')}; --list names them all`);
@@ -64,7 +64,7 @@ async function main() {
     for (const { name, summary, isSlow } of benches) say(`${name.padEnd(12)} ${summary}${isSlow ? ' (slow)' : ''}`);
     return;
   }
-  // It adds 35 to 45 ms to every start of Node, here and in children.
+  // The variable adds 35 to 45 ms to every start of Node, here and in children.
   delete process.env.NODE_EXTRA_CA_CERTS;
   if (!(await ensure())) throw new Error('uwf could not be built');
   const options = optionsOf();
@@ -84,7 +84,7 @@ async function main() {
   if (values.check && over.length > 0) process.exitCode = 1;
 }
 
-// So that what is there only for the run goes away with it.
+// An exit removes the temporary files of the run.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 try {
   await main();

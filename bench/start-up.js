@@ -11,7 +11,7 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 const base = 'node -e 0';
 const limit = 1.5;
 
-/** What is typed all day, from a cold start of the process. */
+/** Everyday commands, from a cold start of the process. */
 export const startUp = {
   name: 'start-up',
   summary: 'commands from their start to their end, beside bare Node and git',
@@ -68,7 +68,7 @@ function scene(title, { folder, env, thread, ref }, rounds, before) {
   };
 }
 
-/** Looks at the most memory that a command takes when it is given again: the first time it remembers what it found. */
+/** Measures the peak memory of a repeated command: the first run fills the caches. */
 function afterFirst({ run, before }) {
   let isFirst = true;
   return () => {
@@ -84,7 +84,7 @@ function hashOf(ref, options) {
   return execFileSync('git', argv, { ...options, encoding: 'utf8' }).trim();
 }
 
-/** Takes away what uwf has remembered of nodes and of threads. */
+/** Removes uwf's caches of nodes and threads. */
 function forget(folder) {
   for (const name of ['lookup', 'facts']) rmSync(path.join(folder, '.git/uwf', name), { recursive: true, force: true });
 }

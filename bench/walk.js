@@ -5,7 +5,7 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 
 const base = 'git cat-file --batch';
 
-/** Reading everything: what an export, a check and a copy do. */
+/** Reading all nodes, as an export, a verification and a copy do. */
 export const walk = {
   name: 'walk',
   summary: 'all nodes of a long thread, hashes computed again, beside the same objects read by git',

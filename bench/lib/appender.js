@@ -1,24 +1,24 @@
 import { agent, workflow } from './one-role.js';
 
-/** The modules that {@link openAppender} is made of. */
+/** The modules that {@link openAppender} uses. */
 export const appenderSources = [
   'src/cas/hash.ts',
   'src/cas/node.ts',
-  'src/git/object-batch.ts',
+  'src/git/stores/object-batch.ts',
   'src/git/open-repository.ts',
   'src/schema/built-in.ts',
-  'src/thread/append-step.ts',
-  'src/thread/start-thread.ts',
-  'src/workflow/write-workflow-tree.ts',
+  'src/thread/append/append-step.ts',
+  'src/thread/append/start-thread.ts',
+  'src/workflow/nodes/encode-workflow.ts',
 ];
 
-/** Who commits in benchmarks. */
+/** The committer in benchmarks. */
 export const who = { name: 'Bench', email: 'bench@example.org' };
 
 /**
  * Starts a thread to append steps to, each of six nodes of 1 KiB: the step, the prompt, the reply and three artifacts.
  *
- * @param source what `loadSource` gives for `appenderSources`
+ * @param source the result of `loadSource` for `appenderSources`
  */
 export async function openAppender(source, folder) {
   await source.prepareHashing();
@@ -37,7 +37,7 @@ export async function openAppender(source, folder) {
   };
 }
 
-/** What `appendStep` takes for a step of six nodes of 1 KiB. */
+/** The argument of `appendStep` for a step of six nodes of 1 KiB. */
 export function draftStep(source, number) {
   const nodes = [1, 2, 3].map((which) => source.encodeNode(source.builtIn.content, { text: prose(number, which) }));
   return {

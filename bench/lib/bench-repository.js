@@ -35,7 +35,7 @@ const identity = {
   GIT_COMMITTER_EMAIL: 'bench@example.org',
 };
 
-/** The environment of the machine without what would slow Node down or change what git does. */
+/** The machine's environment without variables that slow Node down or change git. */
 function quietEnvironment() {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(GIT_|UWF_|NODE_EXTRA_CA_CERTS$|NODE_OPTIONS$)/.test(name),
@@ -54,10 +54,10 @@ function countFiles(folder) {
 }
 
 /**
- * Makes a repository with one finished thread of a few steps, all by uwf itself.
+ * Makes a repository with one ended thread of a few steps, with uwf alone.
  *
- * @returns its folder, the environment for commands in it, the thread and its ref, how many files each step added below
- *   `.git`, and `remove`
+ * @returns its folder, the environment for commands in it, the thread and its ref, the number of files that each step added
+ *   below `.git`, and `remove`
  */
 export function makeBenchRepository() {
   const folder = mkdtempSync(path.join(tmpdir(), 'uwf-bench-'));
@@ -68,7 +68,7 @@ export function makeBenchRepository() {
       run(process.execPath, uwf, ...argv, '--json')
         .trim()
         .split('\n')
-        .at(-1),
+        .at(-1) ?? '',
     );
 
   run('git', 'init', '--quiet', '--initial-branch=main');

@@ -15,8 +15,8 @@ import { walk } from '../walk.js';
 /**
  * All benchmarks, in the order in which they run.
  *
- * Each has a name, a summary, and `compare`: it prepares what is needed, yields one comparison after the other to be
- * measured, and takes away what it made. Those that are slow are left out of a quick run that names none.
+ * Each has a name, a summary, and `compare`, which prepares its data, yields the comparisons to measure, and removes its
+ * data. A quick run without names leaves out the slow ones.
  */
 export const benches = [
   startUp,

@@ -6,8 +6,7 @@ const textsPerStep = 6;
 /**
  * A database of LangGraph's checkpointer with one thread, a checkpoint for each step.
  *
- * A checkpoint holds the texts of its own step alone, and the writes that LangGraph stores beside are left out: no graph
- * stores less.
+ * A checkpoint has only the texts of its own step, and the further writes of LangGraph are left out: no graph stores less.
  */
 export async function openCheckpointer({ SqliteSaver, emptyCheckpoint, uuid6 }, file, steps) {
   const saver = SqliteSaver.fromConnString(file);
@@ -37,7 +36,7 @@ export async function openCheckpointer({ SqliteSaver, emptyCheckpoint, uuid6 }, 
     async readNewest(count) {
       return readWith((other) => other.list({ configurable: { thread_id: 'bench' } }, { limit: count }), 1);
     },
-    /** As `updateState` does on an older checkpoint: a copy of it, under a thread id of its own. */
+    /** Copies an older checkpoint under a new thread id, as `updateState` does. */
     async fork() {
       const { checkpoint } = await saver.getTuple(forkPoint);
       await saver.put(
@@ -50,7 +49,7 @@ export async function openCheckpointer({ SqliteSaver, emptyCheckpoint, uuid6 }, 
       saver.db.pragma(`synchronous=${synchronous}`);
       head = await put(head, steps + round + 1, textsOf(steps + round + 1));
     },
-    /** A step of a graph whose state is all that was said so far, as an agent's messages are. */
+    /** A step of a graph whose state is all messages so far, as for an agent. */
     async appendAll(round, said) {
       const texts = Array.from({ length: said }, (_, at) => textsOf(at)).flat();
       await put({ configurable: { thread_id: 'all', checkpoint_ns: '' } }, round, texts);

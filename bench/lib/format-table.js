@@ -1,9 +1,9 @@
 /**
- * Writes what was measured as a table for people.
+ * Formats measurements as a table.
  *
  * @param {{ what: string, base: string, rounds: number }} comparison
  * @param {import('./measure.js').Row[]} rows
- * @returns {string} lines, the last one without its end
+ * @returns {string} lines, without a final newline
  */
 export function formatTable({ what, base, rounds }, rows) {
   const figures = [...new Set(rows.flatMap((row) => Object.keys(row.figures)))];
@@ -14,8 +14,8 @@ export function formatTable({ what, base, rounds }, rows) {
     decimals(row.medianMs),
     decimals(row.fastestMs),
     ...(hasCpu ? [decimals(row.cpuMs)] : []),
-    row.ratio.toFixed(2),
-    row.limit === undefined ? '' : `${Number(row.limit.toFixed(2))} ${isWithin(row) ? 'ok' : 'OVER'}`,
+    ratioOf(row),
+    limitOf(row),
     ...figures.map((name) => (row.figures[name] === undefined ? '' : decimals(row.figures[name]))),
   ]);
   const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => line[column].length)));
@@ -25,9 +25,32 @@ export function formatTable({ what, base, rounds }, rows) {
   return [title, align(header), ...lines.map(align)].map((line) => line.trimEnd()).join('\n');
 }
 
-/** Whether a contestant stayed within its limit; so does one that has none. */
+/**
+ * Whether a contestant is within its limit; true if it has none.
+ *
+ * @param {Pick<import('./measure.js').Row, 'ratio' | 'limit'>} row
+ */
 export function isWithin({ ratio, limit }) {
   return limit === undefined || ratio <= limit;
+}
+
+/**
+ * A ratio and its limit have two digits behind the point, and more if they would look alike otherwise.
+ *
+ * @param {Pick<import('./measure.js').Row, 'ratio' | 'limit'>} row
+ */
+function digitsOf({ ratio, limit }) {
+  const isTold = (digits) => limit === undefined || ratio === limit || ratio.toFixed(digits) !== limit.toFixed(digits);
+  return [2, 3, 4].find(isTold) ?? 5;
+}
+
+function ratioOf(row) {
+  return row.ratio.toFixed(digitsOf(row));
+}
+
+function limitOf(row) {
+  if (row.limit === undefined) return '';
+  return `${Number(row.limit.toFixed(digitsOf(row)))} ${isWithin(row) ? 'ok' : 'OVER'}`;
 }
 
 function decimals(value) {

@@ -6,9 +6,10 @@ import { installPackages } from '../../scripts/install-packages.js';
 const folder = path.resolve(import.meta.dirname, '..');
 
 /**
- * Installs into bench/ alone what uwf is compared with. SQLite is compiled where no binary fits: about two minutes.
+ * Installs the packages that uwf is compared with, in bench/ alone. Without a fitting binary, SQLite is compiled: about two
+ * minutes.
  *
- * @returns {boolean} whether it is there now; what npm said went to stderr
+ * @returns {boolean} whether they are installed now; npm's output goes to stderr
  */
 export function installPeers() {
   const what = "LangGraph's SQLite checkpointer into bench/ (once; about two minutes)";

@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { builtInChecksPlugin } from '../../scripts/build/built-in-checks-plugin.js';
+import { checkPlugins } from '../../scripts/build/check-plugins.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
 /**
- * Bundles modules of src/ and loads them, so that what the public API does not show can be measured too.
+ * Bundles modules of src/ and loads them, so that internal functions can be measured too.
  *
  * @param {...string} paths from the repository's root: `src/cas/hash.ts`
  * @returns all exports of these modules together
  */
 export async function loadSource(...paths) {
-  // Beside the packages that the bundle leaves outside, so that they are found.
+  // The bundle is beside the packages that it does not include, so that Node finds them.
   const folder = mkdtempSync(join(root, 'node_modules/.uwf-bench-'));
   try {
     const outfile = join(folder, 'source.mjs');
@@ -25,8 +25,8 @@ export async function loadSource(...paths) {
       platform: 'node',
       format: 'esm',
       packages: 'external',
-      // As in what ships.
-      plugins: [builtInChecksPlugin],
+      // As in the shipped programs.
+      plugins: checkPlugins,
       logLevel: 'error',
     });
     return await import(pathToFileURL(outfile).href);

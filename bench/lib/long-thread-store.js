@@ -9,19 +9,19 @@ import { quietEnvironment } from './quiet-environment.js';
 const sources = [
   ...new Set([...appenderSources, ...longThreadSources]),
   'src/cas/lookup/repository-nodes.ts',
-  'src/git/native/consolidate-packs.ts',
-  'src/git/native/foldable-packs.ts',
-  'src/schema/walk.ts',
-  'src/thread/find-thread.ts',
-  'src/thread/fork-thread.ts',
-  'src/thread/read-said.ts',
-  'src/thread/thread-state.ts',
+  'src/git/maintenance/consolidate-packs.ts',
+  'src/git/maintenance/foldable-packs.ts',
+  'src/schema/links/walk-nodes.ts',
+  'src/thread/find/find-thread.ts',
+  'src/thread/fork/fork-thread.ts',
+  'src/thread/read/read-said.ts',
+  'src/thread/read/thread-state.ts',
 ];
 
 /**
- * Makes a repository with one thread of many steps, folded, its lookup warm.
+ * Makes a repository with one thread of many steps, repacked and with a warm lookup.
  *
- * @returns the thread's id, its head, the hash of its last step, and how the modules and git are reached
+ * @returns the thread's id, its head, the hash of its last step, the modules, and a function that runs git
  */
 export async function makeLongThread(folder, steps) {
   const env = quietEnvironment();
@@ -41,7 +41,7 @@ export async function makeLongThread(folder, steps) {
   return { ...thread, source, git, open };
 }
 
-/** The same, opened: what is done with threads, as contestants do it. */
+/** Opens such a repository, with the operations of contestants. */
 export async function openLongThread(folder, steps) {
   const { source, git, open, ...thread } = await makeLongThread(folder, steps);
   const env = quietEnvironment();
@@ -53,7 +53,7 @@ export async function openLongThread(folder, steps) {
 
   return {
     megabytes: () => bytesBelow(path.join(folder, '.git', 'objects')) / 1e6,
-    /** Every node of the thread is read and its hash computed again; those that are no texts are not counted. */
+    /** Reads every node of the thread and computes its hash again; counts only texts. */
     async readAll() {
       const other = await open();
       let texts = 0;
@@ -72,13 +72,13 @@ export async function openLongThread(folder, steps) {
     async fork() {
       await source.forkThread(repository, { id: thread.id, head: thread.head }, forkPoint);
     },
-    /** Makes the next step's draft, and folds what earlier steps left, as the engine has git do while an agent works. */
+    /** Makes the next step's draft, and repacks the packs of earlier steps, as the engine does while an agent works. */
     async prepare(round) {
       draft = draftStep(source, steps + round + 1);
       if (source.countPacks(repository.location) >= 24) await source.consolidatePacks(repository.location, env);
       filesBefore = countFiles(folder);
     },
-    /** What the last step left. */
+    /** The state after the last step. */
     look: () => ({ 'new files': countFiles(folder) - filesBefore }),
     async append() {
       state = await source.appendStep(repository, state, draft);

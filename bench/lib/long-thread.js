@@ -4,7 +4,7 @@ import { agent, workflow } from './one-role.js';
  * Writes a thread of many steps at once, each with six nodes of about a KiB: the step, the prompt, the reply, and three
  * texts that it refers to. Nothing is read back.
  *
- * @param source what `loadSource` gives for `longThreadSources`
+ * @param source the result of `loadSource` for `longThreadSources`
  * @returns the thread's id, its head, and the hash of its last step
  */
 export async function writeLongThread(source, repository, steps, seed = 0) {
@@ -46,9 +46,8 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
       completedAtMs: atMs,
     });
     head = draftCommit(repository, rest, {
-      file: 'step.json',
+      kind: 'step',
       node,
-      typeName: 'thread-step',
       types: state.types,
       files: [
         { path: 'output.md', node: content },
@@ -68,24 +67,24 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
   return { id: state.id, head, hash: ancestors[0] };
 }
 
-/** The modules that {@link writeLongThread} is made of. */
+/** The modules that {@link writeLongThread} uses. */
 export const longThreadSources = [
   'src/cas/hash.ts',
   'src/cas/node.ts',
   'src/cas/scratch.ts',
-  'src/git/object-batch.ts',
+  'src/git/stores/object-batch.ts',
   'src/git/open-repository.ts',
-  'src/git/publish.ts',
+  'src/git/stores/publish.ts',
   'src/schema/built-in.ts',
-  'src/thread/start-thread.ts',
-  'src/thread/thread-draft.ts',
-  'src/thread/thread-refs.ts',
-  'src/workflow/write-workflow-tree.ts',
+  'src/thread/append/start-thread.ts',
+  'src/thread/append/draft-commit.ts',
+  'src/thread/format/thread-refs.ts',
+  'src/workflow/nodes/encode-workflow.ts',
 ];
 
 const words = 'the thread moves on when a role has answered and nothing of what was said before is lost'.split(' ');
 
-/** Text that compresses as prose does and is different for every seed. */
+/** Text that compresses like prose and differs for every seed. */
 export function prose(seed, bytes) {
   let text = `${seed}\n`;
   for (let state = seed + 1; text.length < bytes; state = (state * 48_271) % 2_147_483_647) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 
-/** What the figures of a run were measured on; the load tells how far single times can be believed. */
+/** Describes the machine of a run. The load shows how reliable single times are. */
 export function describeMachine() {
   return {
     node: process.version,
@@ -10,6 +10,6 @@ export function describeMachine() {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    load: loadavg()[0].toFixed(1),
+    load: loadavg()[0]?.toFixed(1),
   };
 }

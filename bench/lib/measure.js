@@ -1,32 +1,31 @@
 import { median } from './median.js';
 
 /**
- * One way to do what a comparison is about. A function alone is its `run`.
+ * One participant of a comparison. A function alone is its `run`.
  *
  * @typedef {object} Contestant
- * @property {(round: number) => unknown} run what is timed; an object of numbers that it returns is reported beside its
- *   time, the largest of each; `tookMs` among them takes the place of the time
- * @property {(round: number) => unknown} [before] what has to be done ahead of a run, outside the time
- * @property {() => Record<string, number>} [after] looks at what the run left, outside the time, for more such numbers
+ * @property {(round: number) => unknown} run the timed function. If it returns an object of numbers, the largest of each is
+ *   reported with the time; `tookMs` replaces the time
+ * @property {(round: number) => unknown} [before] prepares a run, not timed
+ * @property {() => Record<string, number>} [after] returns further numbers after a run, not timed
  */
 
 /**
- * Contestants that do the same, in turn.
+ * Contestants that do the same task, in turn.
  *
  * @typedef {object} Comparison
- * @property {string} what what each of them does, and how much of it
- * @property {string} base the contestant that ratios are to
- * @property {number} rounds how often each runs; one more round, the first, warms up and is not counted
+ * @property {string} what the task and its size
+ * @property {string} base the contestant to which ratios refer
+ * @property {number} rounds how often each runs; an additional first round warms up and does not count
  * @property {Record<string, Contestant | Contestant['run']>} contestants by name
- * @property {Record<string, number>} [limits] how many times what the base takes a contestant may take
- * @property {Record<string, string>} [beyond] contestants of which only the time beyond that of another one counts for
- *   the ratio
- * @property {boolean} [inProcess] whether they run in this very process, so that its CPU time is theirs
- * @property {number} [stretch] reports for each contestant the worst ratio of so many rounds in a row, too
+ * @property {Record<string, number>} [limits] the largest allowed ratio of a contestant
+ * @property {Record<string, string>} [beyond] contestants whose ratio counts only the time beyond that of another one
+ * @property {boolean} [inProcess] whether they run in this process, so that its CPU time is theirs
+ * @property {number} [stretch] also reports the worst ratio of this many rounds in a row for each contestant
  */
 
 /**
- * One contestant's times, in ms, and what else it told of.
+ * One contestant's times, in ms, and its further numbers.
  *
  * @typedef {object} Row
  * @property {string} name
@@ -39,23 +38,24 @@ import { median } from './median.js';
  */
 
 /**
- * Runs the contestants in turn, again and again, so that what else the machine does falls on all of them.
+ * Runs the contestants in turn, round after round, so that other load on the machine falls on all of them.
  *
  * @param {Comparison} comparison
  * @returns {Promise<Row[]>}
  */
 export async function measure({ base, rounds, contestants, limits = {}, beyond = {}, inProcess = false, stretch }) {
+  /** @type {Map<string, { wallMs: number, cpuMs: number, figures: Record<string, number> }[]>} */
   const runs = new Map(Object.keys(contestants).map((name) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, contestant] of Object.entries(contestants)) {
       const run = await runOnce(contestant, round);
-      if (round > 0) runs.get(name).push(run);
+      if (round > 0) runs.get(name)?.push(run);
     }
   }
   const walls = new Map([...runs].map(([name, all]) => [name, all.map(({ wallMs }) => wallMs)]));
   const baseMs = median(walls.get(base));
   return [...runs].map(([name, all]) => {
-    const times = walls.get(name);
+    const times = walls.get(name) ?? [];
     const without = beyond[name] === undefined ? 0 : median(walls.get(beyond[name]));
     const figures = largest(all.map((run) => run.figures));
     if (stretch !== undefined) figures[`worst of ${stretch}`] = worstStretch(times, walls.get(base), stretch);

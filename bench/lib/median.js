@@ -1,4 +1,4 @@
-/** The middle of a list of numbers, or the mean of its two middles. */
+/** The median of a list of numbers. */
 export function median(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

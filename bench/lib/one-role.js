@@ -1,7 +1,7 @@
-/** Who writes in the threads of benchmarks. */
+/** The role in the threads of benchmarks. */
 export const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} };
 
-/** The workflow of these threads: one role, again and again. */
+/** The workflow of these threads: one role, repeated. */
 export const workflow = {
   name: 'long',
   description: 'writes on and on',

@@ -1,5 +1,5 @@
-// Loaded ahead of a program: says at its end how much memory it held at most. The high water mark of /proc is that of this
-// program alone; `ru_maxrss` counts in what the process was forked from.
+// Loaded before a program: reports its peak memory at its end. The high-water mark in /proc is that of this program alone;
+// `ru_maxrss` includes the process that it was forked from.
 'use strict';
 
 const { readFileSync, writeSync } = require('node:fs');

@@ -6,11 +6,10 @@ import { runCommand } from './run-command.js';
 
 const texts = [1, 2, 3, 4, 5, 6];
 
-/** Appends steps with isomorphic-git's plain calls, as its documentation shows them. Nothing is synced, no ref locked. */
+/** Appends steps with isomorphic-git's documented calls, without a sync or a lock. */
 export async function openIsomorphicGit(dir) {
   makeRepository(dir);
   const { default: git } = await import('isomorphic-git');
-  const cache = {};
   let head = [];
   return async (number) => {
     const entries = [];
@@ -23,13 +22,13 @@ export async function openIsomorphicGit(dir) {
     const tree = await git.writeTree({ fs, dir, tree: [...entries.slice(0, 3), folder] });
     const author = { ...who, timestamp: 1_795_262_400 + number, timezoneOffset: 0 };
     const commit = { message: `step ${number}\n`, tree, parent: head, author, committer: author };
-    const oid = await git.writeCommit({ fs, dir, commit, cache });
+    const oid = await git.writeCommit({ fs, dir, commit });
     await git.writeRef({ fs, dir, ref: 'refs/threads/bench', value: oid, force: true });
     head = [oid];
   };
 }
 
-/** Appends steps with git's own plumbing, a process for each object and one for the ref. */
+/** Appends steps with git's plumbing: a process for each object and one for the ref. */
 export function openGitPlumbing(cwd) {
   makeRepository(cwd);
   const env = {

@@ -1,4 +1,4 @@
-/** The environment of the machine without what would slow Node down or change what git does. */
+/** The machine's environment without variables that slow Node down or change git. */
 export function quietEnvironment() {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(GIT_|UWF_|NODE_EXTRA_CA_CERTS$|NODE_OPTIONS$)/.test(name),

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { quietEnvironment } from './quiet-environment.js';
 
-/** Fills a branch with blobs that cannot be compressed, all in one pack, as a repository with large files has them. */
+/** Fills a branch with incompressible blobs in one pack, as in a repository with large files. */
 export function importRandomBlobs(folder, count, bytes) {
   const file = path.join(folder, 'stream');
   const stream = openSync(file, 'w');

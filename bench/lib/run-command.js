@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 
-/** The program as it ships. */
+/** The shipped program. */
 export const uwf = resolve(import.meta.dirname, '../../bin/uwf.js');
 
 const preload = resolve(import.meta.dirname, 'peak-memory.cjs');
 
 /**
- * Runs a command until it has ended.
+ * Runs a command and waits for its end.
  *
- * @returns {Buffer} what it wrote to stdout
- * @throws {Error} if it fails: its time would mean nothing
+ * @returns {Buffer} its stdout
+ * @throws {Error} if it fails, because its time would have no meaning
  */
 export function runCommand([program, ...argv], { cwd, env, input = '' }) {
   const result = spawnSync(program, argv, { cwd, env, input, maxBuffer: 2 ** 31 });
@@ -19,14 +19,13 @@ export function runCommand([program, ...argv], { cwd, env, input = '' }) {
   return result.stdout;
 }
 
-/** A command as a contestant of its own process. */
+/** A contestant that runs a command in a process of its own. */
 export function command(argv, options) {
   return () => void runCommand(argv, options);
 }
 
 /**
- * A `uwf` command as a contestant, with the most memory that it takes; that is looked at in a run of its own, outside the
- * time. Linux tells it; elsewhere there is none.
+ * A contestant that runs a `uwf` command. Its peak memory is measured in a separate run, not timed, and only on Linux.
  */
 export function uwfCommand(words, options) {
   let peakMb;

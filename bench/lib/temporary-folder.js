@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A folder for one benchmark, in another one or in the machine's for temporary files, and how it goes away: with the process
- * at the latest.
+ * Makes a folder for one benchmark, in a given folder or in the one for temporary files, and returns how to remove it. The
+ * end of the process removes it at the latest.
  */
 export function temporaryFolder(parent = tmpdir()) {
   const path = mkdtempSync(join(parent, 'uwf-bench-'));

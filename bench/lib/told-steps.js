@@ -6,10 +6,10 @@ const docs = path.resolve(import.meta.dirname, '../../docs');
 const mostToldCharacters = 60_000;
 
 /**
- * Makes drafts of steps as they come about when an agent remembers nothing: each is told all that was said before, as far
- * as 60,000 characters go. Replies have 800 to 1,200 characters, of words of these documents.
+ * Makes drafts of steps for an agent without sessions: each prompt has all earlier replies, up to 60,000 characters. Replies
+ * have 800 to 1,200 characters, of words from this project's documents.
  *
- * @param source what `loadSource` gives for `appenderSources`
+ * @param source the result of `loadSource` for `appenderSources`
  */
 export function toldSteps(source) {
   const words = readdirSync(docs)
