@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { checkPlugins } from '../../scripts/build/check-plugins.js';
+import { checkPlugins, requireInModule } from '../../scripts/build/check-plugins.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -27,6 +27,7 @@ export async function loadSource(...paths) {
       packages: 'external',
       // As in the shipped programs.
       plugins: checkPlugins,
+      banner: requireInModule,
       logLevel: 'error',
     });
     return await import(pathToFileURL(outfile).href);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { vendorGroups } from './artefacts.js';
-import { checkPlugins } from './check-plugins.js';
+import { checkPlugins, requireInModule } from './check-plugins.js';
 import { apartFromLibraries, apartFromPrograms, vendorPlugin, vendorSource } from './plugins.js';
 import { bundleSplitProgram } from './split-program.js';
 import { writeOutput } from './write-output.js';
@@ -46,10 +46,7 @@ const library = {
   format: /** @type {const} */ ('esm'),
   // An optional peer dependency of the agents' contract suite.
   external: ['vitest'],
-  // An ES module has no `require`, by which bundles load heavy packages.
-  banner: {
-    js: `import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);`,
-  },
+  banner: requireInModule,
 };
 
 /**

@@ -69,3 +69,8 @@ export const checkPlugins = [
   replacing('src/schema/json-schema/draft-check.ts', generateDraftCheck),
   replacing('src/agent/load/config-check.ts', generateConfigChecks),
 ];
+
+/** An ES module has no `require`, by which generated checks load parts of ajv, and bundles heavy packages. */
+export const requireInModule = {
+  js: `import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);`,
+};
