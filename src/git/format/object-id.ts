@@ -42,6 +42,13 @@ export function isObjectId(text: string): text is ObjectId {
   return (text.length === 40 || text.length === 64) && digits.test(text);
 }
 
+/** Reads an object id as git does, with digits of either case; `undefined` if the text has not the form of one. */
+export function toObjectId(text: string): ObjectId | undefined {
+  if (isObjectId(text)) return text;
+  const lower = text.toLowerCase();
+  return isObjectId(lower) ? lower : undefined;
+}
+
 /** @throws {InvalidObjectId} if `text` has not the form of an object id */
 export function parseObjectId(text: string): ObjectId {
   if (!isObjectId(text)) throw new InvalidObjectId(text);

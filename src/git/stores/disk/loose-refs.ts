@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../format/object-errors.ts';
-import { isObjectId } from '../../format/object-id.ts';
+import { toObjectId } from '../../format/object-id.ts';
 import type { ObjectId } from '../../format/object-id.ts';
 import { FileRefused, readRegularFile } from '../../system/read-regular-file.ts';
 import { BrokenRef } from '../../format/ref-errors.ts';
@@ -14,7 +14,7 @@ import { isOwnOfWorktree, refPath, worktreePrefixesBelow } from './ref-path.ts';
 /** The content of a loose ref: an object, or another ref. */
 export type LooseRef = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
 
-const content = /^(?:ref:\s*(\S+)|([0-9a-f]+))(?:\s|$)/;
+const content = /^(?:ref:\s*(\S+)|([0-9A-Fa-f]+))(?:\s|$)/;
 /** There is no file of this name: nothing, a folder, or a file in place of its folder. */
 const absences = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
 /** The file is there, and cannot be read. */
@@ -42,9 +42,10 @@ export function readLooseRef(location: RepositoryLocation, name: RefName): Loose
     if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);
     throw error;
   }
-  const [, target, id] = content.exec(text) ?? [];
-  if (id !== undefined && nullId.test(id)) throw new BrokenRef(name, 'its file holds the id of no object');
-  if (id !== undefined && isObjectId(id)) return { kind: 'id', id };
+  const [, target, digits = ''] = content.exec(text) ?? [];
+  if (nullId.test(digits)) throw new BrokenRef(name, 'its file holds the id of no object');
+  const id = toObjectId(digits);
+  if (id !== undefined) return { kind: 'id', id };
   if (target !== undefined && isRefName(target)) return { kind: 'symbolic', target };
   throw new BrokenRef(name, text === '' ? 'its file is empty' : 'its file holds neither an object id nor a ref');
 }

@@ -1,4 +1,4 @@
-import { isObjectId } from '../../format/object-id.ts';
+import { toObjectId } from '../../format/object-id.ts';
 import type { ObjectId } from '../../format/object-id.ts';
 import { BrokenPackedRefs } from '../../format/ref-errors.ts';
 import { readAt } from '../../system/open-files.ts';
@@ -108,8 +108,8 @@ export class PackedRefsLines {
       for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, at)) {
         const first = chunk[at];
         const idLength = idLengths.find((length) => chunk[at + length] === space) ?? 0;
-        const id = chunk.toString('latin1', at, at + idLength);
-        if (isObjectId(id) && at + idLength < end) {
+        const id = toObjectId(chunk.toString('latin1', at, at + idLength));
+        if (id !== undefined && at + idLength < end) {
           const name = chunk.toString('utf8', at + idLength + 1, end);
           yield { id, name, start: position + at, end: position + end + 1 };
         } else if (first !== peeled && !(first === comment && position + at === 0)) {

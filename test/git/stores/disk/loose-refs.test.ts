@@ -28,6 +28,7 @@ describe('the file of a ref', () => {
     [`${id}\n`, { kind: 'id', id }],
     [id, { kind: 'id', id }],
     [`${id} and more`, { kind: 'id', id }],
+    [`${'aB'.repeat(20)}\n`, { kind: 'id', id: 'ab'.repeat(20) }],
     ['ref: refs/heads/other\n', { kind: 'symbolic', target: 'refs/heads/other' }],
     ['ref:refs/heads/other', { kind: 'symbolic', target: 'refs/heads/other' }],
     ['ref: \t refs/heads/other', { kind: 'symbolic', target: 'refs/heads/other' }],

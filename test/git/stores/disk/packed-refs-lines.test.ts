@@ -72,6 +72,11 @@ describe('a line', () => {
     ]);
   });
 
+  test('may hold an id in upper case, which git reads too', () => {
+    const [line] = linesOf(`${id('A')} refs/a\n`).from(0);
+    expect(line).toMatchObject({ id: id('a'), name: 'refs/a' });
+  });
+
   test('may be longer than what is read at once', () => {
     const long = `refs/${'x'.repeat(10_000)}`;
     expect(names(linesOf(file('', ['refs/a', long, 'refs/z'])).from(0))).toEqual(['refs/a', long, 'refs/z']);
