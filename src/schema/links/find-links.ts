@@ -18,27 +18,19 @@ export type Link = {
   types: readonly string[] | undefined;
 };
 
-/** A schema that holds for a part of a payload, beside the schema of the whole. */
-export type PartSchema = { path: readonly string[]; schema: JsonValue };
-
 /**
  * Finds all links of a payload, in the order in which they stand in it: strings that a schema says are `cas_ref`, and
  * inline pointers anywhere.
  *
  * Where a schema offers alternatives (`anyOf`, `oneOf`, `if`) every one counts, provided that the string at that place
  * has the form of a hash. A hash that stands in two places is two links.
+ * @param metaSchema holds for the payload's member `meta`, beside the schema of the whole
  */
-export function findLinks(schema: JsonValue, payload: JsonValue, parts: readonly PartSchema[] = []): Link[] {
+export function findLinks(schema: JsonValue, payload: JsonValue, metaSchema: JsonValue = {}): Link[] {
   if (!mayHoldLinks(payload)) return [];
   const marks: RefMarks = new Map();
-  markRefs(schema, payload, [], marks);
-  for (const { path, schema: partSchema } of parts) {
-    const part = path.reduce<JsonValue | undefined>(
-      (value, key) => (isJsonObject(value) ? value[key] : undefined),
-      payload,
-    );
-    if (part !== undefined) markRefs(partSchema, part, path, marks);
-  }
+  markRefs(schema, schema, payload, marks);
+  markRefs(metaSchema, { properties: { meta: metaSchema } }, payload, marks);
   const links: Link[] = [];
   gather(payload, [], marks, links);
   return links;
@@ -57,11 +49,11 @@ export function collectRefs(schema: JsonValue, payload: JsonValue): NodeHash[] {
 
 /** The hashes of all inline pointers (`{ "$cas": "<hash>" }`) in a value: in order of appearance, each once. */
 export function findCasRefs(value: JsonValue): NodeHash[] {
-  return collectRefs(true, value);
+  return collectRefs({}, value);
 }
 
 /** Tells whether anything in a value looks like a hash. Most nodes are texts, and no schema needs to be asked about those. */
-export function mayHoldLinks(value: JsonValue): boolean {
+function mayHoldLinks(value: JsonValue): boolean {
   if (typeof value === 'string') return isNodeHash(value);
   if (typeof value !== 'object' || value === null) return false;
   return Object.values(value).some(mayHoldLinks);
@@ -78,8 +70,7 @@ function gather(value: JsonValue, path: (string | number)[], marks: RefMarks, li
     }
   } else if (isNodeHash(value)) {
     const at = pointer(path);
-    const mark = marks.get(at);
-    if (mark !== undefined) links.push({ hash: value, path: at, types: mark.types });
+    if (marks.has(at)) links.push({ hash: value, path: at, types: marks.get(at) });
   }
 }
 

@@ -9,22 +9,18 @@ import { runInTimeBox } from '../json-schema/time-box.ts';
 export const CAS_REF = 'cas_ref';
 
 /** The places (JSON pointers) at which a schema has links, and which types it allows there; `undefined` for any. */
-export type RefMarks = Map<string, { types: readonly string[] | undefined }>;
+export type RefMarks = Map<string, readonly string[] | undefined>;
 
 const patternTimeoutMs = 1000;
 
 /**
- * Marks the places of a value that a schema says are links, under the path at which the value stands.
+ * Marks the places of a value that a schema says are links. A place that holds no hash may be marked as well.
  *
  * Expects a schema that compiles (`compileSchema`); anything else has no links.
+ * @param root the schema in which references are resolved
  */
-export function markRefs(
-  schema: JsonValue,
-  value: JsonValue,
-  path: readonly (string | number)[],
-  marks: RefMarks,
-): void {
-  new Marker(schema, marks).visit(schema, value, [...path]);
+export function markRefs(root: JsonValue, schema: JsonValue, value: JsonValue, marks: RefMarks): void {
+  new Marker(root, marks).visit(schema, value, []);
 }
 
 const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef']);
@@ -35,10 +31,10 @@ class Marker {
   readonly #root: JsonValue;
   readonly #marks: RefMarks;
   /**
-   * What each schema that a reference leads to was held against: it ends circles, which go through a reference, and shared
-   * parts are cheap. An object or a list is known by itself, a string by its place.
+   * The places that each schema that a reference leads to was held against: it ends circles, which go through a reference,
+   * and shared parts are cheap.
    */
-  readonly #visited = new Map<JsonObject, Set<JsonValue>>();
+  readonly #visited = new Map<JsonValue, Set<string>>();
 
   constructor(root: JsonValue, marks: RefMarks) {
     this.#root = root;
@@ -47,22 +43,20 @@ class Marker {
 
   visit(schema: JsonValue | undefined, value: JsonValue, path: (string | number)[]): void {
     if (!isJsonObject(schema)) return;
-    if (!mayBeMarked(value)) return;
-    if (typeof value === 'string' && schema['format'] === CAS_REF) this.#mark(pointer(path), schema['cas_type']);
+    if (schema['format'] === CAS_REF) this.#mark(pointer(path), schema['cas_type']);
     for (const { keyword, parts } of applicators(this.#root, schema)) {
       if (!holding.has(keyword)) continue;
       for (const { schema: part } of parts) {
-        if (!references.has(keyword) || this.#isNew(part, value, path)) this.visit(part, value, path);
+        if (!references.has(keyword) || this.#isNew(part, path)) this.visit(part, value, path);
       }
     }
     if (Array.isArray(value)) this.#visitItems(schema, value, path);
     else if (isJsonObject(value)) this.#visitMembers(schema, value, path);
   }
 
-  /** Notes that a schema was held against a value; false if it was before. */
-  #isNew(schema: JsonValue, value: JsonValue, path: (string | number)[]): boolean {
-    if (!isJsonObject(schema)) return false;
-    const place = typeof value === 'string' ? pointer(path) : value;
+  /** Notes that a schema was held against the value at a place; false if it was before. */
+  #isNew(schema: JsonValue, path: (string | number)[]): boolean {
+    const place = pointer(path);
     const known = this.#visited.get(schema) ?? new Set();
     this.#visited.set(schema, known);
     if (known.has(place)) return false;
@@ -88,19 +82,16 @@ class Marker {
   #visitMembers(schema: JsonObject, object: JsonObject, path: (string | number)[]): void {
     const properties = asObject(schema['properties']);
     const patterns = Object.entries(asObject(schema['patternProperties']));
-    const dependents = asObject(schema['dependentSchemas']);
+    for (const [key, part] of Object.entries(asObject(schema['dependentSchemas']))) {
+      if (Object.hasOwn(object, key)) this.visit(part, object, path);
+    }
     for (const [key, member] of Object.entries(object)) {
-      if (Object.hasOwn(dependents, key)) this.visit(dependents[key], object, path);
       if (!mayBeMarked(member)) continue;
       path.push(key);
-      const applicable: JsonValue[] = [];
+      const applicable: (JsonValue | undefined)[] = [];
       for (const [pattern, part] of patterns) if (matches(pattern, key)) applicable.push(part);
-      if (Object.hasOwn(properties, key)) applicable.push(properties[key] ?? true);
-      if (applicable.length === 0) {
-        for (const rest of [schema['additionalProperties'], schema['unevaluatedProperties']]) {
-          if (rest !== undefined) applicable.push(rest);
-        }
-      }
+      if (Object.hasOwn(properties, key)) applicable.push(properties[key]);
+      if (applicable.length === 0) applicable.push(schema['additionalProperties'], schema['unevaluatedProperties']);
       for (const part of applicable) this.visit(part, member, path);
       path.pop();
     }
@@ -108,11 +99,9 @@ class Marker {
 
   #mark(place: string, casType: JsonValue | undefined): void {
     const types = typesOf(casType);
-    const known = this.#marks.get(place);
-    if (known === undefined) this.#marks.set(place, { types });
+    const known = this.#marks.has(place) ? this.#marks.get(place) : [];
     // Two branches that disagree leave every type that one of them allows.
-    else if (known.types === undefined || types === undefined) this.#marks.set(place, { types: undefined });
-    else this.#marks.set(place, { types: [...new Set([...known.types, ...types])] });
+    this.#marks.set(place, known && types && [...new Set([...known, ...types])]);
   }
 }
 
@@ -132,15 +121,12 @@ function typesOf(casType: JsonValue | undefined): readonly string[] | undefined 
 }
 
 function matches(pattern: string, key: string): boolean {
-  const expression = compilePattern(pattern);
-  // The pattern may come from a fetched thread, and may backtrack without end.
-  return expression !== undefined && runInTimeBox(() => expression.test(key), patternTimeoutMs);
-}
-
-function compilePattern(pattern: string): RegExp | undefined {
+  let expression: RegExp;
   try {
-    return new RegExp(pattern, 'u');
+    expression = new RegExp(pattern, 'u');
   } catch {
-    return undefined;
+    return false;
   }
+  // The pattern may come from a fetched thread, and may backtrack without end.
+  return runInTimeBox(() => expression.test(key), patternTimeoutMs);
 }

@@ -34,5 +34,5 @@ export async function refs(nodes: NodesOf, node: NodeHash | Node): Promise<NodeH
 export async function linksOf(source: NodeSource, node: Node): Promise<Link[]> {
   const schema = await schemaOfType(source, node.type);
   const metaSchema = isOfType(node.type, 'thread-step') ? await schemaOfMeta(source, node.payload) : undefined;
-  return findLinks(schema, node.payload, metaSchema === undefined ? [] : [{ path: ['meta'], schema: metaSchema }]);
+  return findLinks(schema, node.payload, metaSchema);
 }

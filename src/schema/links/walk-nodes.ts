@@ -3,7 +3,6 @@ import { NodeNotFound } from '../../cas/node-source.ts';
 import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
 import { typeNameOf } from '../built-in.ts';
 import type { TypeName } from '../built-in.ts';
-import { mayHoldLinks } from './find-links.ts';
 import { linksOf, sourceOf } from './refs.ts';
 import type { NodesOf } from './refs.ts';
 
@@ -43,13 +42,8 @@ export async function* walk(
     const typeName = typeNameOf(node.type);
     yield { hash, oid: node.oid, type: node.type, payload: node.payload, typeName };
     if (options.isBoundary !== undefined && (await options.isBoundary(node))) continue;
-    // Of a type that is not built in it would still have to be found whether it is there.
-    if (typeName !== undefined && !mayHoldLinks(node.payload)) continue;
     const links = await linksOf(source, node);
-    for (let at = links.length - 1; at >= 0; at--) {
-      const link = links[at];
-      if (link !== undefined && !seen.has(link.hash)) pending.push(link.hash);
-    }
+    for (const link of links.toReversed()) pending.push(link.hash);
   }
 }
 

@@ -18,6 +18,18 @@ describe('inline pointers', () => {
     expect(findCasRefs({ $cas: a, title: 'notes', more: { $cas: b } })).toEqual([a, b]);
   });
 
+  test('are one link each, also where the schema says that the hash is one', () => {
+    const schema = { properties: { $cas: link, x: link } };
+    expect(findLinks(schema, { $cas: a, x: b })).toEqual([
+      { hash: a, path: '', types: undefined },
+      { hash: b, path: '/x', types: undefined },
+    ]);
+  });
+
+  test('may stand in a member of that name that is none itself', () => {
+    expect(findLinks({}, { $cas: { $cas: a } })).toEqual([{ hash: a, path: '/$cas', types: undefined }]);
+  });
+
   test.each<[string, JsonValue]>([
     ['a string', a],
     ['a hash in lower case', { $cas: a.toLowerCase() }],
@@ -34,6 +46,7 @@ describe('a schema leads to links through', () => {
     ['the value itself', link, a, [a]],
     ['properties', { properties: { x: link } }, { x: a, y: b }, [a]],
     ['patternProperties', { patternProperties: { '^h': link } }, { h1: a, x: b, h2: c }, [a, c]],
+    ['patterns of whole characters', { patternProperties: { '^.$': link } }, { '\u{1F600}': a }, [a]],
     [
       'additionalProperties',
       { properties: { no: true }, patternProperties: { '^n': {} }, additionalProperties: link },
@@ -48,6 +61,13 @@ describe('a schema leads to links through', () => {
       { x: a },
       [],
     ],
+    [
+      'dependentSchemas of a name that every object inherits, not',
+      { dependentSchemas: { constructor: { properties: { x: link } } } },
+      { x: a },
+      [],
+    ],
+    ['dependentSchemas for a text, not', { dependentSchemas: { 0: link } }, a, []],
     ['items', { items: link }, [b, a], [b, a]],
     ['prefixItems', { prefixItems: [true, link] }, [a, b, c], [b]],
     ['items after prefixItems', { prefixItems: [true], items: link }, [a, b, c], [b, c]],
@@ -96,6 +116,8 @@ describe('a schema leads to links through', () => {
       $ref: '#/$defs/x',
     };
     expect(collectRefs(schema, a)).toEqual([a]);
+    const ofReferences = { $defs: { x: { $ref: '#/$defs/y' }, y: { $ref: '#/$defs/x' } }, $ref: '#/$defs/x' };
+    expect(collectRefs(ofReferences, a)).toEqual([]);
   });
 
   test('schemas that double at every level, without taking for ever', () => {
@@ -114,6 +136,17 @@ describe('a schema leads to links through', () => {
     const schema = { patternProperties: { '^(a+)+$': link } };
     expect(() => collectRefs(schema, { [`${'a'.repeat(50)}!`]: a })).toThrow(ValidationTimeout);
   });
+
+  test('no pattern for a member that cannot be a link or hold one', () => {
+    const schema = { patternProperties: { '^(a+)+$': link }, properties: { x: link } };
+    const key = `${'a'.repeat(50)}!`;
+    for (const member of ['text', 1, true, null]) expect(collectRefs(schema, { [key]: member, x: a })).toEqual([a]);
+  });
+
+  test('no pattern where nothing in the value is a hash', () => {
+    const schema = { patternProperties: { '^(a+)+$': link } };
+    expect(collectRefs(schema, { [`${'a'.repeat(50)}!`]: {}, text: 'x', none: null, number: 1 })).toEqual([]);
+  });
 });
 
 describe('a link', () => {
@@ -129,25 +162,48 @@ describe('a link', () => {
           ],
         },
         open: { anyOf: [{ ...link, cas_type: 'role' }, link] },
+        opened: { anyOf: [link, { ...link, cas_type: 'role' }] },
+        same: {
+          allOf: [
+            { ...link, cas_type: 'role' },
+            { ...link, cas_type: ['role', 1] },
+          ],
+        },
+        odd: { ...link, cas_type: { name: 'role' } },
       },
     };
-    expect(findLinks(schema, { 'a/b': a, any: a, two: b, open: b, inline: { $cas: c } })).toEqual([
+    const value = { 'a/b': a, any: a, two: b, open: b, opened: b, same: b, odd: b, inline: { $cas: c } };
+    expect(findLinks(schema, value)).toEqual([
       { hash: a, path: '/a~1b', types: ['content'] },
       { hash: a, path: '/any', types: undefined },
       { hash: b, path: '/two', types: ['role', 'agent', 'content'] },
       { hash: b, path: '/open', types: undefined },
+      { hash: b, path: '/opened', types: undefined },
+      { hash: b, path: '/same', types: ['role'] },
+      { hash: b, path: '/odd', types: undefined },
       { hash: c, path: '/inline', types: undefined },
     ]);
   });
 
-  test('is found in a part of the payload under the schema of the part', () => {
-    const links = findLinks({ properties: { x: link } }, { x: a, meta: { y: b } }, [
-      { path: ['meta'], schema: { properties: { y: link } } },
-      { path: ['absent'], schema: link },
-    ]);
+  test('is found at each place of a hash, also where a reference leads to its schema', () => {
+    const $defs = { link, holder: { properties: { x: { $ref: '#/$defs/link' } } } };
+    const holder = { x: a };
+    // One object at two places, as an alias in YAML gives it.
+    const value = { list: [a, a], one: holder, two: holder };
+    const ref = { $ref: '#/$defs/holder' };
+    const schema = { $defs, properties: { list: { items: { $ref: '#/$defs/link' } }, one: ref, two: ref } };
+    expect(findLinks(schema, value).map(({ path }) => path)).toEqual(['/list/0', '/list/1', '/one/x', '/two/x']);
+  });
+
+  test('is found in the meta under a schema of its own, in which references are resolved', () => {
+    const metaSchema = { $defs: { l: link }, properties: { y: { $ref: '#/$defs/l' }, z: { $ref: '#/$defs/none' } } };
+    const payload = { x: a, y: c, z: c, meta: { y: b, z: c } };
+    const links = findLinks({ properties: { x: link } }, payload, metaSchema);
     expect(links.map(({ hash, path }) => [hash, path])).toEqual([
       [a, '/x'],
       [b, '/meta/y'],
     ]);
+    expect(findLinks(link, a, link)).toHaveLength(1);
+    expect(findLinks({}, { x: a, meta: 1 }, link)).toEqual([]);
   });
 });

@@ -1,0 +1,68 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parseNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
+import { encodeNode } from '../../../src/cas/node.ts';
+import { MemorySource } from '../../../src/cas/node-source.ts';
+import type { JsonValue } from '../../../src/json.ts';
+import { builtIn, encodeBuiltIn, typeFor } from '../../../src/schema/built-in.ts';
+import { assertLinks, checkLinks, DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
+
+beforeAll(prepareHashing);
+
+const absent = parseNodeHash('EYHPV6X8XHTCS');
+
+/** Checks the links of a value of a type, which may lead to a text, an attempt under either schema, and the value's type. */
+function check(makeSchema: (type: string) => JsonValue, makeValue: (targets: Record<string, string>) => JsonValue) {
+  const text = encodeNode(builtIn.content, { text: 'x' });
+  const own = encodeNode(builtIn['meta-schema'], { type: 'string' });
+  const ofOwn = encodeNode(own.hash, 'value');
+  const successor = encodeNode(typeFor('attempt', { redacted: {} }), { content: text.hash });
+  const schema = encodeNode(builtIn['meta-schema'], makeSchema(own.hash));
+  const source = new MemorySource([text, own, ofOwn, successor, schema, encodeBuiltIn('meta-schema')]);
+  const targets = { text: text.hash, own: own.hash, ofOwn: ofOwn.hash, successor: successor.hash };
+  const node = { type: schema.hash, payload: makeValue(targets) };
+  return { problems: checkLinks(source, node), asserted: () => assertLinks(source, node), targets };
+}
+
+const ref = (...types: string[]): JsonValue => ({ format: 'cas_ref', cas_type: types });
+
+describe('a link', () => {
+  test.each<[string, (own: string) => JsonValue, string]>([
+    ['of any type', () => ({ format: 'cas_ref' }), 'ofOwn'],
+    ['of a built-in type, by its name', () => ref('agent', 'content'), 'text'],
+    ['of a built-in type, by its hash', () => ref(builtIn.content), 'text'],
+    ['of a successor, by the name of its type', () => ref('attempt'), 'successor'],
+    ['of a registered type, by its hash', (own) => ref('content', own), 'ofOwn'],
+  ])('may lead to a node %s', async (_, makeSchema, target) => {
+    const { problems, asserted } = check(makeSchema, (targets) => targets[target]!);
+    expect(await problems).toEqual([]);
+    await expect(asserted()).resolves.toBeUndefined();
+  });
+
+  test.each<[string, (own: string) => JsonValue, string]>([
+    ['of another built-in type', () => ref('agent', 'content'), 'own'],
+    ['of a registered type where a built-in one is wanted', () => ref('content'), 'ofOwn'],
+    ['where no type is named', () => ref(), 'text'],
+    ['by a name that every object inherits', () => ref('constructor'), 'ofOwn'],
+    ['by the name of no type', () => ref('undefined'), 'ofOwn'],
+  ])('may not lead to a node %s', async (_, makeSchema, target) => {
+    const { problems, asserted } = check(makeSchema, (targets) => targets[target]!);
+    expect(await problems).toEqual([expect.any(WrongLinkType)]);
+    await expect(asserted()).rejects.toThrow(WrongLinkType);
+  });
+});
+
+test('all that is wrong is listed in the order of the links, and the first of it thrown', async () => {
+  const { problems, asserted, targets } = check(
+    () => ({ items: ref('content') }),
+    ({ own, text }) => [own!, text!, absent, { $cas: absent }],
+  );
+  const found = await problems;
+  expect(found).toEqual([expect.any(WrongLinkType), expect.any(DanglingLink), expect.any(DanglingLink)]);
+  expect(found.map(({ hash, path }) => [hash, path])).toEqual([
+    [targets['own'], '/0'],
+    [absent, '/2'],
+    [absent, '/3'],
+  ]);
+  expect(found[0]).toMatchObject({ actual: builtIn['meta-schema'], expected: ['content'] });
+  await expect(asserted()).rejects.toThrow(found[0]!);
+});
