@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { constants, lstatSync, readdirSync, renameSync } from 'node:fs';
+import { constants, readdirSync, renameSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { basename, join, relative } from 'node:path';
+import { findOwnStats } from '../../system/find-stats.ts';
 import { makeFolders } from '../../system/make-folders.ts';
 import { errnoOf } from '../../format/object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../../system/process-identity.ts';
@@ -93,7 +94,7 @@ export class LockRecords {
    * `'gone'` if there is no lock any more, `undefined` if it is not a lock of uwf.
    */
   breakOrIdentify(lockPath: string): LockHolder | 'gone' | undefined {
-    const lock = statOf(lockPath);
+    const lock = findOwnStats(lockPath);
     if (lock === undefined) return 'gone';
     const record = this.#recordOf(lockPath, lock);
     if (record === undefined) return undefined;
@@ -106,7 +107,7 @@ export class LockRecords {
 
   /** Returns the holder of a lock and changes nothing; `undefined` if it is not a lock of uwf. */
   identify(lockPath: string): { owner: ProcessIdentity; isAlive: boolean | 'other-host' } | undefined {
-    const lock = statOf(lockPath);
+    const lock = findOwnStats(lockPath);
     const record = lock && this.#recordOf(lockPath, lock);
     return record && { owner: record.owner, isAlive: isAlive(record.owner) };
   }
@@ -171,7 +172,7 @@ export class LockRecords {
   #isOlder({ mtimeMs }: BigIntStats, thanMs: number): boolean {
     const probe = this.ownPath('');
     this.#inFolder(() => createFile(probe, ''));
-    const nowMs = statOf(probe)?.mtimeMs;
+    const nowMs = findOwnStats(probe)?.mtimeMs;
     removeFile(probe);
     return nowMs !== undefined && nowMs - mtimeMs > BigInt(thanMs);
   }
@@ -193,7 +194,7 @@ export class LockRecords {
       const owner = parseIdentity(identity);
       if (owner === undefined) continue;
       const path = join(this.#folder, name);
-      const stats = statOf(path);
+      const stats = findOwnStats(path);
       // Its process has removed it since.
       if (stats === undefined) continue;
       const lockPath = target === '' ? undefined : join(this.#commonDir, decodeURIComponent(target));
@@ -212,12 +213,8 @@ export class LockRecords {
   }
 }
 
-function statOf(path: string): BigIntStats | undefined {
-  return lstatSync(path, { bigint: true, throwIfNoEntry: false });
-}
-
 function lockFile(path: string): LockFile | undefined {
-  const stats = statOf(path);
+  const stats = findOwnStats(path);
   return stats && { path, stats };
 }
 

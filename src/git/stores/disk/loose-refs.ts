@@ -1,9 +1,10 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../format/object-errors.ts';
 import { toObjectId } from '../../format/object-id.ts';
 import type { ObjectId } from '../../format/object-id.ts';
+import { findStats } from '../../system/find-stats.ts';
 import { FileRefused, readRegularFile } from '../../system/read-regular-file.ts';
 import { BrokenRef } from '../../format/ref-errors.ts';
 import { isRefName } from '../../format/ref-name.ts';
@@ -52,7 +53,7 @@ export function readLooseRef(location: RepositoryLocation, name: RefName): Loose
 
 /** Tells whether a ref has a file, sound or broken. */
 export function hasLooseRef(location: RepositoryLocation, name: RefName): boolean {
-  return statSync(refPath(location, name), { throwIfNoEntry: false })?.isFile() === true;
+  return findStats(refPath(location, name))?.isFile() === true;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, statSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { asStorageError, errnoOf } from '../../format/object-errors.ts';
 import { InvalidRefName, RefNameConflict } from '../../format/ref-errors.ts';
@@ -7,6 +7,7 @@ import { RefMoved } from '../../ref-store.ts';
 import type { RefEdit, RefName } from '../../ref-store.ts';
 import type { RepositoryLocation } from '../../repository.ts';
 import { putBack, removeFile } from '../../system/durable-file.ts';
+import { findStats } from '../../system/find-stats.ts';
 import { FileLock, LockLost } from './file-lock.ts';
 import type { LockRecords } from './lock-records.ts';
 import { makeFoldersOf, removeEmptyFoldersAbove, removeEmptyTree, syncFolders } from './ref-folders.ts';
@@ -247,5 +248,5 @@ function foldersOf(name: RefName): RefName[] {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return findStats(path)?.isDirectory() === true;
 }
