@@ -6,6 +6,7 @@ type Call =
   | 'linkSync'
   | 'renameSync'
   | 'rmSync'
+  | 'unlinkSync'
   | 'rmdirSync'
   | 'readdirSync'
   | 'writeFileSync'
