@@ -1,3 +1,5 @@
+import { orElse } from './or-else.ts';
+
 /** A value that JSON can carry. Produced by `JSON.parse`, checked by `cas/canonical.ts` before it is stored. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export type JsonObject = { [key: string]: JsonValue };
@@ -29,11 +31,7 @@ export function setMember(into: JsonValue[] | JsonObject, key: number | string, 
 
 /** Reads a text as JSON; `undefined` where it is none. */
 export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return orElse((): unknown => JSON.parse(text), undefined);
 }
 
 /** The keys of a record, with their type. Only for a record that has no other keys than its type says. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orElse } from './or-else.ts';
 
 let found: string | undefined;
 
@@ -24,11 +25,7 @@ function findPackageRoot(startFolder: string): string {
 }
 
 function isPackageRoot(folder: string): boolean {
-  try {
-    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    return typeof manifest === 'object' && manifest !== null && 'name' in manifest && manifest.name === 'uwf';
-  } catch {
-    // Folders without a manifest, or with one that is not JSON, are simply not it.
-    return false;
-  }
+  // Folders without a manifest, or with one that is not JSON, are simply not it.
+  const manifest = orElse((): unknown => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')), undefined);
+  return typeof manifest === 'object' && manifest !== null && 'name' in manifest && manifest.name === 'uwf';
 }

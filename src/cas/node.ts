@@ -1,3 +1,4 @@
+import { orElse } from '../or-else.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
@@ -68,7 +69,7 @@ export function encodeNode(type: NodeHash, payload: JsonValue): EncodedNode {
  * @throws {NotCanonical} if a reading does, but uwf would have written other bytes
  */
 export function decodeNode(hash: NodeHash, blob: Uint8Array): Node {
-  const text = decodeUtf8(blob);
+  const text = orElse(() => utf8.decode(blob), undefined);
   if (text === undefined) throw new HashMismatch(hash, 'it is not UTF-8');
   const node = [readJson(text), readRaw(text)].find(
     (reading) => reading !== undefined && hashNode(reading.type, reading.payload) === hash,
@@ -87,14 +88,6 @@ function rawTextOf(type: NodeHash, payload: JsonValue): string | undefined {
 
 // `ignoreBOM` is the switch that keeps a byte order mark in the text.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decodeUtf8(blob: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(blob);
-  } catch {
-    return undefined;
-  }
-}
 
 function readRaw(text: string): Node {
   return { type: CONTENT_TYPE, payload: { text } };

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { orElse, tryTo } from '../or-else.ts';
 import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
@@ -130,20 +131,9 @@ export function createEngineContext(
   const journal = new Journal(repository);
   const redaction = (): Redaction => new Redaction(options.redactor ?? null);
   /** An event that cannot be redacted is not told. */
-  const clean = <T extends object>(event: T): T | undefined => {
-    try {
-      return redaction().value(event);
-    } catch {
-      return undefined;
-    }
-  };
-  const relay = (event: EngineEvent): void => {
-    try {
-      onEvent?.(event);
-    } catch {
-      // A broken listener does not end the run.
-    }
-  };
+  const clean = <T extends object>(event: T): T | undefined => orElse(() => redaction().value(event), undefined);
+  // A broken listener does not end the run.
+  const relay = (event: EngineEvent): void => tryTo(() => onEvent?.(event));
   return {
     repository,
     config: options.config,

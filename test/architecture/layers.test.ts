@@ -47,6 +47,7 @@ const ground = [
   'json.ts',
   'monotonic-ms.ts',
   'nearest-name.ts',
+  'or-else.ts',
   'package-root.ts',
   'run-in-time.ts',
   'shape.ts',

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
+import { orElse } from '../../or-else.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { isDotGit } from '../../git/format/dot-git.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
@@ -55,7 +56,9 @@ export class GuardedPaths {
    */
   static async at(cwd: string, env: GitEnvironment): Promise<GuardedPaths> {
     // Commands of the agent find the repository by the folder, uwf may have been told another.
-    const locations = (await Promise.all([withoutPlaces(env), env].map((variables) => locate(cwd, variables)))).flat();
+    // Where there is no repository, names and the look of folders still count.
+    const searches = [withoutPlaces(env), env].map((variables) => discoverRepository(cwd, variables).catch(() => []));
+    const locations = (await Promise.all(searches)).flat();
     const named = await Promise.all(locations.map((location) => findNamedPaths(location, env)));
     const all = [pathsOfUser(env), ...named];
     const tops = locations.flatMap(({ workTree }) => workTree ?? []);
@@ -191,15 +194,6 @@ async function statOfFile(file: FileHandle, path: string): Promise<Stats> {
   return stats;
 }
 
-async function locate(cwd: string, env: GitEnvironment): Promise<RepositoryLocation[]> {
-  try {
-    return [await discoverRepository(cwd, env)];
-  } catch {
-    // There is none; names and the look of folders still count.
-    return [];
-  }
-}
-
 function isWorkTreeIn(folder: string, top: string, locations: readonly RepositoryLocation[]): boolean {
   return isWithin(top, folder) && locations.some(({ workTree }) => workTree === top);
 }
@@ -216,12 +210,8 @@ function looksLikeGitFolder(folder: string, child: string): boolean {
 }
 
 function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    // A name too long, or a folder that cannot be looked into.
-    return false;
-  }
+  // An error means a name too long, or a folder that cannot be looked into.
+  return orElse(() => lstatSync(path, { throwIfNoEntry: false }), undefined) !== undefined;
 }
 
 function withReal(paths: readonly string[]): string[] {
@@ -238,9 +228,5 @@ function folded(path: string): string {
 }
 
 function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name));
-  } catch {
-    return [];
-  }
+  return orElse(() => readdirSync(folder), []).map((name) => join(folder, name));
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { orElse, tryTo } from '../../or-else.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import { arrayOf, isString, objectOf } from '../../shape.ts';
@@ -20,21 +21,13 @@ const isCalled = objectOf<Called>({ called: isString });
 
 /** Writes down what the server of a turn was asked, before it answers. */
 export function recordAsked(stepDir: string, asked: AskedOfServer): void {
-  try {
-    appendFileSync(join(stepDir, FILE), `${JSON.stringify(asked)}\n`);
-  } catch {
-    // The turn is over and its folder gone: it is of no use any more.
-  }
+  // An error means that the turn is over and its folder gone: the record is of no use any more.
+  tryTo(() => appendFileSync(join(stepDir, FILE), `${JSON.stringify(asked)}\n`));
 }
 
 /** What the server of a turn was asked so far, oldest first. */
 export function readAsked(stepDir: string): AskedOfServer[] {
-  let text: string;
-  try {
-    text = readFileSync(join(stepDir, FILE), 'utf8');
-  } catch {
-    return [];
-  }
+  const text = orElse(() => readFileSync(join(stepDir, FILE), 'utf8'), '');
   // The last line may be half written.
   const values = text.split('\n').map(parseJson);
   return values.filter((value) => isStarted(value) || isListed(value) || isCalled(value));

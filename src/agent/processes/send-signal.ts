@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tryTo } from '../../or-else.ts';
 
 const MAX_POLL_MS = 50;
 
 /** Sends a signal to a process, or with a negative number to a process group. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended in between, or is not ours: the wait that follows tells which.
-  }
+  // It may have ended in between, or belong to another user: the wait that follows tells which.
+  tryTo(() => process.kill(pid, signal));
 }
 
 /** Waits for something to become true, and tells whether it did within a time. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { PageCache } from '../../git/system/page-cache.ts';
 import { DamagedSegment } from './page-sums.ts';
@@ -127,12 +128,8 @@ function writeFile(path: string, content: SegmentContent): string {
 }
 
 function listFolder(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder).toSorted();
-  } catch {
-    // Not made yet, or not readable: what is not there is worked out again from the refs.
-    return [];
-  }
+  // An error means not made yet, or not readable: what is not there is worked out again from the refs.
+  return orElse(() => fs.readdirSync(folder).toSorted(), []);
 }
 
 // Closes the files of a lookup that is no longer used: repositories have no end that would do it.

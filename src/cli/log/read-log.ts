@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -61,10 +62,6 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
 /** The agent's name from the commit's author. The recorded name is at the start, which would have to be read. */
 function agentOf({ commit }: LightCommit): string {
   const name = commit.author.email.replace(/@uwf$/, '');
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    // The name was too long for an address and was truncated.
-    return name;
-  }
+  // An error means that the name was too long for an address and was truncated.
+  return orElse(() => decodeURIComponent(name), name);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { createDurableFile } from '../../git/system/durable-file.ts';
 import { homeOf, stateFolder } from './user-folders.ts';
 
@@ -30,10 +31,6 @@ export function machineKey(env: Readonly<Record<string, string | undefined>>, na
 }
 
 function readKey(path: string): Uint8Array | undefined {
-  try {
-    const key = readFileSync(path);
-    return key.length === KEY_BYTES ? key : undefined;
-  } catch {
-    return undefined;
-  }
+  const key = orElse(() => readFileSync(path), undefined);
+  return key?.length === KEY_BYTES ? key : undefined;
 }

@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { UwfError } from '../../errors.ts';
 import { fstatSync, statSync, writeSync } from 'node:fs';
@@ -77,13 +78,10 @@ function open(
 }
 
 function mayBeTerminal(descriptor: number): boolean {
-  try {
-    const kind = fstatSync(descriptor);
-    return kind.isCharacterDevice() && kind.rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
-  } catch {
-    // Closed: Node has an answer to that, too.
-    return true;
-  }
+  const kind = orElse(() => fstatSync(descriptor), undefined);
+  // For a closed one, Node has an answer, too.
+  if (kind === undefined) return true;
+  return kind.isCharacterDevice() && kind.rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
 }
 
 /** What a command prints could not be written: the disk is full, or the file may not be written to. */

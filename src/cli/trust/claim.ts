@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { findPackage } from '../../agent/load/find-package.ts';
 import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
@@ -59,13 +60,9 @@ function isHarmless({ binding: { package: reference, config }, root }: AgentUse)
 }
 
 function isInWorkTree(root: string, file: string): boolean {
-  try {
-    const path = relative(realpathSync(root), realpathSync(resolve(root, file)));
-    return !isAbsolute(path) && !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
-  } catch {
-    // It is not there, and so nothing that could be let out.
-    return true;
-  }
+  const path = orElse(() => relative(realpathSync(root), realpathSync(resolve(root, file))), '');
+  // The path is empty where the file is not there, and so nothing that could be let out.
+  return !isAbsolute(path) && !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
 }
 
 function describe(declared: JsonObject, path: string): { definition: string; lines: string[] } {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
 
 /** Limits of the files that all agents of a command name together. A person cannot have checked more. */
@@ -32,13 +33,9 @@ export class FileHasher {
    * @throws {TooMuchToTrust}
    */
   hashFile(path: string): HashedFile | undefined {
-    let descriptor: number;
-    try {
-      // A pipe would be waited for.
-      descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    } catch {
-      return undefined;
-    }
+    // Without O_NONBLOCK, a pipe would be waited for.
+    const descriptor = orElse(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), undefined);
+    if (descriptor === undefined) return undefined;
     try {
       return fstatSync(descriptor).isFile() ? this.#hash(descriptor, path) : undefined;
     } finally {

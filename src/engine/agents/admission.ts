@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { UwfError } from '../../errors.ts';
@@ -63,11 +64,7 @@ function withFilesOf({ binding, root }: AgentUse): AgentBinding['config'] {
 }
 
 function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return orElse(() => statSync(path).isFile(), false);
 }
 
 class Gathering {

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { warnOfMode } from '../../agent/acp/known/known-agents.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { findProgram } from '../../agent/processes/find-program.ts';
@@ -171,11 +172,7 @@ function ofConfigFiles(repository: Repository): Diagnosis[] {
 
 /** Where a link in the work tree leads; what must not be read is none of this repository's, and loading it says so. */
 function sharedConfigFile(root: string): string[] {
-  try {
-    return [placeInside(root, join(root, '.uwf/config.yaml'))];
-  } catch {
-    return [];
-  }
+  return orElse(() => [placeInside(root, join(root, '.uwf/config.yaml'))], []);
 }
 
 async function ofAgents(

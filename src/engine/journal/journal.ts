@@ -1,4 +1,5 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tryTo } from '../../or-else.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
@@ -92,12 +93,9 @@ export class Journal {
    * @param thread whose journal it belongs into; default: that of the thread it is about
    */
   write(line: EngineEvent | DebugLine, thread: ThreadId = line.thread): void {
-    if (this.#repository.stateDir === undefined) return;
-    try {
-      this.#of(this.#repository.stateDir, thread).write({ at: this.#repository.now(), ...line });
-    } catch {
-      // A journal that cannot be written never stops a run.
-    }
+    const { stateDir, now } = this.#repository;
+    // A journal that cannot be written never stops a run.
+    if (stateDir !== undefined) tryTo(() => this.#of(stateDir, thread).write({ at: now(), ...line }));
   }
 
   /** Writes what was gathered for a thread. Afterwards nothing is kept of it. */

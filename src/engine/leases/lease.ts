@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tryTo } from '../../or-else.ts';
 import { isGroupAlive } from '../../agent/processes/process-group.ts';
 import { UwfError } from '../../errors.ts';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
@@ -150,21 +151,14 @@ class FileLease implements Lease {
 
   release(): void {
     clearInterval(this.#timer);
-    if (!this.#isMine()) return;
-    try {
-      rmSync(this.#path);
-    } catch {
-      // It is gone, or the disk has become read-only: then it is free when this process has ended.
-    }
+    // An error means that it is gone, or that the disk has become read-only: then it is free when this process has ended.
+    if (this.#isMine()) tryTo(() => rmSync(this.#path));
   }
 
   /** For what may stay unsaid: on this host it is the process that counts, and a group that is gone is not met again. */
   #tryToWrite(change: Partial<LeaseRecord>): void {
-    try {
-      this.#write(change);
-    } catch {
-      // A full disk must not end a turn that goes well.
-    }
+    // A full disk must not end a turn that goes well.
+    tryTo(() => this.#write(change));
   }
 
   #write(change: Partial<LeaseRecord>): void {

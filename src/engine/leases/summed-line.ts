@@ -1,3 +1,5 @@
+import { parseJson } from '../../json.ts';
+
 const written = /,"sum":"([0-9a-f]{8})"\}$/;
 
 /**
@@ -16,11 +18,7 @@ export function readSummed(line: string): unknown {
   const match = written.exec(line);
   const json = match === null ? line : line.slice(0, match.index);
   if (match !== null && sumOf(json) !== match[1]) return undefined;
-  try {
-    return JSON.parse(match === null ? json : `${json}}`);
-  } catch {
-    return undefined;
-  }
+  return parseJson(match === null ? json : `${json}}`);
 }
 
 /**

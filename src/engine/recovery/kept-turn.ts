@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { constants, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { parseJson } from '../../json.ts';
+import { orElse, succeeds } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
 import { createDurableFile, removeFile, syncFolder } from '../../git/system/durable-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
@@ -106,12 +108,10 @@ function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn, sealKey
   const kept = encode(state, turn);
   const result = { ...kept.result, attempts: [], trace: undefined };
   for (const candidate of [kept, { ...kept, result }]) {
-    try {
+    const write = (): void =>
       writeKept(path, JSON.stringify(sealKey ? { version: VERSION, sealed: seal(candidate, sealKey()) } : candidate));
-      return true;
-    } catch {
-      // With less of it there may be room; the error to tell is the first one.
-    }
+    // With less of it there may be room; the error to tell is the first one.
+    if (succeeds(write)) return true;
   }
   return false;
 }
@@ -218,10 +218,6 @@ function seal(value: unknown, key: Uint8Array): Sealed {
 function unseal({ iv, tag, data }: Sealed, key: Uint8Array): unknown {
   const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'), { authTagLength: 16 });
   decipher.setAuthTag(Buffer.from(tag, 'base64'));
-  try {
-    const text = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]).toString();
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  const text = orElse(() => Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]), '');
+  return parseJson(text.toString());
 }

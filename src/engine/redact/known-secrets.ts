@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import type { GitVariable } from '../../git/process/git-variables.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { Config } from '../config/config.ts';
@@ -87,17 +88,12 @@ function credentialsIn(name: string, text: string): KnownSecret[] {
   const query = [...text.matchAll(/[?&]([^=&#]+)=([^&#]+)/gu)].filter(([, key = '']) => secretName.test(key));
   return [secret, ...query.map(([, , value = '']) => value)].flatMap((one) => [
     ...named(name, one),
-    ...named(name, percentDecoded(one)),
+    // Where a percent sign begins no escape, it is the value itself.
+    ...named(
+      name,
+      orElse(() => decodeURIComponent(one), ''),
+    ),
   ]);
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // It is no escape but the value itself.
-    return text;
-  }
 }
 
 function named(name: string, value: string): KnownSecret[] {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tryTo } from '../../or-else.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { asStorageError } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -50,9 +51,6 @@ function fillFolder(folder: string, schema: JsonObject): string {
 
 /** Removes the folder of a step. Errors are ignored: the turn's result is worth more. */
 export function removeStepFolder(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch {
-    // The thread's next turn removes it.
-  }
+  // What is left, the thread's next turn removes.
+  tryTo(() => rmSync(path, { recursive: true, force: true }));
 }

@@ -111,13 +111,9 @@ async function workTreeAt({ repository, env }: EngineContext, cwd: string): Prom
   const own = repository.location;
   // Variables may have named that work tree: it need not contain the folder.
   if (cwd === own?.workTree) return own;
-  try {
-    const found = await discoverRepository(cwd, withoutPlaces(env));
-    return found.commonDir === own?.commonDir && found.workTree !== undefined ? found : undefined;
-  } catch {
-    // Not a folder of any repository, or none any more: the agent's business.
-    return undefined;
-  }
+  // It may be no folder of any repository, or none any more: the agent's business.
+  const found = await discoverRepository(cwd, withoutPlaces(env)).catch(() => undefined);
+  return found?.workTree !== undefined && found.commonDir === own?.commonDir ? found : undefined;
 }
 
 /** What was recorded last in the thread; before there is anything, what is checked out. */

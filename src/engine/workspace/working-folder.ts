@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
@@ -85,9 +86,5 @@ function followLinks(path: string): string | undefined {
 }
 
 function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink();
-  } catch {
-    return false;
-  }
+  return orElse(() => lstatSync(path).isSymbolicLink(), false);
 }

@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
 import { hashObject, isObjectId } from './object-id.ts';
 import type { ObjectFormat, ObjectId } from './object-id.ts';
@@ -108,10 +109,6 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 function decoderFor(encoding: string | undefined): InstanceType<typeof TextDecoder> {
   if (encoding === undefined) return utf8;
-  try {
-    return new TextDecoder(encoding, { ignoreBOM: true });
-  } catch {
-    // An encoding that Node does not know: the readable part of the message is shown.
-    return utf8;
-  }
+  // Of an encoding that Node does not know, the readable part of the message is shown.
+  return orElse(() => new TextDecoder(encoding, { ignoreBOM: true }), utf8);
 }

@@ -1,3 +1,5 @@
+import { orElse } from '../../or-else.ts';
+
 const letters: Readonly<Record<string, string>> = {
   '\x07': 'a',
   '\b': 'b',
@@ -51,9 +53,6 @@ export function printedPath(text: string, isQuotingAll: boolean): string {
 
 /** @returns `undefined` if the path is not UTF-8 */
 function textOfPath(path: string): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(path, 'latin1'));
-  } catch {
-    return undefined;
-  }
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return orElse(() => utf8.decode(Buffer.from(path, 'latin1')), undefined);
 }

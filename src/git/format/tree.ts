@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import { isWellFormed } from '../../is-well-formed.ts';
 import { isDotGit } from './dot-git.ts';
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
@@ -85,11 +86,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** @param name in Latin-1 */
 function decodeName(name: string): string | undefined {
   if (/^[\0-\x7f]*$/.test(name)) return name;
-  try {
-    return utf8.decode(Buffer.from(name, 'latin1'));
-  } catch {
-    return undefined;
-  }
+  return orElse(() => utf8.decode(Buffer.from(name, 'latin1')), undefined);
 }
 
 function whyForbidden(name: string): string | undefined {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { succeeds } from '../../or-else.ts';
 import { namesIn } from '../system/names-in.ts';
 import { isOlderThan } from '../system/older-than.ts';
 import { sizeOf } from '../system/size-of.ts';
@@ -32,14 +33,5 @@ export function removeTemporaryFiles(folder: string): { path: string; bytes: num
   return found
     .filter((path) => isOlderThan(path, TEMPORARY_MS))
     .map((path) => ({ path, bytes: sizeOf(path) }))
-    .filter(({ path }) => tryToRemove(path));
-}
-
-function tryToRemove(path: string): boolean {
-  try {
-    removeFile(path);
-    return true;
-  } catch {
-    return false;
-  }
+    .filter(({ path }) => succeeds(() => removeFile(path)));
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { tryTo } from '../../or-else.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
 /** How git is started. */
@@ -65,11 +66,9 @@ function asInherited({ GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH }: GitEnvironment):
 }
 
 function leaveInBackground(child: ChildProcessWithoutNullStreams): void {
-  try {
-    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It has ended already.
-  }
+  const { pid } = child;
+  // An error means that it has ended already.
+  if (pid !== undefined) tryTo(() => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL));
   child.unref();
   // The pipes of a child are sockets.
   for (const pipe of [child.stdin, child.stdout, child.stderr]) if (pipe instanceof Socket) pipe.unref();

@@ -1,5 +1,7 @@
 import { constants, lstatSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { parseJson } from '../../json.ts';
+import { tryTo } from '../../or-else.ts';
 import type { Shape } from '../../shape.ts';
 import { errnoOf } from '../format/object-errors.ts';
 import { makeFolders } from './make-folders.ts';
@@ -37,13 +39,8 @@ export function readDerivedFile(path: string, form: string): string | undefined 
 /** Reads a cache file that holds JSON of a known shape. */
 export function readDerivedJson<T>(path: string, form: string, is: Shape<T>): T | undefined {
   const text = readDerivedFile(path, form);
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return is(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = text === undefined ? undefined : parseJson(text);
+  return is(value) ? value : undefined;
 }
 
 /**
@@ -80,11 +77,8 @@ function write(temporary: string, content: string): void {
 
 /** Writes as {@link writeDerivedFile} does, and ignores failure. */
 export function tryToWriteDerivedFile(path: string, form: string, content: string): void {
-  try {
-    writeDerivedFile(path, form, content);
-  } catch {
-    // A full disk, or a read-only repository.
-  }
+  // An error means a full disk, or a read-only repository.
+  tryTo(() => writeDerivedFile(path, form, content));
 }
 
 /** The whole content of a derived file, for callers that write it themselves. */
@@ -109,9 +103,5 @@ export function replaceFile(temporary: string, path: string): void {
 }
 
 function tryToRemove(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch {
-    // It stays.
-  }
+  tryTo(() => rmSync(path, { recursive: true, force: true }));
 }

@@ -1,4 +1,5 @@
 import { accessSync, constants, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { orElse } from '../../or-else.ts';
 import { errnoOf } from '../format/object-errors.ts';
 
 const SPECIAL = 'is no file, link or folder but a socket, a pipe or a device; ignore it';
@@ -59,12 +60,8 @@ export function lookIntoFolders(top: string, folders: Iterable<string>, known: R
 function entriesOf(
   folder: Buffer,
 ): { name: string; isDirectory(): boolean; isFile(): boolean; isSymbolicLink(): boolean }[] {
-  try {
-    return readdirSync(folder, { encoding: 'latin1', withFileTypes: true });
-  } catch {
-    // It is gone, no folder any more, or reported for the tracked files below it.
-    return [];
-  }
+  // An error means that it is gone, no folder any more, or reported for the tracked files below it.
+  return orElse(() => readdirSync(folder, { encoding: 'latin1', withFileTypes: true }), []);
 }
 
 function isSpecial(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): boolean {

@@ -159,12 +159,8 @@ async function faultOfRecord(objects: ObjectStore, id: ObjectId, here: readonly 
 }
 
 async function isBehind(objects: ObjectStore, theirs: ObjectId, ours: ObjectId): Promise<boolean> {
-  try {
-    return (await relateTips(objects, theirs, ours)).kind === 'behind';
-  } catch {
-    // The history is damaged. The check of the tip says how.
-    return false;
-  }
+  // An error means that the history is damaged. The check of the tip says how.
+  return (await relateTips(objects, theirs, ours).catch(() => undefined))?.kind === 'behind';
 }
 
 function tipOf({ name, id, ref }: ParsedRef): IncomingTip {

@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import type { ForeignEntry } from './tree-entries.ts';
 
 /** Far more than a person writes. Git's own limit for `.gitattributes` is 100 MiB. */
@@ -54,11 +55,7 @@ function isUrl(url: string): boolean {
   if (rest !== url) return !/^[:/\\]/.test(rest);
   const http = /^(?:[a-z]+::)?((?:https?|ftps?):.*)$/i.exec(url)?.[1];
   if (http === undefined) return true;
-  try {
-    return /^[a-z]+:\/\/[^/]/i.test(http) && new URL(http).hostname !== '';
-  } catch {
-    return false;
-  }
+  return /^[a-z]+:\/\/[^/]/i.test(http) && orElse(() => new URL(http).hostname, '') !== '';
 }
 
 /** Removes quotes, escapes and a comment from a value of a configuration file. Source: git-config(1), "Syntax". */

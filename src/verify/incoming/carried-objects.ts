@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import { objectIdBytes, type ObjectId } from '../../git/format/object-id.ts';
 import { ObjectTooLarge } from '../../git/format/object-errors.ts';
 import { parseCommit } from '../../git/format/commit.ts';
@@ -167,11 +168,7 @@ export class CarriedObjects {
 
 /** Tells whether a commit is safe to print on a terminal. */
 function isPlainText(data: Uint8Array): boolean {
-  try {
-    return !/[^\P{Cc}\t\n]/u.test(new TextDecoder('utf-8', { fatal: true }).decode(data));
-  } catch {
-    return false;
-  }
+  return orElse(() => !/[^\P{Cc}\t\n]/u.test(new TextDecoder('utf-8', { fatal: true }).decode(data)), false);
 }
 
 function fail(report: ReportFault, path: string, what: string): undefined {

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { succeeds } from '../../or-else.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
@@ -159,12 +160,7 @@ async function workflowsIn(folder: string, cwd: string): Promise<string[]> {
 
 /** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
 function isFolderInside(top: string, folder: string): boolean {
-  try {
-    placeInside(top, folder);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => placeInside(top, folder));
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
+import { orElse } from '../../../or-else.ts';
 import { isJsonObject } from '../../../json.ts';
 import type { JsonObject, JsonValue } from '../../../json.ts';
 import type { Change, CommandLine, Deed } from './deed.ts';
@@ -102,11 +103,7 @@ function pathsIn(value: JsonValue, depth = 0): string[] {
 }
 
 function pathOfUrl(url: string): string[] {
-  try {
-    return url.toLowerCase().startsWith('file:') ? [fileURLToPath(url)] : [];
-  } catch {
-    return [];
-  }
+  return url.toLowerCase().startsWith('file:') ? orElse(() => [fileURLToPath(url)], []) : [];
 }
 
 function firstOf(input: JsonObject, names: readonly string[]): JsonValue | undefined {
