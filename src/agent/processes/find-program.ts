@@ -1,5 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
+import { isExecutable } from '../../git/repository/git-directory.ts';
 
 /**
  * Finds the program that would be started, as the system does: with a slash in its name in `folder`, else on `path`.
@@ -10,14 +10,4 @@ export function findProgram(program: string, folder: string, path: string): stri
     ? [resolve(folder, program)]
     : path.split(delimiter).map((place) => resolve(folder, place, program));
   return places.find(isExecutable);
-}
-
-/** Tells whether a path leads to a file that this process may execute. */
-export function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

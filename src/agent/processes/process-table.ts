@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { processFields } from '../../git/system/process-identity.ts';
+import { orElse } from '../../or-else.ts';
 
 /** A process that runs: one that has ended and waits to be collected (a zombie) is not listed. */
 export type RunningProcess = { pid: number; parent: number; group: number };
@@ -9,13 +11,8 @@ export type RunningProcess = { pid: number; parent: number; group: number };
  * @see proc(5), `/proc/<pid>/stat`
  */
 export function runningProcesses(): RunningProcess[] | undefined {
-  let names: string[];
-  try {
-    names = readdirSync('/proc');
-  } catch {
-    return undefined;
-  }
-  return names.flatMap((name) => (/^\d+$/u.test(name) ? readProcess(Number(name)) : []));
+  const names = orElse(() => readdirSync('/proc'), undefined);
+  return names?.flatMap((name) => (/^\d+$/u.test(name) ? readProcess(Number(name)) : []));
 }
 
 /** The children of a process, their children and so on; empty where the system has no `/proc`. */
@@ -32,13 +29,6 @@ export function descendantsOf(pid: number): number[] {
 }
 
 function readProcess(pid: number): RunningProcess[] {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return []; // ended since it was listed
-  }
-  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
-  const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
-  return state === 'Z' || state === 'X' ? [] : [{ pid, parent: Number(parent), group: Number(group) }];
+  const [state, parent, group] = processFields(pid);
+  return state === undefined ? [] : [{ pid, parent: Number(parent), group: Number(group) }];
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { processFields } from '../../git/system/process-identity.ts';
 
 /** Linux counts in hundredths of a second whatever the kernel does. Source: proc(5), times(7), `USER_HZ`. */
 const MS_PER_TICK = 10;
@@ -23,16 +23,7 @@ export function startTimeBox(timeoutMs: number): () => number {
 
 /** The processor time that another process has had, in ms; `undefined` where the system has no `/proc`, or it has ended. */
 export function cpuTimeOf(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Behind the name, which may hold anything: user and system time are the fields 14 and 15 of all.
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13)
-      .map(Number);
-    return user === undefined || system === undefined ? undefined : (user + system) * MS_PER_TICK;
-  } catch {
-    return undefined;
-  }
+  // User and system time are the fields 14 and 15 of all, and the state is the third.
+  const [user, system] = processFields(pid).slice(11, 13).map(Number);
+  return user === undefined || system === undefined ? undefined : (user + system) * MS_PER_TICK;
 }

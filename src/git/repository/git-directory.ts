@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   lstatSync,
   openSync,
   readlinkSync,
@@ -10,6 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { orElse, succeeds } from '../../or-else.ts';
 import { errnoOf } from '../format/object-errors.ts';
 import { readRegularFile } from '../system/read-regular-file.ts';
 import { isObjectId } from '../format/object-id.ts';
@@ -88,11 +90,7 @@ export function kindOfPath(path: string): 'file' | 'folder' | undefined {
 
 /** The path with symbolic links resolved, or unchanged if it does not exist. */
 export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return orElse(() => realpathSync(path), path);
 }
 
 /**
@@ -133,10 +131,11 @@ function isHead(path: string): boolean {
 }
 
 function isAccessible(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return succeeds(() => accessSync(path, constants.X_OK));
+}
+
+/** Tells whether a path leads to a file that this process may execute; not if it cannot be looked at. */
+export function isExecutable(path: string): boolean {
+  // Most folders of a PATH have no such program, and an exception costs 0.1 ms for each.
+  return existsSync(path) && isAccessible(path) && orElse(() => kindOfPath(path), undefined) === 'file';
 }

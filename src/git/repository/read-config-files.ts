@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { delimiter, isAbsolute } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { InvalidGitConfig, parseGitConfig, type ConfigEntry } from '../format/config.ts';
-import { kindOfPath, readIfThere, startOfFile } from './git-directory.ts';
+import { isExecutable, readIfThere, startOfFile } from './git-directory.ts';
 import { errnoOf } from '../format/object-errors.ts';
 import { readRepositoryConfig } from './repository-config.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
@@ -103,22 +103,7 @@ function isUsualGit({ PATH: path = '' }: GitEnvironment): boolean {
   const programs = path.split(delimiter).map((folder) => `${folder}/git`);
   // A relative or empty entry can mean any folder.
   const first = programs.find((program) => !isAbsolute(program) || program === '/git' || isExecutable(program));
-  try {
-    return first === usualGit.program && startOfFile(first, magicOfPrograms.byteLength).equals(magicOfPrograms);
-  } catch {
-    // An unreadable file is not the usual git.
-    return false;
-  }
-}
-
-/** Unreadable entries are skipped, as when a program is started. */
-function isExecutable(path: string): boolean {
-  // Most folders have no git, and an exception costs 0.1 ms for each.
-  if (!existsSync(path)) return false;
-  try {
-    accessSync(path, constants.X_OK);
-    return kindOfPath(path) === 'file';
-  } catch {
-    return false;
-  }
+  if (first !== usualGit.program) return false;
+  // An unreadable file is not the usual git.
+  return orElse(() => startOfFile(first, magicOfPrograms.byteLength).equals(magicOfPrograms), false);
 }

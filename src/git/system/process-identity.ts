@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { orElse } from '../../or-else.ts';
 import { errnoOf } from '../format/object-errors.ts';
 
 /**
@@ -55,11 +56,8 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
   const match = written.exec(text);
   if (match === null) return undefined;
   const [, pid = '', startTime = '', bootId = '', pidNamespace = '', encodedHost = ''] = match;
-  try {
-    return { host: decodeURIComponent(encodedHost), bootId, pidNamespace, pid: Number(pid), startTime };
-  } catch {
-    return undefined;
-  }
+  const host = orElse(() => decodeURIComponent(encodedHost), undefined);
+  return host === undefined ? undefined : { host, bootId, pidNamespace, pid: Number(pid), startTime };
 }
 
 /**
@@ -96,30 +94,27 @@ function answersToSignals(pid: number): boolean {
 }
 
 function currentBootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim().replaceAll('-', '');
-  } catch {
-    return '';
-  }
+  return orElse(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1'), '')
+    .trim()
+    .replaceAll('-', '');
 }
 
 function currentPidNamespace(): string {
-  try {
-    return /[0-9]+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
-  } catch {
-    return '';
-  }
+  return /[0-9]+/.exec(orElse(() => readlinkSync('/proc/self/ns/pid'), ''))?.[0] ?? '';
 }
 
 function startTimeOf(pid: number): string | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return undefined;
-  }
-  // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
+  return processFields(pid)[19];
+}
+
+/**
+ * The fields of a process from its state on; none where the system has no `/proc`, and of a process that has ended. A zombie
+ * has ended: it holds nothing and waits for its parent.
+ * @see proc(5), `/proc/<pid>/stat`
+ */
+export function processFields(pid: number): string[] {
+  const stat = orElse(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), '');
+  // The name of the program comes before, in parentheses, and may itself have spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // A zombie has ended: it holds nothing and waits for its parent.
-  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+  return ['Z', 'X', ''].includes(fields[0] ?? '') ? [] : fields;
 }
