@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { asStorageError, isShortOfFiles } from '../git/format/object-errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
@@ -29,7 +30,7 @@ export async function main(argv: readonly string[], given?: Partial<CliEnvironme
       await reportError(cli, error, { isJson: asksForJson(argv) });
     } catch {
       // Not even that file can be opened.
-      cli.stderr.write(`uwf: ${harmless(error instanceof Error ? error.message : String(error))}\n`);
+      cli.stderr.write(`uwf: ${harmless(messageOf(error))}\n`);
     }
     return exitCodeOf(error);
   }

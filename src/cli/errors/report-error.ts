@@ -1,4 +1,4 @@
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
 import { allHarmless, harmless, harmlessJson } from '../output/width.ts';
@@ -36,7 +36,7 @@ function describe(error: unknown): Description & Record<string, unknown> {
     const facts = Object.entries(error).filter(([name, value]) => !known.has(name) && !(value instanceof Map));
     return { code, kind, message, hint: hint ?? null, ...Object.fromEntries(facts) };
   }
-  const message = `this is a bug in uwf: ${error instanceof Error ? error.message : String(error)}`;
+  const message = `this is a bug in uwf: ${messageOf(error)}`;
   const hint = 'nothing that was stored is lost; repeat it with UWF_DEBUG=1 and report what that prints';
   return { code: 'bug', kind: 'bug', message, hint };
 }

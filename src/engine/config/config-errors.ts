@@ -1,5 +1,5 @@
 import { AgentMissing } from '../../agent/agent-errors.ts';
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import { FileRefused } from '../../git/system/read-regular-file.ts';
 import { nearestName } from '../../nearest-name.ts';
 
@@ -31,7 +31,7 @@ export class ConfigUnreadable extends UwfError {
 
   constructor(file: string, cause: unknown) {
     const isRefused = cause instanceof FileRefused;
-    const reason = isRefused ? `it ${cause.reason}` : cause instanceof Error ? cause.message : String(cause);
+    const reason = isRefused ? `it ${cause.reason}` : messageOf(cause);
     super(`the configuration ${file} cannot be read: ${reason}`, {
       code: 'config-unreadable',
       kind: 'environment',

@@ -5,7 +5,7 @@ import { warnOfMode } from '../../agent/acp/known/known-agents.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { findProgram } from '../../agent/processes/find-program.ts';
 import { checkAgent } from '../../agent/load/load-agent.ts';
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import { examineRepository, type Examination } from '../../git/maintenance/examine-repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
@@ -215,7 +215,7 @@ function programOf({ config }: AgentBinding): string | undefined {
 }
 
 function ofError(error: unknown, code: string): Diagnosis {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const hint = error instanceof UwfError ? error.hint : undefined;
   return problem(code, message, hint ?? "run 'uwf agent show <name>' to see more");
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { foldEnded } from '../../thread/append/finish-ending.ts';
@@ -49,7 +50,7 @@ export async function withLease<T>(
   try {
     return await work(lease);
   } catch (error) {
-    engine.debug(thread, 'stopped', { message: error instanceof Error ? error.message : String(error) });
+    engine.debug(thread, 'stopped', { message: messageOf(error) });
     throw error;
   } finally {
     engine.debug(thread, 'lease released');

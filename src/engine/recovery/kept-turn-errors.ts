@@ -1,4 +1,4 @@
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
@@ -28,7 +28,7 @@ export class ReplyNotStored extends UwfError {
   readonly isKept: boolean;
   constructor({ thread, role, cause, path, said }: NotStored) {
     const known = cause instanceof UwfError ? cause : undefined;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const isKept = said === undefined;
     const fate = isKept
       ? `it is kept in ${path}`

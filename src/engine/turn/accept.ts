@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { extractReply } from '../../agent/extract/extract-reply.ts';
 import type { JsonObject } from '../../json.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
@@ -57,7 +58,7 @@ export async function acceptReply(
     faults = [...(await findFaults(step, meta)), ...(await step.calls.findFaults(reply.childThreads ?? []))];
   } catch (error) {
     // The reply is not at fault: another try would cost money and change nothing.
-    const what = redaction.text(error instanceof Error ? error.message : String(error));
+    const what = redaction.text(messageOf(error));
     const reason = error instanceof CheckFailed ? what : `the reply could not be checked: ${what}`;
     return { kind: 'suspended', cause: 'invalid-reply', reason, text: redaction.text(reply.text) };
   }

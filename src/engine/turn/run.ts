@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestRefused } from '../../agent/agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { DepthExceeded } from '../engine-errors.ts';
 import { BudgetExceeded, Interrupted } from '../limits/turn-clock.ts';
@@ -67,6 +67,6 @@ function failedAttempt(error: unknown, hasSpoken: boolean, said: string): TryRep
     return { kind: 'failed-attempt', reason, text: said, isFinal: true };
   }
   if (error instanceof UwfError && error.kind !== 'data') throw error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return { kind: 'failed-attempt', reason, text: '' };
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { pinCompaction } from '../../thread/context/compaction.ts';
 import { historyOf } from '../../thread/context/context-history.ts';
@@ -79,7 +80,7 @@ export async function compactIfLarge(
     if (error instanceof Interrupted || engine.signal.aborted) throw error;
     const hint =
       error instanceof CannotBeAsked ? "; 'context.compactor' of the configuration names one that sums up" : '';
-    const reason = `${error instanceof Error ? error.message : String(error)}${hint}`;
+    const reason = `${messageOf(error)}${hint}`;
     engine.tell({ event: 'thread.not-compacted', thread: state.id, characters, reason });
   }
 }

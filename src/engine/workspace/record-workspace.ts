@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
 import { describeMissing, type MissingFiles } from '../../git/worktree/missing-files.ts';
@@ -93,7 +94,7 @@ export async function recordWorkspace(
   } catch (error) {
     if (error instanceof FilesHoldSecrets) throw error;
     // Not even the commit could be read, but the turn has been paid for.
-    shortened(error instanceof Error ? error.message : String(error));
+    shortened(messageOf(error));
   }
   return undefined;
 }

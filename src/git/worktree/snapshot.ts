@@ -1,5 +1,6 @@
 import { copyFileSync, utimesSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../../errors.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import { errnoOf } from '../format/object-errors.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
@@ -81,7 +82,7 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
   } catch (error) {
     options.signal?.throwIfAborted();
     if (commit === undefined || error instanceof SnapshotRefused) throw error;
-    return fallBackTo(commit, error instanceof Error ? error.message : String(error));
+    return fallBackTo(commit, messageOf(error));
   }
   if (commit === undefined) return recorded;
   const { missing, tree } = recorded;

@@ -1,6 +1,6 @@
 import type * as Yaml from 'yaml';
 import type { Node, Document, Scalar, YAMLError } from 'yaml';
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import { notationError, type Diagnostic } from '../diagnostics/diagnostic.ts';
 import { SourceUnreadable, type SourceReader } from './source-reader.ts';
 import { SourceText } from './source-text.ts';
@@ -149,7 +149,7 @@ function findJsonMistake(source: SourceText): Diagnostic | undefined {
     JSON.parse(source.text);
     return undefined;
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     const offset = /at position (\d+)/.exec(text)?.[1];
     const place = source.place(offset === undefined ? source.text.trimEnd().length - 1 : Number(offset));
     return notationError('json-syntax', `not JSON: ${text.replace(/ in JSON at position.*$/s, '')}`, place);

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../errors.ts';
 import { asStorageError, CorruptObject, errnoOf, ObjectTooLarge } from '../../format/object-errors.ts';
 import { hashObject, isObjectType, type GitObject, type ObjectId } from '../../format/object-id.ts';
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-store.ts';
@@ -108,7 +109,7 @@ export class PortableObjectStore implements ObjectStore {
       if (error instanceof git.Errors.NotFoundError) return undefined;
       // An error of the file system says nothing about the object.
       if (/^E[A-Z]+$/.test(errnoOf(error) ?? '')) throw error;
-      throw new CorruptObject(id, error instanceof Error ? error.message : String(error), error);
+      throw new CorruptObject(id, messageOf(error), error);
     }
     const { type, object: data } = found;
     if (!isObjectType(type) || !(data instanceof Uint8Array)) throw new CorruptObject(id, 'it is no object of git');
