@@ -1,7 +1,6 @@
 import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
-import { keepersOf } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
@@ -11,13 +10,12 @@ import { findEventFile, type ThreadCommit } from '../../thread/format/thread-com
 import { checkFiles } from './check-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { NodeCache } from '../chain/known-nodes.ts';
+import { codeCommits } from './check-order.ts';
 import { readChecked } from './read-checked.ts';
-import type { CommitFiles } from './read-files.ts';
 
 /** A commit of a thread that was read whole, and its parents. */
 export type Form = {
   commit: ThreadCommit;
-  files: CommitFiles;
   /** The nodes of its tree by path. */
   nodes: ReadonlyMap<string, StoredNode>;
   /** Its parents that are commits of threads. */
@@ -53,7 +51,7 @@ export async function checkForm(cache: NodeCache, id: ObjectId, report: ReportFa
   }
   const source: NodeSource = { find: (hash) => Promise.resolve(byHash.get(hash)) };
   await checkFiles(repository, commit, { node: agentsFor(commit) }, files, nodes, source, named, report);
-  return { commit, files, nodes, ...(await sortParents(repository, commit, nodes, named, report)) };
+  return { commit, nodes, ...(await sortParents(repository, commit, nodes, named, report)) };
 }
 
 /**
@@ -81,8 +79,7 @@ async function sortParents(
   if (!isStart || hasCaller ? before === undefined : before !== undefined) {
     report(null, before === undefined ? 'it has no parent' : `nothing accounts for its parent ${before}`);
   }
-  const checkedOut = commit.kind === 'step' ? commit.node.workspace?.commit : undefined;
-  const ofCode = new Set([...keepersOf(nodes.values()).parents, ...(checkedOut === undefined ? [] : [checkedOut])]);
+  const ofCode = new Set(codeCommits(commit, nodes.values()));
   const threads = before === undefined ? [] : [before];
   const code: ObjectId[] = [];
   for (const id of further) {

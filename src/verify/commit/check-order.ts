@@ -108,7 +108,7 @@ function hashesAskedFor(commit: ThreadCommit, before: ThreadProgress): NodeHash[
 }
 
 /** The commits of the user's code that a commit keeps. */
-function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
+export function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
   const checkedOut = commit.kind === 'step' ? commit.node.workspace?.commit : undefined;
   const pinned = keepersOf(nodes).parents;
   return checkedOut === undefined ? pinned : [checkedOut, ...pinned];
