@@ -71,7 +71,8 @@ export function encodeNode(type: NodeHash, payload: JsonValue): EncodedNode {
 export function decodeNode(hash: NodeHash, blob: Uint8Array): Node {
   const text = orElse(() => utf8.decode(blob), undefined);
   if (text === undefined) throw new HashMismatch(hash, 'it is not UTF-8');
-  const node = [readJson(text), readRaw(text)].find(
+  const raw: Node = { type: CONTENT_TYPE, payload: { text } };
+  const node = [readJson(text), raw].find(
     (reading) => reading !== undefined && hashNode(reading.type, reading.payload) === hash,
   );
   if (node === undefined) throw new HashMismatch(hash, 'neither its text nor its JSON has this hash');
@@ -88,10 +89,6 @@ function rawTextOf(type: NodeHash, payload: JsonValue): string | undefined {
 
 // `ignoreBOM` is the switch that keeps a byte order mark in the text.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function readRaw(text: string): Node {
-  return { type: CONTENT_TYPE, payload: { text } };
-}
 
 function readJson(text: string): Node | undefined {
   // Canonical JSON of a node starts so; most replies do not, and are then not parsed in vain.

@@ -32,11 +32,6 @@ export function typePath(type: NodeHash): string {
   return `types/${type}.json`;
 }
 
-/** The path under which a scratch tree keeps a node that only something else there links to. */
-function linkedPath(node: EncodedNode): string {
-  return `linked/${node.hash}.json`;
-}
-
 /** Tells whether an entry of a scratch tree is there only because a node that was put needs it. */
 function isBeside(path: string): boolean {
   return path.startsWith('types/') || path.startsWith('linked/');
@@ -69,7 +64,7 @@ export type ScratchNodes = {
 export async function putScratch(repository: Repository, ref: RefName, added: ScratchNodes): Promise<void> {
   const { nodes, linked = [], types, blobs = [] } = added;
   const wanted = new Map<string, EncodedNode>();
-  for (const node of linked) wanted.set(linkedPath(node), node);
+  for (const node of linked) wanted.set(`linked/${node.hash}.json`, node);
   for (const node of nodes) wanted.set(artifactPath(node), node);
   for (const node of types) wanted.set(typePath(node.hash), node);
   await edit(

@@ -137,7 +137,9 @@ export function createEngineContext(
   return {
     repository,
     config: options.config,
-    env: Object.fromEntries(Object.entries(options.env ?? {}).filter(hasValue)),
+    env: Object.fromEntries(
+      Object.entries(options.env ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
     cwd,
     // Made when it is needed: the first AbortController of a process takes half a millisecond.
     get signal() {
@@ -168,10 +170,6 @@ export function createEngineContext(
       journal.write({ event: 'debug', thread, about, facts: clean(facts) ?? {} });
     },
   };
-}
-
-function hasValue(entry: [string, string | undefined]): entry is [string, string] {
-  return entry[1] !== undefined;
 }
 
 /** Tells a person which rules have taken secrets out of what they, or a role, have said; never the secrets. */

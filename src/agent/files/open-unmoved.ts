@@ -41,7 +41,8 @@ export async function openUnmoved(real: string, flags: number, options: MakeOpti
 export async function openFolder(real: string, { make = false }: MakeOptions = {}): Promise<OpenFolder> {
   const handle = await open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW).catch(async (error: NodeJS.ErrnoException) => {
     if (make && error.code === 'ENOENT') return undefined;
-    throw (await isLink(real)) ? pathMoved(real) : error;
+    const stats = await lstat(real).catch(() => undefined);
+    throw stats?.isSymbolicLink() ? pathMoved(real) : error;
   });
   if (handle === undefined) {
     await makeFolder(real);
@@ -68,11 +69,4 @@ async function makeFolder(real: string): Promise<void> {
   } finally {
     await parent.handle.close();
   }
-}
-
-function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (stats) => stats.isSymbolicLink(),
-    () => false,
-  );
 }

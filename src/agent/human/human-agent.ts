@@ -80,7 +80,8 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
   // At a later try the step's folder still has what was written before.
   const earlier = await readFile(file, 'utf8').catch(() => undefined);
   const start = earlier === undefined ? replyTemplate(request.outputSchema) : replyInFile(earlier);
-  await writeFile(file, replyFile(start, request));
+  const told = `You are '${request.role}' of thread ${request.threadId}.\n\n${request.prompt}`;
+  await writeFile(file, `${start}\n${EXPLANATION}\n${told}`);
   const isWell = await editFile(editor, file, request);
   const reply = replyInFile(await readFile(file, 'utf8'));
   if (!isWell) return suspension(request, `the editor '${editor}' failed`);
@@ -127,14 +128,6 @@ function replyTemplate(schema: JsonObject): string {
     return `${isRequired ? '' : '# '}${name}: ${comment}\n`;
   });
   return `---\n${lines.join('')}---\n\n`;
-}
-
-/** The text of the file that a person edits: what they write, a line that ends it, and what they are told. */
-function replyFile(
-  reply: string,
-  { role, threadId, prompt }: Pick<AgentRequest, 'role' | 'threadId' | 'prompt'>,
-): string {
-  return `${reply}\n${EXPLANATION}\nYou are '${role}' of thread ${threadId}.\n\n${prompt}`;
 }
 
 /** What a person wrote: the file up to the line that ends it. */

@@ -75,11 +75,8 @@ async function startError(
   const code = errnoOf(cause);
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     // The system says the same of a program and of a folder that is not there.
-    const isFolder = await stat(cwd).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    );
-    if (!isFolder) return new WorkingFolderMissing(cwd, cause);
+    const folder = await stat(cwd).catch(() => undefined);
+    if (!folder?.isDirectory()) return new WorkingFolderMissing(cwd, cause);
     return programNotFound(program, { cwd, path: env['PATH'], argvKey, cause });
   }
   if (code === 'EACCES' || code === 'ENOEXEC') {

@@ -78,7 +78,8 @@ async function perform(entry: ScriptEntry, request: AgentRequest): Promise<Agent
   const usage = entry.usage === undefined ? {} : { usage: entry.usage };
   if (entry.fail !== undefined)
     return { kind: 'failed-attempt', reason: entry.fail, text: entry.reply ?? '', ...usage };
-  if (entry.suspend !== undefined && (request.answer === undefined || !hasReply(entry))) {
+  const hasReply = entry.reply !== undefined || entry.meta !== undefined;
+  if (entry.suspend !== undefined && (request.answer === undefined || !hasReply)) {
     return { kind: 'suspend', cause: 'agent', reason: entry.suspend, ...usage };
   }
   const words = { put, answer: request.answer };
@@ -86,8 +87,4 @@ async function perform(entry: ScriptEntry, request: AgentRequest): Promise<Agent
   if (text !== '') request.emit({ kind: 'text', text });
   const meta = entry.meta === undefined ? {} : { meta: mapTexts(entry.meta, (text) => fillIn(text, words)) };
   return { kind: 'reply', text, ...meta, ...usage };
-}
-
-function hasReply(entry: ScriptEntry): boolean {
-  return entry.reply !== undefined || entry.meta !== undefined;
 }

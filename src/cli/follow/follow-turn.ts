@@ -23,7 +23,7 @@ export async function followTurn({ cli, out }: World, repository: Repository, th
     const entries = isShown ? batch : unfinishedTurn(batch);
     for (const entry of entries) {
       await show({ cli, out }, view, entry);
-      if (isShown && hasEnded(entry)) return EXIT.done;
+      if (isShown && (entry.event === 'step.finished' || entry.event === 'thread.suspended')) return EXIT.done;
       isShown = true;
     }
   }
@@ -104,8 +104,4 @@ function notShown(entries: readonly JournalEntry[], head: string): readonly Jour
   const start = since.findLastIndex(({ event }) => event === 'step.started');
   const before = since.slice(0, Math.max(start, 0));
   return before.some(({ event }) => event === 'step.finished') ? since : since.slice(Math.max(start, 0));
-}
-
-function hasEnded({ event }: JournalEntry): boolean {
-  return event === 'step.finished' || event === 'thread.suspended';
 }

@@ -18,11 +18,6 @@ export function formatUsage(usage: Usage | null): string {
     ? ['tokens unknown']
     : [`${usage.isAtLeast ? 'at least ' : ''}${given}`, `${formatCount(outputTokens)} out`];
   if (turns > 0) spent.push(plural(turns, 'turn'));
-  if (costUsd !== undefined) spent.push(formatCost(costUsd));
+  if (costUsd !== undefined) spent.push(`$${costUsd.toFixed(4)}`);
   return spent.join(', ');
-}
-
-/** `$0.0123`. */
-function formatCost(costUsd: number): string {
-  return `$${costUsd.toFixed(4)}`;
 }

@@ -65,13 +65,9 @@ export async function decisionContext(
       startedAtMs: state.start.node.startedAtMs,
     },
     steps,
-    isResumed: isReopened(state),
+    // It was taken up again after its end, and no role has finished a step since.
+    isResumed: state.pauses[0]?.kind === 'resume',
   };
-}
-
-/** Tells whether the thread was taken up again after its end and no role has finished a step since. */
-export function isReopened(state: ThreadState): boolean {
-  return state.pauses[0]?.kind === 'resume';
 }
 
 // Entries never change, and a run decides after every step: what was looked up for one need not be looked up again.

@@ -32,7 +32,8 @@ export async function orderObjects(
   const place = (id: string, path: string): void => {
     if (!ids.has(id) || seen.has(id)) return;
     seen.add(id);
-    const group = groupOf(path);
+    // The output of a role is part of the next prompt, so between prompts it is a small delta.
+    const group = path === '/output.md' ? '/prompt.md' : path;
     const there = byPath.get(group);
     if (there === undefined) byPath.set(group, [id]);
     else there.push(id);
@@ -47,11 +48,6 @@ export async function orderObjects(
   for (const [, { tree }] of commits) place(tree, '/');
   const placed = [...byPath.values()].flat();
   return [...placed, ...[...ids].filter((id) => !seen.has(id))];
-}
-
-/** The output of a role is part of the next prompt, so between prompts it is a small delta. */
-function groupOf(path: string): string {
-  return path === '/output.md' ? '/prompt.md' : path;
 }
 
 /** The commits, with each chain of first parents in one piece, newest first. */

@@ -64,7 +64,8 @@ export function bundlePathOf(url: string, location: RepositoryLocation): string 
   const path = resolve(startOf(location), url.startsWith('file://') ? fileURLToPath(url) : url);
   const kind = kindOfPath(path);
   if (kind === undefined) return path.endsWith('.bundle') ? path : undefined;
-  return kind === 'file' && isBundle(path) ? path : undefined;
+  const isBundle = kind === 'file' && /^# v\d git bundle\n/.test(startOfFile(path, 16).toString('latin1'));
+  return isBundle ? path : undefined;
 }
 
 /** The absolute path of a folder that a URL or path names; `undefined` if it is no path, or not resolved as plain text. */
@@ -89,8 +90,4 @@ export function withoutPassword(url: string): string {
 
 function startOf({ workTree, gitDir }: RepositoryLocation): string {
   return workTree ?? gitDir;
-}
-
-function isBundle(path: string): boolean {
-  return /^# v\d git bundle\n/.test(startOfFile(path, 16).toString('latin1'));
 }

@@ -39,7 +39,7 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
     }
   }
   for (const role of reduction.roles) {
-    if (isReserved(role.name)) {
+    if (/^(?:\$|__)/.test(role.name)) {
       report.error('reserved-name', role.path, `'${role.name}' is reserved and cannot name a role`, {
         hint: `${START}, ${RESUME}, ${END} and names that begin with $ have a meaning of their own`,
         at: 'key',
@@ -48,10 +48,6 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
       report.error('bad-name', role.path, `'${role.name}' cannot name a role`, { hint: nameRule, at: 'key' });
     }
   }
-}
-
-function isReserved(name: string): boolean {
-  return name.startsWith('$') || name.startsWith('__');
 }
 
 const inRules: Readonly<Record<string, string>> = { $START: START, $END: END, start: START, end: END };

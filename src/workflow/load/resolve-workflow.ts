@@ -73,7 +73,9 @@ export async function resolveWorkflow(
       return { definition: await loadWorkflow(repository, hash), hash, origin: { kind: 'registry', ref } };
     }
   }
-  if (await isFolder(named)) throw new NoWorkflowFolder(argument, await workflowsIn(named, options.cwd));
+  if ((await statsOf(named))?.isDirectory()) {
+    throw new NoWorkflowFolder(argument, await workflowsIn(named, options.cwd));
+  }
   throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
 }
 
@@ -161,10 +163,6 @@ async function workflowsIn(folder: string, cwd: string): Promise<string[]> {
 /** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
 function isFolderInside(top: string, folder: string): boolean {
   return succeeds(() => placeInside(top, folder));
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await statsOf(path))?.isDirectory() === true;
 }
 
 /** The first of some paths that is a file. */

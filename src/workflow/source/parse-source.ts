@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../json.ts';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
 import { Report } from '../diagnostics/report.ts';
-import { loadSources, type ParsedFile } from './load-sources.ts';
+import { loadSources } from './load-sources.ts';
 import { readValues } from './read-values.ts';
 import { SourceMap } from './source-map.ts';
 import type { SourceReader } from './source-reader.ts';
@@ -28,10 +28,7 @@ export async function parseSource(file: string, reader: SourceReader): Promise<P
   const report = new Report(map);
   report.addAll(loaded.diagnostics);
   const read = await readValues(loaded, map, report);
-  const value = [loaded.root, ...loaded.included.values()].every(isWhole) ? read : undefined;
-  return { value, map, sources: loaded.sources, diagnostics: report.diagnostics() };
-}
-
-function isWhole({ document, text }: ParsedFile): boolean {
-  return document !== undefined || text !== undefined;
+  const files = [loaded.root, ...loaded.included.values()];
+  const isWhole = files.every(({ document, text }) => document !== undefined || text !== undefined);
+  return { value: isWhole ? read : undefined, map, sources: loaded.sources, diagnostics: report.diagnostics() };
 }

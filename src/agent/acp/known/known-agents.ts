@@ -92,7 +92,7 @@ export function findKnownAgents(env: Readonly<Record<string, string | undefined>
       if (findProgram(program, '/', places) === undefined) continue;
       const passEnv = keys.filter((key) => env[key] !== undefined);
       const config: JsonObject = { command: [...command], ...more, ...(passEnv.length > 0 && { passEnv }) };
-      return [{ name, title, config, line: lineOf(name, config) }];
+      return [{ name, title, config, line: `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }` }];
     }
     return [];
   });
@@ -134,8 +134,4 @@ export function warnOfMode(agent: ConfiguredAgent & { name: string }): { message
 /** A version may be named with a bridge: `@agentclientprotocol/codex-acp@2`. */
 function isNamed(word: string, name: string): boolean {
   return word === name || basename(word) === name || word.startsWith(`${name}@`);
-}
-
-function lineOf(name: string, config: JsonObject): string {
-  return `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }`;
 }

@@ -42,17 +42,20 @@ export async function replyOfPrompt(
   response: PromptResponse | undefined,
   facts: ReplyFacts,
 ): Promise<AgentReply> {
-  const { reader, request, unanswered } = turn;
+  const { request, unanswered } = turn;
+  const { segments } = turn.reader;
   const { usage } = facts;
   const stopReason = response?.stopReason ?? 'cancelled';
-  const text = replyText(reader.segments);
+  const text = segments.findLast((segment) => splitFrontMatter(segment).kind === 'found') ?? segments.at(-1) ?? '';
   const common = { text, session: facts.session, ...(usage && { usage }) };
   const suspend = (cause: SuspendCause, reason: string): AgentReply => ({ kind: 'suspend', cause, reason, ...common });
   // An agent may go on without what it asked for; what it comes to then is not what it was asked for.
   if (unanswered !== undefined) return suspend('permission', unanswered);
   const meta = stopReason === 'end_turn' ? await readReportedResult(request.stepDir) : undefined;
   const { role } = request;
-  if (turn.deniedLast !== undefined && meta === undefined && isWithoutReply(stopReason, text)) {
+  const hasStopped = stopReason === 'end_turn' || stopReason === 'cancelled';
+  const hasReplied = meta !== undefined || splitFrontMatter(text).kind === 'found';
+  if (turn.deniedLast !== undefined && hasStopped && !hasReplied) {
     const what = `${role} stopped without a reply after a person denied this: ${turn.deniedLast}`;
     return suspend('agent', `${what}; how is it to go on?`);
   }
@@ -77,14 +80,6 @@ export async function replyOfPrompt(
 }
 
 type SuspendCause = Extract<AgentReply, { kind: 'suspend' }>['cause'];
-
-function isWithoutReply(stopReason: string, text: string): boolean {
-  return (stopReason === 'end_turn' || stopReason === 'cancelled') && splitFrontMatter(text).kind === 'missing';
-}
-
-function replyText(segments: readonly string[]): string {
-  return segments.findLast((segment) => splitFrontMatter(segment).kind === 'found') ?? segments.at(-1) ?? '';
-}
 
 async function readReportedResult(stepDir: string): Promise<JsonObject | undefined> {
   const json = await readFile(join(stepDir, RESULT_FILE), 'utf8').catch(() => '');

@@ -1,6 +1,5 @@
 import { findKnownAgents, isConfigured, knownAgents, nameOfKnown } from '../../../agent/acp/known/known-agents.ts';
 import { trialsOf, type AgentTrial } from '../../../agent/acp/known/tried-agents.ts';
-import type { Config } from '../../../engine/config/config.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
 import { openForReading } from '../../open/open-repository.ts';
@@ -36,7 +35,7 @@ results.`,
       name: agent.name,
       package: agent.package,
       isDefault: agent.name === config.defaultAgent,
-      roles: rolesOf(config, agent.name),
+      roles: Object.keys(config.roles).filter((role) => config.roles[role] === agent.name),
       tried: trialsOf(nameOfKnown(agent) ?? ''),
     }));
     await out.table<Row>(rows, [
@@ -78,8 +77,4 @@ async function listKnown(out: Output): Promise<void> {
 
 function versionsOf(tried: readonly AgentTrial[]): string {
   return tried.map(({ version }) => version).join(', ');
-}
-
-function rolesOf(config: Config, agent: string): string[] {
-  return Object.keys(config.roles).filter((role) => config.roles[role] === agent);
 }
