@@ -11,7 +11,8 @@ type Call =
   | 'readdirSync'
   | 'writeFileSync'
   | 'mkdirSync'
-  | 'openSync';
+  | 'openSync'
+  | 'closeSync';
 
 export type Failure = {
   /** The error's code: `ENOSPC`. */

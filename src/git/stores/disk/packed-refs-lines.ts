@@ -23,6 +23,7 @@ const usualLineBytes = 96;
 const MAX_CHUNK_BYTES = 1024 * 1024;
 /** How much of a damaged line an error quotes. */
 const shownBytes = 60;
+const noEnd = 'its last line has no end';
 
 /**
  * The lines of a `packed-refs` file, read in chunks from any position. The header and peeled tags (`^…`) are skipped.
@@ -56,7 +57,7 @@ export class PackedRefsLines {
   get brokenEnd(): BrokenPackedRefs | undefined {
     const last = this.#source.read(Math.max(0, this.#source.size - scanBytes), scanBytes);
     if (last.length === 0 || last.at(-1) === newline) return undefined;
-    return this.#broken(last.subarray(last.lastIndexOf(newline) + 1), 'its last line has no end');
+    return this.#broken(last.subarray(last.lastIndexOf(newline) + 1), noEnd);
   }
 
   /** The lines from the first name on that is not before `name`, in byte order. */
@@ -109,7 +110,7 @@ export class PackedRefsLines {
         const first = chunk[at];
         const idLength = idLengths.find((length) => chunk[at + length] === space) ?? 0;
         const id = toObjectId(chunk.toString('latin1', at, at + idLength));
-        if (id !== undefined && at + idLength < end) {
+        if (id !== undefined) {
           const name = chunk.toString('utf8', at + idLength + 1, end);
           yield { id, name, start: position + at, end: position + end + 1 };
         } else if (first !== peeled && !(first === comment && position + at === 0)) {
@@ -117,9 +118,8 @@ export class PackedRefsLines {
         }
         at = end + 1;
       }
-      if (at === 0 && (position + chunk.length >= this.#source.size || length === MAX_CHUNK_BYTES)) {
-        return onBroken(this.#broken(chunk, 'its last line has no end'));
-      }
+      if (at === 0 && position + chunk.length >= this.#source.size) return onBroken(this.#broken(chunk, noEnd));
+      if (at === 0 && length === MAX_CHUNK_BYTES) return onBroken(this.#broken(chunk));
       position += at;
     }
   }
@@ -136,7 +136,7 @@ export class PackedRefsLines {
     while (high - low > scanBytes) {
       const middle = low + Math.floor((high - low) / 2);
       const line = this.#firstLineBehind(middle);
-      if (line !== undefined && line.start < high && isBefore(line)) low = line.end;
+      if (line !== undefined && isBefore(line)) low = line.end;
       else high = middle;
     }
     return low;

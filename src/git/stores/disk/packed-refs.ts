@@ -51,14 +51,11 @@ export class PackedRefs {
     return undefined;
   }
 
-  /** The refs below a prefix (ending in `/`), sorted by their bytes; at most `limit` of them. */
-  below(
-    prefix: string,
-    { limit = Number.POSITIVE_INFINITY, damaged }: { limit?: number; damaged?: Damaged } = {},
-  ): Ref[] {
+  /** The refs below a prefix (ending in `/`), sorted by their bytes. */
+  below(prefix: string, damaged?: Damaged): Ref[] {
     const lines: PackedLine[] = [];
     for (const line of this.#linesFrom(prefix)) {
-      if (lines.length >= limit || !line.name.startsWith(prefix)) break;
+      if (!line.name.startsWith(prefix)) break;
       lines.push(line);
     }
     return soundRefs(lines, damaged);

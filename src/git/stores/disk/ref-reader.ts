@@ -53,7 +53,8 @@ export class RefReader {
    * @throws {InvalidRefName} if no ref can be below the prefix
    * @throws {BrokenPackedRefs} unless `damaged` is given
    */
-  list(prefix: string, { startsWith = prefix, where, last, damaged }: WantedRefs = {}): Ref[] {
+  list(prefix: string, { last = Infinity, ...wanted }: WantedRefs = {}): Ref[] {
+    const { startsWith = prefix, where, damaged } = wanted;
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
     const isWanted = (name: RefName): boolean => name.startsWith(startsWith) && where?.(name) !== false;
@@ -67,21 +68,20 @@ export class RefReader {
         // A packed value counts only if there is no loose ref.
         if (!(damage instanceof BrokenRef && isLoose.has(damage.ref))) damaged(damage);
       });
-    const packed = this.#packedBelow(startsWith, where === undefined ? last : undefined, report).filter(({ name }) =>
+    const packed = this.#packedBelow(startsWith, where === undefined ? last : Infinity, report).filter(({ name }) =>
       isWanted(name),
     );
-    if (loose.length === 0) return packed.slice(last === undefined ? 0 : -last);
+    if (loose.length === 0) return packed.slice(-last);
     const refs = packed.filter(({ name }) => !isLoose.has(name));
     // Each candidate is a file to read.
-    const candidates = last === undefined ? loose : sortNames(loose).slice(-last);
+    const candidates = inByteOrder(loose, (name) => name).slice(-last);
     for (const name of candidates) {
       const id = this.#valueOf(name, damaged);
       if (id !== undefined) refs.push({ name, id });
       // A broken ref makes room for another one among the last.
-      else if (last !== undefined)
-        return this.list(prefix, { startsWith, ...(where && { where }), ...(damaged && { damaged }) }).slice(-last);
+      else if (last !== Infinity) return this.list(prefix, wanted).slice(-last);
     }
-    return sortByBytes(refs).slice(last === undefined ? 0 : -last);
+    return inByteOrder(refs, ({ name }) => name).slice(-last);
   }
 
   /** Tells whether there is a ref of this name, sound or broken. */
@@ -93,15 +93,15 @@ export class RefReader {
   firstBelow(name: RefName): string | undefined {
     const [loose] = listLooseRefs(this.#location, `${name}/`);
     if (loose !== undefined) return loose;
-    return this.packed.below(`${name}/`, { limit: 1 })[0]?.name;
+    return this.packed.below(`${name}/`)[0]?.name;
   }
 
-  #packedBelow(prefix: string, last: number | undefined, damaged: WantedRefs['damaged']): Ref[] {
+  #packedBelow(prefix: string, last: number, damaged: WantedRefs['damaged']): Ref[] {
     if (damaged !== undefined && this.packed.isEmptyFile()) {
       damaged(new BrokenPackedRefs(this.packed.path, 'it is empty, which git never leaves it'));
     }
     try {
-      return last === undefined ? this.packed.below(prefix, { damaged }) : this.packed.lastBelow(prefix, last, damaged);
+      return last === Infinity ? this.packed.below(prefix, damaged) : this.packed.lastBelow(prefix, last, damaged);
     } catch (error) {
       if (damaged === undefined || !(error instanceof BrokenPackedRefs)) throw error;
       damaged(error);
@@ -112,11 +112,8 @@ export class RefReader {
   #valueOf(name: RefName, damaged: WantedRefs['damaged']): ObjectId | undefined {
     try {
       const { name: end, id } = this.follow(name);
-      if (id === undefined && damaged && hasLooseRef(this.#location, name)) {
-        damaged(
-          new BrokenRef(name, end === name ? 'its file leads nowhere' : `it leads to ${end}, which is not there`),
-        );
-      }
+      // A ref that leads nowhere else has just been removed.
+      if (id === undefined && end !== name) damaged?.(new BrokenRef(name, `it leads to ${end}, which is not there`));
       return id;
     } catch (error) {
       if (!(error instanceof BrokenRef)) throw error;
@@ -136,14 +133,9 @@ function packedRefsPath(location: RepositoryLocation): string {
   }
 }
 
-function sortByBytes(refs: readonly Ref[]): Ref[] {
-  if (refs.some(({ name }) => highCharacters.test(name))) {
-    return refs.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+function inByteOrder<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
+  if (items.some((item) => highCharacters.test(nameOf(item)))) {
+    return items.toSorted((a, b) => Buffer.compare(Buffer.from(nameOf(a)), Buffer.from(nameOf(b))));
   }
-  return refs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function sortNames(names: readonly RefName[]): RefName[] {
-  if (!names.some((name) => highCharacters.test(name))) return names.toSorted();
-  return names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 }

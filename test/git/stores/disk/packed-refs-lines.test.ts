@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { BrokenPackedRefs } from '../../../../src/git/format/ref-errors.ts';
 import { PackedRefsLines } from '../../../../src/git/stores/disk/packed-refs-lines.ts';
+import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 
 const path = '/repository/packed-refs';
 const sorted = '# pack-refs with: peeled fully-peeled sorted \n';
@@ -17,11 +20,30 @@ const many = ['heads', 'tags', 'threads']
   .toSorted();
 const file = (header: string, list = many): string => header + list.map((name) => `${id('1')} ${name}\n`).join('');
 
+/** The lines of an open file of the disk. */
+function linesOfFile(text: string): PackedRefsLines {
+  const at = join(createTemporaryFolder(), 'packed-refs');
+  writeFileSync(at, text);
+  const descriptor = openSync(at, 'r');
+  onTestFinished(() => closeSync(descriptor));
+  return PackedRefsLines.ofFile(path, descriptor, Buffer.byteLength(text));
+}
+
 describe.each([
   ['sorted', file(sorted)],
   ['in another order', file(unsorted, many.toReversed())],
+  ['in another order, with a comment', file('# not sorted \n', many.toReversed())],
 ])('the lines of a file that is %s', (_, text) => {
   const lines = linesOf(text);
+
+  test('are the same on the disk', () => {
+    const onDisk = linesOfFile(text);
+    expect([...onDisk.from(0)]).toEqual([...lines.from(0)]);
+    expect(names(onDisk.fromName('refs/tags/'))).toEqual(names(lines.fromName('refs/tags/')));
+    expect(onDisk.brokenEnd).toBeUndefined();
+    expect(() => names(onDisk.from(text.length - 5))).toThrow('git cannot read');
+    expect(names(onDisk.from(text.length + 5))).toEqual([]);
+  });
 
   test.each(['', 'refs/heads/0', 'refs/heads/299', 'refs/heads/2990', 'refs/tags/', 'refs/threads/99', 'refs/z'])(
     'are found from %j on',
@@ -43,6 +65,25 @@ describe.each([
     const expected = many.filter((name) => name.startsWith(prefix)).slice(-count);
     expect(names(lines.lastWithPrefix(prefix, count))).toEqual(expected);
   });
+});
+
+/** Long names, between neighbours: the last of them need more than one look. */
+test.each([1, 3, 12, 60, 149, 150, 151])('the last %i lines may be long', (count) => {
+  const long = Array.from({ length: 150 }, (_, at) => `refs/n/${String(at).padStart(3, '0')}${'x'.repeat(900)}`);
+  const short = (kind: string): string[] => many.slice(0, 200).map((name) => `refs/${kind}/${name.slice(-3)}`);
+  const lines = linesOf(file(sorted, [...new Set(short('m').toSorted()), ...long, ...new Set(short('o').toSorted())]));
+  expect(names(lines.lastWithPrefix('refs/n/', count))).toEqual(long.slice(-count));
+  expect(names(lines.fromName(long.at(-count) ?? long[0]!))[0]).toBe(long.at(-count) ?? long[0]);
+});
+
+test('a search meets a last line that is long, and damage', () => {
+  const last = `refs/z${'x'.repeat(3000)}`;
+  const lines = linesOf(file(sorted, ['refs/a', last]));
+  expect(names(lines.fromName('refs/b'))).toEqual([last]);
+  expect(names(lines.fromName(last))).toEqual([last]);
+  const zeroed = linesOf(`${file(sorted).slice(0, 1000)}${'\0'.repeat(30_000)}\n`);
+  const expected = broken(`it has a line that git cannot read: ${JSON.stringify('\0'.repeat(60))}…`);
+  expect(() => names(zeroed.fromName('refs/tags/1'))).toThrow(expected);
 });
 
 test('a sorted file is not read as a whole', () => {
@@ -77,9 +118,16 @@ describe('a line', () => {
     expect(line).toMatchObject({ id: id('a'), name: 'refs/a' });
   });
 
-  test('may be longer than what is read at once', () => {
-    const long = `refs/${'x'.repeat(10_000)}`;
+  test.each([10_000, 100_000])('may be longer than what is read at once: %i', (length) => {
+    const long = `refs/${'x'.repeat(length)}`;
     expect(names(linesOf(file('', ['refs/a', long, 'refs/z'])).from(0))).toEqual(['refs/a', long, 'refs/z']);
+    expect(names(linesOf(file('', [long, 'refs/z'])).from(0))).toEqual([long, 'refs/z']);
+  });
+
+  test('is not read to its end where it has more than a megabyte', () => {
+    const lines = linesOf(`${'x'.repeat(3 * 1024 * 1024)}\n`);
+    expect(() => names(lines.from(0))).toThrow(`it has a line that git cannot read: "${'x'.repeat(60)}"…`);
+    expect(names(lines.from(0, () => {}))).toEqual([]);
   });
 
   test.each([

@@ -161,12 +161,11 @@ describe('a file of packed refs', () => {
     packed.close();
   });
 
-  test('gives no more refs than are asked for', () => {
+  test('gives no more of the last refs than are asked for', () => {
     const at = path();
     writeFileSync(at, sortedHeader + ['a', 'b', 'c'].map((name) => line('1', `refs/threads/${name}`)).join(''));
     const packed = new PackedRefs(at);
     const namesOf = (refs: { name: string }[]): string[] => refs.map(({ name }) => name.slice(-1));
-    expect(namesOf(packed.below('refs/threads/', { limit: 2 }))).toEqual(['a', 'b']);
     expect(namesOf(packed.lastBelow('refs/threads/', 2))).toEqual(['b', 'c']);
     expect(packed.without(new Set(['refs/threads/x']))).toBeUndefined();
     packed.close();
@@ -176,14 +175,15 @@ describe('a file of packed refs', () => {
     const at = path();
     const sound = ['a', 'b', 'c', 'd'].map((name) => line('1', `refs/threads/${name}`));
     const none = [line('0', 'refs/threads/e'), line('1', 'refs/threads/f..g'), line('1', 'refs/threads/h.lock')];
-    writeFileSync(at, sortedHeader + [...sound, ...none].join(''));
+    writeFileSync(at, sortedHeader + [line('1', 'refs/..'), ...sound, ...none].join(''));
     const packed = new PackedRefs(at);
     const damage: string[] = [];
     const report = (error: Error): void => void damage.push(error.message);
-    expect(packed.below('refs/threads/', { damaged: report })).toHaveLength(4);
+    expect(packed.below('refs/threads/', report)).toHaveLength(4);
     expect(damage).toHaveLength(3);
     expect(damage[0]).toContain('its line in packed-refs holds the id of no object');
     expect(damage[1]).toContain('git allows no such name');
+    expect(packed.below('refs/')).toHaveLength(4);
     // Other refs take the places of those that are none.
     expect(packed.lastBelow('refs/threads/', 2, report).map(({ name }) => name)).toEqual([
       'refs/threads/c',
@@ -191,6 +191,61 @@ describe('a file of packed refs', () => {
     ]);
     expect(damage).toHaveLength(6);
     expect(() => packed.find(ref('threads/e'))).toThrow('its line in packed-refs holds the id of no object');
+    packed.close();
+  });
+
+  test('gives the last sound refs, however many after them are none, and reports no damage before them', () => {
+    const at = path();
+    const numbers = Array.from({ length: 300 }, (_, number) => String(number).padStart(3, '0'));
+    const lines = numbers.map((number) => line(number > '100' || number < '002' ? '0' : '1', `refs/threads/${number}`));
+    writeFileSync(at, sortedHeader + lines.join(''));
+    const packed = new PackedRefs(at);
+    expect(packed.lastBelow('refs/threads/', 1).map(({ name }) => name)).toEqual(['refs/threads/100']);
+    const damage: string[] = [];
+    const report = (met: { ref: string }): void => void damage.push(met.ref);
+    expect(packed.lastBelow('refs/threads/00', 8, report)).toHaveLength(8);
+    expect(damage).toEqual([]);
+    expect(packed.lastBelow('refs/threads/00', 9, report)).toHaveLength(8);
+    expect(damage).toEqual(['refs/threads/000', 'refs/threads/001']);
+    packed.close();
+  });
+
+  test('is opened once for each of its versions, and closed with it', () => {
+    const at = path();
+    let [opened, closed] = [0, 0];
+    failFs('openSync', { code: 'never', where: (file) => (file === at && (opened += 1), false) });
+    failFs('closeSync', { code: 'never', where: () => ((closed += 1), false) });
+    const packed = new PackedRefs(at);
+    const write = (digit: string): void => {
+      writeFileSync(`${at}.new`, line(digit, 'refs/threads/a'));
+      closed = 0;
+      renameSync(`${at}.new`, at);
+    };
+    for (const [number, digit] of ['1', '2', '3'].entries()) {
+      write(digit);
+      for (let time = 0; time < 3; time += 1) expect(packed.find(ref('threads/a'))).toBe(digit.repeat(40));
+      expect([opened, closed]).toEqual([number + 1, number === 0 ? 0 : 1]);
+    }
+    packed.close();
+    packed.close();
+    expect([opened, closed]).toEqual([3, 2]);
+    expect(packed.find(ref('threads/a'))).toBe('3'.repeat(40));
+    packed.close();
+  });
+
+  test('is read anew after a change in place, though its size and its time are set back', () => {
+    const at = path();
+    const set = (digit: string): void => {
+      writeFileSync(at, line(digit, 'refs/threads/a'));
+      utimesSync(at, 1_795_262_400, 1_795_262_400);
+    };
+    set('1');
+    const packed = new PackedRefs(at);
+    expect(packed.find(ref('threads/a'))).toBe('1'.repeat(40));
+    // The clock of the file system moves on in steps.
+    const { ctimeNs } = statSync(at, { bigint: true });
+    while (statSync(at, { bigint: true }).ctimeNs === ctimeNs) set('2');
+    expect(packed.find(ref('threads/a'))).toBe('2'.repeat(40));
     packed.close();
   });
 

@@ -57,6 +57,7 @@ describe('a list', () => {
     for (const name of ['b', 'c', '\u{1F600}', '\uFF5E']) write(`refs/threads/${name}`, id('2'));
     expect(short(reader.list('refs/threads/'))).toEqual(['a1', 'b2', 'c2', 'd1', '\uFF5E2', '\u{1F600}2']);
     expect(short(reader.list('refs/threads/', { last: 2 }))).toEqual(['\uFF5E2', '\u{1F600}2']);
+    expect(short(reader.list('refs/threads/', { last: 1 }))).toEqual(['\u{1F600}2']);
     expect(short(reader.list('refs/threads/', { last: 4 }))).toEqual(['c2', 'd1', '\uFF5E2', '\u{1F600}2']);
     expect(reader.list('refs/heads/')).toEqual([]);
   });
@@ -72,6 +73,26 @@ describe('a list', () => {
     expect(short(reader.list('refs/threads/', { where: not('c'), last: 2 }))).toEqual(['ab1', 'b1']);
     expect(short(reader.list('refs/threads/', { where: not('b'), last: 3 }))).toEqual(['a1', 'ac2', 'c2']);
     expect(short(reader.list('refs/threads/', { last: 1 }))).toEqual(['c2']);
+  });
+
+  test('has packed and loose refs between each other, in order', () => {
+    pack({ b: '1', d: '1' });
+    for (const name of ['e', 'c', 'a']) write(`refs/threads/${name}`, id('2'));
+    expect(short(reader.list('refs/threads/'))).toEqual(['a2', 'b1', 'c2', 'd1', 'e2']);
+    expect(short(reader.list('refs/threads/', { last: 3 }))).toEqual(['c2', 'd1', 'e2']);
+  });
+
+  test('of the last refs reads no others: neither the loose ones nor the packed file from its beginning', () => {
+    const many = Array.from({ length: 200 }, (_, number) => [`n${number + 100}`, '1']);
+    pack({ '..': '1', ...Object.fromEntries(many) });
+    write('refs/threads/0', 'nonsense');
+    write('refs/threads/n299', id('2'));
+    const damage: string[] = [];
+    const damaged = ({ ref }: RefDamage): void => void damage.push(ref);
+    expect(short(reader.list('refs/threads/', { last: 1, damaged }))).toEqual(['n2992']);
+    expect(damage).toEqual([]);
+    expect(reader.list('refs/threads/', { damaged })).toHaveLength(200);
+    expect(damage).toEqual(['refs/threads/..', 'refs/threads/0']);
   });
 
   test('of the last packed refs, where there are no loose ones', () => {
@@ -100,6 +121,13 @@ describe('damage', () => {
     expect(reasons()).toContain('refs/threads/d: its file holds neither an object id nor a ref');
   });
 
+  test('among the last leaves the wishes for the others as they are', () => {
+    pack({ a1: '1', a2: '1', a3: '1', b1: '1' });
+    write('refs/threads/a3', 'nonsense');
+    const where = (name: string): boolean => !name.endsWith('2');
+    expect(short(reader.list('refs/threads/', { last: 1, startsWith: 'refs/threads/a', where }))).toEqual(['a11']);
+  });
+
   test('is reported of names and of refs that lead nowhere', () => {
     write('refs/threads/bad..name', id('1'));
     write('refs/threads/s', 'ref: refs/threads/gone');
@@ -109,6 +137,14 @@ describe('damage', () => {
       'refs/threads/s: it leads to refs/threads/gone, which is not there',
     ]);
     expect(reader.list('refs/threads/')).toEqual([]);
+  });
+
+  test('is not a ref that has just been removed', () => {
+    write('refs/threads/a', id('1'));
+    failFs('openSync', { code: 'ENOENT' });
+    expect(reader.list('refs/threads/', { damaged })).toEqual([]);
+    expect(reader.list('refs/threads/', { last: 1, damaged })).toEqual([]);
+    expect(damage).toEqual([]);
   });
 
   test('of a packed value does not count behind a loose ref', () => {
