@@ -17,9 +17,9 @@ export type LooseRef = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target
 
 const content = /^(?:ref:\s*(\S+)|([0-9A-Fa-f]+))(?:\s|$)/;
 /** There is no file of this name: nothing, a folder, or a file in place of its folder. */
-const absences = new Set(['ENOENT', 'ENOTDIR', 'EISDIR']);
+const absences = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'EISDIR']);
 /** The file is there, and cannot be read. */
-const unreadable = new Set(['EACCES', 'EPERM', 'EIO', 'ELOOP']);
+const unreadable = new Set<string | undefined>(['EACCES', 'EPERM', 'EIO']);
 /** More than any ref name with text after it. */
 const MAX_BYTES = 64 * 1024;
 const nullId = /^0+$/;
@@ -38,7 +38,7 @@ export function readLooseRef(location: RepositoryLocation, name: RefName): Loose
     text = readRegularFile(refPath(location, name), MAX_BYTES).toString('utf8');
   } catch (error) {
     if (error instanceof FileRefused) throw new BrokenRef(name, `its file ${error.reason}`);
-    const code = errnoOf(error) ?? '';
+    const code = errnoOf(error);
     if (absences.has(code)) return undefined;
     if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);
     throw error;
@@ -77,7 +77,7 @@ function collect(root: string, prefix: string, ofWorktree: boolean, found: Found
   try {
     entries = readdirSync(join(root, prefix), { withFileTypes: true });
   } catch (error) {
-    if (absences.has(errnoOf(error) ?? '')) return;
+    if (absences.has(errnoOf(error))) return;
     throw error;
   }
   for (const entry of entries) {

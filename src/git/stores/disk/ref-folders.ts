@@ -6,7 +6,7 @@ import { errnoOf } from '../../format/object-errors.ts';
 import { syncFolder } from '../../system/durable-file.ts';
 
 /** The folder is not empty, not there, or not a folder. */
-const notRemoved = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY']);
+const notRemoved = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY']);
 /** git never removes folders up to this depth: `refs/<first>`. */
 const keptDepth = 2;
 
@@ -72,7 +72,7 @@ function removeIfEmpty(path: string): boolean {
     return true;
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return true;
-    if (notRemoved.has(errnoOf(error) ?? '')) return false;
+    if (notRemoved.has(errnoOf(error))) return false;
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { asStorageError, errnoOf } from '../../format/object-errors.ts';
 import { InvalidRefName, RefNameConflict } from '../../format/ref-errors.ts';
+import type { ObjectId } from '../../format/object-id.ts';
 import { parseRefName } from '../../format/ref-name.ts';
 import { RefMoved } from '../../ref-store.ts';
 import type { RefEdit, RefName } from '../../ref-store.ts';
@@ -16,6 +17,7 @@ import type { RefReader } from './ref-reader.ts';
 
 /** An edit, and the ref that it changes: the end of a chain of symbolic refs. */
 type Change = { edit: RefEdit; name: RefName; path: string; lock: FileLock; folders: string[] };
+type Deletion = Change & { edit: { expected: ObjectId } };
 
 export type TransactionContext = {
   location: RepositoryLocation;
@@ -26,9 +28,7 @@ export type TransactionContext = {
 
 const fileMode = 0o666;
 /** A part of the name is a file, or the name is a folder. */
-const blocked = new Set(['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY']);
-/** There is no file. */
-const absences = new Set(['ENOENT', 'ENOTDIR']);
+const blocked = new Set<string | undefined>(['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY']);
 
 /**
  * Changes several refs under git's lock protocol.
@@ -43,7 +43,8 @@ export class RefTransaction {
   readonly #edits: readonly RefEdit[];
   readonly #changes: Change[] = [];
   #packedLock: FileLock | undefined;
-  #hasNewPackedRefs = false;
+  /** The lock, once new content is staged for it. */
+  #newPackedRefs: FileLock | undefined;
   #hasChanged = false;
 
   constructor(edits: readonly RefEdit[], context: TransactionContext) {
@@ -135,7 +136,7 @@ export class RefTransaction {
         try {
           folders.push(...makeFoldersOf(path));
         } catch (error) {
-          if (blocked.has(errnoOf(error) ?? '')) throw new RefNameConflict(name, dirname(name));
+          if (blocked.has(errnoOf(error))) throw new RefNameConflict(name, dirname(name));
           // ENOENT: another process removed an empty folder meanwhile; taking the lock fails then and tries again.
           if (errnoOf(error) !== 'ENOENT') throw error;
         }
@@ -151,7 +152,7 @@ export class RefTransaction {
     const remaining = reader.packed.without(new Set(this.#deletions().map(({ name }) => name)));
     if (remaining === undefined) return;
     this.#packedLock.stage(remaining.content, remaining.mode);
-    this.#hasNewPackedRefs = true;
+    this.#newPackedRefs = this.#packedLock;
   }
 
   #write(): void {
@@ -165,7 +166,7 @@ export class RefTransaction {
         this.#hasChanged = true;
         lock.release();
       } catch (error) {
-        if (blocked.has(errnoOf(error) ?? '')) throw new RefNameConflict(name, `${name}/`);
+        if (blocked.has(errnoOf(error))) throw new RefNameConflict(name, `${name}/`);
         throw error;
       }
       written.push(...folders);
@@ -176,10 +177,9 @@ export class RefTransaction {
 
   #delete(): void {
     const deletions = this.#deletions();
-    if (deletions.length === 0) return;
     const { location, reader } = this.#context;
-    if (this.#hasNewPackedRefs) {
-      this.#packedLock?.commit();
+    if (this.#newPackedRefs !== undefined) {
+      this.#newPackedRefs.commit();
       this.#hasChanged = true;
       syncFolders([dirname(reader.packed.path)]);
     }
@@ -198,24 +198,20 @@ export class RefTransaction {
    * Removes the file of a ref if it has the expected value. The file is renamed first and then read, because a process that
    * has broken the lock can write to it in between. The file of such a process is put back.
    */
-  #deleteLoose({ edit, name, path, lock }: Change): void {
+  #deleteLoose({ edit, name, path, lock }: Deletion): void {
     lock.assertHeld();
     const taken = this.#context.records.ownPath(path);
     try {
       renameSync(path, taken);
     } catch (error) {
-      if (absences.has(errnoOf(error) ?? '')) return;
+      if (errnoOf(error) === 'ENOENT') return;
       if (errnoOf(error) !== 'EXDEV') throw error;
       // The records are on another file system, so only the lock is checked.
       removeFile(path);
       this.#hasChanged = true;
       return;
     }
-    if (
-      readFileSync(taken, 'latin1')
-        .toLowerCase()
-        .startsWith(edit.expected ?? '')
-    ) {
+    if (readFileSync(taken, 'latin1').toLowerCase().startsWith(edit.expected)) {
       this.#hasChanged = true;
       return removeFile(taken);
     }
@@ -227,14 +223,15 @@ export class RefTransaction {
     this.#packedLock?.release();
     for (const { lock } of this.#changes) lock.release();
     const { location } = this.#context;
-    for (const { name, folders } of this.#changes) {
-      const root = isOwnOfWorktree(name) ? location.gitDir : location.commonDir;
-      if (folders.length > 0) removeEmptyFoldersAbove(root, name);
+    for (const { name } of this.#changes) {
+      removeEmptyFoldersAbove(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, name);
     }
   }
 
-  #deletions(): Change[] {
-    return this.#changes.filter(({ edit }) => edit.value === null && edit.expected !== null);
+  #deletions(): Deletion[] {
+    return this.#changes.filter(
+      (change): change is Deletion => change.edit.value === null && change.edit.expected !== null,
+    );
   }
 }
 

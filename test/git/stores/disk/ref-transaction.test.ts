@@ -78,16 +78,16 @@ function breakLocks(): void {
   for (const path of leftovers()) rmSync(join(dir, path));
 }
 
-/** Notes calls that change names, and syncs of folders, in their order: `rename refs/threads/a`. */
+/** Notes calls that change names, new content, and syncs of folders, in their order: `rename refs/threads/a`. */
 function recorded(): string[] {
   const calls: string[] = [];
   for (const call of ['linkSync', 'renameSync', 'unlinkSync', 'openSync'] as const) {
     const where = (path: string): boolean => {
       const shown = relative(dir, path).replace(/^uwf\/locks\/.*@/, 'records/');
-      const isFolder = existsSync(path) && statSync(path).isDirectory();
-      if (call === 'openSync' ? isFolder : !(call === 'unlinkSync' && shown.startsWith('records/'))) {
-        calls.push(`${call === 'openSync' ? 'sync' : call.slice(0, -4)} ${shown}`);
-      }
+      if (call !== 'openSync') {
+        if (call !== 'unlinkSync' || !shown.startsWith('records/')) calls.push(`${call.slice(0, -4)} ${shown}`);
+      } else if (path.includes('+@')) calls.push(`stage ${shown}`);
+      else if (existsSync(path) && statSync(path).isDirectory()) calls.push(`sync ${shown}`);
       return false;
     };
     failFs(call, { code: 'never', where });
@@ -102,8 +102,11 @@ describe('the order of a transaction', () => {
     const calls = recorded();
     await run(['\u{1F600}', null, one], ['old', two, null], ['\uFF5E', null, one], ['new/deep', null, one]);
     expect(calls).toEqual([
+      // What takes time comes before the locks.
+      ...['%F0%9F%98%80', '%EF%BD%9E', 'new%2Fdeep'].map((name) => `stage records/refs%2Fthreads%2F${name}.lock`),
       ...['new/deep', 'old', '\uFF5E', '\u{1F600}'].map((name) => `link refs/threads/${name}.lock`),
       'link packed-refs.lock',
+      'stage records/packed-refs.lock',
       // A ref is free again as soon as it is changed: the disk may take long to sync.
       ...['new/deep', '\uFF5E', '\u{1F600}'].flatMap((name) => [
         `rename refs/threads/${name}`,
@@ -132,6 +135,14 @@ describe('the order of a transaction', () => {
       'unlink refs/threads/a.lock',
       'unlink refs/threads/none.lock',
     ]);
+  });
+
+  test('looks at packed-refs for a deletion only: damage in it does not stop a change of a loose ref', async () => {
+    set({ a: one });
+    write('packed-refs', 'damaged\n');
+    expect(await run(['a', one, two])).toBe(true);
+    await expect(run(['a', two, null])).rejects.toThrow('git cannot read');
+    expect([valueOf('a'), leftovers()]).toEqual([two, []]);
   });
 
   test('leaves packed-refs as it is where a deleted ref is not in it', async () => {
@@ -165,9 +176,11 @@ describe('the names of a transaction', () => {
   });
 
   // git refuses that, because a ref could not be created there; that there is no such ref is true all the same.
-  test('may be that of a folder of refs, where it is only asserted to be absent', async () => {
+  test('may be one that git would not allow beside another, where it is only asserted to be absent', async () => {
     set({ 'a/b': one });
     expect(await run(['a', null, null])).toBe(true);
+    pack({ p: one });
+    expect(await run(['p', one, one], ['p/q', null, null])).toBe(true);
     expect(leftovers()).toEqual([]);
   });
 
