@@ -8,7 +8,7 @@
 // minutes. `--only` takes the files whose path contains the text.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { rooms } from '../test/mutation/rooms.js';
@@ -93,6 +93,19 @@ function findResult(room, file) {
   }
 }
 
+/**
+ * Takes the survivors among the mutants of constants out of what Stryker keeps: it runs a mutant again only if a test that covers
+ * it is new, and records no such test for code that runs when its module is loaded.
+ */
+function forgetConstants(incrementalFile) {
+  if (!existsSync(incrementalFile)) return;
+  const kept = JSON.parse(readFileSync(incrementalFile, 'utf8'));
+  for (const file of Object.values(kept.files)) {
+    file.mutants = file.mutants.filter((mutant) => !(mutant.static === true && mutant.status === 'Survived'));
+  }
+  writeFileSync(incrementalFile, JSON.stringify(kept));
+}
+
 /** Runs Stryker over some files and stores the result of each. @returns whether it worked */
 function mutateFiles(room, files, { concurrency, timeout }) {
   const base = path.join(results, room.name);
@@ -119,6 +132,7 @@ function mutateFiles(room, files, { concurrency, timeout }) {
     warnings: { slow: false },
   };
   writeFileSync(`${base}.config.json`, JSON.stringify(config));
+  forgetConstants(config.incrementalFile);
   const run = spawnSync(
     process.execPath,
     [path.join(stryker, 'core', 'bin', 'stryker.js'), 'run', `${base}.config.json`],
