@@ -43,7 +43,7 @@ export async function decideAtLimit(
   options: DecideOptions = {},
 ): Promise<Decision | undefined> {
   const decision = await decideAmong(rules, 'limit', context, options);
-  return decision.kind === 'failed' && decision.rule === null ? undefined : decision;
+  return decision.kind === 'failed' && decision.rule === undefined ? undefined : decision;
 }
 
 async function decideAmong(
@@ -63,7 +63,7 @@ async function decideAmong(
       throw error;
     }
   }
-  return { kind: 'failed', rule: null, error: new NoRuleMatches(from, rules) };
+  return { kind: 'failed', rule: undefined, error: new NoRuleMatches(from, rules) };
 }
 
 async function ruleHolds(index: number, rule: Rule, scope: Scope, options: DecideOptions): Promise<boolean> {

@@ -18,5 +18,5 @@ export type DecisionContext = {
 export type Decision =
   | { kind: 'role'; rule: number; role: string; prompt: string | undefined; location: string | undefined }
   | { kind: 'end'; rule: number; returnCode: number; summary: string | undefined }
-  /** The definition cannot go on: a rule's error or time box, or (`rule: null`) none that matches. */
-  | { kind: 'failed'; rule: number | null; error: UwfError };
+  /** The definition cannot go on: a rule's error or time box, or (`rule: undefined`) none that matches. */
+  | { kind: 'failed'; rule: number | undefined; error: UwfError };

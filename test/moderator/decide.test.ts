@@ -182,7 +182,7 @@ describe('what is wrong with the rules is a decision that names the rule', () =>
     const decision = await decide(rules, after(step('a')));
     expect(decision).toMatchObject({
       kind: 'failed',
-      rule: null,
+      rule: undefined,
       error: { code: 'no-rule-matches', from: 'a', tried: [0, 2] },
     });
     const { error } = decision as Extract<typeof decision, { kind: 'failed' }>;
@@ -199,7 +199,7 @@ describe('what is wrong with the rules is a decision that names the rule', () =>
     const decision = await decide([rule('a', 'b')], context);
     expect(decision).toMatchObject({
       kind: 'failed',
-      rule: null,
+      rule: undefined,
       error: { from, tried: [], message: `there is no rule from '${from}'` },
     });
   });
@@ -258,7 +258,7 @@ describe('deciding is a function of values', () => {
         const from = roles.at(-1)?.[0] ?? '__start__';
         const before = rules.slice(0, decision.rule ?? rules.length).filter((candidate) => candidate.from === from);
         expect(before.every((candidate) => candidate.when !== null)).toBe(true);
-        if (decision.rule !== null) expect(rules[decision.rule]?.from).toBe(from);
+        if (decision.rule !== undefined) expect(rules[decision.rule]?.from).toBe(from);
       }),
       { numRuns: 150 },
     );

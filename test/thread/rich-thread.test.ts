@@ -723,7 +723,7 @@ describe('a thread', () => {
       [3, 'Tulips.', 'Weeds.', false],
       [4, 'Good.', undefined, false],
     ]);
-    expect(diff.files).toBeUndefined();
+    expect(diff.files).toBeNull();
     const self = await diffThreads(repository, pointers[0], pointers[0]);
     expect(self).toMatchObject({ firstDifference: null, steps: [] });
     const other = await getThread(repository, (await findChildren(repository, ended))[0]!.pointer.id);

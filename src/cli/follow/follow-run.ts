@@ -157,7 +157,7 @@ export async function followSteps(
     for (let taken = 0; taken < count; taken += 1) {
       const outcome = await take(engine, taken);
       await printStep(world.out, outcome);
-      if (outcome.over !== undefined) return outcome.over;
+      if (outcome.over !== null) return outcome.over;
     }
     return undefined;
   };

@@ -136,6 +136,6 @@ export type StepOutcome = {
   head: ObjectId;
   /** The role that is next; null when the thread waits or is over. */
   nextRole: string | null;
-  /** Set when the thread is over or waits. */
-  over: ThreadOver | undefined;
+  /** null unless the thread is over or waits. */
+  over: ThreadOver | null;
 };

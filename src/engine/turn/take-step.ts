@@ -179,7 +179,7 @@ async function conclude(
   { role = null, step = null, nextRole = null, isNew = true }: Partial<StepOutcome> & { isNew?: boolean } = {},
 ): Promise<Stepped> {
   const { id: thread, head } = state;
-  const over = await describeOver(engine, state);
+  const over = (await describeOver(engine, state)) ?? null;
   if (isNew) {
     await rememberFacts(engine, state, nextRole);
     if (over) engine.tell(over);

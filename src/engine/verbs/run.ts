@@ -48,9 +48,9 @@ export async function runOn(
 ): Promise<ThreadOver> {
   const kept = await storeKept(engine, from, wish.allowSecrets);
   let state = kept?.state ?? from;
-  let over = kept ? kept.outcome.over : await describeOver(engine, from);
+  let over = kept ? kept.outcome.over : ((await describeOver(engine, from)) ?? null);
   if (over && kept === undefined) engine.tell(over);
-  for (let next: TurnWish | undefined = wish; over === undefined; next = undefined) {
+  for (let next: TurnWish | undefined = wish; over === null; next = undefined) {
     if (engine.signal.aborted) throw new Interrupted(state.id, engine.signal.reason);
     const stepped: Stepped = await takeStep(engine, lease, state, next).catch((error: unknown) => {
       // A caller replaces the hint of its child thread.

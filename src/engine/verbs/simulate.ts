@@ -102,7 +102,7 @@ function compare(
     lastStep: before.steps.at(-1)?.commit.hash ?? null,
     was,
     would,
-    rule: decision.rule,
+    rule: decision.rule ?? null,
     reason:
       decision.kind === 'failed'
         ? decision.error.message

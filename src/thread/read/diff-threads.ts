@@ -39,8 +39,8 @@ export type ThreadDiff = {
   firstDifference: number | null;
   /** The steps after the ancestor, oldest first. */
   steps: StepPair[];
-  /** The newest steps that recorded the files they left; absent where a thread has none. Equal where both share it. */
-  files: { a: CommitOf<'step'>; b: CommitOf<'step'> } | undefined;
+  /** The newest steps that recorded the files they left; null where a thread has none. Equal where both share it. */
+  files: { a: CommitOf<'step'>; b: CommitOf<'step'> } | null;
 };
 
 /**
@@ -123,7 +123,7 @@ async function findFiles(
   ancestor: ThreadCommit | undefined,
 ): Promise<ThreadDiff['files']> {
   const [own, others] = [ownOfA.find(hasFiles), ownOfB.find(hasFiles)];
-  if ((own === undefined && others === undefined) || (ancestor === undefined && !(own && others))) return undefined;
+  if ((own === undefined && others === undefined) || (ancestor === undefined && !(own && others))) return null;
   let shared: CommitOf<'step'> | undefined;
   if (ancestor !== undefined && !(own && others)) {
     for await (const commit of readChain(repository, ancestor.id)) {
@@ -133,7 +133,7 @@ async function findFiles(
     }
   }
   const [a, b] = [own ?? shared, others ?? shared];
-  return a && b && { a, b };
+  return a && b ? { a, b } : null;
 }
 
 function hasFiles(commit: ThreadCommit): commit is CommitOf<'step'> {
