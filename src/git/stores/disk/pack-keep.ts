@@ -19,6 +19,9 @@ const MAX_BYTES = 64 * 1024;
 const keepName = /^(pack-.+)\.keep$/;
 const keepContent = /^uwf (\S+)\n$/;
 
+/** A keep that is gone, a folder, or not readable. */
+const withoutContent = new Set<string | undefined>(['ENOENT', 'EISDIR', 'EACCES']);
+
 /** The ending of an unfinished index. `git prune` removes git's own names for such files. */
 export const UNFINISHED_INDEX = '.idx.new';
 
@@ -120,7 +123,7 @@ export function contentOf(path: string): string {
   try {
     return readRegularFile(path, MAX_BYTES).toString('utf8');
   } catch (error) {
-    if (error instanceof FileRefused || errnoOf(error) === 'ENOENT' || errnoOf(error) === 'EACCES') return '';
+    if (error instanceof FileRefused || withoutContent.has(errnoOf(error))) return '';
     throw error;
   }
 }
