@@ -21,29 +21,29 @@ export interface AgentPackage {
 export type { Usage };
 
 /**
- * What an agent tells while it works, in order. Feeds the live view, and becomes the step's trace.
+ * An event of an agent's work. The live view shows events as they come, and the step's trace keeps them in their order.
  *
- * Turns of the model: an agent that knows where they begin and end says so. For one that does not, a turn begins with the
- * first event, and again with whatever is said or called after a tool's result.
+ * An agent that knows where turns of its model begin and end reports `turn-start` and `turn-end`. For other agents, a turn
+ * begins with the first event, and a further one with the first text, thought or call after a tool's result.
  */
 export type AgentEvent =
-  /** The model is asked; `input` is what it is told that it was not told before. */
+  /** The agent asks its model; `input` is the part of the request that the model has not had before. */
   | { kind: 'turn-start'; input: string }
   | { kind: 'turn-end'; usage?: Usage }
   /** A piece of the reply, as it arrives; pieces are joined as they are. */
   | { kind: 'text'; text: string }
   | { kind: 'thought'; text: string }
-  /** What the agent means to do, whole each time. */
+  /** The agent's plan. Each one replaces the one before. */
   | { kind: 'plan'; text: string }
   | { kind: 'tool-call'; id: string; name: string; arguments: JsonValue }
   | { kind: 'tool-result'; id: string; result: string; durationMs: number; isError?: boolean }
   /** The agent was kept from something: a permission that was denied, a path outside its folder. */
   | { kind: 'refusal'; text: string }
-  /** It waits so long before it asks again, because of what `text` says: a server that wants to be left alone. */
+  /** The agent waits for this time before it asks its model again. `text` is the reason, such as a busy server. */
   | { kind: 'pause'; text: string; durationMs: number }
   /** What the whole turn of the role has cost so far. */
   | { kind: 'usage'; usage: Usage }
-  /** A process group the agent started (its leader's pid), so that a stop, or the next holder of the lease, can end it. */
+  /** The agent has started a process group (its leader's pid). A stop, or the next holder of the lease, can then end it. */
   | { kind: 'process-group'; pgid: number };
 
 /** The thread's content-addressed store as an agent sees it. */
@@ -53,7 +53,7 @@ export interface AgentCas {
   list(): Promise<string[]>;
 }
 
-/** How a child thread that an agent asked for ended, or why it did not. */
+/** How a child thread that an agent called has ended, or why it is suspended. */
 export type ChildOutcome =
   | {
       kind: 'ended';
@@ -67,8 +67,9 @@ export type ChildOutcome =
 
 /**
  * Asks a person at a terminal.
- * @param options with `keys`, the first of them that is pressed is the answer; with `isLine`, one line; else what is written,
- *   in any number of lines. '' where nothing is answered. The question is taken back when `signal` is aborted
+ * @param options with `keys`, the answer is the first of these keys that the person presses; with `isLine`, it is one line; else
+ *   it is a text of any number of lines. The question is withdrawn when `signal` is aborted
+ * @returns '' if the person gives no answer
  */
 export type AskPerson = (
   question: string,
@@ -79,18 +80,18 @@ export type AskPerson = (
 export type AgentRequest = {
   threadId: string;
   role: string;
-  /** All that the agent is told, assembled. On a retry in a live session: the errors alone. */
+  /** The whole prompt. On a retry in a session that still runs: only the errors of the last reply. */
   prompt: string;
   /**
-   * The same for an agent whose `session` turns out to be lost: with all that happened before, not only since its last
-   * turn. Equals `prompt` where there is no session.
+   * The prompt for an agent that cannot continue its `session`: it has all that happened in the thread, not only what happened
+   * since the role's last turn. Equals `prompt` if there is no session.
    */
   promptWithoutSession: string;
   /** The user's own words, for agents that do not read the whole prompt: the task, and what was added after an end. */
   task: string;
-  /** What the rule that chose the role says to it; undefined where it says nothing. */
+  /** The prompt of the rule that chose the role; undefined if the rule has none. */
   edgePrompt: string | undefined;
-  /** The same for a person: what was asked and said so far, and the question; no word about the form of a reply. */
+  /** The prompt for a person: what was asked and said so far, and the question, without the format of a reply. */
   forPerson?: { briefing: string; question: string };
   /** Where to work; absolute. */
   cwd: string;
@@ -104,9 +105,9 @@ export type AgentRequest = {
   visit: number;
   /** The session to continue, as an earlier reply on this machine named it. */
   session: string | undefined;
-  /** What a person answered when this role stopped; given again where the turn that had it failed. */
+  /** What a person answered when this role stopped. If the turn that gets it fails, the next turn gets it again. */
   answer: string | undefined;
-  /** The reason with which it stopped, where a person of this machine has answered it just now. */
+  /** The reason with which the role stopped; set if a person on this machine has answered it just now. */
   question?: string | undefined;
   /** The whole environment for child processes: uwf's own, with UWF_THREAD, UWF_ROLE, UWF_STEP_DIR and PATH set. */
   env: Readonly<Record<string, string>>;
@@ -120,9 +121,9 @@ export type AgentRequest = {
    * Starts a child thread, or goes on with the one that the same call started earlier, and runs it to its end. A turn may
    * call several, one after another or at once.
    *
-   * Which call it is, is said by its key: `key` (1 to 1,000 characters), else the workflow, the prompt, and how many calls
-   * of this try had both before. The same call in another try of the turn, also after a crash or a suspension and whatever
-   * the order, leads to the same child, which is not paid again. The step takes in the children that the last try called.
+   * A call is identified by `key` (1 to 1,000 characters), or else by the workflow, the prompt, and the number of earlier calls
+   * of this try with both. The same call in another try of the turn leads to the same child, whatever the order of calls, also
+   * after a crash or a suspension. So no child is paid for twice. The step takes in the children that the last try called.
    * @throws if `key` was given to a call with another workflow or prompt
    */
   runChild(request: { workflow: string; prompt: string; signal: AbortSignal; key?: string }): Promise<ChildOutcome>;
@@ -142,9 +143,9 @@ export type AgentReply =
       session?: string;
       agentVersion?: string;
       stopReason?: string;
-      /** True where asking again would do again what was done: refused, the reply suspends the thread. */
+      /** True if another try would repeat what was done, such as a deployment: a rejected reply then suspends the thread. */
       isFinal?: boolean;
-      /** Ends of child threads, where others than those that this try called belong to the turn as well. */
+      /** Hashes of ends of child threads that belong to the turn, in addition to those that this try called. */
       childThreads?: readonly string[];
     }
   | {
@@ -152,7 +153,7 @@ export type AgentReply =
       reason: string;
       cause: 'agent' | 'human' | 'permission' | 'child' | 'limit';
       text?: string;
-      /** When it makes sense to go on, in whole ms since 1970: a server that is busy says until when. */
+      /** The earliest time at which the turn can succeed, in whole ms since 1970, if a busy server has named one. */
       due?: number;
       usage?: Usage;
       session?: string;
@@ -160,14 +161,14 @@ export type AgentReply =
   /** The attempt failed (a crash, a lost connection): kept as an attempt and tried again, unless `isFinal`. */
   | { kind: 'failed-attempt'; reason: string; text: string; usage?: Usage; session?: string; isFinal?: boolean };
 
-/** Takes one turn of a role: all tries of it, one after the other. Another turn gets an agent of its own. */
+/** Takes one turn of a role: all its tries, one after the other. Each turn gets a new agent. */
 export interface Agent {
   /**
-   * True where it may be asked something beside its turns, as often as a person likes: a question (`thread ask`), a summary, a
-   * test (`agent test`). An agent that does not say so, such as one that deploys, is run for turns alone.
+   * True if the agent may be run beside its turns, any number of times: for a question (`thread ask`), a summary
+   * (`thread compact`) or a test (`agent test`). Any other agent, such as one that deploys, is run for turns only.
    */
   readonly answers?: boolean;
   run(request: AgentRequest): Promise<AgentReply>;
-  /** Lets go of what outlives a try, such as a process that holds the session. Called once, when the turn is over. */
+  /** Releases what lasts longer than one try, such as a process that holds the session. Called once, when the turn is over. */
   close?(): Promise<void>;
 }

@@ -37,7 +37,7 @@ export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | un
   if (isHarmless(use)) return undefined;
   const { name, package: reference, version, config, declaredAt, isUsersOwn } = use.binding;
   const files = [...packageFiles(use, hasher), ...namedFiles(use, hasher)];
-  // The user's own declaration is trusted by being there; what lies in the repository is not the user's.
+  // What the user's own configuration declares needs no agreement. What is in the repository may come from another person.
   if (isUsersOwn && files.length === 0) return undefined;
   const declared: JsonObject = { package: reference, ...(version !== undefined && { version }), config };
   return { name: `agents.${name}`, declaredAt, ...describe(declared, ''), files, cwd: use.cwd };
@@ -49,8 +49,8 @@ export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): Trus
 }
 
 /**
- * Tells whether an agent names no program and lets no data out: a person with an editor of their own, a workflow, whose
- * agents are asked for themselves, and a script of replies in the repository's files.
+ * Tells whether an agent names no program and lets no data out. Such agents are a person who uses their own editor, a workflow
+ * (each of its agents needs an agreement of its own), and a script of replies in the repository's files.
  */
 function isHarmless({ binding: { package: reference, config }, root }: AgentUse): boolean {
   if (reference === 'builtin:workflow') return true;
@@ -61,7 +61,7 @@ function isHarmless({ binding: { package: reference, config }, root }: AgentUse)
 
 function isInWorkTree(root: string, file: string): boolean {
   const path = orElse(() => relative(realpathSync(root), realpathSync(resolve(root, file))), '');
-  // The path is empty where the file is not there, and so nothing that could be let out.
+  // The path is empty if the file does not exist: then it has nothing to let out.
   return !isAbsolute(path) && !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
 }
 
@@ -76,7 +76,7 @@ function* linesOf(value: JsonValue, path: string): Generator<string> {
   else for (const [key, member] of Object.entries(value)) yield* linesOf(member ?? null, path ? `${path}.${key}` : key);
 }
 
-/** A package that is found in the repository is as the repository has it, and not as a registry does. */
+/** The files of an agent's package, if it is in the repository: its code is then what the repository says, not a registry. */
 function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
   if (binding.package.startsWith('builtin:')) return [];
   const found = findPackage(binding.package, root);
@@ -84,14 +84,14 @@ function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): TrustCla
   return [{ word: `the package ${binding.package}`, ...hasher.hashFolder(found.folder) }];
 }
 
-/** By name or links followed. */
+/** Tells whether a folder is below a root, by its name or with symbolic links followed. */
 function isInside(root: string, folder: string): boolean {
   return isWithin(folder, root) || isWithin(realpathSync(folder), realpathSync(root));
 }
 
 /**
- * The files that the texts of a configuration name, as a whole or by a word in them. Those that begin at the folder of the
- * work count and, as some agents look for them there, those that begin at the top.
+ * The files that the texts of a configuration name, as a whole or by a word in them. Paths are resolved from the folder where
+ * the agent works and, because some agents look for files there, from the top of the work tree.
  */
 function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
   const found = new Map<string, TrustClaim['files'][number]>();
@@ -122,13 +122,13 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
   return [...found.values()];
 }
 
-/** Where a configuration has programs looked for that are named without a folder. */
+/** The PATH that a configuration sets, where programs named without a folder are searched. */
 function pathOf({ env }: JsonObject): string[] {
   const path = isJsonObject(env) ? env['PATH'] : undefined;
   return typeof path === 'string' ? path.split(delimiter) : [];
 }
 
-/** The words of a shell's command line, and what follows the letter of an option: `-r./hook.js`. */
+/** The words of a shell's command line, and the value that follows the letter of an option without a space: `-r./hook.js`. */
 export function wordsIn(text: string): string[] {
   const words = text.split(/[\s"'`=;:|&<>(){}$,@]+/u);
   return [...words, ...words.filter((word) => /^-[A-Za-z]./u.test(word)).map((word) => word.slice(2))];
@@ -151,7 +151,7 @@ export function claimOfGit(
   };
 }
 
-/** The files of the repository that the values name, from the folder where git starts programs. */
+/** The files of the repository that the values name, with paths resolved from the folder where git starts programs. */
 function programFiles(
   programs: readonly OwnProgram[],
   { workTree, gitDir, commonDir }: RepositoryLocation,

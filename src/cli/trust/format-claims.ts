@@ -3,8 +3,8 @@ import type { TrustClaim } from './claim.ts';
 import { findNew, type Trusted } from './trust-file.ts';
 
 /**
- * Writes what claims would run, each with how it differs from what was trusted under its name before. All of it comes from
- * a repository, and nothing in it reaches the terminal but what can be seen.
+ * Describes what claims would run, each with its differences from what was trusted under the same name before. All of it comes
+ * from a repository, so characters that a person cannot see are escaped.
  */
 export function formatClaims(claims: readonly TrustClaim[], trusted: readonly Trusted[], paint: Palette): string {
   return claims.map((claim) => formatClaim(claim, trusted, paint)).join('\n\n');
@@ -33,8 +33,8 @@ function formatClaim(claim: TrustClaim, trusted: readonly Trusted[], paint: Pale
 }
 
 /**
- * A text with all that cannot be seen, or changes how what is around it is seen, as an escape: `\u{202e}`. Spaces that would
- * push what comes before them off the screen are counted.
+ * Escapes characters that are invisible or that change how the text around them is shown: `\u{202e}`. A long run of spaces,
+ * which could push the text before it off the screen, is replaced by its length.
  */
 export function visible(text: string): string {
   const short = text.replaceAll(/ {9,}/g, (spaces) => `\\u{20}*${spaces.length}`);

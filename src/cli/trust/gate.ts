@@ -10,7 +10,7 @@ import { formatClaims, visible } from './format-claims.ts';
 import { FileHasher } from './hash-files.ts';
 import { TrustStore, findNew } from './trust-file.ts';
 
-/** What a person was not asked, or did not agree to. Nothing was run or stored. */
+/** No person could be asked for agreement, or the answer was no. Nothing was run or stored. */
 export class NotTrusted extends UwfError {
   /** As the configuration has them: `agents.tests`, `snapshot`. */
   readonly names: readonly string[];
@@ -24,15 +24,16 @@ export class NotTrusted extends UwfError {
 }
 
 /**
- * Whether a person can be asked for their word. What runs in a turn is an agent's, though it may have a terminal.
+ * Tells whether a person can be asked for agreement. A command that an agent runs in its turn asks no one, although it may have
+ * a terminal.
  */
 export function canAskForTrust(cli: CliEnvironment): boolean {
   return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
 }
 
 /**
- * Lets agents run that a person has agreed to, in this repository and as they are now, with the files that they name and
- * with what the configuration lets out; asks at a terminal for all of them at once.
+ * Lets an agent run only if a person has agreed to it, in this repository and with its present configuration: what it runs, the
+ * files that it names and what the configuration lets out. Asks at a terminal for all agents at once.
  *
  * An admitted use stays admitted while the command runs. If an agent changes it, the next command asks again.
  * @throws {NotTrusted} by what it gives
@@ -104,7 +105,7 @@ export function claimsOf(uses: readonly AgentUse[], config: Config): TrustClaim[
   return [...new Map(claims.map((claim) => [keyOf(claim), claim])).values()];
 }
 
-/** Those to which a person has not agreed, as they are now. */
+/** The claims to which the person has not agreed in their present form. */
 export function openClaims(claims: readonly TrustClaim[], store: TrustStore): TrustClaim[] {
   const trusted = store.read();
   return claims.filter((claim) => {
@@ -113,7 +114,7 @@ export function openClaims(claims: readonly TrustClaim[], store: TrustStore): Tr
   });
 }
 
-/** What a person still reads before pressing a key, in rows of a terminal of 80 columns. */
+/** How many rows of 80 columns a person is expected to read before pressing a key. */
 const MAX_ROWS = 200;
 
 /**
@@ -143,7 +144,7 @@ export async function askForAll(
   if (key !== 'y') throw new NotTrusted(claims, hintToTrust(repository, claims));
 }
 
-/** How to agree without being asked. A name that a shell could misread is not repeated for one. */
+/** The command that agrees without a question. It names no claim if a name has characters that a shell interprets. */
 function hintToTrust({ location }: Repository, claims: readonly TrustClaim[]): string {
   const plain = (text: string): boolean => /^[\w./@+-]+$/.test(text);
   const names = [...new Set(claims.map(({ name }) => name.replace(/^agents\./, '')))];

@@ -22,7 +22,7 @@ export class TooMuchToTrust extends UwfError {
 /** The SHA-256 of something on the disk, in hex, and how many bytes that is. */
 export type HashedFile = { sha256: string; bytes: number };
 
-/** Hashes files, and no more of them than a command has time for. */
+/** Hashes files, up to limits of their number and size, so that a command does not take long. */
 export class FileHasher {
   #bytes = 0;
   #files = 0;
@@ -86,7 +86,7 @@ export class FileHasher {
   }
 }
 
-/** The names in a folder, once for each folder; `undefined` for what is none, or cannot be read. */
+/** The names in a folder; none for a folder that was listed before, and `undefined` if it is no folder or cannot be read. */
 function namesIn(path: string, seen: Set<string>): string[] | undefined {
   try {
     const names = readdirSync(path).toSorted();

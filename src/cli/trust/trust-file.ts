@@ -49,9 +49,9 @@ const isTrustFile: Shape<TrustFile> = objectOf<TrustFile>({
   ),
 });
 
-/** Far more than a person agrees to. */
+/** A file of agreements is far smaller. A larger one is ignored. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Of one name, and of one file: what was agreed to before is asked for again. */
+/** How many agreements are kept of one name, and of one file. An older one is asked for again. */
 const MAX_KEPT = 50;
 
 /** What this user has agreed to for one repository and all its work trees. */
@@ -137,7 +137,7 @@ function isOwn(stat: { uid: number; mode: number } | undefined): boolean {
   return stat !== undefined && (me === undefined || stat.uid === me) && (stat.mode & 0o022) === 0;
 }
 
-/** Tells what of a claim was not agreed to: the definition, and which files. */
+/** Returns the parts of a claim to which the person has not agreed: its definition, and which files. */
 export function findNew(
   { name, definition, files }: TrustClaim,
   trusted: readonly Trusted[],

@@ -13,10 +13,10 @@ import { readThread, stateCommit, stateHash, type CommitOf, type ThreadState } f
 /** A child thread, and its start. */
 export type ChildThread = { pointer: ThreadPointer; start: CommitOf<'start'> };
 
-/** The thread that calls, as far as its children name it. */
+/** The caller: the fields of it that the starts of its children name. */
 export type Caller = { id: ThreadId; startHash: NodeHash };
 
-/** Tells whether a start is that of a child of a thread. Of earlier versions' children forks share all. */
+/** Tells whether a start is that of a child of a thread. Children that earlier versions called belong to all forks of it. */
 export function isChildOf({ parentThread, call }: ThreadStart, caller: Caller): boolean {
   return parentThread === caller.startHash && (call === undefined || call.thread === caller.id);
 }
@@ -59,7 +59,7 @@ export async function findUnkeyedNow(repository: Repository, state: ThreadState)
     later,
     ({ node }) => node.call === undefined && node.parentThread === state.start.hash && node.parentState === at.hash,
   );
-  // What a fork called, or a step that is done again, has been taken in there and is no leftover of a crash.
+  // A child that a step of a fork, or a replaced step, has taken in is not left over from a crash.
   const taken = called.length === 0 ? new Set<ObjectId>() : await findTakenIn(repository, state.start);
   return called.filter(({ pointer }) => !taken.has(pointer.head));
 }
@@ -79,8 +79,8 @@ async function childrenAmong(
 }
 
 /**
- * The active threads that began with a start and stand at a state of it: the callers that may wait for a child of an
- * earlier version. Forks share both, so there can be several.
+ * Finds the active threads with a given start whose last step, or start, is a given one: the callers that may wait for a child
+ * that an earlier version called. There can be several, because forks share both.
  */
 export async function findThreadsAt(repository: Repository, start: NodeHash, state: NodeHash): Promise<ThreadState[]> {
   const found: ThreadState[] = [];
@@ -93,7 +93,7 @@ export async function findThreadsAt(repository: Repository, start: NodeHash, sta
   return found;
 }
 
-/** All further parents of the steps of threads that began with a start: the ends of children among them. */
+/** The further parents of all steps of the threads with a given start. The ends of their children are among them. */
 async function findTakenIn(repository: Repository, parentStart: CommitOf<'start'>): Promise<Set<ObjectId>> {
   const taken = new Set<ObjectId>();
   const starts: KnownStarts = new Map();
