@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import { faultOfLimit, limitNames } from '../../../src/schema/built-in/limits.ts';
 import { faultOfValue } from '../../../src/schema/json-schema/fault-of-value.ts';
 
 test.each<[JsonObject, unknown, string | undefined]>([
@@ -30,19 +29,4 @@ test.each<[JsonObject, unknown, string | undefined]>([
   [{}, null, 'must be a map'],
 ])('%j of %j: %s', (schema, value, fault) => {
   expect(faultOfValue(schema, value)).toBe(fault);
-});
-
-test('every limit has a least value of its own', () => {
-  const least = Object.fromEntries(limitNames.map((name) => [name, faultOfLimit(name, -1)]));
-  const positive = 'must be a whole number from 1';
-  expect(least).toEqual({
-    maxSteps: positive,
-    maxVisits: positive,
-    timeoutMs: positive,
-    idleTimeoutMs: positive,
-    maxTurns: positive,
-    maxTokens: positive,
-    maxCostUsd: 'must be a number above 0',
-    maxDepth: 'must be a whole number from 0',
-  });
 });
