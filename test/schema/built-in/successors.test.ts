@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { suspendCauses } from '../../../src/schema/built-in/thread-suspend.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { builtIn, isSuccessor, typeFor, type TypeName } from '../../../src/schema/built-in.ts';
+
+test('a thread is suspended for causes that one of the two schemas knows', () => {
+  const causes = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
+  const newer = ['permission', 'secret', 'isolation', 'gate'];
+  expect(suspendCauses).toEqual([...causes, ...newer]);
+  const needsSuccessor = suspendCauses.filter((cause) => isSuccessor(typeFor('thread-suspend', { cause })));
+  expect(needsSuccessor).toEqual(newer);
+});
 
 const sha1 = '1'.repeat(40);
 const sha256 = '1'.repeat(64);
