@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { parseNodeHash } from '../../src/cas/hash.ts';
+import type { UwfError } from '../../src/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { typeFor, type TypeName } from '../../src/schema/built-in.ts';
+import { builtIn, typeFor, type TypeName } from '../../src/schema/built-in.ts';
 import { payloadOf, UnexpectedNode, type Payloads } from '../../src/schema/payload-of.ts';
 
-const hash = 'EYHPV6X8XHTCS';
+const hash = parseNodeHash('EYHPV6X8XHTCS');
 const end = {
   outcome: 'completed',
   returnCode: 0,
@@ -71,4 +73,27 @@ describe('the payload of a node', () => {
       'the node is thread-end, not content',
     );
   });
+});
+
+test.each<[UwfError, object]>([
+  [
+    new UnexpectedNode('content', { type: builtIn.agent, payload: {}, hash }),
+    {
+      code: 'unexpected-node',
+      kind: 'data',
+      message: `the node ${hash} is agent, not content`,
+      hint: "it was not written by uwf; run 'uwf thread verify <thread>' on its thread",
+      wanted: 'content',
+    },
+  ],
+  [
+    new UnexpectedNode('content', { type: hash, payload: {} }),
+    { message: `the node is a node of type ${hash}, not content` },
+  ],
+  [
+    new UnexpectedNode('content', { type: builtIn.content, payload: {} }),
+    { message: 'the node does not have the form of a content node' },
+  ],
+])('%s', (error, properties) => {
+  expect(error).toMatchObject(properties);
 });

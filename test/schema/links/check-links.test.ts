@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parseNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
 import { encodeNode } from '../../../src/cas/node.ts';
 import { MemorySource } from '../../../src/cas/node-source.ts';
+import type { UwfError } from '../../../src/errors.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { builtIn, encodeBuiltIn, typeFor } from '../../../src/schema/built-in.ts';
 import { assertLinks, checkLinks, DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
@@ -65,4 +66,39 @@ test('all that is wrong is listed in the order of the links, and the first of it
   ]);
   expect(found[0]).toMatchObject({ actual: builtIn['meta-schema'], expected: ['content'] });
   await expect(asserted()).rejects.toThrow(found[0]!);
+});
+
+const link = { hash: absent, path: '/a', types: ['content'] };
+
+test.each<[UwfError, object]>([
+  [
+    new DanglingLink(absent, '/a'),
+    {
+      code: 'dangling-link',
+      kind: 'data',
+      message: `the link at /a leads nowhere: there is no node ${absent}`,
+      hint: "put the node first ('uwf cas put'), or check the hash",
+      hash: absent,
+      path: '/a',
+    },
+  ],
+  [new DanglingLink(absent, ''), { message: `the link at the top leads nowhere: there is no node ${absent}` }],
+  [
+    new WrongLinkType(link, builtIn.agent, ['content', 'thread-step']),
+    {
+      code: 'wrong-link-type',
+      kind: 'data',
+      message: `the link at /a has to lead to content or thread-step, but ${absent} is agent`,
+      hash: absent,
+      path: '/a',
+      actual: builtIn.agent,
+      expected: ['content', 'thread-step'],
+    },
+  ],
+  [
+    new WrongLinkType({ ...link, path: '' }, absent, ['content']),
+    { message: `the link at the top has to lead to content, but ${absent} is a node of type ${absent}` },
+  ],
+])('%s', (error, properties) => {
+  expect(error).toMatchObject(properties);
 });
