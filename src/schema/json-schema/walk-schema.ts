@@ -102,21 +102,17 @@ function partsUnder(schema: JsonObject, keyword: string, form: Form, path: Schem
  */
 export function resolveLocalRef(root: JsonValue, reference: string): SchemaPart | undefined {
   if (!reference.startsWith('#')) return undefined;
-  const fragment = decodeFragment(reference.slice(1));
-  if (fragment === undefined) return undefined;
+  let fragment: string;
+  try {
+    fragment = decodeURIComponent(reference.slice(1));
+  } catch {
+    return undefined;
+  }
   if (fragment === '' || fragment.startsWith('/')) return atPointer(root, fragment);
   for (const part of subschemas(root)) {
     if (part.schema['$anchor'] === fragment || part.schema['$dynamicAnchor'] === fragment) return part;
   }
   return undefined;
-}
-
-function decodeFragment(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a JSON pointer names in a value; `undefined` if it names nothing. Source: RFC 6901. */
@@ -125,7 +121,8 @@ export function atPointer(root: JsonValue, pointer: string): SchemaPart | undefi
   const path: (string | number)[] = [];
   for (const step of pointer.split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    const key = Array.isArray(schema) && /^\d+$/.test(name) ? Number(name) : name;
+    const index = Number(name);
+    const key = Array.isArray(schema) && String(index) === name ? index : name;
     schema = memberAt(schema, key);
     if (schema === undefined) return undefined;
     path.push(key);

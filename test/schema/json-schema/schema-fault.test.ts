@@ -9,6 +9,12 @@ function chain(length: number): JsonValue {
   return { $ref: '#/$defs/a0', $defs: { ...Object.fromEntries(parts), [`a${length}`]: {} } };
 }
 
+/** A schema of whose properties one applies so many schemas inside one another, and then as many as another one does. */
+function twoChains(length: number, more: number): JsonValue {
+  const nested = (count: number, last: JsonValue): JsonValue => (count === 0 ? last : { not: nested(count - 1, last) });
+  return { properties: { a: nested(length - 1, {}), b: nested(more, { $ref: '#/properties/a' }) } };
+}
+
 /** A schema that applies so many schemas to a value by references alone, itself among them. */
 const applying = (count: number): JsonValue => ({
   $defs: { many: { allOf: repeated(99, {}) } },
@@ -32,7 +38,9 @@ describe('a schema that uwf cannot work with', () => {
     ],
     [{ dependencies: { a: { $ref: '#' } } }, 'refers to itself without going into the value, which never ends'],
     [{ anyOf: repeated(2000, {}) }, 'has more than 2000 schemas in it'],
+    [{ pattern: '\\-' }, "the pattern '\\-' cannot be used: Invalid escape"],
     [chain(100), 'applies more than 100 schemas inside one another'],
+    [twoChains(60, 41), 'applies more than 100 schemas inside one another'],
     [applying(10_001), 'applies more than 10000 schemas to one value'],
     [{ title: 'x'.repeat(262_144) }, 'takes 262210 bytes, and 262144 is the most'],
   ])('%#', (schema, message) => {
@@ -46,6 +54,9 @@ describe('a schema that uwf cannot work with', () => {
     [{ $id: 'x', items: { $ref: '#' }, properties: { a: { $ref: '#' } } }],
     [{ pattern: 'a', patternProperties: { '^b': {} } }],
     [{ pattern: 1, $ref: 1, $id: 'x' }],
+    [{ pattern: ['('], patternProperties: ['('] }],
+    [{ anyOf: repeated(10_001, true) }],
+    [twoChains(60, 39)],
     [{ anyOf: repeated(1999, {}) }],
     [chain(98)],
     [applying(10_000)],

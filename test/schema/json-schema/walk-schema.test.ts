@@ -26,7 +26,7 @@ describe('the schemas in a schema', () => {
     ['data', { const: {}, enum: [{}], default: {}, examples: [{}], required: ['a'] }, ['']],
     ['a list where a map stands', { properties: [{}] }, ['']],
     ['a map where a list stands', { allOf: { a: {} } }, ['']],
-    ['nothing where a list stands', { allOf: null, properties: 'x' }, ['']],
+    ['nothing where a list or a map stands', { allOf: null, $defs: null, properties: 'x' }, ['']],
     ['a boolean', true, []],
     [
       'parts of parts, the outermost first',
@@ -43,7 +43,14 @@ describe('the schemas in a schema', () => {
 
   test('stand under keywords of three forms', () => {
     expect(keywordsOfForm('list')).toEqual(['allOf', 'oneOf', 'anyOf', 'prefixItems']);
-    expect(keywordsOfForm('map')).toContain('dependencies');
+    expect(keywordsOfForm('map')).toEqual([
+      'dependentSchemas',
+      'dependencies',
+      'properties',
+      'patternProperties',
+      '$defs',
+      'definitions',
+    ]);
     expect(keywordsOfForm('schema')).toHaveLength(11);
   });
 });
@@ -84,6 +91,10 @@ describe('the schemas that apply to the same value', () => {
   test('are none of a schema of properties', () => {
     expect(partsOf({ properties: { a: {} }, $ref: 1 })).toEqual([]);
   });
+
+  test('are none under keywords that hold something else', () => {
+    expect(partsOf({ $ref: 1, allOf: {}, anyOf: 'x', dependentSchemas: 'x', dependencies: [{}] })).toEqual([]);
+  });
 });
 
 describe('a reference', () => {
@@ -91,6 +102,8 @@ describe('a reference', () => {
     $defs: {
       'a/b~c': { title: 'escaped' },
       list: [{ title: 'item' }],
+      long: Array.from({ length: 11 }, () => ({})),
+      map: { 0: {} },
       anchor: { $anchor: 'x' },
       dynamic: { $dynamicAnchor: 'y' },
     },
@@ -100,17 +113,23 @@ describe('a reference', () => {
     ['#', []],
     ['#/$defs/a~1b~0c', ['$defs', 'a/b~c']],
     ['#/%24defs/list/0', ['$defs', 'list', 0]],
+    ['#/$defs/long/10', ['$defs', 'long', 10]],
+    ['#/$defs/map/0', ['$defs', 'map', '0']],
     ['#x', ['$defs', 'anchor']],
     ['#y', ['$defs', 'dynamic']],
     ['#z', undefined],
     ['#/$defs/none', undefined],
     ['#/$defs/list/1', undefined],
     ['#/$defs/list/-', undefined],
+    ['#/$defs/list/', undefined],
+    ['#/$defs/list/00', undefined],
     ['#/$defs/list/length', undefined],
     ['#/$defs/constructor', undefined],
     ['#/$defs/anchor/$anchor/0', undefined],
     ['#/%', undefined],
     ['other', undefined],
+    ['ax', undefined],
+    ['a/$defs/list', undefined],
     ['other#/$defs/list', undefined],
   ])('%s leads to %j', (reference, path) => {
     const found = resolveLocalRef(root, reference);
