@@ -17,7 +17,8 @@ const MAX_ERRORS = 50;
  * Of a union (`oneOf`, `anyOf`) whose variants are told apart by a constant only the variant that was meant is reported,
  * or, if none is, the constants there are. At most 50 are listed, none twice.
  */
-export function readableErrors(errors: readonly ErrorObject[]): SchemaError[] {
+export function readableErrors(found: readonly ErrorObject[] | null | undefined): SchemaError[] {
+  const errors = found ?? [];
   let rest = [...errors];
   const readable: SchemaError[] = [];
   // Inner unions come before the outer ones they stand in.
@@ -32,7 +33,7 @@ export function readableErrors(errors: readonly ErrorObject[]): SchemaError[] {
 }
 
 function isUnion(error: ErrorObject): boolean {
-  return error.keyword === 'anyOf' || (error.keyword === 'oneOf' && error.params['passingSchemas'] === null);
+  return error.keyword === 'anyOf' || error.params['passingSchemas'] === null;
 }
 
 function judgeUnion(union: ErrorObject, errors: readonly ErrorObject[]): { rest: ErrorObject[]; found: SchemaError[] } {
@@ -41,14 +42,15 @@ function judgeUnion(union: ErrorObject, errors: readonly ErrorObject[]): { rest:
     error.schemaPath.startsWith(prefix) && error.instancePath.startsWith(union.instancePath);
   const branches = new Map<string, ErrorObject[]>();
   for (const error of errors.filter(isInside)) {
-    const branch = error.schemaPath.slice(prefix.length).split('/', 1)[0] ?? '';
+    const branch = error.schemaPath.slice(prefix.length).replace(/\/.*/s, '');
     branches.set(branch, [...(branches.get(branch) ?? []), error]);
   }
   const outside = errors.filter((error) => error !== union && !isInside(error));
   const mistaken = [...branches.values()].map((branch) => branch.filter((error) => rulesOut(error, union)));
-  const meant = [...branches.values()].filter((_, index) => mistaken[index]?.length === 0);
-  if (meant.length === 1 && branches.size > 1) return { rest: [...outside, ...(meant[0] ?? [])], found: [] };
-  const choice = meant.length === 0 ? choiceOf(mistaken) : undefined;
+  const [meant, ...others] = [...branches.values()].filter((branch) => !branch.some((error) => rulesOut(error, union)));
+  if (meant !== undefined && others.length === 0 && branches.size > 1)
+    return { rest: [...outside, ...meant], found: [] };
+  const choice = choiceOf(mistaken);
   return choice === undefined ? { rest: [...errors], found: [] } : { rest: outside, found: [choice] };
 }
 
@@ -56,16 +58,20 @@ function judgeUnion(union: ErrorObject, errors: readonly ErrorObject[]): { rest:
 function rulesOut(error: ErrorObject, union: ErrorObject): boolean {
   const below = error.instancePath.slice(union.instancePath.length);
   if (error.keyword === 'type') return below === '';
-  return (error.keyword === 'const' || error.keyword === 'enum') && below.split('/').length <= 2;
+  return isConstant(error) && below.split('/').length <= 2;
+}
+
+function isConstant({ keyword }: ErrorObject): boolean {
+  return keyword === 'const' || keyword === 'enum';
 }
 
 /** What the constants of all variants allow, if they all speak of the same place. */
 function choiceOf(mistaken: readonly ErrorObject[][]): SchemaError | undefined {
-  const constants = mistaken.map((branch) => branch.find(({ keyword }) => keyword === 'const' || keyword === 'enum'));
+  const constants = mistaken.flatMap((branch) => branch.find(isConstant) ?? []);
   const path = constants[0]?.instancePath;
-  if (path === undefined || constants.some((error) => error?.instancePath !== path)) return undefined;
-  const allowed = constants.flatMap((error) => (error === undefined ? [] : allowedValues(error)));
-  return { path, message: `must be one of ${listValues(allowed)}` };
+  if (path === undefined || constants.length < mistaken.length) return undefined;
+  if (constants.some((error) => error.instancePath !== path)) return undefined;
+  return { path, message: `must be one of ${listValues(constants.flatMap(allowedValues))}` };
 }
 
 function allowedValues(error: ErrorObject): unknown[] {

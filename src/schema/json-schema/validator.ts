@@ -66,9 +66,12 @@ export async function compileSchema(schema: JsonValue): Promise<Validator> {
   const known = isJsonObject(schema) ? byIdentity.get(schema) : undefined;
   if (known !== undefined) return known;
   const key = canonicalJson(schema);
-  const validator = compiled.get(key) ?? (await compile(schema, key));
-  if (compiled.size >= MAX_CACHED) compiled.clear();
-  compiled.set(key, validator);
+  let validator = compiled.get(key);
+  if (validator === undefined) {
+    validator = await compile(schema, key);
+    if (compiled.size >= MAX_CACHED) compiled.clear();
+    compiled.set(key, validator);
+  }
   if (isJsonObject(schema)) byIdentity.set(schema, validator);
   return validator;
 }
@@ -96,7 +99,7 @@ async function compile(schema: JsonValue, text: string): Promise<Validator> {
   const isOfDraft = isSurelyOfDraft(schema);
   const ajv = await loadAjv(isOfDraft && !needsMore.test(text));
   try {
-    if (!isOfDraft && ajv.validateSchema(schema) !== true) throw new InvalidSchema(readableErrors(ajv.errors ?? []));
+    if (!isOfDraft && ajv.validateSchema(schema) !== true) throw new InvalidSchema(readableErrors(ajv.errors));
     const fault = findSchemaFault(schema);
     if (fault !== undefined) throw new InvalidSchema([fault]);
     const plain = withoutId(schema);
@@ -116,7 +119,7 @@ function validatorOf(check: ValidateFunction, needsBox: boolean): Validator {
   return (value) => {
     try {
       const isValid = needsBox ? runInTimeBox(() => check(value), timeoutMs) : check(value);
-      return isValid ? [] : readableErrors(check.errors ?? []);
+      return isValid ? [] : readableErrors(check.errors);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       return [{ path: '', message: 'is nested too deep to be checked against its schema' }];

@@ -50,6 +50,10 @@ test('a keyword that has no words keeps those of the validator', () => {
   expect(messagesOf(fault('other', {}, { message: 'is odd' }))).toEqual(['is odd']);
 });
 
+test('where a validator has no list of errors there is none', () => {
+  expect([readableErrors(null), readableErrors(undefined)]).toEqual([[], []]);
+});
+
 test('a mistake is said once', () => {
   expect(messagesOf(fault('not'), fault('not'), fault('not', {}, { instancePath: '/a' }))).toEqual([
     'must not match what its schema excludes',
@@ -84,6 +88,46 @@ describe('of a union', () => {
     expect(
       messagesOf(inBranch(0, 'type', { type: 'null' }, ''), inBranch(1, 'type', { type: 'string' }, '/a'), union),
     ).toEqual(['/a must be a string']);
+  });
+
+  test('variants are told apart by their whole number', () => {
+    expect(
+      messagesOf(
+        inBranch(1, 'const', { allowedValue: 'a' }, '/kind'),
+        inBranch(10, 'required', { missingProperty: 'x' }, ''),
+        inBranch(11, 'const', { allowedValue: 'b' }, '/kind'),
+        union,
+      ),
+    ).toEqual(["lacks the property 'x'"]);
+  });
+
+  test('all is reported where two variants may be meant', () => {
+    const errors = [
+      inBranch(0, 'const', { allowedValue: 'a' }, '/kind'),
+      inBranch(1, 'required', { missingProperty: 'x' }, ''),
+      inBranch(2, 'required', { missingProperty: 'y' }, ''),
+      union,
+    ];
+    expect(messagesOf(...errors)).toEqual([
+      '/kind must be "a"',
+      "lacks the property 'x'",
+      "lacks the property 'y'",
+      'must match one of the variants in its schema',
+    ]);
+  });
+
+  test.each<[string, [string, object, string], string[]]>([
+    ['none is of the type of the value', ['type', { type: 'null' }, ''], ['must be a string', 'must be null']],
+    [
+      'one is of another type, and one has another constant',
+      ['const', { allowedValue: 'a' }, '/kind'],
+      ['must be a string', '/kind must be "a"'],
+    ],
+  ])('all is reported where %s', (_, [keyword, params, path], messages) => {
+    const errors = [inBranch(0, 'type', { type: 'string' }, ''), inBranch(1, keyword, params, path), union];
+    expect(messagesOf(...errors)).toEqual([...messages, 'must match one of the variants in its schema']);
+    const reversed = [inBranch(0, keyword, params, path), inBranch(1, 'type', { type: 'string' }, ''), union];
+    expect(messagesOf(...reversed)).toEqual([...messages.toReversed(), 'must match one of the variants in its schema']);
   });
 
   test('a constant deeper than a member says nothing of what was meant', () => {
