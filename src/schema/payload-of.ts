@@ -3,6 +3,7 @@ import type { NodeHash } from '../cas/hash.ts';
 import type { Node } from '../cas/node.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { LAST_TIME_MS, timeMs } from './built-in/schema-parts.ts';
 import { builtInSchema, typeNameOf, type TypeName } from './built-in.ts';
 import type {
   AgentRecord,
@@ -69,12 +70,11 @@ export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: Nod
   return node.payload as unknown as Payloads[Name];
 }
 
-/** No date can be made of a later time. Source: ECMA-262, time values. */
-const LAST_TIME_MS = 8.64e15;
-
 /** Tells whether a value has the fields and types that a built-in schema asks for: of all keywords these use a few. */
 function hasForm(schema: JsonValue | undefined, value: JsonValue): boolean {
   if (!isJsonObject(schema)) return schema !== false;
+  // By identity: a meta and a configuration may use any names and numbers.
+  if (schema === timeMs && Number(value) > LAST_TIME_MS) return false;
   const { type, enum: allowed, anyOf, items, format } = schema;
   if (type !== undefined && ![type].flat().some((name) => isOfType(name, value))) return false;
   if (Array.isArray(allowed) && !allowed.some((one) => one === value)) return false;
@@ -85,11 +85,8 @@ function hasForm(schema: JsonValue | undefined, value: JsonValue): boolean {
 }
 
 function hasMembers({ properties = {}, required, additionalProperties }: JsonObject, value: JsonObject): boolean {
-  if (Array.isArray(required) && !required.every((name) => typeof name === 'string' && Object.hasOwn(value, name))) {
-    return false;
-  }
+  if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, String(name)))) return false;
   return Object.entries(value).every(([name, member]) => {
-    if (name.endsWith('AtMs') && typeof member === 'number' && member > LAST_TIME_MS) return false;
     const isNamed = isJsonObject(properties) && Object.hasOwn(properties, name);
     return hasForm(isNamed ? properties[name] : additionalProperties, member);
   });

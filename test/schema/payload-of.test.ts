@@ -17,6 +17,51 @@ const end = {
 const attempt = { content: hash, errors: ['a'], usage: null };
 const usage = { inputTokens: 1, outputTokens: 1, turns: 1 };
 const artifact = { kind: 'blob', oid: '1'.repeat(40), title: 'x' };
+const step = {
+  number: 1,
+  role: 'a',
+  meta: {},
+  content: hash,
+  react: null,
+  start: hash,
+  previous: null,
+  ancestors: [],
+  compact: null,
+  childThreads: [],
+  agent: hash,
+  prompt: hash,
+  rule: null,
+  attempts: [],
+  usage: null,
+  startedAtMs: 1,
+  completedAtMs: 1,
+};
+const suspend = {
+  role: 'a',
+  reason: 'a',
+  cause: 'agent',
+  start: hash,
+  previous: null,
+  content: null,
+  react: null,
+  attempts: [],
+  agent: hash,
+  prompt: hash,
+  rule: null,
+  usage: null,
+  suspendedAtMs: 1,
+};
+const start = {
+  id: '01KTWEWZ760000000000000000',
+  workflow: hash,
+  prompt: hash,
+  agents: {},
+  depth: 0,
+  parentThread: null,
+  parentState: null,
+  parentRole: null,
+  startedAtMs: 1,
+};
 
 function read(name: keyof Payloads, payload: JsonObject): unknown {
   return payloadOf({ type: typeFor(name, payload), payload }, name);
@@ -30,8 +75,16 @@ describe('the payload of a node', () => {
     ['attempt', { ...attempt, errors: [], usage }],
     ['attempt', { ...attempt, usage: { ...usage, costUsd: 0.5 } }],
     ['attempt', { ...attempt, usage: { ...usage, isAtLeast: true } }],
+    ['thread-step', step],
+    ['thread-suspend', { ...suspend, due: 8.64e15 }],
+    ['thread-start', start],
     ['artifact', artifact],
     ['content', { text: 'x', refs: [hash] }],
+    // No times: names and numbers of a configuration, a meta and a map are free, and other counts have no bound.
+    ['agent', { name: 'a', package: 'a', version: '', config: { startedAtMs: 1e17 } }],
+    ['thread-step', { ...step, meta: { finishedAtMs: 1e17 } }],
+    ['thread-start', { ...start, agents: { runAtMs: '1E99000000000' } }],
+    ['attempt', { ...attempt, usage: { ...usage, inputTokens: 1e17 } }],
   ])('is given as it is: %s %j', (name, payload) => {
     expect(read(name, payload)).toBe(payload);
   });
@@ -44,6 +97,8 @@ describe('the payload of a node', () => {
     ['thread-end', { ...end, lastStep: [] }],
     ['thread-end', { ...end, summary: 'no hash' }],
     ['thread-end', { ...end, completedAtMs: 8.64e15 + 1 }],
+    ['thread-step', { ...step, startedAtMs: 1e17 }],
+    ['thread-suspend', { ...suspend, due: 1e17 }],
     ['thread-end', { ...end, extra: 1 }],
     ['thread-end', { ...end, constructor: 1 }],
     ['attempt', { ...attempt, errors: 'a' }],

@@ -1,5 +1,6 @@
 import { assertJsonValue } from '../../cas/canonical.ts';
 import { isJsonObject } from '../../json.ts';
+import { LAST_TIME_MS } from '../../schema/built-in/schema-parts.ts';
 import type { AgentEvent, AgentReply, Usage } from '../contract.ts';
 
 /** Says what is wrong with a value, as the end of a sentence (`must be a text`); `undefined` where nothing is. */
@@ -9,6 +10,9 @@ type Rules<Shape> = { [Key in Exclude<keyof Shape, 'kind'>]-?: Rule };
 const text: Rule = (value) => (typeof value === 'string' ? undefined : 'must be a text');
 const count: Rule = (value) =>
   Number.isSafeInteger(value) && Number(value) >= 0 ? undefined : 'must be a whole number from 0';
+/** A later time could not be read back from the suspension that it is stored in. */
+const time: Rule = (value) =>
+  count(value) ?? (Number(value) <= LAST_TIME_MS ? undefined : `must be at most ${LAST_TIME_MS}`);
 const amount: Rule = (value) =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? undefined : 'must be a number from 0';
 const flag: Rule = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false');
@@ -83,7 +87,7 @@ const replyRules: Kinds<AgentReply> = {
     reason: text,
     cause: oneOf('agent', 'human', 'permission', 'child', 'limit'),
     text: optional(text),
-    due: optional(count),
+    due: optional(time),
     usage: optional(usage),
     session: optional(text),
   },

@@ -93,6 +93,9 @@ export const count: JsonObject = { type: 'integer', minimum: 0 };
 /** A point in time, in ms since 1970-01-01T00:00:00Z. */
 export const timeMs: JsonObject = { type: 'integer', minimum: 0 };
 
+/** The last point in time of which a date can be made; {@link timeMs} is frozen without it. Source: ECMA-262, time values. */
+export const LAST_TIME_MS = 8.64e15;
+
 /** A place in the workflow's list of rules, counted from 0, or null. */
 export const ruleOrNull: JsonObject = { type: ['integer', 'null'], minimum: 0 };
 

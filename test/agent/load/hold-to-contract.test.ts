@@ -107,3 +107,10 @@ test('every mistake of a reply is named', () => {
     'session must be a text',
   ]);
 });
+
+test('the time at which a suspended turn makes sense again is one that a date can be made of', () => {
+  const dueAt = (due: unknown): string[] => replyFaults({ kind: 'suspend', reason: 'busy', cause: 'limit', due });
+  for (const due of [undefined, 0, 8.64e15]) expect(dueAt(due)).toEqual([]);
+  expect(dueAt(8.64e15 + 1)).toEqual(['due must be at most 8640000000000000']);
+  expect(dueAt(-1)).toEqual(['due must be a whole number from 0']);
+});
