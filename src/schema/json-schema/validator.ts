@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../cas/canonical.ts';
 import { UwfError } from '../../errors.ts';
+import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { compareAsJson } from './compare-as-json.ts';
@@ -61,6 +62,7 @@ const byIdentity = new WeakMap<object, Validator>();
  * loaded from elsewhere. Checking stops after two seconds.
  * @throws {InvalidSchema} if it is no schema, refers to something outside itself, gives a part of it an `$id`, applies itself
  * to a value without end, or is too large
+ * @throws {TooManyOpenFiles} if there is no room to watch the time it takes
  */
 export async function compileSchema(schema: JsonValue): Promise<Validator> {
   const known = isJsonObject(schema) ? byIdentity.get(schema) : undefined;
@@ -108,7 +110,7 @@ async function compile(schema: JsonValue, text: string): Promise<Validator> {
     if (typeof plain !== 'boolean') ajv.removeSchema(plain);
     return validatorOf(check, mayTakeLong(schema));
   } catch (error) {
-    if (error instanceof InvalidSchema) throw error;
+    if (error instanceof InvalidSchema || isShortOfFiles(error)) throw error;
     // What was cut off in the middle may have left anything in it.
     loading.clear();
     throw new InvalidSchema([{ path: '', message: whyNotCompiled(error) }], error);

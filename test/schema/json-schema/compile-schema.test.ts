@@ -116,6 +116,14 @@ describe('the time to compile is limited', () => {
   });
 });
 
+test('a schema is not refused because files cannot be opened', async () => {
+  const { TooManyOpenFiles } = await import('../../../src/git/format/object-errors.ts');
+  inBox = () => {
+    throw new TooManyOpenFiles();
+  };
+  await expect(validator.compileSchema(ofLength(9000))).rejects.toThrow(TooManyOpenFiles);
+});
+
 describe('the time of a check is limited', () => {
   test.each<[JsonObject, JsonValue]>([
     [{ pattern: 'a' }, 'a'],

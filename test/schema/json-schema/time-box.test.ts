@@ -1,34 +1,7 @@
-import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
-import { devNull } from 'node:os';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
 import { runInTimeBox, ValidationTimeout } from '../../../src/schema/json-schema/time-box.ts';
-
-/** Lets so many files be opened until the test ends. Returns what was opened, and what was closed of it. */
-function allowFiles(most: number, error: Error = new Error('no more')): { opened: number[]; closed: number[] } {
-  const { openSync, closeSync } = fs;
-  const opened: number[] = [];
-  const closed: number[] = [];
-  const replace = (calls: Partial<typeof fs>): void => {
-    Object.assign(fs, calls);
-    syncBuiltinESMExports();
-  };
-  replace({
-    openSync: (...args) => {
-      if (args[0] !== devNull) return openSync(...args);
-      if (opened.length === most) throw error;
-      opened.push(openSync(...args));
-      return opened.at(-1)!;
-    },
-    closeSync: (descriptor) => {
-      closed.push(descriptor);
-      closeSync(descriptor);
-    },
-  });
-  onTestFinished(() => replace({ openSync, closeSync }));
-  return { opened, closed };
-}
+import { allowFiles } from '../../helpers/few-files.ts';
 
 test('gives what the work gives', () => {
   expect(runInTimeBox(() => 5, 1000)).toBe(5);
