@@ -85,7 +85,8 @@ function hasForm(schema: JsonValue | undefined, value: JsonValue): boolean {
 }
 
 function hasMembers({ properties = {}, required, additionalProperties }: JsonObject, value: JsonObject): boolean {
-  if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, String(name)))) return false;
+  const names: readonly JsonValue[] = Object.keys(value);
+  if (Array.isArray(required) && !required.every((name) => names.includes(name))) return false;
   return Object.entries(value).every(([name, member]) => {
     const isNamed = isJsonObject(properties) && Object.hasOwn(properties, name);
     return hasForm(isNamed ? properties[name] : additionalProperties, member);
