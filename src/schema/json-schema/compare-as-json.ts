@@ -40,7 +40,7 @@ export function compareAsJson(ajv: Ajv2020): void {
 function sameAs(wanted: JsonValue): (value: JsonValue) => boolean {
   if (typeof wanted !== 'object' || wanted === null) return (value) => value === wanted;
   const text = canonicalJson(wanted);
-  return (value) => typeof value === 'object' && value !== null && canonicalJson(value) === text;
+  return (value) => canonicalJson(value) === text;
 }
 
 function replace(
@@ -56,7 +56,7 @@ function replace(
       const find = findFault(schema);
       const check: Check = (data: JsonValue) => {
         const fault = find(data);
-        check.errors = fault === undefined ? [] : [{ keyword, ...fault }];
+        check.errors = [{ keyword, ...fault }];
         return fault === undefined;
       };
       return check;

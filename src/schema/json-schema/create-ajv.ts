@@ -21,6 +21,6 @@ export async function createAjv(code: Options['code'] = {}, isBare: boolean = fa
     code,
   });
   if (!isBare) (await import('ajv-formats')).default.default(ajv);
-  ajv.addFormat(CAS_REF, { type: 'string', validate: isNodeHash });
+  ajv.addFormat(CAS_REF, { validate: isNodeHash });
   return ajv;
 }

@@ -42,7 +42,7 @@ function judgeUnion(union: ErrorObject, errors: readonly ErrorObject[]): { rest:
     error.schemaPath.startsWith(prefix) && error.instancePath.startsWith(union.instancePath);
   const branches = new Map<string, ErrorObject[]>();
   for (const error of errors.filter(isInside)) {
-    const branch = error.schemaPath.slice(prefix.length).replace(/\/.*/s, '');
+    const branch = error.schemaPath.slice(prefix.length).split('/', 1).join();
     branches.set(branch, [...(branches.get(branch) ?? []), error]);
   }
   const outside = errors.filter((error) => error !== union && !isInside(error));
@@ -67,7 +67,7 @@ function isConstant({ keyword }: ErrorObject): boolean {
 
 /** What the constants of all variants allow, if they all speak of the same place. */
 function choiceOf(mistaken: readonly ErrorObject[][]): SchemaError | undefined {
-  const constants = mistaken.flatMap((branch) => branch.find(isConstant) ?? []);
+  const constants = mistaken.map((branch) => branch.find(isConstant)).filter((error) => error !== undefined);
   const path = constants[0]?.instancePath;
   if (path === undefined || constants.length < mistaken.length) return undefined;
   if (constants.some((error) => error.instancePath !== path)) return undefined;

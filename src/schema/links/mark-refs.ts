@@ -67,7 +67,6 @@ class Marker {
   #visitItems(schema: JsonObject, list: readonly JsonValue[], path: (string | number)[]): void {
     const prefix = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
     for (const [index, item] of list.entries()) {
-      if (!mayBeMarked(item)) continue;
       path.push(index);
       if (index < prefix.length) this.visit(prefix[index], item, path);
       else {
@@ -105,7 +104,7 @@ class Marker {
   }
 }
 
-/** Nothing else can be a link, or hold one. */
+/** Nothing else can be a link, or hold one: no pattern needs to be tried for the name of anything else. */
 function mayBeMarked(value: JsonValue): boolean {
   return typeof value === 'string' ? isNodeHash(value) : typeof value === 'object' && value !== null;
 }

@@ -29,6 +29,11 @@ describe('values are compared as JSON', () => {
     expect(values.filter((value) => check(value))).toEqual([null, 'a', { a: 1, b: [2] }]);
   });
 
+  test('by an enum that is no list, which allows nothing', () => {
+    const check = ajv.compile({ enum: 'a' });
+    expect(values.filter((value) => check(value))).toEqual([]);
+  });
+
   test('by uniqueItems', () => {
     const check = ajv.compile({ uniqueItems: true });
     expect(check(values)).toBe(true);

@@ -68,7 +68,7 @@ describe('a schema leads to links through', () => {
       [],
     ],
     ['dependentSchemas for a text, not', { dependentSchemas: { 0: link } }, a, []],
-    ['items', { items: link }, [b, a], [b, a]],
+    ['items', { items: link }, [b, 'text', 1, null, a], [b, a]],
     ['prefixItems', { prefixItems: [true, link] }, [a, b, c], [b]],
     ['items after prefixItems', { prefixItems: [true], items: link }, [a, b, c], [b, c]],
     ['contains', { contains: link }, [a], [a]],
