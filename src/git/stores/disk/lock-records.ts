@@ -138,7 +138,7 @@ export class LockRecords {
     const known = this.#all().find((record) => isLockOf(record, { path: lockPath, stats: lock }));
     if (known !== undefined) return known;
     // The record was removed with the rest of `<common dir>/uwf`; the lock holds the same content.
-    const name = contentOf(lockPath, lock).trimEnd();
+    const name = contentOf(lockPath).trimEnd();
     const owner = parseIdentity(name.split('@')[0] ?? '');
     if (owner === undefined || name !== basename(name)) return undefined;
     return { path: lockPath, name, owner, stats: lock };
@@ -156,7 +156,7 @@ export class LockRecords {
       throw error;
     }
     const taken = { path: claimed, stats: record.stats };
-    if (record.path === lockPath && contentOf(claimed, record.stats) !== `${record.name}\n`) {
+    if (record.path === lockPath && contentOf(claimed) !== `${record.name}\n`) {
       // Another process has broken the lock, and a third one has taken it.
       putBack(claimed, lockPath);
       return false;
@@ -223,13 +223,12 @@ function lockFile(path: string): LockFile | undefined {
  */
 function isLockOf(record: LockFile, lock: LockFile): boolean {
   if (record.stats.ino === lock.stats.ino && record.stats.dev === lock.stats.dev) return true;
-  const said = contentOf(lock.path, lock.stats);
-  return said.includes('@') && said === contentOf(record.path, record.stats);
+  const said = contentOf(lock.path);
+  return said.includes('@') && said === contentOf(record.path);
 }
 
 /** The content of a small file; empty for a large or unreadable file. */
-function contentOf(path: string, { size }: BigIntStats): string {
-  if (size === 0n || size > MAX_RECORD_BYTES) return '';
+function contentOf(path: string): string {
   try {
     return readRegularFile(path, MAX_RECORD_BYTES, READ | constants.O_NOFOLLOW).toString('latin1');
   } catch {

@@ -221,6 +221,19 @@ describe('records that cannot be read or written', () => {
     writeFileSync(recordPath(name), '');
     writeFileSync(lockPath, '');
     expect(records.identify(lockPath)).toBeUndefined();
+    rmSync(lockPath);
+    // The lock is the same file, so that its content does not matter.
+    linkSync(recordPath(name), lockPath);
+    expect(records.breakOrIdentify(lockPath)).toBe('gone');
+    expect([existsSync(lockPath), recordNames()]).toEqual([false, []]);
+  });
+
+  test('are not those of a lock of git, which may hold much', () => {
+    leave(ended, { isHeld: false });
+    writeFileSync(lockPath, '@'.repeat(100_000));
+    expect(records.breakOrIdentify(lockPath)).toBeUndefined();
+    records.sweep();
+    expect(existsSync(lockPath)).toBe(true);
   });
 });
 

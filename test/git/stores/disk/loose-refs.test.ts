@@ -27,6 +27,7 @@ describe('the file of a ref', () => {
   test.each([
     [`${id}\n`, { kind: 'id', id }],
     [id, { kind: 'id', id }],
+    ['10'.repeat(20), { kind: 'id', id: '10'.repeat(20) }],
     [`${id} and more`, { kind: 'id', id }],
     [`${'aB'.repeat(20)}\n`, { kind: 'id', id: 'ab'.repeat(20) }],
     ['ref: refs/heads/other\n', { kind: 'symbolic', target: 'refs/heads/other' }],
@@ -90,8 +91,11 @@ describe('a list of files', () => {
     write('refs/bisect/of-another', id);
     write('worktrees/one/refs/bisect/own', id);
     write('worktrees/one/refs/heads/none', id);
-    expect(listLooseRefs(location, 'refs/').toSorted()).toEqual(['refs/bisect/own', 'refs/heads/main']);
+    const both = ['refs/bisect/own', 'refs/heads/main'];
+    expect(listLooseRefs(location, 'refs/').toSorted()).toEqual(both);
     expect(listLooseRefs(location, 'refs/bisect/')).toEqual(['refs/bisect/own']);
+    write('worktrees/one/refs/bisect/deep/er', id);
+    expect(listLooseRefs(location, 'refs/').toSorted()).toEqual(['refs/bisect/deep/er', ...both]);
   });
 
   test('is empty where there is no folder, and an error where it cannot be read', () => {
