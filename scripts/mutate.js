@@ -101,7 +101,7 @@ function forgetConstants(incrementalFile) {
   if (!existsSync(incrementalFile)) return;
   const kept = JSON.parse(readFileSync(incrementalFile, 'utf8'));
   for (const file of Object.values(kept.files)) {
-    file.mutants = file.mutants.filter((mutant) => !(mutant.static === true && mutant.status === 'Survived'));
+    file.mutants = file.mutants.filter(({ status, coveredBy = [] }) => status !== 'Survived' || coveredBy.length > 0);
   }
   writeFileSync(incrementalFile, JSON.stringify(kept));
 }
