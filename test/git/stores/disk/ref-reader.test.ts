@@ -77,9 +77,10 @@ describe('a list', () => {
 
   test('has packed and loose refs between each other, in order', () => {
     pack({ b: '1', d: '1' });
-    for (const name of ['e', 'c', 'a']) write(`refs/threads/${name}`, id('2'));
+    for (const name of ['c', 'e', 'a']) write(`refs/threads/${name}`, id('2'));
     expect(short(reader.list('refs/threads/'))).toEqual(['a2', 'b1', 'c2', 'd1', 'e2']);
     expect(short(reader.list('refs/threads/', { last: 3 }))).toEqual(['c2', 'd1', 'e2']);
+    expect(short(reader.list('refs/threads/', { last: 1 }))).toEqual(['e2']);
   });
 
   test('of the last refs reads no others: neither the loose ones nor the packed file from its beginning', () => {
@@ -137,6 +138,13 @@ describe('damage', () => {
       'refs/threads/s: it leads to refs/threads/gone, which is not there',
     ]);
     expect(reader.list('refs/threads/')).toEqual([]);
+  });
+
+  test('is not a symbolic ref that leads to another one', () => {
+    write('refs/threads/a', id('1'));
+    write('refs/threads/s', 'ref: refs/threads/a');
+    expect(short(reader.list('refs/threads/', { damaged }))).toEqual(['a1', 's1']);
+    expect(damage).toEqual([]);
   });
 
   test('is not a ref that has just been removed', () => {
