@@ -843,14 +843,13 @@ describe('a thread', () => {
   });
 });
 
-test('the status of a thread is that of its head, and of its lease', () => {
+test('the status of a thread by itself is that of its head', () => {
   const headOf = (kind: string, outcome?: string): never => ({ kind, node: { outcome } }) as never;
-  expect(statusOfHead(headOf('end', 'completed'), true)).toBe('ended');
-  expect(statusOfHead(headOf('end', 'failed'), false)).toBe('failed');
-  expect(statusOfHead(headOf('end', 'cancelled'), false)).toBe('cancelled');
-  expect(statusOfHead(headOf('suspend'), true)).toBe('running');
-  expect(statusOfHead(headOf('suspend'), false)).toBe('suspended');
-  expect(statusOfHead(headOf('step'), false)).toBe('idle');
+  expect(statusOfHead(headOf('end', 'completed'))).toBe('ended');
+  expect(statusOfHead(headOf('end', 'failed'))).toBe('failed');
+  expect(statusOfHead(headOf('end', 'cancelled'))).toBe('cancelled');
+  expect(statusOfHead(headOf('suspend'))).toBe('suspended');
+  expect(statusOfHead(headOf('step'))).toBe('idle');
   expect((['ended', 'failed', 'cancelled', 'idle', 'running'] as const).filter(isOver)).toEqual([
     'ended',
     'failed',

@@ -179,7 +179,7 @@ export class TurnCalls {
     const left: ChildLeft[] = [];
     for (const { pointer } of await this.#findAll()) {
       if (taken.some(({ commit }) => commit === pointer.head)) continue;
-      const status = statusOfHead(await readThreadCommit(this.#engine.repository, pointer.head), false);
+      const status = statusOfHead(await readThreadCommit(this.#engine.repository, pointer.head));
       left.push({ event: 'child.left', thread: this.#caller.id, child: pointer.id, status });
     }
     return left;

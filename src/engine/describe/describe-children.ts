@@ -31,7 +31,7 @@ export async function describeChildren(engine: EngineContext, id: ThreadId, fact
     const isLeft = isOver(facts.status) || parentState !== facts.state;
     const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
     const head = await readThreadCommit(engine.repository, pointer.head);
-    const status = statusHere(engine.repository, pointer.id, statusOfHead(head, false));
+    const status = statusHere(engine.repository, pointer.id, statusOfHead(head));
     const end = head.kind === 'end' ? head.hash : null;
     others.push({ thread: pointer.id, status, end, role, key: call?.key ?? null, parentState, step: null, isLeft });
   }

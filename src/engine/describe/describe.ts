@@ -183,7 +183,7 @@ async function mayHaveStatus(
     return true;
   const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
   try {
-    return statuses.includes(statusHere(repository, id, statusOfHead(await readThreadCommit(repository, head), false)));
+    return statuses.includes(statusHere(repository, id, statusOfHead(await readThreadCommit(repository, head))));
   } catch {
     return false;
   }

@@ -61,7 +61,7 @@ async function factsOf(engine: EngineContext, outline: ThreadOutline, nextRole: 
   const over = await describeOver(engine, outline);
   const facts: ThreadFacts = {
     head: head.id,
-    status: statusOfHead(head, false),
+    status: statusOfHead(head),
     workflow: definition.name,
     workflowHash: start.node.workflow,
     prompt: firstLine(outline.prompt),
@@ -100,7 +100,7 @@ async function childrenTaken(
       const { id, parentRole, parentState, call } = start.node;
       children.push({
         thread: parseThreadId(id),
-        status: statusOfHead(end, false),
+        status: statusOfHead(end),
         role: parentRole ?? step.node.role,
         key: call?.key ?? null,
         parentState: parentState ?? step.node.start,
@@ -126,7 +126,7 @@ export async function describeOver(
   state: Pick<ThreadState | ThreadOutline, 'id' | 'head'>,
 ): Promise<ThreadOver | undefined> {
   const { head } = state;
-  const common = { thread: state.id, head: head.id, status: statusOfHead(head, false) };
+  const common = { thread: state.id, head: head.id, status: statusOfHead(head) };
   if (head.kind === 'suspend') {
     const { reason, role, cause } = head.node;
     const suspension = head.hash;

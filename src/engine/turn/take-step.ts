@@ -184,6 +184,6 @@ async function conclude(
     await rememberFacts(engine, state, nextRole);
     if (over) engine.tell(over);
   }
-  const outcome = { thread, status: statusOfHead(head, false), role, step, head: head.id, nextRole, over };
+  const outcome = { thread, status: statusOfHead(head), role, step, head: head.id, nextRole, over };
   return { state, outcome };
 }

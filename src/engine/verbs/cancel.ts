@@ -20,7 +20,7 @@ export async function cancelThread(
   const { repository } = engine;
   const before = await readCurrent(repository, thread);
   if (before.end) {
-    const status = statusOfHead(before.head, false);
+    const status = statusOfHead(before.head);
     throw new WrongThreadState(before.id, status, 'it is over already', `run 'uwf thread show ${before.id}'`);
   }
   await stopThread(engine, before.id, options);

@@ -50,7 +50,7 @@ export async function compactThread(
     if (state.end || !last) {
       const why = state.end ? 'no role will be told anything any more' : 'nothing has been said yet';
       const hint = state.end ? `fork it with 'uwf thread fork ${state.id}'` : hintToGoOn(state);
-      throw new WrongThreadState(state.id, statusOfHead(state.head, false), why, hint);
+      throw new WrongThreadState(state.id, statusOfHead(state.head), why, hint);
     }
     const { text } = options;
     if (text !== undefined) return pin(engine, state, text, null);

@@ -70,7 +70,7 @@ async function findPokeId(repository: Repository, thread: ThreadId, { commit: st
 function getNewestStep(state: ThreadState): StepEntry {
   const step = state.steps.at(-1);
   if (step !== undefined && step.commit.id === state.head.id) return step;
-  const status = statusOfHead(state.head, false);
+  const status = statusOfHead(state.head);
   const { id } = state;
   if (state.end) {
     throw new WrongThreadState(

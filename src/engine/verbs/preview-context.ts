@@ -56,7 +56,7 @@ async function decideRole(engine: EngineContext, { id, head }: ThreadPointer): P
   const state = await readThread(engine.repository, id, head);
   const choice = await chooseRole(await openStep(engine, state));
   if (choice.kind === 'role') return choice;
-  const status = statusOfHead(state.head, false);
+  const status = statusOfHead(state.head);
   throw new WrongThreadState(state.id, status, 'no role is next', 'name one with --role');
 }
 

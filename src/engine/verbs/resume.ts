@@ -63,7 +63,7 @@ async function goOn(
     // The parent's turn is not paid for while it would only hear that a child waits.
     const next = await findWaitingChild(engine, before);
     if (next === undefined) return runResumed(engine, lease, before, {});
-    const status = statusOfHead(before.head, false);
+    const status = statusOfHead(before.head);
     const text = await readQuestion(engine, next);
     const at = { thread, status, returnCode: null, head: before.head.id };
     const over: ThreadOver = { event: 'thread.suspended', ...at, text };
@@ -191,7 +191,7 @@ async function assertCanReopen(engine: EngineContext, ended: ThreadState): Promi
   if (!definition.moderator.some((rule) => rule.from === RESUME)) {
     throw new WrongThreadState(
       ended.id,
-      statusOfHead(ended.head, false),
+      statusOfHead(ended.head),
       `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`,
       `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`,
     );

@@ -31,7 +31,7 @@ export async function resumeThread(
   if (state.head.kind !== 'suspend') {
     throw new WrongThreadState(
       state.id,
-      statusOfHead(state.head, false),
+      statusOfHead(state.head),
       'it does not wait for an answer',
       `run 'uwf thread run ${state.id}'`,
     );

@@ -26,10 +26,9 @@ export const threadStatuses = [
   'corrupt',
 ] as const;
 
-/** The status that a head commit gives a thread. */
-export function statusOfHead(head: ThreadEvent, isRunning: boolean): ThreadStatus {
+/** The status that a head commit gives a thread, whether or not a process works on it. */
+export function statusOfHead(head: ThreadEvent): ThreadStatus {
   if (head.kind === 'end') return head.node.outcome === 'completed' ? 'ended' : head.node.outcome;
-  if (isRunning) return 'running';
   return head.kind === 'suspend' ? 'suspended' : 'idle';
 }
 

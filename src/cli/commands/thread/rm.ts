@@ -205,7 +205,8 @@ async function readStatus(
   { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
 ): Promise<ThreadStatus> {
   try {
-    return statusOfHead(await readThreadCommit(repository, head), findLease(repository, id) !== undefined);
+    const status = statusOfHead(await readThreadCommit(repository, head));
+    return isOver(status) || findLease(repository, id) === undefined ? status : 'running';
   } catch (error) {
     return error instanceof NewerFormat ? 'newer' : 'corrupt';
   }
