@@ -1,6 +1,6 @@
-import { statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 
+import { kindOfPath } from '../../git/repository/git-directory.ts';
 import { NODE_LIMITS, whyNoJson } from '../../cas/node-limits.ts';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { isJsonObject } from '../../json.ts';
@@ -75,16 +75,12 @@ function entryOf(folder: string, { exports, main }: JsonObject): string | undefi
   if (typeof main !== 'string') return join(folder, 'index.js');
   // Before there were `exports`, endings could be left out.
   const candidates = [main, `${main}.js`, join(main, 'index.js'), 'index.js'].map((path) => join(folder, path));
-  return candidates.find(isFile) ?? join(folder, main);
+  return candidates.find((path) => kindOfPath(path) === 'file') ?? join(folder, main);
 }
 
 /** A module of another folder is not among the files that a person agrees to, and Node takes none from `exports` either. */
 function inside(folder: string, path: string | undefined): string | undefined {
   return path?.startsWith(join(folder, sep)) === true ? path : undefined;
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 /** The first target whose conditions `import` in Node meets, in the order in which the manifest has them. */

@@ -59,12 +59,8 @@ export function usesIn(engine: EngineContext, bindings: readonly AgentBinding[],
 function withFilesOf({ binding, root }: AgentUse): AgentBinding['config'] {
   return mapConfigTexts(binding.config, (text, isProgramWord) => {
     const path = resolve(root, text);
-    return isProgramWord && isFile(path) ? path : text;
+    return isProgramWord && orElse(() => statSync(path).isFile(), false) ? path : text;
   });
-}
-
-function isFile(path: string): boolean {
-  return orElse(() => statSync(path).isFile(), false);
 }
 
 class Gathering {

@@ -159,7 +159,8 @@ function ofConfigFiles(repository: Repository): Diagnosis[] {
   const { stateDir } = repository;
   const root = configRoot(repository);
   const files = [
-    ...(root === undefined ? [] : sharedConfigFile(root)),
+    // A link is followed. If it leads out of the work tree, loading the configuration reports it.
+    ...(root === undefined ? [] : orElse(() => [placeInside(root, join(root, '.uwf/config.yaml'))], [])),
     ...(stateDir === undefined ? [] : [join(stateDir, 'config.yaml')]),
   ];
   return files.flatMap((file): Diagnosis[] => {
@@ -168,11 +169,6 @@ function ofConfigFiles(repository: Repository): Diagnosis[] {
     const message = `everybody on this machine can write to ${file}, and so decide what is executed here`;
     return [problem('dubious-ownership', message, `run 'chmod o-w ${file}'`)];
   });
-}
-
-/** Where a link in the work tree leads; what must not be read is none of this repository's, and loading it says so. */
-function sharedConfigFile(root: string): string[] {
-  return orElse(() => [placeInside(root, join(root, '.uwf/config.yaml'))], []);
 }
 
 async function ofAgents(

@@ -79,12 +79,8 @@ function followLinks(path: string): string | undefined {
       return join(realpathSync.native(at), ...missing);
     } catch {
       // A link that leads nowhere, or around, may lead somewhere tomorrow.
-      if (isLink(at) || dirname(at) === at) return undefined;
+      if (dirname(at) === at || orElse(() => lstatSync(at).isSymbolicLink(), false)) return undefined;
       missing.unshift(basename(at));
     }
   }
-}
-
-function isLink(path: string): boolean {
-  return orElse(() => lstatSync(path).isSymbolicLink(), false);
 }

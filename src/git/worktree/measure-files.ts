@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { accessSync, constants, lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { orElse } from '../../or-else.ts';
 import { errnoOf } from '../format/object-errors.ts';
 
@@ -45,7 +45,9 @@ export function lookIntoFolders(top: string, folders: Iterable<string>, known: R
   // Parents come first.
   for (const folder of [...folders].toSorted()) {
     if (!real.has(folder)) continue;
-    for (const entry of entriesOf(pathAt(top, folder))) {
+    // An error means that it is gone, no folder any more, or reported for the tracked files below it.
+    const read = (): Dirent[] => readdirSync(pathAt(top, folder), { encoding: 'latin1', withFileTypes: true });
+    for (const entry of orElse(read, [])) {
       const path = folder + entry.name;
       if (isSpecial(entry)) unlisted.push(path);
       if (!entry.isDirectory()) continue;
@@ -55,13 +57,6 @@ export function lookIntoFolders(top: string, folders: Iterable<string>, known: R
     }
   }
   return { real, unlisted };
-}
-
-function entriesOf(
-  folder: Buffer,
-): { name: string; isDirectory(): boolean; isFile(): boolean; isSymbolicLink(): boolean }[] {
-  // An error means that it is gone, no folder any more, or reported for the tracked files below it.
-  return orElse(() => readdirSync(folder, { encoding: 'latin1', withFileTypes: true }), []);
 }
 
 function isSpecial(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): boolean {
