@@ -3,7 +3,7 @@ import { deflateSync, inflateSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deflate } from '../../../../src/git/stores/disk/encode-pack.ts';
-import { inflate, inflateStart } from '../../../../src/git/stores/disk/inflate.ts';
+import { compressedBound, inflate, inflateStart, isPlausibleSize } from '../../../../src/git/stores/disk/inflate.ts';
 
 const data = fc.oneof(
   fc.uint8Array({ maxLength: 5000 }),
@@ -41,6 +41,38 @@ describe('inflating', () => {
     expect(inflateStart(stream.subarray(0, 40), 6)?.toString()).toBe('tree 7');
     expect(inflateStart(stream.subarray(0, 12), 100)?.toString()).toBe('tree ');
     expect(inflateStart(Buffer.from('tree 7'), 6)).toBeUndefined();
+  });
+});
+
+test('a stream that gives far more than it says is stopped', () => {
+  const bomb = deflateSync(Buffer.alloc(1024 * 1024));
+  expect(inflate(bomb, 100)).toEqual({ problem: 'too-long' });
+  const inflated = inflate(bomb, 1024 * 1024);
+  expect('data' in inflated && inflated.data.equals(Buffer.alloc(1024 * 1024))).toBe(true);
+});
+
+describe('the size of a stream', () => {
+  test('is at most what is expected, whatever it holds and however it was made', () => {
+    fc.assert(
+      fc.property(fc.nat(100_000), level, (size, strength) => {
+        const bytes = randomBytes(size);
+        expect(deflateSync(bytes, { level: strength }).byteLength).toBeLessThanOrEqual(compressedBound(size));
+      }),
+    );
+    // One read gets nearly every object: not much more is expected.
+    expect(compressedBound(0)).toBe(64);
+    expect(compressedBound(1024 * 1024)).toBe(1024 * 1024 + 256 + 64 + 64);
+  });
+
+  test('can be as small as zlib makes it, and no smaller', () => {
+    for (const size of [0, 1, 1000, 1_000_000]) {
+      expect(isPlausibleSize(size, deflateSync(Buffer.alloc(size), { level: 9 }).byteLength)).toBe(true);
+    }
+    expect([isPlausibleSize(1032, 1), isPlausibleSize(1033, 1), isPlausibleSize(10_000, 5)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });
 

@@ -45,18 +45,48 @@ describe('the alternates of a repository, beside git', () => {
   });
 
   test('are the paths in info/alternates, absolute or beside the folder, that exist, each once', () => {
-    make('a', 'b', 'c');
+    make('a', 'b', 'c', 'd#', 'q"q"');
     symlinkSync('b', at('link'));
-    write('objects', `${at('b')}\n\n# ${at('c')}\n../a\n${at('none')}\n../link\n../b/../b\n${at('objects')}`);
-    expect(alternates()).toEqual(['b', 'a']);
+    write(
+      'objects',
+      `${at('b')}\n\n# ${at('c')}\n../a\n${at('none')}\n../link\n../b/../b\n${at('objects')}\n${at('d#')}\n${at('q"q"')}`,
+    );
+    expect(alternates()).toEqual(['b', 'a', 'd#', 'q"q"']);
   });
 
   test('may be quoted as in C', () => {
-    make('with "quotes"', 'tab\there', 'plain', 'bell\x07');
-    const quoted = ['with \\"quotes\\"', 'tab\\there', 'pl\\141in', 'bell\\a'].map((name) => `"${dir}/${name}"\n`);
+    const odd = [
+      'with "quotes"',
+      'back\\slash',
+      'tab\there',
+      'plain',
+      'bell\x07',
+      'a\bb',
+      'a\fb',
+      'a\nb',
+      'a\rb',
+      'a\vb',
+      'käse',
+      '\u{1F600}',
+    ];
+    make(...odd);
+    const escaped = [
+      'with \\"quotes\\"',
+      'back\\\\slash',
+      'tab\\there',
+      'pl\\141in',
+      'bell\\a',
+      'a\\bb',
+      'a\\fb',
+      'a\\nb',
+      'a\\rb',
+      'a\\vb',
+      'k\\303\\244se',
+      '\u{1F600}',
+    ];
+    const quoted = escaped.map((name) => `"${dir}/${name}"\n`);
     write('objects', quoted.join(''));
-    const found = findObjectFolders(dir, {}).slice(1);
-    expect(found).toEqual(['with "quotes"', 'tab\there', 'plain', 'bell\x07'].map(at));
+    expect(findObjectFolders(dir, {}).slice(1)).toEqual(odd.map(at));
     write('objects', quoted.slice(0, 1).join(''));
     expect(alternates()).toEqual(['with "quotes"']);
   });

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { CorruptObject } from '../../../../src/git/format/object-errors.ts';
 import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
+import { encodePack } from '../../../../src/git/stores/disk/encode-pack.ts';
 import { PackFiles } from '../../../../src/git/stores/disk/pack-files.ts';
 import { PackIndex } from '../../../../src/git/stores/disk/pack-index.ts';
-import { parseObjectId } from '../../../../src/git/format/object-id.ts';
-import type { ObjectId } from '../../../../src/git/format/object-id.ts';
+import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
+import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
+import { createTemporaryRepository, runGit } from '../../../helpers/temporary-repository.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'uwf-pack-index-'));
 const files = new PackFiles();
@@ -46,5 +49,102 @@ describe('the index of a pack', () => {
     const index = indexOf(there);
     expect(there.map((id) => index.find(id))).toEqual(there.map((_id, at) => 12 + at));
     expect(idsBy(2000, makeOther).filter((id) => index.find(id) !== undefined)).toEqual([]);
+  });
+});
+
+describe('an index that git wrote', () => {
+  test.each(['1', '2', '2,0x40'])('gives the places that git reads: version %s', (version) => {
+    const { dir, git } = createTemporaryRepository({ bare: true });
+    const texts = Array.from({ length: 300 }, (_, at): GitObject => ({
+      type: 'blob',
+      data: Buffer.from(hashed(`${at}`)),
+    }));
+    const ids = texts.map((object) => hashObject(object));
+    writeFileSync(join(dir, 'a.pack'), Buffer.concat([...encodePack(texts)]));
+    const path = join(dir, 'a.idx');
+    git('index-pack', `--index-version=${version}`, '-o', path, join(dir, 'a.pack'));
+    const places = runGit(dir, ['show-index'], readFileSync(path)).split('\n');
+    const byGit = new Map(places.map((line) => [line.split(' ')[1], Number(line.split(' ')[0])]));
+    expect(byGit.size).toBe(300);
+    const index = new PackIndex(path, files);
+    for (const id of ids) expect(index.find(id)).toBe(byGit.get(id));
+    expect(index.find(parseObjectId(git('mktree')))).toBeUndefined();
+    files.forget(path);
+  });
+
+  test('of no objects has none', () => {
+    expect(indexOf([]).find(parseObjectId('0'.repeat(40)))).toBeUndefined();
+  });
+
+  test('has the first and the last id there can be', () => {
+    const ends = idsBy(2, (at) => (at === 0 ? '0' : 'f').repeat(40));
+    expect(ends.map((id) => indexOf(ends).find(id))).toEqual([12, 13]);
+    expect(indexOf(ends.slice(1)).find(ends[0]!)).toBeUndefined();
+  });
+});
+
+describe('a damaged index', () => {
+  const id = parseObjectId('07'.repeat(20));
+  const fanOutAt = 8;
+  const idsAt = fanOutAt + 1024;
+  const offsetAt = idsAt + 24;
+  const largeAt = offsetAt + 4;
+  /** An index of one object, at a place that takes eight bytes. */
+  const sound = (): Buffer =>
+    encodePackIndex({ entries: [{ id, offset: 3 * 1024 ** 3, crc32: 0 }], checksum: Buffer.alloc(20) });
+  let number = 0;
+  const find = (bytes: Uint8Array): number | undefined => {
+    const path = join(folder, `damaged-${(number += 1)}.idx`);
+    writeFileSync(path, bytes);
+    return new PackIndex(path, files).find(id);
+  };
+  const changed = (change: (bytes: Buffer) => unknown): Buffer => {
+    const bytes = sound();
+    change(bytes);
+    return bytes;
+  };
+
+  test('is none as long as it is whole', () => {
+    expect(find(sound())).toBe(3 * 1024 ** 3);
+  });
+
+  test.each([
+    ['is empty', Buffer.alloc(0), 'it is cut off'],
+    ['ends in its first table', sound().subarray(0, idsAt - 1), 'it is cut off'],
+    ['ends in its tables', sound().subarray(0, largeAt + 39), 'it is cut off'],
+    [
+      'of version 1 ends in its table',
+      Buffer.concat([Buffer.alloc(1023), Buffer.of(1), Buffer.alloc(24 + 39)]),
+      'it is cut off',
+    ],
+    ['has an unknown version', changed((bytes) => bytes.writeUInt32BE(3, 4)), 'its version 3 is not known'],
+    [
+      'counts more ids before than after',
+      changed((bytes) => bytes.writeUInt32BE(2, fanOutAt + 6 * 4)),
+      'its fan-out table is not in order',
+    ],
+    [
+      'counts more ids than there are',
+      changed((bytes) => bytes.writeUInt32BE(2, fanOutAt + 7 * 4)),
+      'its fan-out table is not in order',
+    ],
+    [
+      'has an offset outside of its table',
+      changed((bytes) => bytes.writeUInt32BE(0x80000001, offsetAt)),
+      'an offset leads outside of it',
+    ],
+    [
+      'has an offset that no number holds',
+      changed((bytes) => bytes.writeUInt32BE(0x00200000, largeAt)),
+      'an offset cannot be',
+    ],
+  ])('that %s is an error, which names it', (_, bytes, reason) => {
+    expect(() => find(bytes)).toThrow(CorruptObject);
+    expect(() => find(bytes)).toThrow(`cannot be read: ${reason}`);
+  });
+
+  test('may have the largest offset that a number holds', () => {
+    const largest = changed((bytes) => bytes.writeBigUInt64BE(BigInt(Number.MAX_SAFE_INTEGER), largeAt));
+    expect(find(largest)).toBe(Number.MAX_SAFE_INTEGER);
   });
 });

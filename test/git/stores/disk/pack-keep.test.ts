@@ -85,6 +85,7 @@ describe('a keep', () => {
       'because I say so',
       `uwf ${formatIdentity(ended)}`,
       `x uwf ${formatIdentity(ended)}\n`,
+      `uwf ${formatIdentity(ended)}\nmore`,
     ];
     for (const content of contents) {
       write('pack-a.keep', content);
@@ -109,7 +110,7 @@ describe('a keep', () => {
 
 describe('a sweep', () => {
   test('removes the unfinished pack of a process that has ended, and the keep alone of a finished one', () => {
-    leave('pack-a', ended, ['.pack', '.idx.new', '.promisor']);
+    leave('pack-more', ended, ['.pack', '.idx.new', '.promisor']);
     leave('pack-b', ended, ['.pack', '.idx', '.promisor']);
     removeStalePackKeeps(dir);
     expect(readdirSync(dir).toSorted()).toEqual(['pack-b.idx', 'pack-b.pack', 'pack-b.promisor']);
@@ -122,6 +123,7 @@ describe('a sweep', () => {
     leave('other', ended, ['.pack']);
     write('pack-c.keep.old', `uwf ${formatIdentity(ended)}\n`);
     write('x-pack-d.keep', `uwf ${formatIdentity(ended)}\n`);
+    for (const base of ['pack-c', 'pack-d', 'x-pack-d']) write(`${base}.pack`);
     const before = readdirSync(dir).toSorted();
     removeStalePackKeeps(dir);
     expect(readdirSync(dir).toSorted()).toEqual(before);

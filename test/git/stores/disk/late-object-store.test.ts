@@ -1,0 +1,34 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { hashObject } from '../../../../src/git/format/object-id.ts';
+import type { GitObject } from '../../../../src/git/format/object-id.ts';
+import { ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
+import { LateObjectStore } from '../../../../src/git/stores/disk/late-object-store.ts';
+import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
+
+const object: GitObject = { type: 'blob', data: Buffer.from('a reply') };
+const id = hashObject(object);
+
+test('the first access may be of any kind; the next ones are of the same store', async () => {
+  const dir = createTemporaryFolder();
+  const writing = new LateObjectStore(dir, {});
+  for (let time = 0; time < 2; time += 1) await (await writing.write([object])).release();
+  const [reading, asking] = [new LateObjectStore(dir, {}), new LateObjectStore(dir, {})];
+  for (let time = 0; time < 2; time += 1) {
+    expect(await asking.has(id)).toBe(true);
+    expect((await reading.read(id))?.data).toEqual(object.data);
+    await expect(reading.read(id, { maxBytes: 6 })).rejects.toThrow(ObjectTooLarge);
+    expect(await writing.has(id)).toBe(true);
+  }
+  await expect(new LateObjectStore(dir, {}).read(id, { maxBytes: 6 })).rejects.toThrow(ObjectTooLarge);
+  expect(await new LateObjectStore(createTemporaryFolder(), { GIT_OBJECT_DIRECTORY: `${dir}/objects` }).has(id)).toBe(
+    true,
+  );
+  for (const store of [writing, reading, asking]) await store.close();
+});
+
+test('a store that was not used closes without being loaded', async () => {
+  const dir = createTemporaryFolder();
+  await new LateObjectStore(dir, {}).close();
+  expect(readdirSync(dir)).toEqual([]);
+});
