@@ -89,7 +89,12 @@ describe('the schemas that apply to the same value', () => {
   });
 
   test('are none of a schema of properties', () => {
+    expect(partsOf({ properties: { a: {} } })).toEqual([]);
     expect(partsOf({ properties: { a: {} }, $ref: 1 })).toEqual([]);
+  });
+
+  test('have paths from the schema itself where none is given', () => {
+    expect(applicators({}, { not: {} })).toEqual([{ keyword: 'not', parts: [{ schema: {}, path: ['not'] }] }]);
   });
 
   test('are none under keywords that hold something else', () => {
