@@ -4,6 +4,7 @@ import { hashObject } from '../../../../src/git/format/object-id.ts';
 import type { GitObject } from '../../../../src/git/format/object-id.ts';
 import { ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
 import { LateObjectStore } from '../../../../src/git/stores/disk/late-object-store.ts';
+import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 
 const object: GitObject = { type: 'blob', data: Buffer.from('a reply') };
@@ -24,7 +25,13 @@ test('the first access may be of any kind; the next ones are of the same store',
   expect(await new LateObjectStore(createTemporaryFolder(), { GIT_OBJECT_DIRECTORY: `${dir}/objects` }).has(id)).toBe(
     true,
   );
-  for (const store of [writing, reading, asking]) await store.close();
+  expect(reading.format).toBe('sha1');
+  // Its pack and its index.
+  let closed = 0;
+  failFs('closeSync', { code: 'never', where: () => ((closed += 1), false) });
+  await reading.close();
+  expect(closed).toBe(2);
+  for (const store of [writing, asking]) await store.close();
 });
 
 test('a store that was not used closes without being loaded', async () => {

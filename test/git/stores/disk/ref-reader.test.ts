@@ -83,6 +83,12 @@ describe('a list', () => {
     expect(short(reader.list('refs/threads/', { last: 1 }))).toEqual(['e2']);
   });
 
+  test('of the last loose refs does not depend on the order in which the disk names them', () => {
+    const all = 'h b k d a g l f c j i e'.split(' ');
+    for (const name of all) write(`refs/threads/${name}`, id('2'));
+    expect(short(reader.list('refs/threads/', { last: 3 }))).toEqual(['j2', 'k2', 'l2']);
+  });
+
   test('of the last refs reads no others: neither the loose ones nor the packed file from its beginning', () => {
     const many = Array.from({ length: 200 }, (_, number) => [`n${number + 100}`, '1']);
     pack({ '..': '1', ...Object.fromEntries(many) });
