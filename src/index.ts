@@ -101,7 +101,8 @@ export { removeThread } from './thread/remove/remove-thread.ts';
 export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/nodes/thread-cas.ts';
 export type { ThreadCommit } from './thread/format/thread-commit.ts';
 export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
-export { readThread, type StepEntry, type ThreadState } from './thread/read/thread-state.ts';
+export type { StepEntry } from './thread/read/thread-state.ts';
+export { readThread, type WholeThread } from './thread/read/whole-thread.ts';
 export type { ThreadStatus } from './thread/read/thread-status.ts';
 
 // Sharing threads with other repositories

@@ -47,7 +47,7 @@ export async function openLongThread(folder, steps) {
   const env = quietEnvironment();
   const repository = await open();
   const forkPoint = git('rev-parse', `${thread.head}~10`);
-  let state = await source.readThread(repository, thread.id, thread.head);
+  let state = await source.readState(repository, thread.id, thread.head);
   let draft;
   let filesBefore = 0;
 

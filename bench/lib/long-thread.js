@@ -48,7 +48,7 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
     head = draftCommit(repository, rest, {
       kind: 'step',
       node,
-      types: state.types,
+      types: state.tally.types,
       files: [
         { path: 'output.md', node: content },
         { path: 'prompt.md', node: prompt },

@@ -3,8 +3,8 @@ import type { EvaluateOptions } from '../expression/evaluation/evaluate.ts';
 import { holds } from '../expression/evaluation/evaluate.ts';
 import type { JsonObject } from '../json.ts';
 import type { RoleCheck } from '../workflow/definition.ts';
-import type { StepView } from '../thread/read/step-view.ts';
-import type { StartView } from './decision.ts';
+import { seenByExpression } from '../expression/analysis/compile-expression.ts';
+import { stepsSeenBy, type DecisionContext, type StartView } from './decision.ts';
 import { CheckFailed } from './moderator-errors.ts';
 
 /** What a role's checks look at. */
@@ -12,7 +12,7 @@ export type CheckContext = {
   /** The reply's meta, which its schema has accepted. */
   meta: JsonObject;
   /** The steps before this one, oldest first. */
-  steps: readonly StepView[];
+  steps: DecisionContext['steps'];
   start: StartView;
 };
 
@@ -28,11 +28,12 @@ export async function checkReply(
   { meta, steps, start }: CheckContext,
   options: Pick<EvaluateOptions, 'timeoutMs'> = {},
 ): Promise<string[]> {
-  const bindings = { meta, steps: [...steps], start };
-  const scope = { input: bindings, bindings };
   const messages: string[] = [];
   for (const [index, { expression, message }] of checks.entries()) {
     try {
+      const seen = await stepsSeenBy(steps, await seenByExpression(expression));
+      const bindings = { meta, steps: [...seen.steps], start };
+      const scope = { input: bindings, bindings, roles: seen.roles };
       if (!(await holds(expression, scope, options))) messages.push(message);
     } catch (error) {
       if (error instanceof UwfError && error.kind === 'data') throw new CheckFailed(index, expression, error);

@@ -2,10 +2,12 @@ import { UwfError } from '../errors.ts';
 import { holds } from '../expression/evaluation/evaluate.ts';
 import type { Scope } from '../expression/evaluation/scope.ts';
 import type { JsonObject } from '../json.ts';
-import { renderTemplate } from '../expression/template/template.ts';
+import { seenByExpression } from '../expression/analysis/compile-expression.ts';
+import { renderTemplate, seenByTemplate } from '../expression/template/template.ts';
+import type { StepView } from '../thread/read/step-view.ts';
 import type { Rule } from '../workflow/definition.ts';
 import { END, RESUME, START } from '../workflow/definition.ts';
-import type { Decision, DecisionContext } from './decision.ts';
+import { lastRoleOf, stepsSeenBy, type Decision, type DecisionContext, type SeenSteps } from './decision.ts';
 import type { RulePart } from './moderator-errors.ts';
 import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';
 
@@ -52,12 +54,11 @@ async function decideAmong(
   context: DecisionContext,
   options: DecideOptions,
 ): Promise<Decision> {
-  const from = context.isResumed === true ? RESUME : (context.steps.at(-1)?.role ?? START);
-  const scope = ruleScope(context);
+  const from = context.isResumed === true ? RESUME : (lastRoleOf(context.steps) ?? START);
   for (const [index, rule] of rules.entries()) {
     if (rule.from !== from || rule.on !== on) continue;
     try {
-      if (await ruleHolds(index, rule, scope, options)) return await outcomeOf(index, rule, context);
+      if (await ruleHolds(index, rule, context, options)) return await outcomeOf(index, rule, context);
     } catch (error) {
       if (error instanceof RuleFailed) return { kind: 'failed', rule: index, error };
       throw error;
@@ -66,9 +67,18 @@ async function decideAmong(
   return { kind: 'failed', rule: undefined, error: new NoRuleMatches(from, rules) };
 }
 
-async function ruleHolds(index: number, rule: Rule, scope: Scope, options: DecideOptions): Promise<boolean> {
+async function ruleHolds(
+  index: number,
+  rule: Rule,
+  context: DecisionContext,
+  options: DecideOptions,
+): Promise<boolean> {
   const { when } = rule;
-  return when === null || blaming(index, rule, 'when', when, () => holds(when, scope, options));
+  if (when === null) return true;
+  return blaming(index, rule, 'when', when, async () => {
+    const seen = await stepsSeenBy(context.steps, await seenByExpression(when));
+    return holds(when, ruleScope(context, seen), options);
+  });
 }
 
 async function outcomeOf(index: number, rule: Rule, context: DecisionContext): Promise<Decision> {
@@ -85,7 +95,10 @@ async function render(
 ): Promise<string | undefined> {
   const template = rule[part];
   if (template === undefined) return undefined;
-  const text = await blaming(index, rule, part, template, () => renderTemplate(template, templateScope(context)));
+  const text = await blaming(index, rule, part, template, async () => {
+    const seen = await stepsSeenBy(context.steps, seenByTemplate(template));
+    return renderTemplate(template, templateScope(context, seen.steps));
+  });
   if (text.trim() === '') throw new RuleFailed(index, rule, part, template, 'it renders to nothing');
   return text;
 }
@@ -108,14 +121,14 @@ async function blaming<T>(
 }
 
 /** The thread as expressions and templates see it. Shares the values of the context, so neither may be changed afterwards. */
-function bindingsOf({ steps, start, threadId }: DecisionContext): JsonObject {
+function bindingsOf({ start, threadId }: DecisionContext, steps: readonly StepView[]): JsonObject {
   return { steps: [...steps], start, threadId };
 }
 
 /** The scope of a rule's `when`: the bindings, which are the input document too. */
-export function ruleScope(context: DecisionContext): Scope {
-  const bindings = bindingsOf(context);
-  return { input: bindings, bindings };
+export function ruleScope(context: DecisionContext, { steps, roles }: SeenSteps): Scope {
+  const bindings = bindingsOf(context, steps);
+  return { input: bindings, bindings, roles };
 }
 
 /**
@@ -124,7 +137,7 @@ export function ruleScope(context: DecisionContext): Scope {
  * A field of meta wins over one of the last three of the same name: what the role reported is nearer than what uwf knows.
  * Before the first step there is neither meta nor `_body`.
  */
-function templateScope(context: DecisionContext): JsonObject {
-  const last = context.steps.at(-1);
-  return { ...bindingsOf(context), ...last?.meta, ...(last && { _body: last.text }) };
+function templateScope(context: DecisionContext, steps: readonly StepView[]): JsonObject {
+  const last = steps.at(-1);
+  return { ...bindingsOf(context, steps), ...last?.meta, ...(last && { _body: last.text }) };
 }

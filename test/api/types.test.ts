@@ -39,7 +39,7 @@ import type {
   StepEntry,
   ThreadId,
   ThreadOver,
-  ThreadState,
+  WholeThread,
   ThreadView,
   WorkflowDefinition,
 } from '../../src/index.ts';
@@ -77,8 +77,8 @@ describe('what a program that embeds uwf writes has the types that its author ex
   test('threads and nodes', () => {
     expectTypeOf(getThread).toBeCallableWith({} as Repository, '01ABC');
     expectTypeOf(readThread).parameters.toExtend<[Repository, ThreadId, ObjectId, ...unknown[]]>();
-    expectTypeOf(readThread).returns.resolves.toEqualTypeOf<ThreadState>();
-    expectTypeOf<ThreadState['steps']>().toExtend<readonly StepEntry[]>();
+    expectTypeOf(readThread).returns.resolves.toEqualTypeOf<WholeThread>();
+    expectTypeOf<WholeThread['steps']>().toExtend<readonly StepEntry[]>();
     expectTypeOf(forkThread).returns.resolves.toHaveProperty('thread').toEqualTypeOf<ThreadId>();
     expectTypeOf(threadCas).parameter(1).toEqualTypeOf<string>();
     expectTypeOf(putNode).returns.resolves.toEqualTypeOf<NodeHash>();

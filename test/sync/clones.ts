@@ -16,7 +16,8 @@ import { listPointers, type ThreadPointer } from '../../src/thread/find/find-thr
 import { forkThread } from '../../src/thread/fork/fork-thread.ts';
 import { removeThread } from '../../src/thread/remove/remove-thread.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
-import { readThread, type ThreadState } from '../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../src/thread/read/thread-state.ts';
+import { readState } from '../../src/thread/read/thread-state.ts';
 import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
 import { loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
@@ -85,21 +86,21 @@ async function actOn(
   kind: Action['kind'],
   ledger: Ledger,
 ): Promise<void> {
-  const state = await readThread(repository, pointer.id, pointer.head);
+  const state = await readState(repository, pointer.id, pointer.head);
   if (kind === 'fork') await forkThread(repository, pointer);
   else if (kind === 'append' && !state.end) {
-    const isWriter = state.steps.length % 2 === 0;
-    const rule = state.steps.length === 0 ? 0 : isWriter ? 2 : 1;
+    const isWriter = state.tally.steps % 2 === 0;
+    const rule = state.tally.steps === 0 ? 0 : isWriter ? 2 : 1;
     const role = isWriter ? 'writer' : 'checker';
     const draft = stepDraft({ role, rule, meta: { $status: isWriter ? 'done' : 'again' }, text: textOf(repository) });
     note(ledger, await appendStep(repository, state, timed(repository, draft)));
   } else if (kind === 'poke' && !state.end) {
-    const last = state.steps.at(-1)?.commit;
+    const { last } = state;
     const before = last?.commit.parents[0];
     if (last === undefined || before === undefined || last.id !== state.head.id) return;
     const { role, rule, meta } = last.node;
     const draft = stepDraft({ role, rule, meta, replaces: last, text: textOf(repository) });
-    const earlier = await readThread(repository, pointer.id, before);
+    const earlier = await readState(repository, pointer.id, before);
     note(ledger, await appendStep(repository, earlier, timed(repository, draft)));
   } else if (kind === 'end' && !state.end) {
     const over = await endThread(repository, state, { outcome: 'cancelled', returnCode: 130, summary: 'over' });

@@ -4,7 +4,8 @@ import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import { appendStep } from '../../src/thread/append/append-step.ts';
 import { startThread } from '../../src/thread/append/start-thread.ts';
 import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
-import type { ThreadState } from '../../src/thread/read/thread-state.ts';
+import type { StepEntry, ThreadState } from '../../src/thread/read/thread-state.ts';
+import { readThread } from '../../src/thread/read/whole-thread.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { loop, stepDraft } from '../thread/thread-fixture.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
@@ -36,7 +37,7 @@ async function grow(
 ): Promise<ThreadState> {
   let grown = state;
   for (let count = 0; count < steps; count++) {
-    const number = grown.steps.length + 1;
+    const number = grown.tally.steps + 1;
     const draft = { role: 'writer', rule: number === 1 ? 0 : 1, meta: { $status: 'again' }, text: textOf(number) };
     grown = await appendStep(remote, grown, stepDraft({ ...draft, prompt: `Do step ${number}.` }));
   }
@@ -71,9 +72,10 @@ describe('a fetched thread with much text', () => {
     const reads: Reads = new Map();
     const faults = await checkAll(remote, { local, reads, tips: [tipOf(`refs/threads/${id}`, head.id)] });
     expect(refusals(faults)).toEqual({});
-    const isRead = ({ commit }: ThreadState['steps'][number]): boolean =>
+    const isRead = ({ commit }: StepEntry): boolean =>
       commit.index.some(({ path, oid }) => path === 'output.md' && reads.has(oid));
-    expect(before.steps.filter(isRead).map(({ commit }) => commit.node.number)).toEqual(wanted);
+    const { steps } = await readThread(remote, before.id, before.head.id);
+    expect(steps.filter(isRead).map(({ commit }) => commit.node.number)).toEqual(wanted);
   });
 
   test('that goes on cannot have a hash of a step that was not read again for something else', async () => {

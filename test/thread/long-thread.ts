@@ -55,7 +55,7 @@ export async function addManySteps(
       kind: 'step',
       node,
       files,
-      types: state.types,
+      types: state.tally.types,
       parents: [head],
       author: who,
       atMs: 1_795_262_400_001 + number,

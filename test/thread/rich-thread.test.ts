@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import { appendStep } from '../../src/thread/append/append-step.ts';
-import { historyOf, readHistory } from '../../src/thread/context/context-history.ts';
+import { readHistory } from '../../src/thread/context/context-history.ts';
 import { exportThread } from '../../src/thread/export/export-thread.ts';
 import { Rebuild } from '../../src/thread/export/rebuild.ts';
 import { RefusedImport } from '../../src/thread/export/read-lines.ts';
@@ -25,8 +25,8 @@ import { readTrace, UnknownTurn } from '../../src/thread/read/read-trace.ts';
 import { filesOfStep } from '../../src/thread/read/step-files.ts';
 import { stepView } from '../../src/thread/read/step-view.ts';
 import { outlineSuspension } from '../../src/thread/read/read-suspension.ts';
-import { outlineOf, readOutline } from '../../src/thread/read/thread-outline.ts';
-import { readThread, type CommitOf, type ThreadState } from '../../src/thread/read/thread-state.ts';
+import { readState, type CommitOf, type ThreadState } from '../../src/thread/read/thread-state.ts';
+import { readThread, type WholeThread } from '../../src/thread/read/whole-thread.ts';
 import { isOver, statusOfHead } from '../../src/thread/read/thread-status.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { growRichThread } from '../verify/rich-thread.ts';
@@ -45,16 +45,23 @@ function masked(value: unknown): unknown {
 let repository: MapRepository;
 let ended: ThreadState;
 let again: ThreadState;
+let wholeEnded: WholeThread;
+let wholeAgain: WholeThread;
+
+function wholeOf({ id, head }: ThreadState): Promise<WholeThread> {
+  return readThread(repository, id, head.id);
+}
 
 beforeAll(async () => {
   await prepareHashing();
   repository = createMapRepository();
   const states = await growRichThread(repository);
   [ended, again] = [states[0]!, states[1]!];
+  [wholeEnded, wholeAgain] = [await wholeOf(ended), await wholeOf(again)];
 });
 
 function commitsOf<K extends 'step' | 'suspend'>(kind: K): CommitOf<K>[] {
-  return again.chain.filter((commit): commit is CommitOf<K> => commit.kind === kind);
+  return wholeAgain.chain.filter((commit): commit is CommitOf<K> => commit.kind === kind);
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -239,7 +246,7 @@ describe('an exported thread', () => {
     expect(rebuild).toMatchObject({ head: ended.head.id, thread: ended.id, hasPauses: true });
     await empty.objects.write(rebuild.batch.objects);
     expect((await readThread(empty, ended.id, ended.head.id)).steps.map(({ text }) => text)).toEqual(
-      ended.steps.map(({ text }) => text),
+      wholeEnded.steps.map(({ text }) => text),
     );
   });
 
@@ -563,29 +570,23 @@ describe('what was said', () => {
 });
 
 describe('a thread', () => {
-  test('has the same outline however it is read', async () => {
-    for (const state of [ended, again]) {
-      const read = await readOutline(repository, state.id, state.head.id);
-      const { head, calling, turns, ...rest } = outlineOf(state);
-      expect(read).toMatchObject({ ...rest, head: { id: head.id } });
-      expect(read.calling.map(({ hash }) => hash)).toEqual(calling.map(({ hash }) => hash));
-      expect(read.turns).toEqual(turns.map(({ role, usage }) => ({ role, usage })));
-      expect(read.turns.map(({ role }) => role)).toEqual(['writer', 'checker', 'writer', 'checker', 'checker']);
+  test.each(['writer', 'checker'])('is told to the %s as it was seen, if that is on its chain', async (role) => {
+    for (const { id } of wholeAgain.chain) {
+      const listener = { role, seen: id, maxCharacters: 60_000 };
+      const { seen, ...read } = await readHistory(repository, again, listener);
+      expect(read).toEqual(await readHistory(repository, again, { ...listener, seen: undefined }));
+      const until = await readState(repository, again.id, id);
+      if (seen !== undefined) expect(seen.steps).toBe(until.tally.steps);
     }
-  });
-
-  test.each(['writer', 'checker'])('is told to the %s alike, however it is read', async (role) => {
-    for (const seen of [undefined, ...again.chain.map(({ id }) => id)]) {
-      const listener = { role, seen };
-      const read = await readHistory(repository, again, listener);
-      expect(read).toEqual(await historyOf(repository, again, listener));
-    }
+    const other = await readHistory(repository, again, { role, seen: ended.head.id, maxCharacters: 60_000 });
+    expect(other.seen).toBeUndefined();
   });
 
   test('is told with the summary of what came before, and what passed with the role', async () => {
-    const middle = again.chain[3]!;
-    const state = await readThread(repository, again.id, middle.id);
-    expect(masked(await historyOf(repository, state, { role: 'checker', seen: undefined }))).toMatchInlineSnapshot(`
+    const middle = wholeAgain.chain[3]!;
+    const state = await readState(repository, again.id, middle.id);
+    expect(masked(await readHistory(repository, state, { role: 'checker', seen: undefined, maxCharacters: 60_000 })))
+      .toMatchInlineSnapshot(`
       {
         "exchange": [
           {
@@ -609,6 +610,10 @@ describe('a thread', () => {
             "words": "the left one",
           },
         ],
+        "own": {
+          "last": 0,
+          "visits": 0,
+        },
         "reopenings": [],
         "steps": [
           {
@@ -623,15 +628,21 @@ describe('a thread', () => {
       ",
           },
         ],
+        "total": 1,
       }
     `);
-    expect(masked(await historyOf(repository, again, { role: 'writer', seen: middle.id }))).toMatchInlineSnapshot(`
+    expect(masked(await readHistory(repository, again, { role: 'writer', seen: middle.id, maxCharacters: 60_000 })))
+      .toMatchInlineSnapshot(`
       {
         "compact": {
           "steps": 1,
           "summary": "So far: a poem.",
         },
         "exchange": [],
+        "own": {
+          "last": 3,
+          "visits": 2,
+        },
         "reopenings": [
           {
             "after": 4,
@@ -639,10 +650,6 @@ describe('a thread', () => {
             "words": "go on",
           },
         ],
-        "seen": {
-          "exchange": 0,
-          "steps": 1,
-        },
         "steps": [
           {
             "number": 2,
@@ -665,6 +672,7 @@ describe('a thread', () => {
             "text": "Good.",
           },
         ],
+        "total": 4,
       }
     `);
   });
@@ -690,7 +698,7 @@ describe('a thread', () => {
   test('has a start and a prompt, which forks share', async () => {
     const known: KnownStarts = new Map();
     expect((await findStart(repository, again.head.id, known))?.id).toBe(again.start.id);
-    expect(known.size).toBe(again.chain.length);
+    expect(known.size).toBe(wholeAgain.chain.length);
     expect((await findStart(repository, ended.head.id, known))?.id).toBe(again.start.id);
     expect(await findStart(repository, again.start.commit.tree)).toBeUndefined();
     expect(await readThreadPrompt(repository, again.head.id)).toBe('Write a poem.');
@@ -700,7 +708,7 @@ describe('a thread', () => {
   test('has all nodes of its commits, each once, and says which link to which', async () => {
     const nodes = await nodesOfThread(repository, again.head.id);
     expect(nodes[0]).toBe(again.head.hash);
-    expect(new Set(nodes)).toEqual(new Set(again.chain.flatMap(({ index }) => index.map(({ hash }) => hash))));
+    expect(new Set(nodes)).toEqual(new Set(wholeAgain.chain.flatMap(({ index }) => index.map(({ hash }) => hash))));
     expect(nodes).toHaveLength(new Set(nodes).size);
     const entries = await threadCas(repository, again.id).list();
     const note = entries.find(({ hash }) => hash !== undefined)!.hash;
@@ -708,12 +716,14 @@ describe('a thread', () => {
       note,
       again.start.hash,
     ]);
-    expect(referrers.get(again.start.hash)?.map((one) => one.in)).toEqual(again.chain.slice(1).map(({ hash }) => hash));
+    expect(referrers.get(again.start.hash)?.map((one) => one.in)).toEqual(
+      wholeAgain.chain.slice(1).map(({ hash }) => hash),
+    );
   });
 
   test('is compared with a fork from where they part', async () => {
     const fork = await forkThread(repository, await getThread(repository, ended.id), commitsOf('step')[1]!.id);
-    const state = await readThread(repository, fork.thread, fork.head);
+    const state = await readState(repository, fork.thread, fork.head);
     await appendStep(repository, state, stepDraft({ rule: 2, text: 'Weeds.' }));
     const pointers = [await getThread(repository, ended.id), await getThread(repository, fork.thread)] as const;
     const diff = await diffThreads(repository, ...pointers);
@@ -731,7 +741,7 @@ describe('a thread', () => {
   });
 
   test('shows rules its steps', async () => {
-    const views = await Promise.all(again.steps.map((step) => stepView(repository, again, step)));
+    const views = await Promise.all(wholeAgain.steps.map((step) => stepView(repository, again, step)));
     expect(masked(views)).toMatchInlineSnapshot(`
       [
         {

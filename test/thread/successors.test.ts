@@ -11,7 +11,7 @@ import { MemorySource } from '../../src/cas/node-source.ts';
 import { appendStep } from '../../src/thread/append/append-step.ts';
 import { draftCommit } from '../../src/thread/append/draft-commit.ts';
 import { activeRef } from '../../src/thread/format/thread-refs.ts';
-import { readThread } from '../../src/thread/read/thread-state.ts';
+import { readState } from '../../src/thread/read/thread-state.ts';
 import { readThreadCommit, type ThreadCommit } from '../../src/thread/format/thread-commit.ts';
 import { Verification } from '../../src/verify/chain/verification.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
@@ -50,8 +50,8 @@ test('the schema of a successor lies in the first commit of a thread that uses i
   expect(typesIn(second.head)).not.toContain(`types/${newer}.json`);
   expect(second.head.node).toMatchObject({ usage: full });
   expect(await findingsOf(repository, second)).toEqual([]);
-  const read = await readThread(repository, second.id, second.head.id);
-  expect([...read.types].toSorted()).toEqual([...second.types].toSorted());
+  const read = await readState(repository, second.id, second.head.id);
+  expect([...read.tally.types].toSorted()).toEqual([...second.tally.types].toSorted());
 });
 
 test('a node of a type that is not known is said to be newer, not corrupt', async () => {
@@ -64,7 +64,7 @@ test('a node of a type that is not known is said to be newer, not corrupt', asyn
     kind: 'step',
     node: encodeNode(schema.hash, { number: 1 }),
     files: [{ path: `types/${schema.hash}.json`, node: schema }],
-    types: state.types,
+    types: state.tally.types,
     parents: [state.head.id],
     author,
     atMs: 1_795_262_400_000,

@@ -13,7 +13,8 @@ import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
 import { ThreadMoved } from '../../src/thread/thread-errors.ts';
 import { forkIdFor } from '../../src/thread/new-thread-id.ts';
 import { activeRef, historyRef } from '../../src/thread/format/thread-refs.ts';
-import { readThread } from '../../src/thread/read/thread-state.ts';
+import { readState } from '../../src/thread/read/thread-state.ts';
+import { readThread } from '../../src/thread/read/whole-thread.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { agent, startLoop, stepDraft } from './thread-fixture.ts';
 
@@ -30,8 +31,8 @@ describe('a thread', () => {
 
     const atMs = ended.end?.node.completedAtMs ?? 0;
     expect(git('for-each-ref', '--format=%(refname)')).toBe(historyRef(started.id, atMs));
+    expect(await readState(repository, started.id, ended.head.id)).toEqual(ended);
     const read = await readThread(repository, started.id, ended.head.id);
-    expect(read).toEqual(ended);
     expect(read.steps.map((step) => [step.commit.node.number, step.commit.node.role, step.text])).toEqual([
       [1, 'writer', '# A poem\n\nRoses are red.\n'],
       [2, 'checker', 'Fine.'],
@@ -82,9 +83,10 @@ describe('a thread', () => {
     const repository = await createTemporaryRepository().open();
     let state = await startLoop(repository);
     for (let i = 0; i < 14; i += 1) state = await appendStep(repository, state, stepDraft({ text: `step ${i}` }));
-    const hashes = state.steps.map((step) => step.commit.hash);
-    expect(state.steps[13]?.commit.node.ancestors).toEqual(hashes.slice(2, 13).toReversed());
-    expect(state.steps[13]?.commit.node.previous).toBe(hashes[12]);
+    const { steps } = await readThread(repository, state.id, state.head.id);
+    const hashes = steps.map((step) => step.commit.hash);
+    expect(steps[13]?.commit.node.ancestors).toEqual(hashes.slice(2, 13).toReversed());
+    expect(steps[13]?.commit.node.previous).toBe(hashes[12]);
   });
 
   test('it suspends, and goes on with an answer', async () => {
@@ -96,10 +98,10 @@ describe('a thread', () => {
     expect(suspended.head).toMatchObject({ kind: 'suspend', node: { reason: 'Which metre?' } });
     const resumed = await resumeThread(repository, suspended, 'Iambic.');
     expect(resumed.pauses.map((pause) => pause.kind)).toEqual(['suspend', 'resume']);
-    expect(await readThread(repository, resumed.id, resumed.head.id)).toEqual(resumed);
+    expect(await readState(repository, resumed.id, resumed.head.id)).toEqual(resumed);
     expect(git('show', `${activeRef(resumed.id)}:answer.md`)).toBe('Iambic.');
     const two = await appendStep(repository, resumed, stepDraft({ role: 'checker' }));
-    expect(two.steps[1]?.commit.node.number).toBe(2);
+    expect(two.last?.node.number).toBe(2);
     expect(two.pauses).toEqual([]);
     expectCleanFsck(dir);
   });
@@ -113,7 +115,7 @@ describe('a thread', () => {
     expect(again.id).not.toBe(ended.id);
     expect(git('rev-parse', `${activeRef(again.id)}^1`)).toBe(one.head.id);
     expect(git('rev-parse', `${activeRef(again.id)}^2`)).toBe(ended.head.id);
-    expect(await readThread(repository, again.id, again.head.id)).toEqual(again);
+    expect(await readState(repository, again.id, again.head.id)).toEqual(again);
     expectCleanFsck(dir);
   });
 });
@@ -217,7 +219,7 @@ describe('what is put under a thread', () => {
     await expect(appendStep(repository, state, draft)).rejects.toMatchObject({ code: 'link-taken-back', hash: link });
     expect(git('rev-parse', activeRef(state.id))).toBe(state.head.id);
     await cas.put('A note.');
-    expect((await appendStep(repository, state, draft)).steps).toHaveLength(1);
+    expect((await appendStep(repository, state, draft)).tally.steps).toBe(1);
   });
 
   test('can be taken back before a step has it', async () => {

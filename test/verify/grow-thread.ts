@@ -1,3 +1,4 @@
+import { readTextAt } from '../../src/thread/format/thread-commit.ts';
 import { decisionContext } from '../../src/engine/turn/decide.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { decide } from '../../src/moderator/decide.ts';
@@ -39,7 +40,7 @@ export async function growThread(repository: Repository, dice: Dice, depth = 0):
 async function growOn(repository: Repository, dice: Dice, start: ThreadState, depth: number): Promise<ThreadState> {
   let state = start;
   for (let left = 1 + dice(5); left > 0; left--) {
-    const decision = await decide(loop.moderator, await decisionContext(repository, state, loop.name));
+    const decision = await decide(loop.moderator, decisionContext(repository, state, loop.name));
     if (decision.kind !== 'role') break;
     const { role, rule } = decision;
     if (dice(6) === 0) state = await pause(repository, dice, state, role, rule);
@@ -53,7 +54,7 @@ async function growOn(repository: Repository, dice: Dice, start: ThreadState, de
         rule: dice(10) === 0 ? null : rule,
         meta: { $status: dice(2) === 0 ? 'again' : 'done', ...(dice(3) === 0 && { link: stateHash(state) }) },
         text: texts[dice(texts.length)] ?? '',
-        prompt: `Do step ${state.steps.length + 1}.`,
+        prompt: `Do step ${state.tally.steps + 1}.`,
         agent: dice(4) === 0 ? { ...agent, version: '2' } : agent,
         usage: dice(2) === 0 ? null : { inputTokens: dice(1000), outputTokens: dice(1000), turns: 1 },
         attempts: dice(5) === 0 ? [{ text: 'no', errors: ['not like this'], usage: null }] : [],
@@ -110,12 +111,12 @@ async function pause(
 }
 
 async function finish(repository: Repository, dice: Dice, state: ThreadState): Promise<ThreadState> {
-  const decision = await decide(loop.moderator, await decisionContext(repository, state, loop.name));
+  const decision = await decide(loop.moderator, decisionContext(repository, state, loop.name));
   if (decision.kind !== 'end') {
     const ended = await cancel(repository, state);
     return dice(4) === 0 ? reopenThread(repository, ended, 'go on') : ended;
   }
-  const summary = decision.summary ?? state.steps.at(-1)?.text ?? '';
+  const summary = decision.summary ?? (state.last && (await readTextAt(repository, state.last, 'output.md'))) ?? '';
   return endThread(repository, state, { outcome: 'completed', returnCode: 0, summary });
 }
 

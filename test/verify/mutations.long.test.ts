@@ -23,7 +23,7 @@ beforeAll(async () => {
   repository = createMapRepository();
   while (threads.length < 40) {
     const state = await growThread(repository, dice);
-    if (state.steps.length >= 3) threads.push(state);
+    if (state.tally.steps >= 3) threads.push(state);
   }
 });
 

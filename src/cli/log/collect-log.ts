@@ -1,5 +1,5 @@
 import { isNodeHash } from '../../cas/node-hash.ts';
-import { factsPath } from '../../engine/describe/facts.ts';
+import { derivedPath } from '../../thread/read/derived-path.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
@@ -116,13 +116,13 @@ const nothing: LogPiece = { entries: [], next: null };
  * Commits never change, so the entries hold for every head that reaches the first of them.
  */
 function findLog(repository: Repository, id: ThreadId): LogPiece {
-  const path = factsPath(repository, id, 'log');
+  const path = derivedPath(repository, id, 'log');
   return (path === undefined ? undefined : readDerivedJson(path, FORM, isPiece)) ?? nothing;
 }
 
 /** Caches the newest log entries of a thread, up to the limits. Failure is ignored: the next log reads more. */
 function writeLog(repository: Repository, id: ThreadId, piece: LogPiece): void {
-  const path = factsPath(repository, id, 'log');
+  const path = derivedPath(repository, id, 'log');
   const { entries, next } = shorten(piece);
   const [newest] = entries;
   // In a partial clone entries change when missing objects are fetched.

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { describeMissing } from '../../git/worktree/missing-files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { restoreStep, type RestoredStep } from '../../thread/read/step-files.ts';
-import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
 import type { TextOption } from '../command-line/command.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Output } from '../output/output.ts';
@@ -21,13 +21,10 @@ export async function restoreHere(
   cli: CliEnvironment,
   out: Output,
   repository: Repository,
-  { steps }: Pick<ThreadState, 'steps'>,
   step: CommitOf<'step'>,
   folder: string,
 ): Promise<RestoredStep> {
-  const before = steps.filter(({ commit: { node } }) => node.number < step.node.number);
-  const earlier = before.findLast(({ commit: { node } }) => node.workspace !== undefined);
-  const restored = await restoreStep(repository, cli.env, step, resolve(cli.cwd, folder), earlier?.commit);
+  const restored = await restoreStep(repository, cli.env, step, resolve(cli.cwd, folder));
   if (restored.missing !== undefined) {
     out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(restored.missing)}`);
   } else if (!restored.isWhole) {

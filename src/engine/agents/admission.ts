@@ -6,7 +6,7 @@ import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { UwfError } from '../../errors.ts';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
 import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { StartedThread } from '../../thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import type { AgentUse, EngineContext } from '../engine-context.ts';
 import { bindingFor, configRoot, getAgent } from '../config/config.ts';
@@ -28,7 +28,7 @@ export async function admitWorkflow(engine: EngineContext, definition: WorkflowD
  */
 export async function admitThreads(
   engine: EngineContext,
-  states: readonly ThreadState[],
+  states: readonly StartedThread[],
   wanted?: string,
 ): Promise<void> {
   const gathering = new Gathering(engine);
@@ -40,7 +40,7 @@ export async function admitThreads(
 export async function admitAgent(
   engine: EngineContext,
   binding: AgentBinding,
-  turn: { cwd: string; role: string; state: ThreadState; isRecorded: boolean },
+  turn: { cwd: string; role: string; state: StartedThread; isRecorded: boolean },
 ): Promise<AgentBinding> {
   const gathering = new Gathering(engine);
   const use = gathering.addUse(binding, turn.cwd, turn.isRecorded);
@@ -84,7 +84,7 @@ class Gathering {
   }
 
   /** Roles without a configured agent are left out: their turns fail with the error. */
-  async add(definition: WorkflowDefinition, state?: ThreadState): Promise<void> {
+  async add(definition: WorkflowDefinition, state?: StartedThread): Promise<void> {
     const { config } = this.#engine;
     for (const [role, { cwd, snapshot = config.snapshot?.mode }] of Object.entries(definition.roles)) {
       const binding = bindingFor(config, definition.name, role);
@@ -105,7 +105,7 @@ class Gathering {
   }
 
   /** Adds the agents of the workflow that an agent runs, if it does. */
-  async addChild(binding: AgentBinding, role: string, state: ThreadState | undefined): Promise<void> {
+  async addChild(binding: AgentBinding, role: string, state: StartedThread | undefined): Promise<void> {
     const name = subWorkflowOf(binding);
     if (name === undefined) return;
     const engine = this.#engine;

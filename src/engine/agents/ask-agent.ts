@@ -7,7 +7,7 @@ import { commonRequest } from './common-request.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
-import { combineLimits } from '../limits/limits.ts';
+import { NOTHING_USED, combineLimits } from '../limits/limits.ts';
 import { makeStepFolder, removeStepFolder } from '../turn/step-folder.ts';
 import { Interrupted, TurnClock } from '../limits/turn-clock.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
@@ -49,7 +49,14 @@ export async function askAgent(
   const { thread, role } = question;
   const limits = combineLimits(engine.config.limits);
   const clock = new TurnClock(role, limits, engine.signal);
-  const allowance = { role, ofThread: limits, ofRole: {}, more: {}, turns: [] };
+  const allowance = {
+    role,
+    ofThread: limits,
+    ofRole: {},
+    more: {},
+    usedByThread: NOTHING_USED,
+    usedByRole: NOTHING_USED,
+  };
   const redaction = engine.redaction();
   const listener = new TurnListener(engine, { thread, role }, { clock, allowance, lease, redaction });
   // Under a name of its own: the folder of a step that goes on meanwhile is left alone.

@@ -4,7 +4,7 @@ import { checkAgent, createConfiguredAgent } from '../../agent/load/load-agent.t
 import type { NodeHash } from '../../cas/hash.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { StartedThread } from '../../thread/read/thread-state.ts';
 import { admitAgent } from './admission.ts';
 import { configRoot, getAgent, getBinding } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -29,7 +29,7 @@ type AgentWish = {
  */
 export async function prepareAgent(
   engine: EngineContext,
-  state: ThreadState,
+  state: StartedThread,
   { workflow, role, cwd, isRecorded = false, wanted }: AgentWish,
 ): Promise<{ agent: Agent; record: AgentRecord }> {
   const { config } = engine;

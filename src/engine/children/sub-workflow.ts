@@ -4,7 +4,7 @@ import { pathName } from '../../cas/path-name.ts';
 import { isJsonObject } from '../../json.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
 import { findNodeAt } from '../../thread/format/thread-commit.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { StartedThread } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
@@ -25,7 +25,7 @@ export function subWorkflowOf(binding: AgentBinding): string | undefined {
  */
 export async function pinnedSubWorkflow(
   engine: EngineContext,
-  state: ThreadState,
+  state: StartedThread,
   role: string,
   name: string,
 ): Promise<NodeHash | undefined> {
@@ -37,14 +37,14 @@ export async function pinnedSubWorkflow(
 }
 
 /** The definition a thread was started with: the thread's own copy, whatever was registered since. */
-export function definitionOf(engine: EngineContext, state: Pick<ThreadState, 'start'>): Promise<WorkflowDefinition> {
+export function definitionOf(engine: EngineContext, state: StartedThread): Promise<WorkflowDefinition> {
   return pinnedDefinition(engine, state, state.start.node.workflow);
 }
 
 /** A definition that lies in a thread's start: its own, or a sub-workflow's. */
 export async function pinnedDefinition(
   engine: EngineContext,
-  state: Pick<ThreadState, 'start'>,
+  state: StartedThread,
   hash: NodeHash,
 ): Promise<WorkflowDefinition> {
   const known = engine.definitions.get(hash);

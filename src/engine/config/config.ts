@@ -6,6 +6,7 @@ import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isMadeForThread, mainWorkTree } from '../../git/repository/thread-work-tree.ts';
+import { DEFAULT_MAX_CHARACTERS } from '../../thread/context/agent-context.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
@@ -190,4 +191,9 @@ function faultOf(
   const near = nearestName(agent, names);
   const help = near === undefined ? `there is ${names.join(', ') || 'none'}` : `did you mean '${near}'?`;
   return [{ ...place, message: `${where} names the agent '${agent}', which is not configured; ${help}` }];
+}
+
+/** How many characters of earlier replies an agent is told. */
+export function roomFor({ context }: Config): number {
+  return context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS;
 }

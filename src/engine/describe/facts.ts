@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { isNodeHash, type NodeHash } from '../../cas/node-hash.ts';
 import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
@@ -6,10 +5,12 @@ import type { Repository } from '../../git/repository.ts';
 import { suspendCauses, type SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../../shape.ts';
+import { derivedPath } from '../../thread/read/derived-path.ts';
+import { isUsage } from '../../thread/read/kept-tallies.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
-import { addUsage } from '../../schema/built-in/usage.ts';
-import type { PaidTurn } from '../../thread/read/thread-outline.ts';
+import { setMember } from '../../json.ts';
+import type { Tally } from '../../thread/read/tally.ts';
 
 /** A child thread, as its caller's steps tell of it. */
 export type TakenInChild = {
@@ -70,16 +71,6 @@ export type ThreadFacts = {
 /** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
 const FORM = 'facts 6';
 
-const isUsage = objectOf<Usage>({
-  inputTokens: isNumber,
-  outputTokens: isNumber,
-  turns: isNumber,
-  costUsd: { mayBe: isNumber },
-  cacheReadTokens: { mayBe: isNumber },
-  cacheWriteTokens: { mayBe: isNumber },
-  isAtLeast: { mayBe: (value) => value === true },
-});
-
 const isTakenIn = objectOf<TakenInChild>({
   thread: stringThat(isThreadId),
   status: oneOf(threadStatuses),
@@ -118,21 +109,15 @@ const isFacts = objectOf<ThreadFacts>({
 
 /** The facts of a thread at a head, if this machine has them. */
 export function findFacts(repository: Repository, id: ThreadId, head: ObjectId): ThreadFacts | undefined {
-  const path = factsPath(repository, id, 'json');
+  const path = derivedPath(repository, id, 'json');
   const facts = path === undefined ? undefined : readDerivedJson(path, FORM, isFacts);
   return facts?.head === head ? facts : undefined;
 }
 
 /** Caches the facts of a thread. Errors of the disk are ignored. */
 export function writeFacts(repository: Repository, id: ThreadId, facts: ThreadFacts): void {
-  const path = factsPath(repository, id, 'json');
+  const path = derivedPath(repository, id, 'json');
   if (path !== undefined) tryToWriteDerivedFile(path, FORM, `${JSON.stringify(facts)}\n`);
-}
-
-/** The file of one cache of a thread. All of them lie beside each other, so that they are removed together. */
-export function factsPath({ stateDir }: Repository, id: ThreadId, kind: 'json' | 'steps' | 'log'): string | undefined {
-  // The last two characters are random, so that a folder of 100,000 threads is 1,024 small ones.
-  return stateDir === undefined ? undefined : join(stateDir, 'facts', id.slice(-2), `${id}.${kind}`);
 }
 
 /** The usage of a thread and of each of its roles. Turns that ended in a suspension count. */
@@ -143,14 +128,9 @@ export type ThreadUsage = {
   usageByRole: Record<string, Usage>;
 };
 
-/** Sums up what the turns of a thread have cost; child threads have sums of their own. */
-export function usageOf(turns: readonly PaidTurn[]): ThreadUsage {
-  const byRole = new Map<string, Usage>();
-  let usage: Usage | null = null;
-  for (const turn of turns) {
-    usage = addUsage(usage, turn.usage);
-    const sum = addUsage(byRole.get(turn.role) ?? null, turn.usage);
-    if (sum) byRole.set(turn.role, sum);
-  }
-  return { usage, usageByRole: Object.fromEntries(byRole) };
+/** The usage of a thread and of its roles. Child threads have sums of their own. */
+export function usageOf({ usage, roles }: Tally): ThreadUsage {
+  const usageByRole: Record<string, Usage> = {};
+  for (const [role, { usage: ofRole }] of roles) if (ofRole !== null) setMember(usageByRole, role, ofRole);
+  return { usage, usageByRole };
 }

@@ -5,8 +5,8 @@ import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
-import { outlineOf, readOutline, type ThreadOutline } from '../../thread/read/thread-outline.ts';
-import { readThread, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { decisionContext } from '../turn/decide.ts';
@@ -18,22 +18,8 @@ import type { ThreadOver } from '../events.ts';
  * Reads a thread from its chain and remembers what it says. Only of a thread that can go on is read what was said, to say
  * who is next.
  */
-export async function gatherFacts(engine: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
-  const { id, head } = pointer;
-  const { kind } = await readThreadCommit(engine.repository, head);
-  if (kind === 'end' || kind === 'suspend') {
-    return factsOf(engine, await readOutline(engine.repository, id, head), null);
-  }
-  return rememberFacts(engine, await readAsNeeded(engine, pointer));
-}
-
-/** In a partial clone, texts are fetched only if the rules need them to choose the next role. */
-async function readAsNeeded(engine: EngineContext, { id, head }: ThreadPointer): Promise<ThreadState> {
-  const { repository } = engine;
-  if (repository.objects.prefetch === undefined) return readThread(repository, id, head);
-  const state = await readThread(repository, id, head, 'steps');
-  if (!/text|_body/.test(JSON.stringify((await definitionOf(engine, state)).moderator))) return state;
-  return readThread(repository, id, head);
+export async function gatherFacts(engine: EngineContext, { id, head }: ThreadPointer): Promise<ThreadFacts> {
+  return rememberFacts(engine, await readState(engine.repository, id, head));
 }
 
 /**
@@ -45,29 +31,31 @@ export async function rememberFacts(
   state: ThreadState,
   nextRole?: string | null,
 ): Promise<ThreadFacts> {
-  return factsOf(engine, outlineOf(state), nextRole === undefined ? await decideRole(engine, state) : nextRole);
+  return factsOf(engine, state, nextRole === undefined ? await decideRole(engine, state) : nextRole);
 }
 
 async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
   if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
   const { name, moderator } = await definitionOf(engine, state);
-  const decision = await decide(moderator, await decisionContext(engine.repository, state, name));
+  // A partial clone fetches texts only if the rules need them.
+  const hasTexts = engine.repository.objects.prefetch === undefined || /text|_body/.test(JSON.stringify(moderator));
+  const decision = await decide(moderator, decisionContext(engine.repository, state, name, hasTexts));
   return decision.kind === 'role' ? decision.role : null;
 }
 
-async function factsOf(engine: EngineContext, outline: ThreadOutline, nextRole: string | null): Promise<ThreadFacts> {
-  const { id, head, start } = outline;
-  const definition = await definitionOf(engine, outline);
-  const over = await describeOver(engine, outline);
+async function factsOf(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {
+  const { id, head, start, tally } = state;
+  const definition = await definitionOf(engine, state);
+  const over = await describeOver(engine, state);
   const facts: ThreadFacts = {
     head: head.id,
     status: statusOfHead(head),
     workflow: definition.name,
     workflowHash: start.node.workflow,
-    prompt: firstLine(outline.prompt),
+    prompt: firstLine(state.prompt),
     startedAtMs: start.node.startedAtMs,
     endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
-    steps: outline.stepCount,
+    steps: tally.steps,
     nextRole: head.kind === 'suspend' ? head.node.role : nextRole,
     depth: start.node.depth,
     parent: await parentOf(engine, start),
@@ -76,24 +64,23 @@ async function factsOf(engine: EngineContext, outline: ThreadOutline, nextRole: 
     parentState: start.node.parentState,
     startHash: start.hash,
     startCommit: start.id,
-    state: outline.state,
-    children: await childrenTaken(engine, outline),
+    state: stateHash(state),
+    children: await childrenTaken(engine, state),
     reason: over?.text ?? null,
     cause: head.kind === 'suspend' ? head.node.cause : null,
     returnCode: over?.returnCode ?? null,
-    ...usageOf(outline.turns),
+    ...usageOf(tally),
   };
   writeFacts(engine.repository, id, facts);
   return facts;
 }
 
 /** The children whose ends are parents of steps. What a child's end does not say, its start does. */
-async function childrenTaken(
-  { repository }: EngineContext,
-  { calling }: ThreadOutline,
-): Promise<ThreadFacts['children']> {
+async function childrenTaken({ repository }: EngineContext, { tally }: ThreadState): Promise<ThreadFacts['children']> {
   const children: ThreadFacts['children'] = [];
-  for (const step of calling) {
+  for (const id of tally.calling) {
+    const step = await readThreadCommit(repository, id);
+    if (step.kind !== 'step') throw new CorruptThread(id, 'it is no step');
     for (const end of await readChildEnds(repository, step)) {
       const start = await findStart(repository, end.id);
       if (start === undefined) continue;
@@ -123,7 +110,7 @@ async function parentOf(engine: EngineContext, { commit, node }: CommitOf<'start
 /** How a thread stands that is over or suspended; `undefined` for one that can go on. */
 export async function describeOver(
   engine: EngineContext,
-  state: Pick<ThreadState | ThreadOutline, 'id' | 'head'>,
+  state: Pick<ThreadState, 'id' | 'head'>,
 ): Promise<ThreadOver | undefined> {
   const { head } = state;
   const common = { thread: state.id, head: head.id, status: statusOfHead(head) };

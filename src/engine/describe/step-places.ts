@@ -5,7 +5,7 @@ import { readChain } from '../../thread/read/read-chain.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { factsPath } from './facts.ts';
+import { derivedPath } from '../../thread/read/derived-path.ts';
 
 /** Which thread, and how far. */
 type Until = { id: ThreadId; head: ObjectId };
@@ -21,7 +21,7 @@ const FORM = 'steps 1';
  * @throws {CorruptThread} if the chain is damaged, or its steps are not numbered one after the other
  */
 export async function findStepPlaces(repository: Repository, { id, head }: Until): Promise<StepPlaces> {
-  const path = factsPath(repository, id, 'steps');
+  const path = derivedPath(repository, id, 'steps');
   const known = new StepPlaces(path === undefined ? '' : readLines(path, head.length), head.length);
   const newer: string[] = [];
   let kept = 0;

@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { foldEnded } from '../../thread/append/finish-ending.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { readThread, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { takeLease, type Lease } from './lease.ts';
 
@@ -11,7 +11,7 @@ import { takeLease, type Lease } from './lease.ts';
 export async function readCurrent(repository: Repository, idOrPrefix: string): Promise<ThreadState> {
   const pointer = await getThread(repository, idOrPrefix);
   await foldEnded(repository, pointer);
-  return readThread(repository, pointer.id, pointer.head);
+  return readState(repository, pointer.id, pointer.head);
 }
 
 /**

@@ -1,10 +1,8 @@
-import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
 import { UwfError } from '../../errors.ts';
-import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { CountedLimit, MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
@@ -28,8 +26,10 @@ export function combineLimits(...sets: readonly (Limits | undefined)[]): Limits 
   return combined;
 }
 
-/** A turn as limits count it; one that ended in no step counts with what it used. */
-export type CountedTurn = { role: string; usage: Usage | null; isStep: boolean };
+/** What limits count: steps, and the usage of all turns, of those too that ended in no step or were done again. */
+export type Used = { steps: number; usage: Usage | null };
+
+export const NOTHING_USED: Used = { steps: 0, usage: null };
 
 /** What the limits of a role's turn are counted by. */
 export type Allowance = {
@@ -40,8 +40,9 @@ export type Allowance = {
   ofRole: Limits;
   /** What people have added, over the thread's life; holds for both. */
   more: MoreLimits;
-  /** All turns of the thread's life. */
-  turns: readonly CountedTurn[];
+  /** What all turns of the thread's life, and those of the role, have used. */
+  usedByThread: Used;
+  usedByRole: Used;
 };
 
 /** A limit that keeps a role from running. */
@@ -66,8 +67,10 @@ export function findLimitReached(allowance: Allowance): LimitReached | undefined
  * @param usage what the turn has used so far
  */
 export function findBudgetExceeded(allowance: Allowance, usage: Usage): string | undefined {
-  const turns = [...allowance.turns, { role: allowance.role, usage, isStep: false }];
-  return firstOf({ ...allowance, turns }, (used, limit) => used > limit, 'exceeded', budgets)?.text;
+  const withTurn = (used: Used): Used => ({ ...used, usage: addUsage(used.usage, usage) });
+  const { usedByThread, usedByRole } = allowance;
+  const used = { usedByThread: withTurn(usedByThread), usedByRole: withTurn(usedByRole) };
+  return firstOf({ ...allowance, ...used }, (used, limit) => used > limit, 'exceeded', budgets)?.text;
 }
 
 const units: Record<CountedLimit, string> = {
@@ -81,17 +84,20 @@ const budgets: readonly CountedLimit[] = ['maxTurns', 'maxTokens', 'maxCostUsd']
 const names: readonly CountedLimit[] = ['maxVisits', 'maxSteps', ...budgets];
 
 function firstOf(
-  { role, ofThread, ofRole, more, turns }: Allowance,
+  { role, ofThread, ofRole, more, usedByThread, usedByRole }: Allowance,
   isOver: (used: number, limit: number) => boolean,
   verb: string,
   among: readonly CountedLimit[] = names,
 ): LimitReached | undefined {
-  const own = turns.filter((turn) => turn.role === role);
   // Visits are counted for the role, also where the workflow or the thread limits them.
   const { maxVisits, ...others } = { ...DEFAULT_LIMITS, ...ofThread };
-  const sets: { limits: Limits; whose: string; counted: readonly CountedTurn[] }[] = [
-    { limits: combineLimits(ofRole, maxVisits === undefined ? {} : { maxVisits }), whose: ` of ${role}`, counted: own },
-    { limits: others, whose: '', counted: turns },
+  const sets: { limits: Limits; whose: string; counted: Used }[] = [
+    {
+      limits: combineLimits(ofRole, maxVisits === undefined ? {} : { maxVisits }),
+      whose: ` of ${role}`,
+      counted: usedByRole,
+    },
+    { limits: others, whose: '', counted: usedByThread },
   ];
   for (const name of among) {
     for (const { limits, whose, counted } of sets) {
@@ -108,19 +114,17 @@ function firstOf(
   return undefined;
 }
 
-function countOf(name: CountedLimit, turns: readonly CountedTurn[]): number {
-  const sum = (count: (usage: Usage) => number): number =>
-    turns.reduce((total, { usage }) => total + (usage ? count(usage) : 0), 0);
+function countOf(name: CountedLimit, { steps, usage }: Used): number {
   switch (name) {
     case 'maxSteps':
     case 'maxVisits':
-      return turns.filter(({ isStep }) => isStep).length;
+      return steps;
     case 'maxTurns':
-      return sum((usage) => usage.turns);
+      return usage?.turns ?? 0;
     case 'maxTokens':
-      return sum((usage) => usage.inputTokens + usage.outputTokens);
+      return usage ? usage.inputTokens + usage.outputTokens : 0;
     case 'maxCostUsd':
-      return sum((usage) => usage.costUsd ?? 0);
+      return usage?.costUsd ?? 0;
   }
 }
 
@@ -157,22 +161,19 @@ export async function allowanceOf(
   role: string,
   { replaced, more = {} }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits } = {},
 ): Promise<Allowance> {
-  const turns: CountedTurn[] = [];
-  const added = [more];
-  for (const commit of [...state.chain, ...(replaced ? [replaced] : [])]) {
-    if (commit.kind === 'resume') added.push(commit.node.more ?? {});
-    else if (commit.kind === 'suspend') turns.push({ ...commit.node, isStep: false });
-    else if (commit.kind === 'step') {
-      turns.push({ ...commit.node, isStep: commit !== replaced });
-      for (const { node } of await replacedBy(engine.repository, commit)) turns.push({ ...node, isStep: false });
-    }
-  }
+  const { tally } = state;
+  const ofRole = tally.roles.get(role) ?? NO_TURN;
+  const again = replaced && addUsage(replaced.node.usage, await usageReplacedBy(engine.repository, replaced));
+  const usedByThread = { steps: tally.steps, usage: addUsage(addUsage(tally.usage, tally.replaced), again) };
+  // A step is done again by the role that took it.
+  const usedByRole = { steps: ofRole.visits, usage: addUsage(addUsage(ofRole.usage, ofRole.replaced), again) };
   return {
     role,
     ofThread: combineLimits(engine.config.limits, definition.limits, state.start.node.limits),
     ofRole: definition.roles[role]?.limits ?? {},
-    more: sumOf(added),
-    turns,
+    more: sumOf(tally.more, more),
+    usedByThread,
+    usedByRole,
   };
 }
 
@@ -189,41 +190,6 @@ export async function findLimitWaitedAt(
   if (head.kind !== 'suspend' || head.node.cause !== 'limit') return undefined;
   const definition = await definitionOf(engine, state);
   return findLimitReached(await allowanceOf({ engine, state, definition }, head.node.role, { more }));
-}
-
-/** The steps that a step has taken the place of, one after another. */
-async function replacedBy(repository: Repository, step: CommitOf<'step'>): Promise<CommitOf<'step'>[]> {
-  const replaced: CommitOf<'step'>[] = [];
-  for (let last = step; last.node.replaces !== undefined;) {
-    const { replaces } = last.node;
-    const parents = await Promise.all(last.commit.parents.slice(1).map((id) => findStep(repository, id)));
-    const before = parents.find((parent) => parent?.hash === replaces);
-    // Left out by a light clone, or damaged, which verification names.
-    if (before === undefined) break;
-    replaced.push(before);
-    last = before;
-  }
-  return replaced;
-}
-
-/** A parent that is a step; pinned commits and those of the user's code are none. */
-async function findStep(repository: Repository, id: ObjectId): Promise<CommitOf<'step'> | undefined> {
-  try {
-    const commit = await readThreadCommit(repository, id);
-    return commit.kind === 'step' ? commit : undefined;
-  } catch (error) {
-    if (error instanceof UwfError && error.kind === 'data') return undefined;
-    throw error;
-  }
-}
-
-function sumOf(added: readonly MoreLimits[]): MoreLimits {
-  const sum: MoreLimits = {};
-  for (const name of countedLimits) {
-    const amount = added.reduce((total, more) => total + (more[name] ?? 0), 0);
-    if (amount > 0) sum[name] = amount;
-  }
-  return sum;
 }
 
 /** A thread waits at a limit, which only a person's word raises. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { FileHit } from '../../thread/secrets/secret-scan.ts';
+import { stateCommit } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ChosenStep, FinishedTurn, Step } from '../turn/step.ts';
@@ -57,8 +58,9 @@ export function findHeldTurn({
   const held = path === undefined ? undefined : (readKept(path, state.id) as HeldTurn | undefined);
   if (held === undefined || held.version !== VERSION || again !== undefined || held.turn.role !== role)
     return undefined;
-  const place = state.chain.findIndex(({ id }) => id === held.head);
-  const since = state.chain.slice(place + 1);
+  const sinceStep = [stateCommit(state), ...state.pauses];
+  const place = sinceStep.findIndex(({ id }) => id === held.head);
+  const since = sinceStep.slice(place + 1);
   const isSame = since.every(({ kind, node }) => kind === 'suspend' || (kind === 'resume' && node.answer === null));
   return place !== -1 && isSame ? held : undefined;
 }

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import { readTextAt, readThreadCommit, type ThreadCommit } from '../../thread/format/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
-import { readThread, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { storeTurn } from '../turn/append.ts';
@@ -68,9 +68,9 @@ async function restoreTurn(
   const restored = { ...turn, workspace: workspace && (await restoreWorkspace(repository, workspace)) };
   const [previous = head] = at.commit.parents;
   if (again === undefined || at.kind !== 'step')
-    return { before: await readThread(repository, id, head), turn: restored };
+    return { before: await readState(repository, id, head), turn: restored };
   const step = { commit: at, text: await readTextAt(repository, at, 'output.md') };
-  return { before: await readThread(repository, id, previous), turn: { ...restored, again: { step, ...again } } };
+  return { before: await readState(repository, id, previous), turn: { ...restored, again: { step, ...again } } };
 }
 
 /** Guards the packs of a snapshot again. Of one whose packs or commit have gone there is nothing left to record. */

@@ -7,10 +7,11 @@ import { appendStep } from '../../thread/append/append-step.ts';
 import { endThread } from '../../thread/append/end-thread.ts';
 import { suspendThread, type SuspensionDraft } from '../../thread/append/suspend-thread.ts';
 import { firstLine } from '../../thread/format/commit-message.ts';
-import { statusOf } from '../../thread/format/thread-commit.ts';
+import { readTextAt, statusOf } from '../../thread/format/thread-commit.ts';
 import { resolveLinks } from '../../thread/nodes/resolve-links.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { findHeldTurn, forgetHeldTurn, holdTurn } from '../recovery/held-turn.ts';
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
@@ -108,7 +109,7 @@ export async function storeTurn(step: Place, turn: FinishedTurn): Promise<Thread
     thread: after.id,
     role,
     step: after.head.hash,
-    number: after.steps.length,
+    number: after.tally.steps,
     outcome: statusOf(after.head.node.meta),
     head: after.head.id,
     subject: firstLine(result.text ?? ''),
@@ -161,14 +162,19 @@ async function tryToStore(
 }
 
 /** Ends a thread as its rules decided, or because they failed. */
-export async function appendEnd({ engine, state, decisions }: Step, ending: Ending): Promise<ThreadState> {
+export async function appendEnd({ engine, state }: Step, ending: Ending): Promise<ThreadState> {
   const { returnCode, text } =
     ending.kind === 'failed'
       ? { returnCode: 1, text: ending.error.message }
-      : { returnCode: ending.returnCode, text: ending.summary ?? decisions.steps.at(-1)?.text ?? '' };
+      : { returnCode: ending.returnCode, text: ending.summary ?? (await lastText(engine, state)) };
   const redaction = engine.redaction().passingPart();
   const clean = redaction.text(text);
   const summary = redaction.failure === undefined ? clean : 'The summary could not be searched for secrets.';
   const outcome = ending.kind === 'end' && returnCode === 0 ? 'completed' : 'failed';
   return endThread(engine.repository, state, { outcome, returnCode, summary });
+}
+
+/** What the newest step said. */
+async function lastText({ repository }: EngineContext, { last }: ThreadState): Promise<string> {
+  return last === undefined ? '' : readTextAt(repository, last, 'output.md');
 }

@@ -1,18 +1,18 @@
 import type { JsonObject } from '../../json.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
-import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { allowanceOf, findLimitReached } from '../limits/limits.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
+import { pastSteps } from './past-steps.ts';
 import type { Ending, RoleChoice, Step } from './step.ts';
-import { stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { Repository } from '../../git/repository.ts';
 
 /** Reads what the next decision of a thread depends on. */
 export async function openStep(engine: EngineContext, state: ThreadState): Promise<Step> {
   const definition = await definitionOf(engine, state);
-  const decisions = await decisionContext(engine.repository, state, definition.name);
+  const decisions = decisionContext(engine.repository, state, definition.name);
   return { engine, state, definition, decisions };
 }
 
@@ -45,36 +45,19 @@ export function journalFacts(choice: RoleChoice | Ending): JsonObject {
   return choice.kind === 'failed' ? { failed: choice.error.message } : { end: choice.returnCode, rule: choice.rule };
 }
 
-/**
- * What the moderator decides from, read off a thread. Meta is what the stored blob says.
- */
-export async function decisionContext(
+/** What the moderator decides from. Rules read the steps that they can see. */
+export function decisionContext(
   repository: Repository,
   state: ThreadState,
   workflow: string,
-): Promise<DecisionContext> {
-  const steps: StepView[] = [];
-  // Waiting for each of thousands, once for each decision, would take longer than deciding.
-  for (const step of state.steps) steps.push(views.get(step) ?? (await viewOf(repository, state, step)));
+  hasTexts?: boolean,
+): DecisionContext {
+  const { id, depth, startedAtMs } = state.start.node;
   return {
-    threadId: state.start.node.id,
-    start: {
-      prompt: state.prompt,
-      workflow,
-      depth: state.start.node.depth,
-      startedAtMs: state.start.node.startedAtMs,
-    },
-    steps,
+    threadId: id,
+    start: { prompt: state.prompt, workflow, depth, startedAtMs },
+    steps: pastSteps(repository, state, hasTexts),
     // It was taken up again after its end, and no role has finished a step since.
     isResumed: state.pauses[0]?.kind === 'resume',
   };
-}
-
-// Entries never change, and a run decides after every step: what was looked up for one need not be looked up again.
-const views = new WeakMap<StepEntry, StepView>();
-
-async function viewOf(repository: Repository, state: ThreadState, step: StepEntry): Promise<StepView> {
-  const view = await stepView(repository, state, step);
-  views.set(step, view);
-  return view;
 }

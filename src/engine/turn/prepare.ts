@@ -3,12 +3,11 @@ import { readCarriedCompaction } from '../../thread/context/compaction.ts';
 import {
   assembleContext,
   assembleForPerson,
-  DEFAULT_MAX_CHARACTERS,
   type ContextHistory,
   type ContextParent,
   type ContextParts,
 } from '../../thread/context/agent-context.ts';
-import { historyOf, toContextStep } from '../../thread/context/context-history.ts';
+import { readHistory, toContextStep } from '../../thread/context/context-history.ts';
 import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
@@ -19,6 +18,7 @@ import { readSession } from '../agents/sessions.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
 import { isRecording } from '../workspace/record-workspace.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { roomFor } from '../config/config.ts';
 import { UnknownRole } from '../engine-errors.ts';
 import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
@@ -59,7 +59,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const whole = assembleContext(parts);
   const prompt = redaction.text(session === undefined ? whole : assembleContext({ ...parts, seen: history.seen }));
   // A step that is done again has had the answer.
-  const answer = choice.again ? undefined : await readStandingAnswer(repository, state.chain, choice.role);
+  const answer = choice.again ? undefined : await readStandingAnswer(repository, state.pauses, choice.role);
   const calls = new TurnCalls(engine, state, choice.role, choice.again?.as ?? state.id);
   const limits = combineLimits(allowance.ofThread, allowance.ofRole);
   const clock = new TurnClock(choice.role, limits, engine.signal);
@@ -73,7 +73,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
     forPerson: beside.value(assembleForPerson(parts)),
     cwd,
     outputSchema: role.schema,
-    visit: state.steps.filter(({ commit }) => commit.node.role === choice.role).length,
+    visit: history.own.visits,
     session,
     answer: answer && beside.text(answer.text),
     question: choice.isAnswered ? answer?.question : undefined,
@@ -91,14 +91,16 @@ export function getRole({ name, roles }: WorkflowDefinition, role: string): Role
 
 /** Reads what the turn is told of earlier ones. A step that is done again is told what it was told before. */
 async function turnHistory(
-  { engine: { repository }, state, choice: { role, again } }: ChosenStep,
+  { engine, state, choice: { role, again } }: ChosenStep,
   lastSeen: string | undefined,
 ): Promise<ContextHistory> {
+  const { repository } = engine;
   // A session that has seen the step that is done again has seen all before it.
   const seen = again && lastSeen === again.step.commit.id ? state.head.id : lastSeen;
-  const history = await historyOf(repository, state, { role, seen });
+  const maxCharacters = roomFor(engine.config);
+  const history = await readHistory(repository, state, { role, seen, maxCharacters });
   const summary = again && (await readCarriedCompaction(repository, again.step.commit));
-  return summary === undefined ? history : { ...history, compact: { summary, steps: state.steps.length }, steps: [] };
+  return summary === undefined ? history : { ...history, compact: { summary, steps: state.tally.steps }, steps: [] };
 }
 
 /** What people asked for: at first, and when they took the thread up again after it had ended. */
@@ -126,7 +128,7 @@ export async function contextParts(
     edgePrompt: prompt,
     again: again && { reply: toContextStep(again.step), word: again.word },
     parent: await findParent(engine, state),
-    maxCharacters: engine.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS,
+    maxCharacters: roomFor(engine.config),
   };
 }
 

@@ -93,7 +93,7 @@ async function runTurn(step: PreparedStep): Promise<ThreadState> {
   const startedAtMs = repository.now();
   const { prompt, visit } = request;
   const { record: agent } = step;
-  const number = state.steps.length + 1;
+  const number = state.tally.steps + 1;
   engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
   const result = await runUntilAccepted(step);
   lease.setProcessGroup(null);

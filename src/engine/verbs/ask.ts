@@ -3,7 +3,8 @@ import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readTextAt } from '../../thread/format/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { readThread, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
+import type { StepEntry } from '../../thread/read/thread-state.ts';
+import { readThread, type WholeThread } from '../../thread/read/whole-thread.ts';
 import { askAgent } from '../agents/ask-agent.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { agentName } from '../../thread/read/step-view.ts';
@@ -88,16 +89,16 @@ async function withContext(engine: EngineContext, { commit, text }: StepEntry, p
 }
 
 /** Tells whether a step is its role's newest, so that its session has not gone on since. */
-function isNewestOf(role: string, state: ThreadState, entry: StepEntry): boolean {
+function isNewestOf(role: string, state: WholeThread, entry: StepEntry): boolean {
   return state.steps.findLast(({ commit }) => commit.node.role === role) === entry;
 }
 
 /** Tells whether a session that saw the thread up to one commit has seen a step. */
-function hasSeen({ chain }: ThreadState, seen: string, { commit }: StepEntry): boolean {
+function hasSeen({ chain }: WholeThread, seen: string, { commit }: StepEntry): boolean {
   return chain.findIndex(({ id }) => id === seen) >= chain.indexOf(commit);
 }
 
-function noSuchStep({ id, steps, head }: ThreadState, number: number | undefined): WrongThreadState {
+function noSuchStep({ id, steps, head }: WholeThread, number: number | undefined): WrongThreadState {
   const what =
     number === undefined || steps.length === 0 ? 'no role has done anything yet' : `it has no step ${number}`;
   const hint = steps.length === 0 ? hintToGoOn({ id, head }) : `'uwf step list ${id}' lists its steps`;

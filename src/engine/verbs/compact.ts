@@ -1,8 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { pinCompaction } from '../../thread/context/compaction.ts';
-import { historyOf } from '../../thread/context/context-history.ts';
-import { DEFAULT_MAX_CHARACTERS, type ContextHistory } from '../../thread/context/agent-context.ts';
+import { readStepsToTell, type StepsToTell } from '../../thread/context/context-history.ts';
 import { summaryPrompts } from '../../thread/context/summary-prompts.ts';
 import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
@@ -17,6 +16,7 @@ import type { Lease } from '../leases/lease.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
 import { tellTaken } from '../engine-context.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
+import { roomFor } from '../config/config.ts';
 import { withThread } from '../leases/with-thread.ts';
 
 export type CompactOptions = LeaseOptions & {
@@ -46,7 +46,7 @@ export async function compactThread(
   options: CompactOptions = {},
 ): Promise<Compacted> {
   return withThread(engine, thread, options.adoptLease, async (state, lease) => {
-    const last = state.steps.at(-1);
+    const { last } = state;
     if (state.end || !last) {
       const why = state.end ? 'no role will be told anything any more' : 'nothing has been said yet';
       const hint = state.end ? `fork it with 'uwf thread fork ${state.id}'` : hintToGoOn(state);
@@ -54,7 +54,7 @@ export async function compactThread(
     }
     const { text } = options;
     if (text !== undefined) return pin(engine, state, text, null);
-    return compactByAgent(engine, lease, state, last.commit.node.role, options.agent);
+    return compactByAgent(engine, lease, state, last.node.role, options.agent);
   });
 }
 
@@ -71,7 +71,7 @@ export async function compactIfLarge(
   role: string,
   limit: number,
 ): Promise<void> {
-  const { steps } = await historyOf(engine.repository, state);
+  const { steps } = await readStepsToTell(engine.repository, state, limit);
   const characters = steps.reduce((sum, step) => sum + step.text.length, 0);
   if (characters < limit) return;
   try {
@@ -95,7 +95,7 @@ async function compactByAgent(
   const { config, repository } = engine;
   const { name: workflow } = await definitionOf(engine, state);
   const chosen = wanted ?? config.context?.compactor;
-  const history = await historyOf(repository, state);
+  const history = await readStepsToTell(repository, state);
   const summary = await sumUp(engine, lease, state, history, () =>
     prepareAgent(engine, state, { workflow, role, cwd: engine.cwd, wanted: chosen }),
   );
@@ -107,10 +107,10 @@ async function sumUp(
   engine: EngineContext,
   lease: Lease,
   state: ThreadState,
-  history: ContextHistory,
+  history: StepsToTell,
   prepare: () => Promise<Parameters<typeof askAgent>[1]>,
 ): Promise<{ text: string; agent: string }> {
-  const maxCharacters = engine.config.context?.maxCharacters ?? DEFAULT_MAX_CHARACTERS;
+  const maxCharacters = roomFor(engine.config);
   let summary = history.compact?.summary;
   let name = '';
   const rounds = summaryPrompts({ task: state.prompt, steps: history.steps, maxCharacters });
@@ -129,13 +129,13 @@ async function sumUp(
 const COMPACTOR = 'compactor';
 
 async function pin(engine: EngineContext, state: ThreadState, text: string, agent: string | null): Promise<Compacted> {
-  const last = state.steps.at(-1);
+  const { last } = state;
   if (!last) throw new WrongThreadState(state.id, 'new', 'nothing has been said yet', hintToGoOn(state));
   const redaction = engine.redaction();
   const clean = redaction.text(text);
   tellTaken(engine, { thread: state.id, role: agent === null ? null : COMPACTOR }, redaction);
-  const compact = await pinCompaction(engine.repository, state.id, last.commit.hash, clean);
-  const facts = { thread: state.id, steps: state.steps.length, characters: text.length, agent };
+  const compact = await pinCompaction(engine.repository, state.id, last.hash, clean);
+  const facts = { thread: state.id, steps: state.tally.steps, characters: text.length, agent };
   engine.tell({ event: 'thread.compacted', ...facts });
   return { ...facts, compact };
 }

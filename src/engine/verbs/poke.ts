@@ -1,8 +1,9 @@
 import type { Repository } from '../../git/repository.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
+import { readTextAt } from '../../thread/format/thread-commit.ts';
 import { hintToResume } from '../../thread/hint-to-go-on.ts';
 import { pokeIdFor } from '../../thread/new-thread-id.ts';
-import { committedAt, readThread, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
+import { committedAt, readState, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { StoredInstead, WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -28,7 +29,7 @@ export async function pokeThread(
     const kept = await storeKept(engine, current);
     // A person speaks about a step that they have seen: this one is new.
     if (kept) throw new StoredInstead(kept.state.id);
-    const step = getNewestStep(current);
+    const step = await readNewestStep(engine.repository, current);
     const redaction = engine.redaction();
     const said = redaction.text(word);
     tellTaken(engine, { thread: current.id, role: null }, redaction);
@@ -49,7 +50,7 @@ async function chooseAgain(
 ): Promise<ChosenStep> {
   const { commit, node } = wish.again.step.commit;
   const [previous = current.start.id] = commit.parents;
-  const step = await openStep(engine, await readThread(engine.repository, current.id, previous));
+  const step = await openStep(engine, await readState(engine.repository, current.id, previous));
   const { role, rule } = node;
   const decided = await chooseRole(step, rule === null ? role : undefined);
   // The rule that gave the turn gives it again, with all that it says.
@@ -67,9 +68,10 @@ async function findPokeId(repository: Repository, thread: ThreadId, { commit: st
 }
 
 /** @throws {WrongThreadState} if the thread does not stand at a step */
-function getNewestStep(state: ThreadState): StepEntry {
-  const step = state.steps.at(-1);
-  if (step !== undefined && step.commit.id === state.head.id) return step;
+async function readNewestStep(repository: Repository, state: ThreadState): Promise<StepEntry> {
+  if (state.head.kind === 'step') {
+    return { commit: state.head, text: await readTextAt(repository, state.head, 'output.md') };
+  }
   const status = statusOfHead(state.head);
   const { id } = state;
   if (state.end) {
@@ -84,6 +86,6 @@ function getNewestStep(state: ThreadState): StepEntry {
     const { node } = state.head;
     throw new WrongThreadState(id, status, `${node.role} waits for you`, hintToResume(id, node));
   }
-  const what = step === undefined ? 'no role has done anything yet' : 'its last turn is not done yet';
+  const what = state.last === undefined ? 'no role has done anything yet' : 'its last turn is not done yet';
   throw new WrongThreadState(id, status, what, `run 'uwf thread step ${id}'`);
 }

@@ -1,18 +1,15 @@
-import { readThread } from '../../thread/read/thread-state.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
 import { readHistory } from '../../thread/context/context-history.ts';
-import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
-import { CorruptThread, WrongThreadState } from '../../thread/thread-errors.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { assembleContext } from '../../thread/context/agent-context.ts';
 import { chooseRole, openStep } from '../turn/decide.ts';
-import { contextParts, getRole, type ContextPlace } from '../turn/prepare.ts';
+import { contextParts, getRole } from '../turn/prepare.ts';
 import type { RoleChoice } from '../turn/step.ts';
-import { bindingFor } from '../config/config.ts';
+import { bindingFor, roomFor } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findFacts } from '../describe/facts.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { readSession } from '../agents/sessions.ts';
 
@@ -39,33 +36,25 @@ export async function previewContext(
 ): Promise<ContextPreview> {
   const { repository, config } = engine;
   const pointer = await getThread(repository, thread);
-  const place = await findPlace(engine, pointer);
-  const definition = await definitionOf(engine, place);
-  // Deciding looks at every step; telling a role that is given looks at those since the thread was compacted.
-  const choice = wantedRole === undefined ? await decideRole(engine, pointer) : { role: wantedRole };
+  const state = await readState(repository, pointer.id, pointer.head);
+  const definition = await definitionOf(engine, state);
+  const choice = wantedRole === undefined ? await decideRole(engine, state) : { role: wantedRole };
   const { role } = choice;
   const roleDefinition = getRole(definition, role);
   const agent = bindingFor(config, definition.name, role)?.name ?? null;
-  const session = agent === null ? undefined : readSession(repository, { threadId: place.id, role, agent });
-  const history = await readHistory(repository, place, { role, seen: session?.seen });
-  const text = assembleContext(await contextParts(engine, place, history, { ...choice, definition: roleDefinition }));
-  return { thread: place.id, role, agent, text, characters: text.length };
+  const session = agent === null ? undefined : readSession(repository, { threadId: state.id, role, agent });
+  const history = await readHistory(repository, state, {
+    role,
+    seen: session?.seen,
+    maxCharacters: roomFor(config),
+  });
+  const text = assembleContext(await contextParts(engine, state, history, { ...choice, definition: roleDefinition }));
+  return { thread: state.id, role, agent, text, characters: text.length };
 }
 
-async function decideRole(engine: EngineContext, { id, head }: ThreadPointer): Promise<RoleChoice> {
-  const state = await readThread(engine.repository, id, head);
+async function decideRole(engine: EngineContext, state: ThreadState): Promise<RoleChoice> {
   const choice = await chooseRole(await openStep(engine, state));
   if (choice.kind === 'role') return choice;
   const status = statusOfHead(state.head);
   throw new WrongThreadState(state.id, status, 'no role is next', 'name one with --role');
-}
-
-/** Where a thread stands; its start is found without the chain where this machine remembers which commit that is. */
-async function findPlace(engine: EngineContext, { id, head }: ThreadPointer): Promise<ContextPlace> {
-  const { repository } = engine;
-  const newest = await readThreadCommit(repository, head);
-  const known = findFacts(repository, id, head);
-  const start = await (known ? readThreadCommit(repository, known.startCommit) : findStart(repository, head));
-  if (start?.kind !== 'start') throw new CorruptThread(head, 'its chain has no start');
-  return { id, head: newest, start, prompt: await readTextAt(repository, start, 'prompt.md') };
 }

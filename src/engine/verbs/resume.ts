@@ -7,7 +7,7 @@ import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts
 import { readThreadCommit } from '../../thread/format/thread-commit.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { readThread, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readState, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { RESUME } from '../../workflow/definition.ts';
 import { admitThreads } from '../agents/admission.ts';
@@ -227,5 +227,5 @@ async function findCallers(repository: Repository, { start: { node } }: ThreadSt
   if (parentThread === null || parentState === null) return [];
   if (call === undefined) return findThreadsAt(repository, parentThread, parentState);
   const caller = await findThread(repository, parseThreadId(call.thread));
-  return caller === undefined ? [] : [await readThread(repository, caller.id, caller.head)];
+  return caller === undefined ? [] : [await readState(repository, caller.id, caller.head)];
 }

@@ -1,14 +1,14 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
-import type { Decision } from '../../moderator/decision.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
+import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
-import { readTextAt, type ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { advanceThread, readThread, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { stepView, type StepView } from '../../thread/read/step-view.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { readThread } from '../../thread/read/whole-thread.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
-import { decisionContext } from '../turn/decide.ts';
 
 /** Where a changed definition leaves the way that a thread has gone. */
 export type Divergence = {
@@ -50,7 +50,7 @@ export async function simulateThread(
   for await (const { before, commit } of replay(repository, pointer)) {
     if (!isDecided(commit)) continue;
     decisions += 1;
-    const seen = await decisionContext(repository, before, definition.name);
+    const seen = { ...before, start: { ...before.start, workflow: definition.name } };
     const decision = await decide(definition.moderator, seen);
     const divergence = compare(before, commit, decision);
     // Limits are no part of a definition alone: where one may have been reached, its rule may have decided.
@@ -62,20 +62,30 @@ export async function simulateThread(
   return { thread: pointer.id, decisions, divergence: null };
 }
 
+/** A thread before one of its commits. */
+type Before = DecisionContext & { steps: readonly StepView[]; lastStep: NodeHash | null };
+
 /** The commits of a thread after its start, each with the thread as it stood before. */
 async function* replay(
   repository: Repository,
   { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
-): AsyncGenerator<{ before: ThreadState; commit: ThreadCommit }, void, void> {
-  const commits: ThreadCommit[] = [];
-  for await (const commit of readChain(repository, head)) commits.unshift(commit);
-  const [start, ...others] = commits;
-  if (start === undefined) return;
-  let state = await readThread(repository, id, start.id);
-  for (const commit of others) {
-    yield { before: state, commit };
-    const text = commit.kind === 'step' ? await readTextAt(repository, commit, 'output.md') : '';
-    state = advanceThread(state, [{ commit, text }]);
+): AsyncGenerator<{ before: Before; commit: ThreadCommit }, void, void> {
+  const { start, prompt, chain, steps: entries } = await readThread(repository, id, head);
+  const { depth, startedAtMs } = start.node;
+  const texts = new Map(entries.map(({ commit, text }) => [commit, text]));
+  const common = { threadId: start.node.id, start: { prompt, workflow: '', depth, startedAtMs } };
+  let steps: readonly StepView[] = [];
+  let lastStep: NodeHash | null = null;
+  let isResumed = false;
+  for (const [place, commit] of chain.entries()) {
+    if (place > 0) yield { before: { ...common, steps, lastStep, isResumed }, commit };
+    if (commit.kind === 'step') {
+      steps = [...steps, await stepView(repository, { start }, { commit, text: texts.get(commit) ?? '' })];
+      lastStep = commit.hash;
+      isResumed = false;
+    }
+    // A resumption that follows no suspension takes up a thread that had ended.
+    if (commit.kind === 'resume' && chain[place - 1]?.kind !== 'suspend') isResumed = true;
   }
 }
 
@@ -86,7 +96,7 @@ function isDecided(commit: ThreadCommit): commit is CommitOf<'step' | 'suspend' 
 }
 
 function compare(
-  before: ThreadState,
+  { steps, lastStep }: Before,
   commit: CommitOf<'step' | 'suspend' | 'end'>,
   decision: Decision,
 ): Divergence | undefined {
@@ -98,8 +108,8 @@ function compare(
   // A thread that failed because its rules could not go on fails by the changed rules too.
   if (commit.kind === 'end' && commit.node.outcome === 'failed' && decision.kind === 'failed') return undefined;
   return {
-    afterSteps: before.steps.length,
-    lastStep: before.steps.at(-1)?.commit.hash ?? null,
+    afterSteps: steps.length,
+    lastStep,
     was,
     would,
     rule: decision.rule ?? null,

@@ -50,7 +50,7 @@ export async function filesBefore(
   const { objects } = engine.repository;
   const head = await readHead(engine.repository, location).catch(() => undefined);
   const checkedOut = head && (await readCommit(objects, head).catch(() => undefined));
-  return { cwd, mode, before: [recordedTree(state), checkedOut?.tree].filter((tree) => tree !== undefined) };
+  return { cwd, mode, before: [state.tally.files, checkedOut?.tree].filter((tree) => tree != null) };
 }
 
 /**
@@ -123,11 +123,6 @@ async function treeBefore(
   state: ThreadState,
   { commit }: Snapshot,
 ): Promise<ObjectId | undefined> {
-  const recorded = recordedTree(state);
-  if (recorded !== undefined) return recorded;
+  if (state.tally.files !== null) return state.tally.files;
   return commit === undefined ? undefined : (await readCommit(repository.objects, commit)).tree;
-}
-
-function recordedTree(state: ThreadState): ObjectId | undefined {
-  return state.steps.findLast((step) => step.commit.node.workspace !== undefined)?.commit.node.workspace?.tree;
 }

@@ -4,6 +4,7 @@ import { ExpressionSyntaxError, readJsonataError } from '../expression-errors.ts
 import { countDefaults } from './count-defaults.ts';
 import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
+import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-seen.ts';
 import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
 
 /** An expression that is JSONata, and what evaluating it depends on. Plain data. */
@@ -17,6 +18,7 @@ export type CompiledExpression = {
   readonly mayChange: boolean;
   /** Why only a process that can be killed may evaluate it; `undefined` when any may. */
   readonly reasonForChild: string | undefined;
+  readonly stepsSeen: StepsSeen;
 };
 
 /** The longest expression taken, in UTF-16 units. */
@@ -53,7 +55,22 @@ export function lookThrough(source: string, tree: SyntaxNode): CompiledExpressio
     unsafe: findUnsafeUses(nodes),
     mayChange: nodes.some(({ type }) => type === 'transform'),
     reasonForChild: reasonForChild(tree),
+    stepsSeen: stepsSeen(tree),
   };
+}
+
+/**
+ * What an expression can see of the steps when it is evaluated. A syntax error sees nothing: its evaluation always fails.
+ */
+export async function seenByExpression(source: string): Promise<StepsSeen> {
+  try {
+    const { stepsSeen: seen, reasonForChild: reason } = await compileExpression(source);
+    // The child is told what has changed since the last evaluation, so the steps have to keep their order.
+    return reason === undefined ? seen : withoutRoles(seen);
+  } catch (error) {
+    if (error instanceof ExpressionSyntaxError) return NOTHING_SEEN;
+    throw error;
+  }
 }
 
 /** The variables that an expression names, its functions among them. */

@@ -1,7 +1,6 @@
 import { lookThrough, parseExpression, variableUses, type CompiledExpression } from './compile-expression.ts';
 import { JSONATA_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
 import { findListComparisons, type ListComparison } from './list-comparison.ts';
-import { stepsSeen, type StepsSeen } from './steps-seen.ts';
 import {
   childrenOf,
   nodeAt,
@@ -24,7 +23,6 @@ export type InspectedExpression = CompiledExpression & {
   readonly listComparisons: readonly ListComparison[];
   /** Names without `$` that are looked up in the input document. */
   readonly bareNames: readonly VariableUse[];
-  readonly stepsSeen: StepsSeen;
 };
 
 /**
@@ -41,7 +39,6 @@ export async function inspectExpression(source: string): Promise<InspectedExpres
     roles: nodes.flatMap(roleUse),
     listComparisons: findListComparisons(tree),
     bareNames: findBareNames(tree),
-    stepsSeen: stepsSeen(tree),
   };
 }
 

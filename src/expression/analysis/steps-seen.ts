@@ -10,6 +10,12 @@ import { childrenOf, filtersOf, nodeAt, nodeList, variableName } from './syntax-
 export type StepsSeen = {
   /** How many of the newest steps are seen with all their members. */
   newest: number;
+  /** Whether the list of steps is counted, whole or filtered by a role. */
+  counts: boolean;
+  /** Whether `$visits` is called. */
+  visits: boolean;
+  /** Whether `$first` or `$last` is called. */
+  ends: boolean;
   /**
    * The members that are seen of all steps, and with them how many steps there are. `undefined` if steps before the newest
    * ones do not matter.
@@ -22,15 +28,27 @@ export const STEP_MEMBERS: readonly string[] =
   'role meta output text hash status agent usage startedAtMs completedAtMs'.split(' ');
 
 /** For an expression that looks at no step. */
-export const NOTHING_SEEN: StepsSeen = { newest: 0, members: undefined };
+export const NOTHING_SEEN: StepsSeen = { newest: 0, counts: false, visits: false, ends: false, members: undefined };
 /** For an expression whose form is not recognised. */
-export const ALL_SEEN: StepsSeen = { newest: 0, members: new Set(STEP_MEMBERS) };
+export const ALL_SEEN: StepsSeen = { ...NOTHING_SEEN, members: new Set(STEP_MEMBERS) };
 
 /** What two expressions see together. */
 export function seenByBoth(one: StepsSeen, other: StepsSeen): StepsSeen {
   const members =
     one.members && other.members ? new Set([...one.members, ...other.members]) : (one.members ?? other.members);
-  return { newest: Math.max(one.newest, other.newest), members };
+  return {
+    newest: Math.max(one.newest, other.newest),
+    counts: one.counts || other.counts,
+    visits: one.visits || other.visits,
+    ends: one.ends || other.ends,
+    members,
+  };
+}
+
+/** For a reader that has the steps in their order: what is seen of roles is seen of the steps. */
+export function withoutRoles({ newest, counts, visits, ends, members }: StepsSeen): StepsSeen {
+  const listed = counts || visits || ends ? new Set([...(members ?? []), 'role', ...(ends ? ['meta'] : [])]) : members;
+  return { ...NOTHING_SEEN, newest, members: listed };
 }
 
 /** An index from the end that goes back further is one into the whole list. */
@@ -53,12 +71,6 @@ function calls(counts: readonly number[], names: string): [string, readonly numb
 
 /** Calls that tell only whether there are steps, or how many, when a list of steps is the argument. */
 const COUNTING: ReadonlySet<string> = new Set(['count', 'exists', 'boolean', 'not']);
-
-const STEP_CALLS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['visits', ['role']],
-  ['first', ['role', 'meta']],
-  ['last', ['role', 'meta']],
-]);
 
 const OPERATORS: ReadonlySet<unknown> = new Set([...PLAIN_OPERATORS, '&', '..']);
 /** Types of nodes whose result depends only on the nodes below them. */
@@ -85,11 +97,15 @@ export function stepsSeen(root: SyntaxNode): StepsSeen {
 
 class Look {
   #newest = 0;
-  #isCounted = false;
+  #counts = false;
+  #visits = false;
+  #ends = false;
+  #isListed = false;
   readonly #members = new Set<string>();
 
   seen(): StepsSeen {
-    return { newest: this.#newest, members: this.#isCounted ? this.#members : undefined };
+    const members = this.#isListed ? this.#members : undefined;
+    return { newest: this.#newest, counts: this.#counts, visits: this.#visits, ends: this.#ends, members };
   }
 
   /** @returns false if there is no telling what the expression sees */
@@ -140,7 +156,7 @@ class Look {
     if (!isPlain(first) || !rest.every(({ type }) => type === 'name')) return false;
     // What follows an index from the end is a member of a step that is seen as a whole.
     if (this.#takeNewest(first)) return rest.every((step) => isPlain(step) && this.#below(step));
-    this.#isCounted = true;
+    this.#isListed = true;
     return rest.length > 0 && this.#below(first) && rest.every((step) => this.over(step));
   }
 
@@ -152,7 +168,7 @@ class Look {
   }
 
   #see(member: string): void {
-    this.#isCounted = true;
+    this.#isListed = true;
     this.#members.add(member);
   }
 
@@ -161,15 +177,34 @@ class Look {
     const name = procedure && variableName(procedure);
     const given = nodeList(node, 'arguments');
     if (name === undefined || (procedure && childrenOf(procedure).length > 0)) return false;
-    const members = STEP_CALLS.get(name);
-    if (members === undefined && !CALLS.get(name)?.includes(given.length)) return false;
-    for (const member of members ?? []) this.#see(member);
+    if (name === 'visits') this.#visits = true;
+    else if (STEP_FUNCTIONS.has(name)) this.#ends = true;
+    else if (!CALLS.get(name)?.includes(given.length)) return false;
     const [only] = given;
     const isCounting = COUNTING.has(name) && only !== undefined && isPlain(only) && variableName(only) === 'steps';
     if (!isCounting || this.#takeNewest(only)) return this.#below({ ...node, procedure: undefined });
-    this.#isCounted = true;
-    return this.#below(only) && this.#below({ ...node, procedure: undefined, arguments: undefined });
+    const rest = { ...node, procedure: undefined, arguments: undefined };
+    if (filtersOf(only).every(isRoleFilter)) this.#counts = true;
+    else {
+      this.#isListed = true;
+      if (!this.#below(only)) return false;
+    }
+    return this.#below(rest);
   }
+}
+
+/** A filter such as `[role='coder']`: how many steps pass it does not depend on their order. */
+function isRoleFilter(node: SyntaxNode): boolean {
+  if (node.type !== 'binary' || node.value !== '=' || !isPlain(node)) return false;
+  const sides = [nodeAt(node, 'lhs'), nodeAt(node, 'rhs')];
+  return sides.some(isRoleName) && sides.some((side) => side?.type === 'string' && isPlain(side));
+}
+
+function isRoleName(node: SyntaxNode | undefined): boolean {
+  if (node === undefined || !isPlain(node) || filtersOf(node).length > 0) return false;
+  if (node.type === 'name') return node.value === 'role';
+  const [only, ...others] = node.type === 'path' ? nodeList(node, 'steps') : [];
+  return others.length === 0 && only?.type === 'name' && isRoleName(only);
 }
 
 function isPlain(node: SyntaxNode): boolean {

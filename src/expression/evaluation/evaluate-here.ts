@@ -68,7 +68,7 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
   const copied = copyJson({ input: scope.input, bindings: { ...scope.bindings } });
   // Copies share what holds no list, and a transform changes what it is led to.
   const own: typeof copied = compiled.mayChange || task.mayVary ? JSON.parse(JSON.stringify(copied)) : copied;
-  const bindings: Record<string, unknown> = { ...stepFunctions(own.bindings.steps), ...own.bindings };
+  const bindings: Record<string, unknown> = { ...stepFunctions(own.bindings.steps, scope.roles), ...own.bindings };
   if (!task.mayVary) for (const name of REFUSED_FUNCTIONS) bindings[name] = undefined;
   try {
     const value: unknown = await expression.evaluate(own.input, bindings);

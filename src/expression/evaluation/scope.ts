@@ -1,15 +1,21 @@
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from '../../json.ts';
 
+/** What `$visits`, `$first` and `$last` answer of a role. */
+export type RoleSeen = { visits: number; first?: JsonObject | undefined; last?: JsonObject | undefined };
+
 /**
  * What an expression is evaluated over. Never changed by evaluating; nor may the caller change it once it was used.
  *
- * Where `bindings.steps` is a list, `$first(role)`, `$last(role)` and `$visits(role)` are bound over it too.
+ * Where `bindings.steps` is a list, `$first(role)`, `$last(role)` and `$visits(role)` are bound too: over `roles`, or else
+ * over that list.
  */
 export type Scope = {
   /** The input document, `$` and `$$` at the top. */
   readonly input: JsonValue;
   /** Variables by name, without `$`. */
   readonly bindings: Readonly<Record<string, JsonValue>>;
+  /** Set where `bindings.steps` has not all steps. An expression that needs the child gets all. */
+  readonly roles?: ReadonlyMap<unknown, RoleSeen> | undefined;
 };
 
 /** A function as JSONata binds it. */
@@ -19,36 +25,37 @@ type StepFunction = (role: unknown) => unknown;
  * The functions over the steps, for binding: the meta of a role's first and last step (nothing where there is none), and how
  * often it had a step.
  */
-export function stepFunctions(steps: JsonValue | undefined): Record<string, StepFunction> {
+export function stepFunctions(
+  steps: JsonValue | undefined,
+  roles?: ReadonlyMap<unknown, RoleSeen>,
+): Record<string, StepFunction> {
   if (!Array.isArray(steps)) return {};
-  let byRole: Map<unknown, JsonObject[]> | undefined;
-  const ofRole = (role: unknown): JsonObject[] => {
-    byRole ??= groupByRole(steps);
-    return byRole.get(role) ?? [];
-  };
+  let byRole = roles;
+  const ofRole = (role: unknown): RoleSeen | undefined => (byRole ??= groupByRole(steps)).get(role);
+  const copyOf = (meta: JsonObject | undefined): JsonObject | undefined => meta && copyJson(meta);
   // Plain functions: JSONata reads their parameters out of their source, which it cannot with a shortened arrow.
   return {
     first: function (role) {
-      return ofRole(role)[0]?.meta;
+      return copyOf(ofRole(role)?.first);
     },
     last: function (role) {
-      return ofRole(role).at(-1)?.meta;
+      return copyOf(ofRole(role)?.last);
     },
     visits: function (role) {
-      return ofRole(role).length;
+      return ofRole(role)?.visits ?? 0;
     },
   };
 }
 
-function groupByRole(steps: readonly JsonValue[]): Map<unknown, JsonObject[]> {
-  const groups = new Map<unknown, JsonObject[]>();
+function groupByRole(steps: readonly JsonValue[]): Map<unknown, RoleSeen> {
+  const roles = new Map<unknown, RoleSeen>();
   for (const step of steps) {
     if (!isJsonObject(step)) continue;
-    const group = groups.get(step.role);
-    if (group === undefined) groups.set(step.role, [step]);
-    else group.push(step);
+    const meta = isJsonObject(step['meta']) ? step['meta'] : undefined;
+    const { visits, first } = roles.get(step['role']) ?? { visits: 0, first: meta };
+    roles.set(step['role'], { visits: visits + 1, first, last: meta });
   }
-  return groups;
+  return roles;
 }
 
 /** Members by which JSONata tells functions, and tables of variables, from other objects. */

@@ -2,6 +2,7 @@ import type { Template } from 'liquidjs';
 
 import { UwfError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
+import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../analysis/steps-seen.ts';
 import { liquidEngine } from './liquid-engine.ts';
 
 /** A text that is no Liquid template, or uses what templates of uwf must not. */
@@ -102,6 +103,15 @@ export async function renderTemplate(
   const text = String(result);
   if (text.length > MAX_RESULT) throw new TemplateFailed(source, `its result is longer than ${MAX_RESULT} characters`);
   return text;
+}
+
+/**
+ * What a template can see of the steps: the fields of the newest one, and by the name `steps` all. Liquid reads a variable by
+ * its plain name, or by a computed name: in brackets, or in the expression of a filter such as `where_exp`.
+ */
+export function seenByTemplate(source: string): StepsSeen {
+  if (isPlainText(source)) return NOTHING_SEEN;
+  return /steps|\[|_exp/.test(source) ? ALL_SEEN : { ...NOTHING_SEEN, newest: 1 };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { moveThread } from '../fork/keep-lost-race.ts';
-import { advanceThread, type ThreadState } from '../read/thread-state.ts';
+import { advanceState, type ThreadState } from '../read/thread-state.ts';
 import { draftCommit, type CommitDraft } from './draft-commit.ts';
 
 /** How the refs move to a commit that is appended. */
@@ -17,8 +17,6 @@ export type AppendOptions = {
   keep: boolean;
   /** Objects that the commit needs beside its nodes. */
   objects?: readonly GitObject[];
-  /** The text of the reply, if the commit is a step. */
-  text?: string;
 };
 
 /**
@@ -31,12 +29,12 @@ export async function appendCommit(
   repository: Repository,
   state: ThreadState,
   draft: Omit<CommitDraft, 'types'>,
-  { ref, expected, others = [], keep, objects = [], text = '' }: AppendOptions,
+  { ref, expected, others = [], keep, objects = [] }: AppendOptions,
 ): Promise<ThreadState> {
   const batch = new ObjectBatch(repository.objects.format);
   for (const object of objects) batch.add(object);
-  const tip = draftCommit(repository, batch, { ...draft, types: state.types });
+  const tip = draftCommit(repository, batch, { ...draft, types: state.tally.types });
   const edits = [{ name: ref, expected, value: tip }, ...others];
   const commit = await moveThread(repository, state.id, batch, tip, edits, { keep });
-  return advanceThread(state, [{ commit, text }]);
+  return advanceState(repository, state, commit);
 }

@@ -90,7 +90,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     draft.text,
     scratch.files.filter(isArtifact).map(({ node }) => node.hash),
   );
-  const previous = state.steps.at(-1)?.commit;
+  const previous = state.last;
   const compact = draft.replaces
     ? await compactionOf(repository, draft.replaces)
     : compactionFor(scratch, previous?.hash);
@@ -99,7 +99,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   const attempts = attemptFiles(draft.attempts);
   const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
   const payload: JsonObject = {
-    number: state.steps.length + 1,
+    number: state.tally.steps + 1,
     role: draft.role,
     meta: draft.meta,
     content: content.hash,
@@ -169,7 +169,6 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     others: put === undefined ? [] : [{ name: scratchRef(state.id), expected: put, value: null }],
     keep: true,
     objects: draft.workspace?.objects ?? [],
-    text: draft.text,
   });
 }
 
@@ -198,7 +197,7 @@ function fileOf(node: EncodedNode): NodeFile {
 /** The artifacts and the schemas that no commit of the thread has yet, each path once. */
 function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
-  return [...byPath.values()].filter(({ node }) => !state.types.has(node.hash));
+  return [...byPath.values()].filter(({ node }) => !state.tally.types.has(node.hash));
 }
 
 function describeMeta(meta: JsonObject): string {

@@ -25,7 +25,7 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     returnCode: draft.returnCode,
     summary: summary.hash,
     start: state.start.hash,
-    lastStep: state.steps.at(-1)?.commit.hash ?? null,
+    lastStep: state.last?.hash ?? null,
     completedAtMs: atMs,
   };
   const node = encodeTyped('thread-end', payload);

@@ -11,7 +11,7 @@ import { contentNode, taken } from './draft-commit.ts';
 import { newThreadId } from '../new-thread-id.ts';
 import { activeRef } from '../format/thread-refs.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
-import type { ThreadState } from '../read/thread-state.ts';
+import { readState, stateCommit, type ThreadState } from '../read/thread-state.ts';
 import { statusOfHead } from '../read/thread-status.ts';
 
 /**
@@ -51,8 +51,8 @@ export async function reopenThread(
   redacted?: Redacted,
 ): Promise<ThreadState> {
   // Suspensions after the last step are not part of the new thread.
-  const chain = ended.chain.slice(0, ended.chain.findLastIndex(({ kind }) => kind === 'step' || kind === 'start') + 1);
-  const reopened = { ...ended, id: newThreadId(repository.now()), chain, pauses: [] };
+  const before = await readState(repository, ended.id, stateCommit(ended).id);
+  const reopened = { ...before, id: newThreadId(repository.now()), head: ended.head, end: ended.end };
   return writeResume(repository, reopened, { answer, more, redacted }, `taken up again after ${ended.id}`);
 }
 
@@ -82,8 +82,7 @@ async function writeResume(
   };
   const files: NodeFile[] = content ? [{ path: 'answer.md', node: content }] : [];
   // A resumed thread continues from the last step. The end is a second parent, so that it stays reachable.
-  const last = state.steps.at(-1)?.commit ?? state.start;
-  const parents = state.end ? [last.id, state.end.id] : [state.head.id];
+  const parents = state.end ? [stateCommit(state).id, state.end.id] : [state.head.id];
   const commit = {
     kind: 'resume' as const,
     node: encodeTyped('thread-resume', payload),

@@ -12,7 +12,7 @@ import type { Limits } from '../../schema/built-in/limits.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
 import { firstLine } from '../format/commit-message.ts';
-import { readThread, type ThreadState } from '../read/thread-state.ts';
+import { readState, type ThreadState } from '../read/thread-state.ts';
 import { agentNode, contentNode, draftCommit, taken } from './draft-commit.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
 import { newThreadId } from '../new-thread-id.ts';
@@ -108,5 +108,5 @@ export async function startThread(
     bodyPath: 'prompt.md',
   });
   await publish(repository, batch, [{ name: activeRef(id), expected: null, value: commit }]);
-  return readThread(repository, id, commit);
+  return readState(repository, id, commit);
 }

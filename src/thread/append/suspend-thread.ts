@@ -60,7 +60,7 @@ export async function suspendThread(
     reason: cutToFit(draft.reason, MAX_REASON_BYTES),
     cause: draft.cause,
     start: state.start.hash,
-    previous: state.steps.at(-1)?.commit.hash ?? null,
+    previous: state.last?.hash ?? null,
     content: content?.hash ?? null,
     react: trace?.session ?? null,
     attempts: attempts.hashes,

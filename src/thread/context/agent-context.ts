@@ -24,11 +24,15 @@ export type ContextParent = {
   promptHash: string;
 };
 
-/** The history of a thread for an agent's prompt: the steps since the last compaction, and the exchange with people. */
+/** The history of a thread for an agent's prompt: the newest steps, and the exchange with people. */
 export type ContextHistory = {
+  /** The number of all steps. */
+  total: number;
+  /** How many steps the role took, and the number of the last of them; 0 if none. */
+  own: { visits: number; last: number };
   /** What stands for the first `steps` steps; absent if the thread was never compacted. */
   compact?: { summary: string; steps: number } | undefined;
-  /** Oldest first. */
+  /** The newest ones since the compaction, oldest first: all for which there is room, and those that the list names. */
   steps: readonly ContextStep[];
   /** What passed between the role and people since its last step, oldest first. */
   exchange: readonly Exchanged[];
@@ -66,8 +70,8 @@ const AGAIN =
   'A person has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
   'of the other one: give it whole.';
 
-/** The most steps that the list of steps names. */
-const MAX_PROGRESS_LINES = 40;
+/** The most steps that the list of steps names: the newest ones. */
+export const MAX_PROGRESS_LINES = 40;
 
 /**
  * Writes the prompt of an agent: the output it owes, the task, the progress of the thread, the role's instructions, what
@@ -97,8 +101,8 @@ export function assembleContext(parts: ContextParts): string {
   return titled(sections);
 }
 
-/** How many characters of a reply a person is shown. */
-const MAX_FOR_PERSON = 3000;
+/** How many characters of a reply, and of all replies but the newest, a person is shown. */
+export const MAX_FOR_PERSON = 3000;
 
 /**
  * Writes the briefing for a person who takes the role's turn, and the question: the prompt of the rule, or the purpose of the
@@ -108,9 +112,8 @@ export function assembleForPerson(parts: ContextParts): { briefing: string; ques
   const { role, threadId, edgePrompt, again } = parts;
   const purpose = [role.systemPrompt, role.description].find((text) => text.trim() !== '') ?? '';
   const question = [edgePrompt ?? '', purpose].find((text) => text.trim() !== '') ?? `What does '${role.name}' say?`;
-  const ofOwn = parts.steps.findLast((step) => step.role === role.name);
   const steps = parts.steps.map((step) => ({ ...step, text: cutForPerson(step.text.trim(), threadId) }));
-  const seen = { steps: ofOwn?.number ?? 0, exchange: 0 };
+  const seen = { steps: parts.own.last, exchange: 0 };
   const sections: [title: string, text: string][] = [
     ['The task', question.includes(parts.task.trim()) ? '' : parts.task],
     ['The thread was taken up again', describeReopenings(parts)],
@@ -151,30 +154,28 @@ function describeReopenings({ reopenings }: ContextParts): string {
   return paragraphs(...told);
 }
 
-function describeProgress({ threadId, role, steps, compact }: ContextParts): string | undefined {
+function describeProgress({ threadId, role, steps, compact, total, own }: ContextParts): string | undefined {
+  if (total === 0) return undefined;
   const before = compact?.steps ?? 0;
-  if (before + steps.length === 0) return undefined;
-  const lines = steps.map(
+  const named = steps.slice(-MAX_PROGRESS_LINES);
+  const surplus = total - before - named.length;
+  const lines = named.map(
     ({ number, role: name, status }) => `${number}. ${name}${status === null ? '' : `: ${status}`}`,
   );
-  const surplus = lines.length - MAX_PROGRESS_LINES;
-  if (surplus > 0) {
-    const kept = MAX_PROGRESS_LINES / 2;
-    lines.splice(kept, surplus, `… ${surplus} steps left out; 'uwf step list ${threadId}' lists all`);
-  }
-  const visits = steps.filter((step) => step.role === role.name).length;
+  const left = surplus > 0 ? [`… ${surplus} steps left out; 'uwf step list ${threadId}' lists all`] : [];
   // Visits before the compaction are not counted.
-  const time = compact ? 'now' : `now, for the ${ordinal(visits + 1)} time`;
+  const time = compact ? 'now' : `now, for the ${ordinal(own.visits + 1)} time`;
   const summed = before === 0 ? [] : [`1 to ${before}: summed up below; 'uwf step list ${threadId}' lists them`];
-  return [...summed, ...lines, `${before + steps.length + 1}. ${role.name}: ${time}`].join('\n');
+  return [...summed, ...left, ...lines, `${total + 1}. ${role.name}: ${time}`].join('\n');
 }
 
 /**
  * The replies that the agent has not seen, newest last: as many whole ones as there is room for, counted from the newest,
  * which is never cut; of the first that does not fit the end, for it is nearest.
  */
-function describeNews({ threadId, steps, seen }: ContextParts, characters: number): string {
-  const news = steps.filter((step) => step.number > (seen?.steps ?? 0));
+function describeNews({ threadId, steps, seen, compact }: ContextParts, characters: number): string {
+  const after = Math.max(seen?.steps ?? 0, compact?.steps ?? 0);
+  const news = steps.filter((step) => step.number > after);
   const told: string[] = [];
   let room = characters;
   for (const [age, step] of news.toReversed().entries()) {
@@ -182,11 +183,9 @@ function describeNews({ threadId, steps, seen }: ContextParts, characters: numbe
     const isWhole = age === 0 || text.length <= room;
     if (isWhole) told.unshift(entry(step, text));
     else {
-      const left = news.length - age;
       if (room > 0)
         told.unshift(entry(step, `[the first ${text.length - room} characters are cut]\n\n${keepEnd(text, room)}`));
-      const unsaid = room > 0 ? left - 1 : left;
-      told.unshift(leftOut(news.slice(0, unsaid), threadId));
+      told.unshift(leftOut(after + 1, room > 0 ? step.number - 1 : step.number, threadId));
       break;
     }
     room -= text.length;
@@ -200,13 +199,10 @@ export function entry({ number, role, status }: ContextStep, text: string): stri
   return text === '' ? title : `${title}\n\n${text}`;
 }
 
-function leftOut(steps: readonly ContextStep[], threadId: string): string {
-  const [first] = steps;
-  const last = steps.at(-1);
-  if (!first || !last) return `[read all of it with 'uwf thread read ${threadId}']`;
-  const characters = steps.reduce((sum, step) => sum + step.text.length, 0);
-  const which = first === last ? `step ${first.number} is` : `steps ${first.number} to ${last.number} are`;
-  return `[${which} left out, ${characters} characters; read all with 'uwf thread read ${threadId}']`;
+function leftOut(first: number, last: number, threadId: string): string {
+  if (first > last) return `[read all of it with 'uwf thread read ${threadId}']`;
+  const which = first === last ? `step ${first} is` : `steps ${first} to ${last} are`;
+  return `[${which} left out; read all with 'uwf thread read ${threadId}']`;
 }
 
 function ordinal(n: number): string {

@@ -8,7 +8,7 @@ import { timePrefix } from '../new-thread-id.ts';
 import { timeOfCommit } from '../format/thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../thread-id.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';
-import { readThread, stateCommit, stateHash, type CommitOf, type ThreadState } from '../read/thread-state.ts';
+import { readState, stateCommit, stateHash, type CommitOf, type ThreadState } from '../read/thread-state.ts';
 
 /** A child thread, and its start. */
 export type ChildThread = { pointer: ThreadPointer; start: CommitOf<'start'> };
@@ -38,7 +38,7 @@ export async function findChildren(repository: Repository, { id, start }: Thread
 /** Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. */
 export async function findCalledNow(
   repository: Repository,
-  state: Pick<ThreadState, 'start' | 'steps'>,
+  state: Pick<ThreadState, 'start' | 'last'>,
   callerId: ThreadId,
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
@@ -87,7 +87,7 @@ export async function findThreadsAt(repository: Repository, start: NodeHash, sta
   const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository, { active: true })) {
     if ((await findStart(repository, head, starts))?.hash !== start) continue;
-    const thread = await readThread(repository, id, head);
+    const thread = await readState(repository, id, head);
     if (stateHash(thread) === state) found.push(thread);
   }
   return found;

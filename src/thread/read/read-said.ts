@@ -8,7 +8,7 @@ import { readChain } from './read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
 import { readAnswerText, readSuspension, textsOf, type Suspension } from './read-suspension.ts';
 import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
-import { replyOf } from './thread-state.ts';
+import { replyOf } from './reply-of.ts';
 
 /**
  * What was said at one place of a thread: its task (`start`), the reply of a step, what a turn said that was suspended, or

@@ -2,7 +2,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readChain } from './read-chain.ts';
 import { readTextAt } from '../format/thread-commit.ts';
-import { replyOf, type CommitOf, type StepEntry } from './thread-state.ts';
+import { replyOf } from './reply-of.ts';
+import type { CommitOf, StepEntry } from './thread-state.ts';
 
 /** Consecutive steps of a thread, oldest first; with the start if they are the first ones. */
 export type ReadSteps = { steps: StepEntry[]; start: CommitOf<'start'> | undefined };

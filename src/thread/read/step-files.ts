@@ -5,6 +5,7 @@ import { readTree } from '../../git/stores/read.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
 import { WORKSPACE_FOLDER } from '../append/append-step.ts';
+import { readChain } from './read-chain.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';
 
@@ -66,7 +67,6 @@ export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missi
 /**
  * Makes a linked work tree with exactly the files that a step left; `HEAD` is detached where the step's was.
  *
- * @param earlier the newest step before it that recorded something, for the hint
  * @throws {NoSnapshot} if the step recorded nothing
  * @throws {FolderInUse} {GitFailed} {GitNotFound} as `restoreWorkTree`
  */
@@ -75,16 +75,23 @@ export async function restoreStep(
   env: GitEnvironment,
   step: Step,
   folder: string,
-  earlier?: Step,
 ): Promise<RestoredStep> {
   const location = locationOf(repository);
   const files = await filesOfStep(repository, step);
-  if (files === undefined) throw new NoSnapshot(step, earlier);
+  if (files === undefined) throw new NoSnapshot(step, await findRecordedBefore(repository, step));
   const { tree, commit, isWhole, missing } = files;
   // A work tree needs a commit to begin with, and leaves it again where the step had none.
   const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
   const bring = repository.objects.prefetch?.bind(repository.objects);
   return { ...(await restoreWorkTree(location, env, { ...content, bring }, folder)), isWhole, missing };
+}
+
+/** The newest step before another that recorded its files. */
+async function findRecordedBefore(repository: Repository, step: Step): Promise<Step | undefined> {
+  for await (const commit of readChain(repository, step.id)) {
+    if (commit.kind === 'step' && commit.id !== step.id && commit.node.workspace !== undefined) return commit;
+  }
+  return undefined;
 }
 
 /**

@@ -22,6 +22,20 @@ export type StepView = {
   completedAtMs: number;
 };
 
+/** A step of which nothing is known. */
+export const BLANK_STEP: StepView = {
+  role: '',
+  meta: {},
+  output: {},
+  text: '',
+  hash: '',
+  status: null,
+  agent: '',
+  usage: null,
+  startedAtMs: 0,
+  completedAtMs: 0,
+};
+
 /** A step as rules see it. */
 export async function stepView(
   repository: Repository,

@@ -1,13 +1,13 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import { typePath } from '../../cas/scratch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
-import { readChain } from './read-chain.ts';
-import { CorruptThread } from '../thread-errors.ts';
-import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import { readTextAt, readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
 import type { CommittedState } from '../new-thread-id.ts';
+import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
+import { findKeptTallies, isKept, keepTallies, type KeptTally } from './kept-tallies.ts';
+import { readChain } from './read-chain.ts';
+import { addToTally, readTallyEntry, tallyOfStart, type Tally, type TallyEntry } from './tally.ts';
 
 /** A thread's commit of one kind. */
 export type CommitOf<K extends ThreadCommit['kind']> = Extract<ThreadCommit, { kind: K }>;
@@ -17,6 +17,8 @@ export type StepEntry = { commit: CommitOf<'step'>; text: string };
 
 /**
  * A thread as it is at one head. A value: it does not change when the thread advances.
+ *
+ * It holds the newest commits, and the tally of all. What else a command needs of earlier steps it reads from the chain.
  */
 export type ThreadState = {
   /** The id of its ref. A fork has its own id, and shares `start.node.id`. */
@@ -24,121 +26,100 @@ export type ThreadState = {
   head: ThreadCommit;
   start: CommitOf<'start'>;
   prompt: string;
-  /** All commits, from the start to the head. */
-  chain: readonly ThreadCommit[];
-  /** Oldest first. */
-  steps: readonly StepEntry[];
+  /** The newest step; absent before the first. */
+  last: CommitOf<'step'> | undefined;
   /** The suspensions and resumptions after the last step, oldest first. */
   pauses: readonly CommitOf<'suspend' | 'resume'>[];
-  /** The schemas in the thread's commits. */
-  types: ReadonlySet<NodeHash>;
-  /** The suspended turns that cost something, oldest first. */
-  suspendedTurns: readonly { role: string; usage: Usage }[];
+  tally: Tally;
   end: CommitOf<'end'> | undefined;
 };
 
-/** How much of a thread is read. With `steps`, a text that a partial clone left out is ''. */
-export type ThreadExtent = 'texts' | 'steps';
+/** The part of a thread's state by which its definition is found. */
+export type StartedThread = Pick<ThreadState, 'start'>;
 
 /**
- * Reads a whole thread. Fetches the texts that a partial clone left out, in one connection.
+ * Reads where a thread stands: its newest commits back to the last step, and those that its tally does not have yet.
  *
  * @throws {CorruptThread} if its chain is not what storage promises
  */
-export async function readThread(
+export async function readState(repository: Repository, id: ThreadId, from: ObjectId): Promise<ThreadState> {
+  const kept = findKeptTallies(repository, id);
+  const entries: TallyEntry[] = [];
+  const pauses: CommitOf<'suspend' | 'resume'>[] = [];
+  let head: ThreadCommit | undefined;
+  let last: CommitOf<'step'> | undefined;
+  let known: KeptTally | undefined;
+  for await (const commit of readChain(repository, from)) {
+    head ??= commit;
+    if (last === undefined && (commit.kind === 'suspend' || commit.kind === 'resume')) pauses.unshift(commit);
+    if (commit.kind === 'step') last ??= commit;
+    if (commit.kind === 'step') {
+      const { number } = commit.node;
+      known = kept.find((each) => each.commit === commit.id && each.tally.steps === number);
+    }
+    if (known !== undefined) break;
+    entries.push(await readTallyEntry(repository, commit));
+  }
+  const tally = tallyUp(repository, id, entries.toReversed(), known);
+  const start = tally && (await readThreadCommit(repository, tally.start));
+  if (head === undefined || tally === undefined || start?.kind !== 'start')
+    throw new CorruptThread(from, 'its chain has no start');
+  const prompt = await readTextAt(repository, start, 'prompt.md');
+  return { id, head, start, prompt, last, pauses, tally, end: head.kind === 'end' ? head : undefined };
+}
+
+/** Adds commits up, oldest first: to a tally that was kept, or from the start. Keeps the newest tallies on the way. */
+function tallyUp(
   repository: Repository,
   id: ThreadId,
-  head: ObjectId,
-  extent: ThreadExtent = 'texts',
-): Promise<ThreadState> {
-  const commits: ThreadCommit[] = [];
-  for await (const commit of readChain(repository, head)) commits.push(commit);
-  const first = commits.at(-1);
-  if (first?.kind !== 'start') throw new CorruptThread(head, 'its chain has no start');
-  const state: ThreadState = {
-    id,
-    head: first,
-    start: first,
-    prompt: await readTextAt(repository, first, 'prompt.md'),
-    chain: [first],
-    steps: [],
-    pauses: [],
-    types: new Set(typesIn(first)),
-    suspendedTurns: [],
-    end: undefined,
-  };
-  if (extent === 'texts') await repository.objects.prefetch?.(commits.flatMap(replyOf));
-  const later: { commit: ThreadCommit; text: string }[] = [];
-  for (const commit of commits.toReversed().slice(1)) {
-    const isLeftOut = extent === 'steps' && !(await hasAll(repository, replyOf(commit)));
-    const isRead = commit.kind === 'step' && !isLeftOut;
-    later.push({ commit, text: isRead ? await readTextAt(repository, commit, 'output.md') : '' });
+  entries: readonly TallyEntry[],
+  known: KeptTally | undefined,
+): Tally | undefined {
+  let tally = known?.tally;
+  let before: ThreadCommit['kind'] = 'step';
+  const kept = known === undefined ? [] : [known];
+  for (const entry of entries) {
+    tally = tally === undefined ? tallyOfStart(entry) : addToTally(tally, entry, before);
+    before = entry.kind;
+    if (entry.kind === 'step' && isKept(tally)) kept.unshift({ commit: entry.id, tally });
   }
-  return advanceThread(state, later);
+  if (kept[0] !== known) keepTallies(repository, id, kept);
+  return tally;
 }
 
-/** The blob of a step's reply; none for other commits. */
-export function replyOf({ kind, index }: Pick<ThreadCommit, 'kind' | 'index'>): ObjectId[] {
-  return kind === 'step' ? index.filter(({ path }) => path === 'output.md').map(({ oid }) => oid) : [];
-}
-
-async function hasAll({ objects }: Repository, ids: readonly ObjectId[]): Promise<boolean> {
-  for (const id of ids) if (!(await objects.has(id))) return false;
-  return true;
-}
-
-/** The state after more commits, oldest first, in linear time. */
-export function advanceThread(
+/** The state after one more commit, which has the head for its parent. */
+export async function advanceState(
+  repository: Repository,
   state: ThreadState,
-  later: readonly { commit: ThreadCommit; text: string }[],
-): ThreadState {
-  const steps = [...state.steps];
-  const chain = [...state.chain];
-  let after: ThreadState = { ...state, steps, chain };
-  for (const { commit, text } of later) {
-    chain.push(commit);
-    if (commit.kind === 'step') steps.push({ commit, text });
-    after = { ...advance(after, commit), steps, chain };
-  }
-  return after;
-}
-
-function typesIn({ index }: ThreadCommit): NodeHash[] {
-  return index.filter(({ path, hash }) => path.startsWith('types/') && path === typePath(hash)).map(({ hash }) => hash);
-}
-
-function advance(before: ThreadState, commit: ThreadCommit): ThreadState {
-  const added = typesIn(commit);
-  const state = added.length === 0 ? before : { ...before, types: new Set([...before.types, ...added]) };
+  commit: ThreadCommit,
+): Promise<ThreadState> {
+  const tally = addToTally(state.tally, await readTallyEntry(repository, commit), state.head.kind);
+  const after = { ...state, head: commit, tally };
   switch (commit.kind) {
     case 'start':
       throw new CorruptThread(commit.id, 'a second start in one chain');
     case 'step':
-      return { ...state, head: commit, pauses: [] };
-    case 'suspend': {
-      const { role, usage } = commit.node;
-      const suspendedTurns = usage ? [...state.suspendedTurns, { role, usage }] : state.suspendedTurns;
-      return { ...state, head: commit, pauses: [...state.pauses, commit], suspendedTurns };
-    }
+      if (isKept(tally)) {
+        const kept = findKeptTallies(repository, state.id).filter((each) => each.commit !== commit.id);
+        keepTallies(repository, state.id, [{ commit: commit.id, tally }, ...kept]);
+      }
+      return { ...after, last: commit, pauses: [] };
+    case 'suspend':
     case 'resume':
-      return {
-        ...state,
-        head: commit,
-        pauses: [...state.pauses, commit],
-      };
+      return { ...after, pauses: [...state.pauses, commit] };
     case 'end':
-      return { ...state, head: commit, end: commit };
+      return { ...after, end: commit };
   }
 }
 
 /** The hash of the last step, or of the start: `parentState` of a child, `previous` of a step. */
-export function stateHash(state: ThreadState): NodeHash {
+export function stateHash(state: Pick<ThreadState, 'last' | 'start'>): NodeHash {
   return stateCommit(state).hash;
 }
 
 /** The commit of the last step, or of the start. The ids of children that are called now follow from it. */
-export function stateCommit({ steps, start }: Pick<ThreadState, 'steps' | 'start'>): CommitOf<'step' | 'start'> {
-  return steps.at(-1)?.commit ?? start;
+export function stateCommit({ last, start }: Pick<ThreadState, 'last' | 'start'>): CommitOf<'step' | 'start'> {
+  return last ?? start;
 }
 
 /** The parts of a commit from which ids follow. */

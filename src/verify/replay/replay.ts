@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
-import { inspectExpression } from '../../expression/analysis/inspect-expression.ts';
-import { ALL_SEEN, NOTHING_SEEN, seenByBoth, type StepsSeen } from '../../expression/analysis/steps-seen.ts';
-import { ExpressionSyntaxError } from '../../expression/expression-errors.ts';
-import { isPlainText } from '../../expression/template/template.ts';
+import { seenByExpression } from '../../expression/analysis/compile-expression.ts';
+import {
+  ALL_SEEN,
+  NOTHING_SEEN,
+  seenByBoth,
+  withoutRoles,
+  type StepsSeen,
+} from '../../expression/analysis/steps-seen.ts';
+import { seenByTemplate } from '../../expression/template/template.ts';
 import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
@@ -121,10 +126,11 @@ export class Replay {
     definition: WorkflowDefinition,
   ): Promise<string[]> {
     const { id, depth, startedAtMs } = this.#start.node;
+    const steps = this.#history?.list() ?? [];
     const context: DecisionContext = {
       threadId: id,
       start: { prompt: this.#prompt, workflow: definition.name, depth, startedAtMs },
-      steps: this.#history?.list() ?? [],
+      steps,
       isResumed: before.isReopened,
     };
     const { repository, budget } = this.#replayer;
@@ -137,7 +143,7 @@ export class Replay {
       decide: async () => unlessTimedOut(await decide(definition.moderator, context)),
       decideAtLimit: async () => unlessTimedOut(await decideAtLimit(definition.moderator, context)),
     };
-    if (commit.kind === 'end') return checkEnd(repository, again, context, commit);
+    if (commit.kind === 'end') return checkEnd(repository, again, steps.at(-1)?.text, commit);
     const faults = await checkTurn(definition, again, commit);
     if (commit.kind === 'suspend') return faults;
     const { role, meta } = commit.node;
@@ -167,7 +173,7 @@ async function checkTurn(
 async function checkEnd(
   repository: Repository,
   again: Again,
-  { steps }: DecisionContext,
+  lastText: string = '',
   end: CommitOf<'end'>,
 ): Promise<string[]> {
   const { outcome, returnCode } = end.node;
@@ -179,7 +185,7 @@ async function checkEnd(
   if (returnCode !== expected) return [`it ended with ${returnCode}; by the rules ${describe(decision)}`];
   // The message of a failure may change between versions.
   if (decision.kind === 'failed') return [];
-  const summary = decision.summary ?? steps.at(-1)?.text ?? '';
+  const summary = decision.summary ?? lastText;
   return (await readTextAt(repository, end, 'summary.md')) === summary ? [] : ['its summary is not what the rules say'];
 }
 
@@ -208,23 +214,5 @@ export async function stepsSeenByRules({ roles, moderator }: WorkflowDefinition)
   for (const { check } of Object.values(roles)) {
     for (const { expression } of check ?? []) seen = seenByBoth(seen, await seenByExpression(expression));
   }
-  return seen;
-}
-
-async function seenByExpression(source: string): Promise<StepsSeen> {
-  try {
-    return (await inspectExpression(source)).stepsSeen;
-  } catch (error) {
-    // A syntax error sees nothing: its evaluation always fails.
-    if (error instanceof ExpressionSyntaxError) return NOTHING_SEEN;
-    throw error;
-  }
-}
-
-/**
- * Liquid reads a variable by its plain name, or by a computed name: in brackets, or in the expression of a filter such as
- * `where_exp`.
- */
-function seenByTemplate(source: string): StepsSeen {
-  return !isPlainText(source) && /steps|\[|_exp/.test(source) ? ALL_SEEN : NOTHING_SEEN;
+  return withoutRoles(seen);
 }

@@ -1,7 +1,7 @@
 import { UwfError } from '../../errors.ts';
 import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import type { StepView } from '../../thread/read/step-view.ts';
+import { BLANK_STEP, type StepView } from '../../thread/read/step-view.ts';
 
 /** The steps that rules can see take more memory than a fetched thread may use. */
 export class HistoryTooLarge extends UwfError {
@@ -16,23 +16,12 @@ export class HistoryTooLarge extends UwfError {
   }
 }
 
-/** A step with empty fields, for those that rules cannot see. */
-const BLANK: StepView = {
-  role: '',
-  meta: {},
-  output: {},
-  text: '',
-  hash: '',
-  status: null,
-  agent: '',
-  usage: null,
-  startedAtMs: 0,
-  completedAtMs: 0,
-};
+/** What is seen of steps that stand in their order. */
+type ListedSteps = Pick<StepsSeen, 'newest' | 'members'>;
 
 /** The steps of a thread, reduced to what its rules can see. */
 export class StepHistory {
-  readonly #seen: StepsSeen;
+  readonly #seen: ListedSteps;
   readonly #maxBytes: number;
   readonly #older: StepView[] = [];
   /** Steps of which rules see only the role, or nothing, are shared objects. */
@@ -41,7 +30,7 @@ export class StepHistory {
   #bytes = 0;
 
   /** @param maxBytes the memory that all steps but the newest may take, approximately */
-  constructor(seen: StepsSeen, maxBytes: number) {
+  constructor(seen: ListedSteps, maxBytes: number) {
     this.#seen = seen;
     this.#maxBytes = maxBytes;
   }
@@ -79,7 +68,7 @@ export class StepHistory {
 
 /** Keeps only some members of a step. */
 function narrowed(view: StepView, members: ReadonlySet<string>): StepView {
-  return { ...BLANK, ...Object.fromEntries(Object.entries(view).filter(([member]) => members.has(member))) };
+  return { ...BLANK_STEP, ...Object.fromEntries(Object.entries(view).filter(([member]) => members.has(member))) };
 }
 
 const POINTER = 16;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
-import { readThread } from '../../../src/thread/read/thread-state.ts';
+import { readState } from '../../../src/thread/read/thread-state.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { descendantsOf } from '../../../src/agent/processes/process-table.ts';
 import type { JsonObject } from '../../../src/json.ts';
@@ -99,7 +99,7 @@ test('a permission is given by an answer here, and not by one that came with the
   const { thread } = await engine.start({ definition: once, prompt: 'Work.' });
   await expect(engine.run(thread)).resolves.toMatchObject({ event: 'thread.suspended' });
   const { head } = await getThread(repository, thread);
-  await resumeThread(repository, await readThread(repository, thread, head), 'yes');
+  await resumeThread(repository, await readState(repository, thread, head), 'yes');
   await expect(engine.run(thread)).resolves.toMatchObject({ event: 'thread.suspended', cause: 'permission' });
   await expect(engine.resume(thread, { answer: 'yes' })).resolves.toMatchObject({ event: 'thread.ended' });
 });

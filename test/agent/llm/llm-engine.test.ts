@@ -7,7 +7,7 @@ import { readingContext } from '../../../src/cli/open/reading-context.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { readThread } from '../../../src/thread/read/thread-state.ts';
+import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import { findNodeAt } from '../../../src/thread/format/thread-commit.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import type { EngineFixture } from '../../engine/engine-fixture.ts';

@@ -18,7 +18,7 @@ let thread: ThreadState;
 
 async function addSteps(count: number, text = 'A line.\n'): Promise<void> {
   for (let step = 0; step < count; step += 1) {
-    const number = thread.steps.length + 1;
+    const number = thread.tally.steps + 1;
     thread = await appendStep(repository, thread, stepDraft({ text: `Reply ${number}: ${text}` }));
   }
 }

@@ -11,13 +11,8 @@ import { findThread, getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import { callIdFor } from '../../../src/thread/new-thread-id.ts';
 import { startThread } from '../../../src/thread/append/start-thread.ts';
-import {
-  committedAt,
-  readThread,
-  stateCommit,
-  stateHash,
-  type ThreadState,
-} from '../../../src/thread/read/thread-state.ts';
+import { committedAt, stateCommit, stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { readState } from '../../../src/thread/read/thread-state.ts';
 import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { installCallingAgent, type CallingTry, type Called } from '../../helpers/calling-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
@@ -77,7 +72,7 @@ const paid = ({ events }: Calls): number =>
 
 async function stateOf({ repository }: Calls, thread: string): Promise<ThreadState> {
   const { id, head } = await getThread(repository, thread);
-  return readThread(repository, id, head);
+  return readState(repository, id, head);
 }
 
 describe('several children in one turn', () => {

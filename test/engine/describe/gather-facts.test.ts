@@ -57,7 +57,7 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
     expect(remembered).toMatchObject({ steps: 5, usage: { outputTokens: expect.any(Number) } });
   });
 
-  test('takes three objects of each step, and no reply', async () => {
+  test('takes four objects of each step, and no reply', async () => {
     const counts: number[] = [];
     for (const steps of [4, 10]) {
       const temporary = createTemporaryRepository();
@@ -66,6 +66,6 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
       await describeThread(contextOf(repository), state.id);
       counts.push(read.length);
     }
-    expect(counts[1]! - counts[0]!).toBe(6 * 3);
+    expect(counts[1]! - counts[0]!).toBe(6 * 4);
   });
 });

@@ -10,9 +10,22 @@ import { createFixture, reply, scripted, statuses, workflow, type EngineFixture 
 const usage = { inputTokens: 7, outputTokens: 3, turns: 1, costUsd: 0.1 };
 
 describe('what is counted', () => {
-  const turn = (role: string, isStep = true): Allowance['turns'][number] => ({ role, usage, isStep });
+  const times = (count: number): typeof usage => ({
+    inputTokens: 7 * count,
+    outputTokens: 3 * count,
+    turns: count,
+    costUsd: 0.1 * count,
+  });
   const allowance = (more: Partial<Allowance>): Allowance => {
-    return { role: 'a', ofThread: {}, ofRole: {}, more: {}, turns: [turn('a'), turn('b'), turn('a', false)], ...more };
+    return {
+      role: 'a',
+      ofThread: {},
+      ofRole: {},
+      more: {},
+      usedByThread: { steps: 2, usage: times(3) },
+      usedByRole: { steps: 1, usage: times(more.role === 'b' ? 1 : 2) },
+      ...more,
+    };
   };
 
   test.each([

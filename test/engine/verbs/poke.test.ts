@@ -1,7 +1,7 @@
 import { readingContext } from '../../../src/cli/open/reading-context.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { describe, expect, test } from 'vitest';
-import { readThread } from '../../../src/thread/read/thread-state.ts';
+import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';

@@ -1,33 +1,48 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inspectExpression } from '../../../src/expression/analysis/inspect-expression.ts';
+import { compileExpression } from '../../../src/expression/analysis/compile-expression.ts';
+import type { RoleSeen, Scope } from '../../../src/expression/evaluation/scope.ts';
 import { evaluate } from '../../../src/expression/evaluation/evaluate.ts';
 import { ExpressionSyntaxError } from '../../../src/expression/expression-errors.ts';
-import { ALL_SEEN, STEP_MEMBERS, type StepsSeen } from '../../../src/expression/analysis/steps-seen.ts';
+import {
+  ALL_SEEN,
+  NOTHING_SEEN,
+  STEP_MEMBERS,
+  withoutRoles,
+  type StepsSeen,
+} from '../../../src/expression/analysis/steps-seen.ts';
+import { standIns } from '../../../src/engine/turn/past-steps.ts';
 import type { JsonObject } from '../../../src/json.ts';
 
-const seenBy = async (source: string): Promise<StepsSeen> => (await inspectExpression(source)).stepsSeen;
+const seenBy = async (source: string): Promise<StepsSeen> => (await compileExpression(source)).stepsSeen;
 
 describe('what an expression sees of the steps', () => {
-  test.each<[string, number, string[] | undefined]>([
+  test.each<[string, number, string[] | undefined, ('counts' | 'visits' | 'ends')?]>([
     ['true', 0, undefined],
     ['$start.depth > 1 and $threadId != ""', 0, undefined],
     ['$steps[-1].meta."$status" = "done"', 1, undefined],
     ['$steps[-1].text', 1, undefined],
     ['$contains($steps[-2].text, /a+/) or $steps[-1].role = "b"', 2, undefined],
     ['$exists($steps[-1])', 1, undefined],
-    ['$count($steps) > 3', 0, []],
+    ['$count($steps) > 3', 0, undefined, 'counts'],
     ['$steps[-1000].role', 0, ['role']],
-    ['$visits("coder") > 2', 0, ['role']],
-    ['$last("coder").ok', 0, ['role', 'meta']],
-    ['$count($steps[role = "coder"]) > 1', 0, ['role']],
+    ['$visits("coder") > 2', 0, undefined, 'visits'],
+    ['$last("coder").ok', 0, undefined, 'ends'],
+    ['$count($steps[role = "coder"]) > 1', 0, undefined, 'counts'],
+    ['$exists($steps["coder" = role]) and $steps[-1].status = "ok"', 1, undefined, 'counts'],
+    ['$count($steps[role = $start.workflow]) > 1', 0, ['role']],
+    ['$count($steps[role = "coder"][0]) > 1', 0, ['role']],
+    ['$visits($steps[0].role) > 1 and $first("a").ok', 0, ['role'], 'ends'],
     ['$steps[role = "coder"][-1].meta.ok', 0, ['role', 'meta']],
     ['$sum($steps.usage.inputTokens) > 10 and $steps[-1].text = ""', 1, ['usage']],
     ['$steps[-1][text = "a"].role', 1, ['text']],
     ['($x := $steps[-1]; $x.status)', 1, ['status']],
     ['$steps[-1].meta.items[status = "open"].name', 1, ['status']],
-  ])('is no more than it looks at: %s', async (source, newest, members) => {
-    expect(await seenBy(source)).toEqual({ newest, members: members && new Set(members) });
+  ])('is no more than it looks at: %s', async (source, newest, members, byRole) => {
+    const { counts, visits, ends, ...rest } = await seenBy(source);
+    expect(rest).toEqual({ newest, members: members && new Set(members) });
+    const found = Object.entries({ counts, visits, ends }).filter(([, is]) => is);
+    if (members === undefined) expect(found.map(([name]) => name)).toEqual(byRole === undefined ? [] : [byRole]);
   });
 
   test('is everything where it is nested too deeply to be looked through', async () => {
@@ -37,7 +52,7 @@ describe('what an expression sees of the steps', () => {
     );
     for (const seen of parsed) {
       if (seen instanceof Error) expect(seen).toBeInstanceOf(ExpressionSyntaxError);
-      else expect([ALL_SEEN, { newest: 0, members: undefined }]).toContainEqual(seen);
+      else expect([ALL_SEEN, NOTHING_SEEN]).toContainEqual(seen);
     }
   });
 
@@ -122,9 +137,20 @@ describe('an expression', () => {
     completedAtMs: fc.nat(3),
   });
 
-  const resultOver = (source: string, steps: JsonObject[]): Promise<unknown> => {
+  const resultOver = (source: string, steps: JsonObject[], roles?: Scope['roles']): Promise<unknown> => {
     const bindings = { steps, start: { depth: 0 }, threadId: 'a' };
-    return evaluate(source, { input: bindings, bindings }, { timeoutMs: 5_000 }).catch((error: Error) => error.message);
+    return evaluate(source, { input: bindings, bindings, roles }, { timeoutMs: 5_000 }).catch(
+      (error: Error) => error.message,
+    );
+  };
+
+  const rolesOf = (steps: readonly { role: string; meta: JsonObject }[]): Map<string, Required<RoleSeen>> => {
+    const roles = new Map<string, Required<RoleSeen>>();
+    for (const { role, meta } of steps) {
+      const { visits, first } = roles.get(role) ?? { visits: 0, first: meta };
+      roles.set(role, { visits: visits + 1, first, last: meta });
+    }
+    return roles;
   };
 
   test('gives the same over all that differ in what it does not see alone', async () => {
@@ -132,10 +158,12 @@ describe('an expression', () => {
     const runs = Number(process.env['SUITE_STEPS_SEEN'] ?? 500);
     await fc.assert(
       fc.asyncProperty(expression, fc.array(step, { maxLength: 5 }), step, async (source, steps, other) => {
-        const compiled = await inspectExpression(source).catch(() => undefined);
+        const compiled = await compileExpression(source).catch(() => undefined);
         // What needs the child is analysed no differently, and takes a process each time.
         if (compiled === undefined || compiled.reasonForChild !== undefined) return;
-        const { newest, members } = compiled.stepsSeen;
+        const { newest, counts, visits, ends, members: listed } = compiled.stepsSeen;
+        const isByRole = listed === undefined && (counts || visits || ends);
+        const members = isByRole ? undefined : withoutRoles(compiled.stepsSeen).members;
         if (members?.size === STEP_MEMBERS.length) return;
         narrowed += 1;
         const whole = steps.map((one) => ({ ...one, output: one.meta }));
@@ -146,8 +174,12 @@ describe('an expression', () => {
             Object.entries({ ...other, output: other.meta }).filter(([name]) => members?.has(name) !== true),
           ),
         });
-        const rest = members === undefined ? [] : whole.slice(0, end).map(blank);
-        expect(await resultOver(source, [...rest, ...whole.slice(end)])).toEqual(await resultOver(source, whole));
+        const older = members === undefined ? [] : whole.slice(0, end).map(blank);
+        const roles = rolesOf(whole);
+        const rest = isByRole && counts ? standIns(roles, whole.slice(end)) : older;
+        const seen = [...rest, ...whole.slice(end)];
+        const given = isByRole ? roles : undefined;
+        expect(await resultOver(source, seen, given)).toEqual(await resultOver(source, whole));
       }),
       { numRuns: runs },
     );

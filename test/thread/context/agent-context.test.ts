@@ -21,11 +21,14 @@ function asked(reason: string, said = '', after = 0): Exchanged {
 }
 
 function parts(more: Partial<ContextParts> = {}): ContextParts {
+  const own = (more.steps ?? []).filter(({ role }) => role === (more.role?.name ?? 'coder'));
   return {
     threadId: '01KTWEWZ760000000000000000',
     role: { name: 'coder', description: 'writes code', systemPrompt: 'Keep it small.', extractPrompt: '' },
     instruction: 'Begin with front matter.',
     task: 'Add a --dry-run option.',
+    total: more.steps?.at(-1)?.number ?? more.compact?.steps ?? 0,
+    own: { visits: own.length, last: own.at(-1)?.number ?? 0 },
     steps: [],
     edgePrompt: undefined,
     exchange: [],
@@ -160,7 +163,7 @@ Iambic.
       "[the first 63 characters are cut; read all with 'uwf thread read 01KTWEWZ760000000000000000']",
     );
     expect(text).toContain('\n> AAAAAAAAAAAAAAAAA\n');
-    expect(text).toContain('[step 1 is left out, 50 characters;');
+    expect(text).toContain('[step 1 is left out;');
   });
 
   test('a thread that was taken up again says so, in words of its own', () => {
@@ -186,17 +189,15 @@ Iambic.
     const text = assembleContext(parts({ steps, maxCharacters: 120 }));
     expect(text).toContain('C'.repeat(100));
     expect(text).toContain('[the first 33 characters are cut]\n\nBBBBBBBBBBBBBBBBBEND');
-    expect(text).toContain(
-      "[step 1 is left out, 50 characters; read all with 'uwf thread read 01KTWEWZ760000000000000000']",
-    );
+    expect(text).toContain("[step 1 is left out; read all with 'uwf thread read 01KTWEWZ760000000000000000']");
     expect(text).not.toContain('AAA');
   });
 
-  test('the list of a long thread is cut in its middle and says so', () => {
+  test('the list of a long thread names the newest steps, and how many are left out', () => {
     const steps = Array.from({ length: 100 }, (_, i) => step(i + 1, 'a', ''));
     const text = assembleContext(parts({ steps }));
-    expect(text).toContain("20. a: done\n… 60 steps left out; 'uwf step list");
-    expect(text).toContain('\n81. a: done\n');
+    expect(text).toContain("# What has been done\n\n… 60 steps left out; 'uwf step list");
+    expect(text).toMatch(/lists all\n61\. a: done\n(?:.*\n)*100\. a: done\n101\. coder: now, for the 1st time\n/);
   });
 
   test('whatever the steps, it stays near its budget, and every reply is there or told to be cut', () => {
@@ -209,7 +210,7 @@ Iambic.
         const text = assembleContext(parts({ steps: all, maxCharacters }));
         const newest = all.at(-1)?.text.trim() ?? '';
         expect(text).toContain(newest);
-        const isCut = text.includes(' cut]') || text.includes('left out, ') || text.includes('[read all');
+        const isCut = text.includes(' cut]') || text.includes('left out; ') || text.includes('[read all');
         if (!isCut) for (const one of all) expect(text).toContain(one.text.trim());
         expect(new TextDecoder().decode(Buffer.from(text))).toBe(text);
         const fixed = assembleContext(parts({ steps: all.map((one) => ({ ...one, text: '' })), maxCharacters }));

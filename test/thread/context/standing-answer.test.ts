@@ -21,8 +21,8 @@ async function after(...pauses: [Partial<SuspensionDraft>, answer?: string][]): 
   return state;
 }
 
-const standing = ({ chain }: ThreadState, role = 'writer'): Promise<StandingAnswer | undefined> =>
-  readStandingAnswer(repository, chain, role);
+const standing = ({ pauses }: ThreadState, role = 'writer'): Promise<StandingAnswer | undefined> =>
+  readStandingAnswer(repository, pauses, role);
 const failed = { reason: 'writer failed: no net', text: '', attempts: [{ text: '', errors: ['no net'], usage: null }] };
 
 test('the answer to a question stands, also where a limit kept the turn from beginning', async () => {

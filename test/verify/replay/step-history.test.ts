@@ -12,7 +12,7 @@ function step(number: number, text = `text ${number}`): StepView {
   return { role, meta, output: meta, text, ...rest };
 }
 
-function historyOf(seen: typeof ALL_SEEN, count: number): StepHistory {
+function historyOf(seen: Pick<typeof ALL_SEEN, 'newest' | 'members'>, count: number): StepHistory {
   const history = new StepHistory(seen, Infinity);
   for (let number = 1; number <= count; number++) history.add(step(number));
   return history;
@@ -44,11 +44,10 @@ describe('the steps that rules can see something of', () => {
     (newest) => {
       const history = historyOf({ newest, members: new Set(['role', 'meta']) }, 100);
       const scope = (): ReturnType<typeof ruleScope> =>
-        ruleScope({
-          threadId: '',
-          start: { prompt: '', workflow: '', depth: 0, startedAtMs: 0 },
-          steps: history.list(),
-        });
+        ruleScope(
+          { threadId: '', start: { prompt: '', workflow: '', depth: 0, startedAtMs: 0 }, steps: [] },
+          { steps: history.list() },
+        );
       const before = scope();
       history.add(step(101));
       expect(growthSince(before, scope())?.moreSteps).toHaveLength(newest + 1);

@@ -4,7 +4,6 @@ import { findStep } from '../../find/find-turn.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
 import { restoreHere, worktreeOption } from '../../threads/restore-files.ts';
-import { readThread } from '../../../thread/read/thread-state.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
 export const command: Command = defineCommand({
@@ -32,10 +31,9 @@ Steps record their files where the role or the configuration says 'snapshot: on'
       throw new UsageError("'uwf step restore' needs a folder", 'name one that does not exist yet with --worktree');
     }
     const repository = await openForWriting(cli);
-    const { thread, commit } = await findStep(cli, repository, args.step, options.thread);
-    const state = await readThread(repository, thread.id, thread.head);
+    const { commit } = await findStep(cli, repository, args.step, options.thread);
     await agreeToGit(cli, repository, 'files');
-    const restored = await restoreHere(cli, out, repository, state, commit, options.worktree);
+    const restored = await restoreHere(cli, out, repository, commit, options.worktree);
     await out.result({ step: commit.hash, ...restored }, () => restored.folder);
   },
 });

@@ -11,7 +11,7 @@ import { getThread } from '../../../thread/find/find-thread.ts';
 import { readThreadCommit, type ThreadCommit } from '../../../thread/format/thread-commit.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
 import { activeRef } from '../../../thread/format/thread-refs.ts';
-import { readThread } from '../../../thread/read/thread-state.ts';
+import { readSteps } from '../../../thread/read/read-steps.ts';
 
 export const command: Command = defineCommand({
   description: `Makes a new thread that shares the steps of another up to a point and goes on independently. Nothing is
@@ -42,10 +42,9 @@ thread run'.`,
     const fork = await forkThread(repository, pointer, at);
     if (options.worktree !== undefined) {
       try {
-        const state = await readThread(repository, fork.thread, fork.head);
-        const step = state.steps.at(-1);
+        const step = (await readSteps(repository, fork.head, 1)).steps.at(-1);
         if (!step) throw new UsageError('no step has left any files yet', 'fork behind a step, or without --worktree');
-        const worktree = await restoreHere(cli, out, repository, state, step.commit, options.worktree);
+        const worktree = await restoreHere(cli, out, repository, step.commit, options.worktree);
         await out.result({ ...fork, worktree }, () => fork.thread);
         out.hint(`'uwf -C ${options.worktree} thread run ${fork.thread}' runs it there`);
       } catch (error) {

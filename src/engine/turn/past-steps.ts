@@ -1,0 +1,163 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { RoleSeen } from '../../expression/evaluation/scope.ts';
+import type { JsonObject } from '../../json.ts';
+import type { PastSteps } from '../../moderator/decision.ts';
+import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readChain } from '../../thread/read/read-chain.ts';
+import { replyOf } from '../../thread/read/reply-of.ts';
+import { BLANK_STEP, stepView, type StepView } from '../../thread/read/step-view.ts';
+import type { StepPlace } from '../../thread/read/tally.ts';
+import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
+
+type Place = Pick<ThreadState, 'head' | 'start' | 'last' | 'tally'>;
+
+/** A step that was read, and its commit. */
+type ReadStep = { id: ObjectId; number: number; view: StepView };
+
+/** What a command has read of a thread. Commits never change, and a run decides after every step. */
+type Memory = {
+  /** The newest steps of the last decision, oldest first. */
+  newest: readonly ReadStep[];
+  /** All steps up to one, with or without their texts, oldest first. */
+  all: { withTexts: readonly ReadStep[]; withoutTexts: readonly ReadStep[] };
+  /** The meta of first and last steps, by their commits. */
+  ends: Map<ObjectId, JsonObject>;
+};
+
+const memories = new WeakMap<CommitOf<'start'>, Memory>();
+const MAX_ENDS = 10_000;
+
+/**
+ * The steps of a thread for its rules. Each rule reads no more than it can see: what it sees of the newest steps, of counts,
+ * and of a role's first and last step costs the same however long the thread is.
+ *
+ * @param hasTexts false if no rule needs a text; a partial clone need not fetch them then
+ */
+export function pastSteps(repository: Repository, state: Place, hasTexts: boolean = true): PastSteps {
+  return {
+    lastRole: state.last?.node.role,
+    async seenBy({ newest, counts, visits, ends, members }) {
+      if (members !== undefined) {
+        const isTold = members.has('text') || newest > 0;
+        return { steps: (await readAll(repository, state, hasTexts && isTold)).map(({ view }) => view) };
+      }
+      const steps = (await readNewest(repository, state, newest, hasTexts)).map(({ view }) => view);
+      const seen = { steps: counts ? [...standIns(state.tally.roles, steps), ...steps] : steps };
+      return visits || ends ? { ...seen, roles: await readRoles(repository, state, ends) } : seen;
+    },
+  };
+}
+
+function memoryOf({ start }: Place): Memory {
+  const known = memories.get(start);
+  if (known !== undefined) return known;
+  const memory: Memory = { newest: [], all: { withTexts: [], withoutTexts: [] }, ends: new Map() };
+  memories.set(start, memory);
+  return memory;
+}
+
+/** Reads the newest steps, oldest first. */
+async function readNewest(
+  repository: Repository,
+  state: Place,
+  count: number,
+  hasTexts: boolean,
+): Promise<readonly ReadStep[]> {
+  if (count === 0 || state.last === undefined) return [];
+  const memory = memoryOf(state);
+  const steps = await readBack(repository, state, memory.newest, hasTexts, count);
+  memory.newest = steps;
+  return steps;
+}
+
+/** Reads all steps, oldest first: those that are new since the last decision. */
+async function readAll(repository: Repository, state: Place, hasTexts: boolean): Promise<readonly ReadStep[]> {
+  const { all } = memoryOf(state);
+  const kind = hasTexts ? 'withTexts' : 'withoutTexts';
+  all[kind] = await readBack(repository, state, all[kind], hasTexts, Infinity);
+  return all[kind];
+}
+
+/**
+ * Reads steps from the newest back.
+ * @param known consecutive steps that were read before
+ * @param count how many at most
+ */
+async function readBack(
+  repository: Repository,
+  state: Place,
+  known: readonly ReadStep[],
+  hasTexts: boolean,
+  count: number,
+): Promise<readonly ReadStep[]> {
+  const wanted = Math.min(count, state.tally.steps);
+  if (hasTexts) await fetchTexts(repository, state, known.at(-1)?.id, wanted);
+  const newer: ReadStep[] = [];
+  for await (const commit of readChain(repository, (state.last ?? state.start).id)) {
+    if (commit.kind !== 'step') continue;
+    const { number } = commit.node;
+    const place = number - (known[0]?.number ?? number);
+    if (known[place]?.id === commit.id && newer.length + place + 1 >= wanted) {
+      return [...known.slice(0, place + 1), ...newer.toReversed()].slice(-wanted);
+    }
+    const text = hasTexts ? await readTextAt(repository, commit, 'output.md') : '';
+    newer.push({ id: commit.id, number, view: await stepView(repository, state, { commit, text }) });
+    if (newer.length >= wanted) break;
+  }
+  return newer.toReversed();
+}
+
+/** Fetches the texts that a partial clone left out, in one connection. */
+async function fetchTexts(
+  repository: Repository,
+  state: Place,
+  until: string | undefined,
+  count: number,
+): Promise<void> {
+  if (repository.objects.prefetch === undefined) return;
+  const texts: ObjectId[] = [];
+  for await (const commit of readChain(repository, (state.last ?? state.start).id)) {
+    if (commit.id === until || texts.length >= count) break;
+    texts.push(...replyOf(commit));
+  }
+  await repository.objects.prefetch(texts);
+}
+
+/** What `$visits` answers of each role, and where they are seen, what `$first` and `$last` answer. */
+async function readRoles(repository: Repository, state: Place, hasEnds: boolean): Promise<Map<string, RoleSeen>> {
+  const { ends } = memoryOf(state);
+  if (ends.size > MAX_ENDS) ends.clear();
+  const metaOf = async (place: StepPlace | null): Promise<JsonObject | undefined> => {
+    if (place === null) return undefined;
+    const known = ends.get(place.commit);
+    if (known !== undefined) return known;
+    const commit = await readThreadCommit(repository, place.commit);
+    if (commit.kind !== 'step') throw new CorruptThread(place.commit, 'it is no step');
+    ends.set(place.commit, commit.node.meta);
+    return commit.node.meta;
+  };
+  const roles = new Map<string, RoleSeen>();
+  for (const [role, { visits, first, last }] of state.tally.roles) {
+    roles.set(role, hasEnds ? { visits, first: await metaOf(first), last: await metaOf(last) } : { visits });
+  }
+  return roles;
+}
+
+/**
+ * Stand-ins for all steps but the newest, for expressions that only count them: a role has as many as it took steps,
+ * whatever their order in the thread.
+ */
+export function standIns(
+  roles: ReadonlyMap<string, { visits: number }>,
+  newest: readonly Pick<StepView, 'role'>[],
+): StepView[] {
+  const found: StepView[] = [];
+  for (const [role, { visits }] of roles) {
+    const blank = { ...BLANK_STEP, role };
+    const count = visits - newest.filter((step) => step.role === role).length;
+    for (let place = 0; place < count; place += 1) found.push(blank);
+  }
+  return found;
+}

@@ -1,0 +1,32 @@
+import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
+
+type Step = Extract<ThreadCommit, { kind: 'step' }>;
+
+/** Reads the steps that a step took the place of, one after another, the newest first. */
+export async function readReplaced(repository: Repository, step: Step): Promise<Step[]> {
+  const replaced: Step[] = [];
+  for (let last = step; last.node.replaces !== undefined;) {
+    const { replaces } = last.node;
+    const parents = await Promise.all(last.commit.parents.slice(1).map((id) => findStep(repository, id)));
+    const before = parents.find((parent) => parent?.hash === replaces);
+    // Left out by a light clone, or damaged, which verification names.
+    if (before === undefined) break;
+    replaced.push(before);
+    last = before;
+  }
+  return replaced;
+}
+
+/** A parent that is a step; pinned commits and those of the user's code are none. */
+async function findStep(repository: Repository, id: ObjectId): Promise<Step | undefined> {
+  try {
+    const commit = await readThreadCommit(repository, id);
+    return commit.kind === 'step' ? commit : undefined;
+  } catch (error) {
+    if (error instanceof UwfError && error.kind === 'data') return undefined;
+    throw error;
+  }
+}
