@@ -19,7 +19,10 @@ import type { ReportFault } from '../fault.ts';
  * @param agent the agent that a step or a suspension names
  */
 export function checkMessage(commit: ThreadCommit, agent: AgentRecord | undefined, report: ReportFault): void {
-  const written = commit.commit.message.trimEnd().split('\n\n').at(-1)?.split('\n') ?? [];
+  const written = commit.commit.message
+    .trimEnd()
+    .replace(/.*\n\n/s, '')
+    .split('\n');
   const expected = trailerLines(trailersOf(commit, agent));
   for (const [at, line] of expected.entries()) {
     if (written[at] === line) continue;

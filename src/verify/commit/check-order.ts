@@ -11,6 +11,9 @@ import type { ReportFault } from '../fault.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 
+/** A field that is compared, and is told as it is where it differs. */
+type Field = string | number | boolean | null;
+
 /**
  * Checks what a commit's node says about the commits before it: the start, the previous step, its number and ancestors, the
  * suspension that it answers, the last step before an end.
@@ -19,8 +22,8 @@ import type { CommitPlace } from '../chain/commit-place.ts';
  */
 export function checkOrder(commit: ThreadCommit, before: ThreadProgress, report: ReportFault): void {
   const path = `${commit.kind}.json`;
-  const differ = (field: string, is: unknown, wanted: unknown): void => {
-    if (is !== wanted) report(path, `${field} is ${show(is)}, by the commits before it has to be ${show(wanted)}`);
+  const differ = (field: string, is: Field, wanted: Field): void => {
+    if (is !== wanted) report(path, `${field} is ${is}, by the commits before it has to be ${wanted}`);
   };
   if (commit.kind === 'start') return;
   differ('start', commit.node.start, before.start.hash);
@@ -54,8 +57,8 @@ export function checkOrder(commit: ThreadCommit, before: ThreadProgress, report:
 /** Checks what the start of a child thread says about its caller. */
 export function checkCaller(start: CommitOf<'start'>, caller: CommitPlace | undefined, report: ReportFault): void {
   const { id, parentThread, parentState, parentRole, depth, call } = start.node;
-  const differ = (field: string, is: unknown, wanted: unknown): void => {
-    if (is !== wanted) report('start.json', `${field} is ${show(is)}, by its caller it has to be ${show(wanted)}`);
+  const differ = (field: string, is: Field, wanted: Field): void => {
+    if (is !== wanted) report('start.json', `${field} is ${is}, by its caller it has to be ${wanted}`);
   };
   differ('parentThread', parentThread, caller?.start.hash ?? null);
   differ('parentState', parentState, caller?.state ?? null);
@@ -133,8 +136,4 @@ function checkThread(commit: ThreadCommit, before: ThreadProgress, thread: Commi
     const isSamePlace = thread.kind === 'step' && thread.number === number && start.hash === before.start.hash;
     if (!isSamePlace) report('step.json', `the step ${hash} that it replaces has another place`);
   }
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
 }

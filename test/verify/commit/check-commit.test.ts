@@ -78,6 +78,15 @@ describe.each(['step', 'suspension'] as const)('of a %s', (of) => {
     ]);
   });
 
+  test('the trace may be missing, but not where it is named', async () => {
+    const thread = await growThread();
+    const state = await startLoop(thread.repository);
+    const { head } = await appendStep(thread.repository, state, stepDraft());
+    expect(await findingsOf(thread.repository, head.id)).toEqual([]);
+    const faults = await faultsOf(of, (draft) => void (draft.node['react'] = '0000000000000'));
+    expect(faults).toContain('trace/session.json: there is no node 0000000000000');
+  });
+
   test('the agent is one, whom the message names', async () => {
     const faults = await faultsOf(of, (draft) => void (draft.node['agent'] = draft.node['prompt']!));
     expect(faults).toContainEqual(expect.stringMatching(/^the node \w{13} is content, not agent$/));

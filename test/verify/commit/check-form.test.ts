@@ -124,6 +124,25 @@ describe('the form of a commit', () => {
     expect((await formOf(repository, two)).faults).toContain(`nothing accounts for its parent ${before}`);
   });
 
+  test('is that of a child, whose start has the commit of its caller as parent', async () => {
+    const repository = createMapRepository();
+    const { start, head } = await startLoop(repository);
+    const caller = { thread: start.hash, state: start.hash, role: 'writer', head: head.id, depth: 1 };
+    const child = await startLoop(repository, { parent: caller });
+    expect(await formOf(repository, child.head.id)).toMatchObject({ faults: [], form: { threads: [head.id] } });
+    const orphan = forge(repository, child.head.id, (draft) => void (draft.parents = []));
+    expect((await formOf(repository, orphan)).faults).toEqual(['it has no parent']);
+  });
+
+  test('is not had by a commit with a header that uwf does not write', async () => {
+    const { repository, head } = await stepOf();
+    const data = Buffer.from(repository.objectMap.get(head)!.data).toString();
+    const encoded = store(repository, 'commit', data.replace('\n\n', '\nencoding x\n\n'));
+    expect((await formOf(repository, encoded)).faults).toEqual([
+      expect.stringMatching(/^it is not as uwf writes a commit: /),
+    ]);
+  });
+
   test('is no form at all where there is no commit of a thread', async () => {
     const { repository } = await stepOf();
     const { form, faults } = await formOf(repository, store(repository, 'blob', 'x'));

@@ -40,6 +40,56 @@ describe('a node that was found to be sound in one thread', () => {
   });
 });
 
+describe('what is remembered as sound', () => {
+  test('are nodes without faults and without links', async () => {
+    const sound = new Set<string>();
+    const source = new MemorySource([contentSchema]);
+    const text = stored(builtIn.content, { text: 'a text' });
+    const wrong = stored(builtIn.content, { text: 1 });
+    const linking = stored(builtIn.content, { text: 'x', refs: [text.hash] });
+    source.add(encodeNode(text.type, text.payload));
+    expect(await faultsOf(text, source, sound)).toEqual([]);
+    expect(await faultsOf(wrong, source, sound)).toEqual(['/text must be a string']);
+    expect(await faultsOf(linking, source, sound)).toEqual([]);
+    expect([...sound]).toEqual([`${text.hash} ${text.oid}`]);
+  });
+
+  test('is not checked again', async () => {
+    const wrong = stored(builtIn.content, { text: 1 });
+    const sound = new Set([`${wrong.hash} ${wrong.oid}`]);
+    expect(await faultsOf(wrong, new MemorySource([contentSchema]), sound)).toEqual([]);
+  });
+});
+
+test('a fault of a node as a whole is told without a place, and all links are given', async () => {
+  const source = new MemorySource([contentSchema]);
+  const absent = hashNode(builtIn.content, { text: 'nowhere' });
+  expect(await faultsOf(stored(builtIn.content, {}), source, new Set())).toEqual(["lacks the property 'text'"]);
+  const one = stored(builtIn.content, { text: 'one', refs: [absent] });
+  const two = stored(builtIn.content, { text: 'two', refs: [absent, one.hash] });
+  const nodes = new Map([
+    ['one.json', one],
+    ['two.json', two],
+  ]);
+  expect(await checkNodes(nodes, source, new Set(), () => undefined)).toEqual(new Set([absent, one.hash]));
+});
+
+test('links that meet again are no cycle', async () => {
+  const text = (words: string, ...to: StoredNode[]): StoredNode =>
+    stored(builtIn.content, { text: words, ...(to.length > 0 && { refs: to.map(({ hash }) => hash) }) });
+  const leaf = text('leaf');
+  const [left, right] = [text('left', leaf), text('right', leaf)];
+  const top = text('top', left, right, leaf);
+  const all = [leaf, left, right, top];
+  const source = new MemorySource([contentSchema, ...all.map(({ type, payload }) => encodeNode(type, payload))]);
+  for (const order of [all, all.toReversed(), [left, top, leaf, right]]) {
+    const faults: string[] = [];
+    const nodes = new Map(order.map((node, at) => [`${at}.json`, node]));
+    await checkNodes(nodes, source, new Set(), (path, what) => void faults.push(`${path}: ${what}`));
+    expect(faults).toEqual([]);
+  }
+});
+
 describe('a cycle of links', () => {
   test('is found at the same node, wherever the hash of a node that leads to it sorts', async () => {
     const source = new MemorySource([contentSchema]);

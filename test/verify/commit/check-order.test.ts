@@ -275,6 +275,12 @@ describe('the further parents of a commit', () => {
       expect(parentsOf(commitOf('resume', 6, {}, [idOf(3)]), { before: answered })).toEqual([]);
     });
 
+    test('may be another commit that its answer links to', () => {
+      const more = commitOf('resume', 6, {}, [idOf(3), idOf(9)]);
+      const threads: [ObjectId, CommitPlace][] = [[idOf(9), place(9, { kind: 'step', number: 1 })]];
+      expect(parentsOf(more, { before: threadOf(firstStep, suspension), threads, linked: [hashOf(9)] })).toEqual([]);
+    });
+
     test.each<[string, Partial<CommitPlace>]>([
       ['thread', { start: { ...ownStart, hash: hashOf(9) } }],
       ['state', { state: hashOf(1) }],
