@@ -110,6 +110,19 @@ describe('a cycle of links', () => {
     }
     expect(found).toEqual(['b.json', 'b.json', 'b.json']);
   });
+
+  test('is found behind links that lead to an end', async () => {
+    const claimed = hashNode(builtIn.content, { text: 'what the other one claims to be' });
+    const leaf = stored(builtIn.content, { text: 'leaf' });
+    const middle = stored(builtIn.content, { text: 'middle', refs: [leaf.hash] });
+    const one = stored(builtIn.content, { text: 'one', refs: [leaf.hash, middle.hash, claimed] });
+    const other = stored(builtIn.content, contentOfHash(claimed, one.hash));
+    const nodes = new Map([leaf, middle, one, other].map((node, at) => [`${at}.json`, node]));
+    const faults: string[] = [];
+    const report = (path: string | null, what: string): void => void faults.push(`${path}: ${what}`);
+    await checkNodes(nodes, new MemorySource([contentSchema]), new Set(), report);
+    expect(faults).toContain(`2.json: what node ${one.hash} links to leads back to it`);
+  });
 });
 
 async function faultsOf(node: StoredNode, source: MemorySource, sound: Set<string>): Promise<string[]> {
