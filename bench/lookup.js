@@ -30,7 +30,7 @@ export const lookup = {
       execFileSync('git', ['init', '--quiet', '--bare'], options);
       const writer = await source.openRepository(folder);
       for (let at = 0; at < threads; at += 1)
-        await writeLongThread(source, writer, stepsPerThread, at * stepsPerThread);
+        await writeLongThread(source, writer, stepsPerThread, { seed: at * stepsPerThread });
       await writer.close();
       execFileSync('git', ['repack', '-a', '-d', '-q', '--window=0'], options);
       yield {

@@ -5,14 +5,23 @@ import { agent, workflow } from './one-role.js';
  * texts that it refers to. Nothing is read back.
  *
  * @param source the result of `loadSource` for `longThreadSources`
+ * @param {object} [options]
+ * @param {number} [options.seed] another one gives other texts
+ * @param {number} [options.bytes] how long the texts are
+ * @param {typeof workflow} [options.definition] its first rule starts its role, the last one repeats it
  * @returns the thread's id, its head, and the hash of its last step
  */
-export async function writeLongThread(source, repository, steps, seed = 0) {
+export async function writeLongThread(
+  source,
+  repository,
+  steps,
+  { seed = 0, bytes = 1024, definition = workflow } = {},
+) {
   const { ObjectBatch, publish, draftCommit, contentNode, agentNode, encodeNode, builtIn, artifactPath } = source;
   await source.prepareHashing();
   const batch = new ObjectBatch();
   const state = await source.startThread(repository, batch, {
-    workflow: source.writeWorkflowTree(batch, workflow),
+    workflow: source.writeWorkflowTree(batch, definition),
     prompt: 'Write.',
     agents: { writer: agent },
   });
@@ -21,10 +30,10 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
   let ancestors = [];
   let head = state.head.id;
   for (let number = 1; number <= steps; number += 1) {
-    const texts = [0, 1, 2].map((which) => contentNode(prose((seed + number) * 8 + which, 1024)));
+    const texts = [0, 1, 2].map((which) => contentNode(prose((seed + number) * 8 + which, bytes)));
     const refs = texts.map(({ hash }) => hash);
-    const content = contentNode(prose((seed + number) * 8 + 3, 1024), refs);
-    const prompt = contentNode(prose((seed + number) * 8 + 4, 1024));
+    const content = contentNode(prose((seed + number) * 8 + 3, bytes), refs);
+    const prompt = contentNode(prose((seed + number) * 8 + 4, bytes));
     const atMs = state.start.node.startedAtMs + number;
     const node = encodeNode(builtIn['thread-step'], {
       number,
@@ -39,7 +48,7 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
       childThreads: [],
       agent: by,
       prompt: prompt.hash,
-      rule: 0,
+      rule: number === 1 ? 0 : definition.moderator.length - 1,
       attempts: [],
       usage: null,
       startedAtMs: atMs - 1,
@@ -55,11 +64,12 @@ export async function writeLongThread(source, repository, steps, seed = 0) {
         ...texts.map((text) => ({ path: artifactPath(text), node: text })),
       ],
       parents: [head],
-      author: { name: 'writer', email: 'robot@uwf' },
+      author: source.roleIdentity('writer', agent.name),
       atMs,
-      subject: `writer: ${number}`,
+      subject: `writer: ${source.firstLine(content.payload.text)}`,
       body: content.payload.text,
       bodyPath: 'output.md',
+      trailers: { role: 'writer', status: 'done', agent: agent.name, durationMs: 1 },
     });
     ancestors = [node.hash, ...ancestors].slice(0, 11);
   }
@@ -77,6 +87,7 @@ export const longThreadSources = [
   'src/git/stores/publish.ts',
   'src/schema/built-in.ts',
   'src/thread/append/start-thread.ts',
+  'src/thread/format/commit-message.ts',
   'src/thread/append/draft-commit.ts',
   'src/thread/format/thread-refs.ts',
   'src/workflow/nodes/encode-workflow.ts',
