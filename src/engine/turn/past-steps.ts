@@ -8,7 +8,8 @@ import { readChain } from '../../thread/read/read-chain.ts';
 import { replyOf } from '../../thread/read/reply-of.ts';
 import { BLANK_STEP, stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { StepPlace } from '../../thread/read/tally.ts';
-import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import { ThreadMemory } from '../../thread/read/thread-memory.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 
 type Place = Pick<ThreadState, 'head' | 'start' | 'last' | 'tally'>;
@@ -26,7 +27,7 @@ type Memory = {
   ends: Map<ObjectId, JsonObject>;
 };
 
-const memories = new WeakMap<CommitOf<'start'>, Memory>();
+const memories = new ThreadMemory<Memory>();
 const MAX_ENDS = 10_000;
 
 /**
@@ -50,11 +51,11 @@ export function pastSteps(repository: Repository, state: Place, hasTexts: boolea
   };
 }
 
-function memoryOf({ start }: Place): Memory {
-  const known = memories.get(start);
+function memoryOf(repository: Repository, thread: Place): Memory {
+  const known = memories.get(repository, thread);
   if (known !== undefined) return known;
   const memory: Memory = { newest: [], all: { withTexts: [], withoutTexts: [] }, ends: new Map() };
-  memories.set(start, memory);
+  memories.set(repository, thread, memory);
   return memory;
 }
 
@@ -66,7 +67,7 @@ async function readNewest(
   hasTexts: boolean,
 ): Promise<readonly ReadStep[]> {
   if (count === 0 || state.last === undefined) return [];
-  const memory = memoryOf(state);
+  const memory = memoryOf(repository, state);
   const steps = await readBack(repository, state, memory.newest, hasTexts, count);
   memory.newest = steps;
   return steps;
@@ -74,7 +75,7 @@ async function readNewest(
 
 /** Reads all steps, oldest first: those that are new since the last decision. */
 async function readAll(repository: Repository, state: Place, hasTexts: boolean): Promise<readonly ReadStep[]> {
-  const { all } = memoryOf(state);
+  const { all } = memoryOf(repository, state);
   const kind = hasTexts ? 'withTexts' : 'withoutTexts';
   all[kind] = await readBack(repository, state, all[kind], hasTexts, Infinity);
   return all[kind];
@@ -127,7 +128,7 @@ async function fetchTexts(
 
 /** What `$visits` answers of each role, and where they are seen, what `$first` and `$last` answer. */
 async function readRoles(repository: Repository, state: Place, hasEnds: boolean): Promise<Map<string, RoleSeen>> {
-  const { ends } = memoryOf(state);
+  const { ends } = memoryOf(repository, state);
   if (ends.size > MAX_ENDS) ends.clear();
   const metaOf = async (place: StepPlace | null): Promise<JsonObject | undefined> => {
     if (place === null) return undefined;

@@ -126,7 +126,7 @@ export async function contextParts(
     task: state.prompt,
     ...history,
     edgePrompt: prompt,
-    again: again && { reply: toContextStep(again.step), word: again.word },
+    again: again && { reply: toContextStep(again.step.commit.node, again.step.text), word: again.word },
     parent: await findParent(engine, state),
     maxCharacters: roomFor(engine.config),
   };

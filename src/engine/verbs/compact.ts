@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { pinCompaction } from '../../thread/context/compaction.ts';
+import { isTold } from '../../thread/context/agent-context.ts';
 import { readStepsToTell, type StepsToTell } from '../../thread/context/context-history.ts';
 import { summaryPrompts } from '../../thread/context/summary-prompts.ts';
 import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
@@ -71,8 +72,8 @@ export async function compactIfLarge(
   role: string,
   limit: number,
 ): Promise<void> {
-  const { steps } = await readStepsToTell(engine.repository, state, limit);
-  const characters = steps.reduce((sum, step) => sum + step.text.length, 0);
+  const { steps } = await readStepsToTell(engine.repository, state, { maxCharacters: limit });
+  const characters = steps.reduce((sum, step) => sum + (step.text?.length ?? 0), 0);
   if (characters < limit) return;
   try {
     await compactByAgent(engine, lease, state, role, undefined);
@@ -113,7 +114,7 @@ async function sumUp(
   const maxCharacters = roomFor(engine.config);
   let summary = history.compact?.summary;
   let name = '';
-  const rounds = summaryPrompts({ task: state.prompt, steps: history.steps, maxCharacters });
+  const rounds = summaryPrompts({ task: state.prompt, steps: history.steps.filter(isTold), maxCharacters });
   for (const [visit, promptAfter] of rounds.entries()) {
     const prepared = await prepare();
     name = prepared.record.name;

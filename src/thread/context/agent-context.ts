@@ -12,6 +12,14 @@ export type ContextStep = {
   text: string;
 };
 
+/** A step that is named in the list of steps and not told. */
+export type NamedStep = Omit<ContextStep, 'text'> & { text?: undefined };
+
+/** Tells whether what a step said is told. */
+export function isTold(step: ContextStep | NamedStep): step is ContextStep {
+  return step.text !== undefined;
+}
+
 /** Who called a child thread, and under which hashes an agent finds what the caller knew. */
 export type ContextParent = {
   /** The caller's id. */
@@ -33,7 +41,7 @@ export type ContextHistory = {
   /** What stands for the first `steps` steps; absent if the thread was never compacted. */
   compact?: { summary: string; steps: number } | undefined;
   /** The newest ones since the compaction, oldest first: all for which there is room, and those that the list names. */
-  steps: readonly ContextStep[];
+  steps: readonly (ContextStep | NamedStep)[];
   /** What passed between the role and people since its last step, oldest first. */
   exchange: readonly Exchanged[];
   /** What people said when they took the thread up again after it had ended, oldest first. */
@@ -112,7 +120,9 @@ export function assembleForPerson(parts: ContextParts): { briefing: string; ques
   const { role, threadId, edgePrompt, again } = parts;
   const purpose = [role.systemPrompt, role.description].find((text) => text.trim() !== '') ?? '';
   const question = [edgePrompt ?? '', purpose].find((text) => text.trim() !== '') ?? `What does '${role.name}' say?`;
-  const steps = parts.steps.map((step) => ({ ...step, text: cutForPerson(step.text.trim(), threadId) }));
+  const steps = parts.steps.map((step) =>
+    isTold(step) ? { ...step, text: cutForPerson(step.text.trim(), threadId) } : step,
+  );
   const seen = { steps: parts.own.last, exchange: 0 };
   const sections: [title: string, text: string][] = [
     ['The task', question.includes(parts.task.trim()) ? '' : parts.task],
@@ -178,23 +188,25 @@ function describeNews({ threadId, steps, seen, compact }: ContextParts, characte
   const news = steps.filter((step) => step.number > after);
   const told: string[] = [];
   let room = characters;
+  let left = news.at(-1)?.number ?? after;
+  let isCut = false;
   for (const [age, step] of news.toReversed().entries()) {
+    if (!isTold(step)) break;
     const text = step.text.trim();
-    const isWhole = age === 0 || text.length <= room;
-    if (isWhole) told.unshift(entry(step, text));
-    else {
-      if (room > 0)
-        told.unshift(entry(step, `[the first ${text.length - room} characters are cut]\n\n${keepEnd(text, room)}`));
-      told.unshift(leftOut(after + 1, room > 0 ? step.number - 1 : step.number, threadId));
-      break;
-    }
+    isCut = age > 0 && text.length > room;
+    if (isCut && room <= 0) break;
+    const end = isCut ? `[the first ${text.length - room} characters are cut]\n\n${keepEnd(text, room)}` : text;
+    told.unshift(entry(step, end));
+    left = step.number - 1;
+    if (isCut) break;
     room -= text.length;
   }
+  if (left > after || isCut) told.unshift(leftOut(after + 1, left, threadId));
   return told.filter((text) => text !== '').join('\n\n');
 }
 
 /** Writes a step with its title. */
-export function entry({ number, role, status }: ContextStep, text: string): string {
+export function entry({ number, role, status }: NamedStep | ContextStep, text: string): string {
   const title = `## ${number}. ${role}${status === null ? '' : ` (${status})`}`;
   return text === '' ? title : `${title}\n\n${text}`;
 }

@@ -1,11 +1,20 @@
 import type { Repository } from '../../git/repository.ts';
-import { readTextAt, readThreadCommit, statusOf } from '../format/thread-commit.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readThreadCommit, statusOf } from '../format/thread-commit.ts';
 import { readChain } from '../read/read-chain.ts';
-import { replyOf } from '../read/reply-of.ts';
+import { readLightChain, readReply, type LightStep } from '../read/light-chain.ts';
+import { ThreadMemory } from '../read/thread-memory.ts';
 import { NO_TURN, type RoleTally } from '../read/tally.ts';
-import type { CommitOf, StepEntry, ThreadState } from '../read/thread-state.ts';
+import type { CommitOf, ThreadState } from '../read/thread-state.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { MAX_FOR_PERSON, MAX_PROGRESS_LINES, type ContextHistory, type ContextStep } from './agent-context.ts';
+import {
+  isTold,
+  MAX_FOR_PERSON,
+  MAX_PROGRESS_LINES,
+  type ContextHistory,
+  type ContextStep,
+  type NamedStep,
+} from './agent-context.ts';
 import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
 import { readExchange, type ExchangeCommit } from './exchange.ts';
 
@@ -37,7 +46,10 @@ export async function readHistory(
   const own = tally.roles.get(role) ?? NO_TURN;
   const exchange = await findExchange(repository, place, role, own);
   // A person is told less, but not in fewer characters than an agent has room for.
-  const told = await readStepsToTell(repository, place, Math.max(maxCharacters, MAX_FOR_PERSON));
+  const told = await readStepsToTell(repository, place, {
+    maxCharacters: Math.max(maxCharacters, MAX_FOR_PERSON),
+    maxSteps: MAX_TOLD,
+  });
   const passed = exchange.findIndex(({ commit }) => commit.id === seen);
   const seenSteps =
     seen === head.id ? tally.steps : (exchange[passed]?.after ?? told.places.get(seen ?? '') ?? placeOf(own, seen));
@@ -63,42 +75,102 @@ export type StepsToTell = Pick<ContextHistory, 'steps' | 'compact'> & {
   places: ReadonlyMap<string, number>;
 };
 
+/** More steps are not told, however short they are: reading them would take longer than all else that a step does. */
+const MAX_TOLD = 500;
+
+/** A step that was read for a prompt. */
+type ToldStep = { id: ObjectId; step: ContextStep | NamedStep };
+
+// A run tells the next agent of the same steps, and one more.
+const toldBefore = new ThreadMemory<readonly ToldStep[]>();
+
 /**
- * Reads the newest steps since the last compaction: as many as have more than `maxCharacters` together, and some more without
- * their texts, for the list of steps.
+ * Reads the newest steps since the last compaction, as far as there is room to tell them, and at least as many as the list of
+ * steps names, those beyond the room without their texts.
  */
 export async function readStepsToTell(
   repository: Repository,
   place: HistoryPlace,
-  maxCharacters: number = Infinity,
+  { maxCharacters = Infinity, maxSteps = Infinity }: { maxCharacters?: number; maxSteps?: number } = {},
 ): Promise<StepsToTell> {
   const compact = await readCompaction(repository, place);
   const before = compact?.steps ?? 0;
-  const places = new Map<string, number>();
-  const steps: ContextStep[] = [];
-  let room = maxCharacters;
-  let untold: CommitOf<'step'>[] = [];
+  const window = new Window(before, maxCharacters, maxSteps);
+  const known = toldBefore.get(repository, place) ?? [];
+  let untold: LightStep[] = [];
   const tell = async (): Promise<void> => {
-    if (room >= 0) await repository.objects.prefetch?.(untold.flatMap(replyOf));
-    for (const commit of untold) {
-      const text = room < 0 ? '' : await readTextAt(repository, commit, 'output.md');
-      const step = toContextStep({ commit, text });
-      if (room >= 0) room -= step.text.trim().length;
-      steps.push(step);
+    if (window.hasRoom) await repository.objects.prefetch?.(untold.flatMap(({ reply }) => reply ?? []));
+    for (const step of untold) {
+      const text = window.hasRoom ? await readReply(repository, step) : '';
+      window.add({ id: step.id, step: toContextStep(step.node, text) });
     }
     untold = [];
   };
   if (place.tally.steps > before) {
-    for await (const commit of readChain(repository, (place.last ?? place.start).id)) {
+    for await (const commit of readLightChain(repository, (place.last ?? place.start).id)) {
       if (commit.kind !== 'step') continue;
       const { number } = commit.node;
-      places.set(commit.id, number);
+      const at = number - (known[0]?.step.number ?? number);
+      if (known[at]?.id === commit.id) {
+        await tell();
+        if (window.addAll(known.slice(0, at + 1).toReversed())) break;
+      }
       untold.push(commit);
       if (untold.length >= STEPS_AT_ONCE || number - 1 <= before) await tell();
-      if (number - 1 <= before || (room < 0 && steps.length >= MAX_PROGRESS_LINES)) break;
+      if (window.isComplete) break;
     }
   }
-  return { steps: steps.toReversed(), ...(compact && { compact }), places };
+  const told = window.steps.toReversed();
+  toldBefore.set(repository, place, told);
+  const places = new Map(told.map(({ id, step }) => [id, step.number]));
+  return { steps: told.map(({ step }) => step), ...(compact && { compact }), places };
+}
+
+/** The newest steps, as many as are told or listed, newest first. */
+class Window {
+  readonly steps: ToldStep[] = [];
+  readonly #before: number;
+  readonly #maxSteps: number;
+  #room: number;
+
+  /** @param before the number of the newest step that is not told, because it was summed up */
+  constructor(before: number, maxCharacters: number, maxSteps: number) {
+    this.#before = before;
+    this.#maxSteps = maxSteps;
+    this.#room = maxCharacters;
+  }
+
+  /** Whether the text of the next step is told. What does not fit is told in part. */
+  get hasRoom(): boolean {
+    return this.#room >= 0 && this.steps.length < this.#maxSteps;
+  }
+
+  get isComplete(): boolean {
+    const oldest = this.steps.at(-1)?.step.number;
+    const isAll = oldest !== undefined && oldest - 1 <= this.#before;
+    return isAll || (!this.hasRoom && this.steps.length >= MAX_PROGRESS_LINES);
+  }
+
+  add({ id, step }: ToldStep): void {
+    if (this.isComplete) return;
+    const { number, role, status } = step;
+    if (!this.hasRoom || !isTold(step)) return void this.steps.push({ id, step: { number, role, status } });
+    this.steps.push({ id, step });
+    this.#room -= step.text.trim().length;
+  }
+
+  /** Adds steps that were read before, if they are all that is missing. */
+  addAll(known: readonly ToldStep[]): boolean {
+    const [count, room] = [this.steps.length, this.#room];
+    for (const told of known) {
+      if (this.hasRoom && !isTold(told.step)) break;
+      this.add(told);
+    }
+    if (this.isComplete) return true;
+    this.steps.length = count;
+    this.#room = room;
+    return false;
+  }
 }
 
 /** Reads the summary that stands for the oldest steps: one that waits for the next step, or the one of the newest step that has one. */
@@ -154,8 +226,8 @@ async function readReopenings(repository: Repository, { tally }: HistoryPlace): 
 }
 
 /** A step in a prompt: what it reported beside its status (hashes, for instance), then its text. */
-export function toContextStep({ commit: { node }, text }: StepEntry): ContextStep {
-  const { $status: _status, ...reported } = node.meta;
+export function toContextStep({ number, role, meta }: CommitOf<'step'>['node'], text: string): ContextStep {
+  const { $status: _status, ...reported } = meta;
   const report = Object.keys(reported).length === 0 ? '' : `Reported: ${JSON.stringify(reported)}\n\n`;
-  return { number: node.number, role: node.role, status: statusOf(node.meta), text: report + text };
+  return { number, role, status: statusOf(meta), text: report + text };
 }

@@ -246,3 +246,17 @@ describe('what a person is told', () => {
     expect(briefing).not.toContain('dry-run');
   });
 });
+
+test('steps that are named and not told are left out by their numbers, those too that are not even named', () => {
+  const named = [61, 62].map((number) => ({ number, role: 'tester', status: null }));
+  const steps = [...named, step(63, 'coder', 'Old.'), step(64, 'tester', 'New.')];
+  const text = assembleContext(parts({ steps }));
+  expect(text).toContain(
+    "… 60 steps left out; 'uwf step list 01KTWEWZ760000000000000000' lists all\n61. tester\n62. tester\n",
+  );
+  expect(text).toContain(
+    "[steps 1 to 62 are left out; read all with 'uwf thread read 01KTWEWZ760000000000000000']\n\n## 63. coder (done)\n\nOld.",
+  );
+  const seen = assembleContext(parts({ steps, seen: { steps: 63, exchange: 0 } }));
+  expect(seen).toContain('# What was said since your last turn\n\n## 64. tester (done)\n\nNew.\n');
+});
