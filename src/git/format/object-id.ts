@@ -93,3 +93,9 @@ export function hashObject(object: GitObject, format: ObjectFormat = 'sha1'): Ob
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- As above.
   return hash(format, copied.subarray(0, headBytes + data.byteLength), 'hex') as ObjectId;
 }
+
+/** Copies an id. A string that was cut out of a commit keeps the whole commit in memory. */
+export function alone(id: ObjectId): ObjectId {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It is the same id.
+  return Buffer.from(id, 'latin1').toString('latin1') as ObjectId;
+}

@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import { typePath } from '../../cas/scratch.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { countedLimits, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
@@ -72,7 +72,7 @@ export type TallyEntry = { id: ObjectId; types: readonly NodeHash[] } & (
 export async function readTallyEntry(repository: Repository, commit: ThreadCommit): Promise<TallyEntry> {
   const { id, index, kind, node } = commit;
   const schemas = index.filter(({ path, hash }) => path.startsWith('types/') && path === typePath(hash));
-  const common = { id, types: schemas.map(({ hash }) => hash) };
+  const common = { id: alone(id), types: schemas.map(({ hash }) => hash) };
   switch (kind) {
     case 'start':
     case 'end':

@@ -1,5 +1,5 @@
 import { readAnyTree, readCommit } from '../../git/stores/read.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommitNodes } from '../../cas/commit-nodes.ts';
 import { INDEX_NAME } from '../../cas/index-blob.ts';
@@ -54,10 +54,4 @@ export async function isThreadCommit(repository: Repository, id: ObjectId): Prom
   const ignore = (): void => {};
   const nodes = await attempt(ignore, null, () => readCommitNodes(repository, id));
   return nodes === undefined || nodes.entries !== undefined;
-}
-
-/** Copies an id. A string that was cut out of a commit keeps the whole commit in memory. */
-export function alone(id: ObjectId): ObjectId {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It is the same id.
-  return Buffer.from(id, 'latin1').toString('latin1') as ObjectId;
 }
