@@ -1,13 +1,23 @@
 /**
  * Returns what `work` returns, or `otherwise` if it throws: for a look at a file or a text whose every failure means the same
  * to the caller. What fails for several reasons that differ is caught where they are told apart.
+ * @param isExpected tells the errors that `otherwise` stands for; others go through. Default: all
  */
-export function orElse<T, O>(work: () => T, otherwise: O): T | O {
+export function orElse<T, O>(work: () => T, otherwise: O, isExpected: (error: unknown) => boolean = () => true): T | O {
   try {
     return work();
-  } catch {
+  } catch (error) {
+    if (!isExpected(error)) throw error;
     return otherwise;
   }
+}
+
+/** What a promise's `catch` is given: it returns `otherwise` in place of an error of this class, and throws any other. */
+export function inPlaceOf<O>(expected: abstract new (...args: never[]) => Error, otherwise: O): (error: unknown) => O {
+  return (error) => {
+    if (!(error instanceof expected)) throw error;
+    return otherwise;
+  };
 }
 
 /** Tells whether `work` returns and does not throw. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { orElse, succeeds, tryTo } from '../src/or-else.ts';
+import { inPlaceOf, orElse, succeeds, tryTo } from '../src/or-else.ts';
 
 const fail = (): never => {
   throw new Error('no');
@@ -9,6 +9,20 @@ test('work that throws gives the other value, and work that returns gives its ow
   expect(orElse(fail, 'other')).toBe('other');
   expect(orElse(() => undefined, 'other')).toBeUndefined();
   expect(orElse(() => 'own', 'other')).toBe('own');
+});
+
+test('where errors are expected, any other goes through', () => {
+  const isNo = (error: unknown): boolean => error instanceof Error && error.message === 'no';
+  expect(orElse(fail, 'other', isNo)).toBe('other');
+  expect(() => orElse(fail, 'other', () => false)).toThrow('no');
+});
+
+test('a value stands in place of one class of errors, its subclasses included, and of no other', async () => {
+  const inPlaceOfRange = inPlaceOf(RangeError, 'other');
+  class TooFar extends RangeError {}
+  await expect(Promise.reject(new RangeError('far')).catch(inPlaceOfRange)).resolves.toBe('other');
+  await expect(Promise.reject(new TooFar('far')).catch(inPlaceOfRange)).resolves.toBe('other');
+  await expect(Promise.reject(new TypeError('no')).catch(inPlaceOfRange)).rejects.toThrow('no');
 });
 
 test('work succeeds where it returns', () => {

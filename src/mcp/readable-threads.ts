@@ -8,6 +8,7 @@ import { getThread, type ThreadPointer } from '../thread/find/find-thread.ts';
 import { findStart } from '../thread/read/read-start.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { textInput, type McpScope } from './mcp-tool.ts';
+import { inPlaceOf } from '../or-else.ts';
 
 /**
  * The thread that a tool is to read, or to put something into: the one that its input names, or that the server works for.
@@ -73,10 +74,5 @@ async function* callersOf(repository: Repository, head: ObjectId): AsyncGenerato
 
 /** A thread by its id or a prefix of it; undefined also where several begin so, which is not told. */
 async function findQuietly(repository: Repository, named: string): Promise<ThreadPointer | undefined> {
-  try {
-    return await getThread(repository, named);
-  } catch (error) {
-    if (error instanceof UwfError) return undefined;
-    throw error;
-  }
+  return getThread(repository, named).catch(inPlaceOf(UwfError, undefined));
 }

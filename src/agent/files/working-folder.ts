@@ -2,7 +2,7 @@ import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { isWithin } from '../../is-within.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { isNotThere } from '../../git/format/object-errors.ts';
 import type { GitEnvironment } from '../../git/repository.ts';
 import { WorkingFolderMissing } from '../processes/start-program.ts';
 import { GuardedPaths } from './guarded-paths.ts';
@@ -58,8 +58,7 @@ async function realPathOf(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    const code = errnoOf(error);
-    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || links > MAX_LINKS) throw error;
+    if (!isNotThere(error) || links > MAX_LINKS) throw error;
   }
   // A link to what is not there yet: writing to it would make a file where it points to.
   const target = await readlink(path).catch(() => undefined);

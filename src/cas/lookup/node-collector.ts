@@ -8,6 +8,7 @@ import type { NodeHash } from '../hash.ts';
 import { commitSize, HASH_BYTES, nodeSize } from './segment.ts';
 import type { SegmentContent } from './segment.ts';
 import { RecordList } from './sorted-records.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** So many nodes and commits make a segment by themselves. */
 const fullSegment = 64 * 1024;
@@ -72,14 +73,9 @@ export class NodeCollector {
   }
 
   async #readCommit(id: ObjectId): Promise<CommitNodes | undefined> {
-    try {
-      return await readCommitNodesOnce(this.#repository, id);
-    } catch (error) {
-      // The end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
-      // while we were reading.
-      if (error instanceof ObjectMissing) return undefined;
-      throw error;
-    }
+    // Missing is the end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
+    // while we were reading.
+    return readCommitNodesOnce(this.#repository, id).catch(inPlaceOf(ObjectMissing, undefined));
   }
 }
 

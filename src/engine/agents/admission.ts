@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { orElse } from '../../or-else.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { UwfError } from '../../errors.ts';
@@ -14,6 +13,7 @@ import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from
 import { isRecording } from '../workspace/record-workspace.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import { isWithin } from '../../is-within.ts';
+import { orElse } from '../../or-else.ts';
 
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
 export async function admitWorkflow(engine: EngineContext, definition: WorkflowDefinition): Promise<void> {
@@ -132,11 +132,8 @@ class Gathering {
   }
 
   #folderOf(role: string, cwd: string | undefined): string {
-    try {
-      return workingFolder(this.#engine, role, { cwd, location: undefined });
-    } catch (error) {
-      if (!(error instanceof UwfError)) throw error;
-      return this.#engine.cwd;
-    }
+    const engine = this.#engine;
+    const folderOfRole = (): string => workingFolder(engine, role, { cwd, location: undefined });
+    return orElse(folderOfRole, engine.cwd, (error) => error instanceof UwfError);
   }
 }

@@ -13,6 +13,7 @@ import type { ConfigMistake } from './config-errors.ts';
 import type { ConfigContext, ConfigLimits, ConfigSnapshot } from './config-schema.ts';
 import type { AgentReference, ConfigSetting, ParsedConfig } from './parse-config.ts';
 import { joinRedacts, type ConfigRedact } from './redact-config.ts';
+import { isNotThere } from '../../git/format/object-errors.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
 export type Config = {
@@ -173,8 +174,7 @@ async function readConfig(
   try {
     source = read(file, folder).toString('utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isNotThere(error)) return undefined;
     throw new ConfigUnreadable(file, error);
   }
   const { parseConfigFile } = await import('./parse-config.ts');

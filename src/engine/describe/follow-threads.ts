@@ -9,6 +9,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from './describe.ts';
 import { findRunning } from '../leases/find-lease.ts';
 import { listCorrupt } from '../../verify/remembered-verdicts.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 const POLL_MS = 200;
 
@@ -58,11 +59,7 @@ function watch(repository: Repository): () => boolean {
 }
 
 async function lastWord(engine: EngineContext, thread: ThreadId): Promise<ListChange> {
-  try {
-    const pointer = await getThread(engine.repository, thread);
-    return await summaryOf(engine, pointer, listCorrupt(engine.repository));
-  } catch (error) {
-    if (error instanceof ThreadNotFound) return { thread, status: 'removed' };
-    throw error;
-  }
+  const pointer = await getThread(engine.repository, thread).catch(inPlaceOf(ThreadNotFound, undefined));
+  if (pointer === undefined) return { thread, status: 'removed' };
+  return summaryOf(engine, pointer, listCorrupt(engine.repository));
 }

@@ -11,6 +11,7 @@ import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-
 import type { Config } from '../config/config.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** The roles of each workflow that a name leads to from here; `undefined` where it cannot be loaded. */
 type KnownWorkflows = Map<string, readonly string[] | undefined>;
@@ -59,11 +60,9 @@ function variablesIn(value: JsonValue): { key: string; variable: string }[] {
 }
 
 async function ofRegistrations(repository: Repository, workflows: KnownWorkflows): Promise<Diagnosis[]> {
-  const { workflows: registered, unreadable } = await listWorkflows(repository).catch((error: unknown) => {
-    // Damaged refs have a diagnosis of their own.
-    if (error instanceof BrokenPackedRefs) return { workflows: [], unreadable: [] };
-    throw error;
-  });
+  // Damaged refs have a diagnosis of their own.
+  const otherwise = inPlaceOf(BrokenPackedRefs, { workflows: [], unreadable: [] });
+  const { workflows: registered, unreadable } = await listWorkflows(repository).catch(otherwise);
   const found: Diagnosis[] = [];
   const refuse = (name: string, ref: string, error: UwfError): void => {
     workflows.set(name, undefined);

@@ -18,6 +18,7 @@ import { journalPaths, listJournals } from '../journal/journal.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
 import { listLocalTraces } from './local-traces.ts';
 import { isAllStored, readJournal } from '../journal/read-journal.ts';
+import { orElse, inPlaceOf } from '../../or-else.ts';
 
 /** What a step of the cleaning removed: an absolute path, or a ref. */
 type Found = { path: string; bytes: number };
@@ -121,12 +122,11 @@ async function removeStaleLeases(repository: Repository): Promise<Found[]> {
 
 /** A lease that is damaged may be that of a process at work. */
 function mayWork(repository: Repository, thread: ThreadId): boolean {
-  try {
-    return findLease(repository, thread) !== undefined;
-  } catch (error) {
-    if (error instanceof LeaseDamaged) return true;
-    throw error;
-  }
+  return orElse(
+    () => findLease(repository, thread) !== undefined,
+    true,
+    (error) => error instanceof LeaseDamaged,
+  );
 }
 
 /** Every thread that has a ref, damaged refs included. */
@@ -179,13 +179,9 @@ async function removeOrphanedScratch(repository: Repository): Promise<Found[]> {
     const thread = name.slice(SCRATCH_PREFIX.length);
     if (!isThreadId(thread) || active.has(thread)) continue;
     const edit: RefEdit = { name, expected: value, value: null };
-    try {
-      await repository.refs.update([edit]);
-      removed.push({ path: name, bytes: 0 });
-    } catch (error) {
-      // Another process puts a node there at this moment.
-      if (!(error instanceof RefMoved)) throw error;
-    }
+    // The ref has moved where another process puts a node there at this moment.
+    const isRemoved = await repository.refs.update([edit]).then(() => true, inPlaceOf(RefMoved, false));
+    if (isRemoved) removed.push({ path: name, bytes: 0 });
   }
   return removed;
 }

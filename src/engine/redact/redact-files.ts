@@ -5,6 +5,7 @@ import { readAnyTree, readBlob, readTreeIfAny, type ObjectReader } from '../../g
 import { kindOfMode, type TreeLine } from '../../git/format/tree-lines.ts';
 import { MAX_FILE_BYTES } from '../../thread/format/commit-limits.ts';
 import type { Redaction } from './redaction.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** Takes secrets out of the files, and the names of files, that steps recorded. What lies twice is written once. */
 export class FileRedaction {
@@ -48,16 +49,13 @@ export class FileRedaction {
   }
 
   async #file(id: ObjectId, redaction: Redaction): Promise<ObjectId> {
-    try {
-      const data = await readBlob(this.#objects, id, { maxBytes: MAX_FILE_BYTES });
-      const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
-      const clean = inBytes(bytes, (text) => redaction.text(text));
-      return clean === bytes ? id : this.#batch.addBlob(Buffer.from(clean, 'latin1'));
-    } catch (error) {
-      // It stays. The scan after the rewriting names it.
-      if (error instanceof ObjectTooLarge) return id;
-      throw error;
-    }
+    const reading = readBlob(this.#objects, id, { maxBytes: MAX_FILE_BYTES });
+    const data = await reading.catch(inPlaceOf(ObjectTooLarge, undefined));
+    // A file that is too large stays. The scan after the rewriting names it.
+    if (data === undefined) return id;
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
+    const clean = inBytes(bytes, (text) => redaction.text(text));
+    return clean === bytes ? id : this.#batch.addBlob(Buffer.from(clean, 'latin1'));
   }
 }
 

@@ -9,6 +9,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { CannotStop } from '../engine-errors.ts';
 import { findLease, findLeaseRecord, findLeasesOf } from '../leases/find-lease.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** What a stop found: no process at work, or one that has ended now; `isKilled` if it had to be killed. */
 export type StopOutcome = { wasRunning: boolean; isKilled: boolean };
@@ -72,13 +73,9 @@ async function endOrphans(repository: Repository, thread: ThreadId): Promise<Sto
   const groups = findLeasesOf(repository, left.holder).flatMap(({ processGroups }) => processGroups);
   const wasRunning = groups.some((group) => isGroupAlive(group.pid));
   for (const group of groups) await endGroupLedBy(group, 0);
-  try {
-    // To take a dead lease over is to clean up after it.
-    (await takeLease(repository, thread)).release();
-  } catch (error) {
-    // Another process has taken it over, to go on.
-    if (!(error instanceof LeaseHeld)) throw error;
-  }
+  // To take a dead lease over is to clean up after it. It is held where another process has taken it over, to go on.
+  const lease = await takeLease(repository, thread).catch(inPlaceOf(LeaseHeld, undefined));
+  lease?.release();
   return { wasRunning, isKilled: wasRunning };
 }
 

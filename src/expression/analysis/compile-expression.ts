@@ -6,6 +6,7 @@ import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
 import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-seen.ts';
 import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** An expression that is JSONata, and what evaluating it depends on. Plain data. */
 export type CompiledExpression = {
@@ -63,14 +64,10 @@ export function lookThrough(source: string, tree: SyntaxNode): CompiledExpressio
  * What an expression can see of the steps when it is evaluated. A syntax error sees nothing: its evaluation always fails.
  */
 export async function seenByExpression(source: string): Promise<StepsSeen> {
-  try {
-    const { stepsSeen: seen, reasonForChild: reason } = await compileExpression(source);
-    // The child is told what has changed since the last evaluation, so the steps have to keep their order.
-    return reason === undefined ? seen : withoutRoles(seen);
-  } catch (error) {
-    if (error instanceof ExpressionSyntaxError) return NOTHING_SEEN;
-    throw error;
-  }
+  const compiled = await compileExpression(source).catch(inPlaceOf(ExpressionSyntaxError, undefined));
+  if (compiled === undefined) return NOTHING_SEEN;
+  // The child is told what has changed since the last evaluation, so the steps have to keep their order.
+  return compiled.reasonForChild === undefined ? compiled.stepsSeen : withoutRoles(compiled.stepsSeen);
 }
 
 /** The variables that an expression names, its functions among them. */

@@ -1,6 +1,7 @@
 import { JSONATA_FUNCTIONS, LITERALS, PLAIN_OPERATORS, STEP_FUNCTIONS } from './function-names.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 import { childrenOf, filtersOf, nodeAt, nodeList, variableName } from './syntax-tree.ts';
+import { orElse } from '../../or-else.ts';
 
 /**
  * The part of `$steps` that an expression can depend on: over two lists that agree in it, the result is the same.
@@ -86,13 +87,12 @@ const ENTANGLING: readonly string[] = ['group', 'tuple', 'focus', 'index', 'ance
  */
 export function stepsSeen(root: SyntaxNode): StepsSeen {
   const look = new Look();
-  try {
-    return look.over(root) ? look.seen() : ALL_SEEN;
-  } catch (error) {
-    // It is nested more deeply than this can follow, but not than JSONata's own parser could.
-    if (error instanceof RangeError) return ALL_SEEN;
-    throw error;
-  }
+  // A range error: it is nested more deeply than this can follow, but not than JSONata's own parser could.
+  return orElse(
+    () => (look.over(root) ? look.seen() : ALL_SEEN),
+    ALL_SEEN,
+    (error) => error instanceof RangeError,
+  );
 }
 
 class Look {

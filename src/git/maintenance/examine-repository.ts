@@ -4,6 +4,7 @@ import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { countPacks } from './foldable-packs.ts';
 import { listGitVariables } from '../process/git-variables.ts';
 import { GitFailed, GitNotFound, runGit } from '../process/run-git.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** Facts about a repository and the installed git. */
 export type Examination = {
@@ -19,25 +20,16 @@ export type Examination = {
 export async function examineRepository(location: RepositoryLocation, env: GitEnvironment): Promise<Examination> {
   const isShallow = existsSync(join(location.commonDir, 'shallow'));
   const packs = countPacks(location);
-  try {
-    const version = (await runGit({ location, env, args: ['--version'] })).toString('utf8');
-    const gitVersion = /\d+\.\d+(?:\.\d+)?/.exec(version)?.[0];
-    return { gitVersion, isShallow, packs, config: await readConfig(location, env) };
-  } catch (error) {
-    if (!(error instanceof GitNotFound)) throw error;
-    return { gitVersion: undefined, isShallow, packs, config: new Map() };
-  }
+  const version = await runGit({ location, env, args: ['--version'] }).catch(inPlaceOf(GitNotFound, undefined));
+  if (version === undefined) return { gitVersion: undefined, isShallow, packs, config: new Map() };
+  const gitVersion = /\d+\.\d+(?:\.\d+)?/.exec(version.toString('utf8'))?.[0];
+  return { gitVersion, isShallow, packs, config: await readConfig(location, env) };
 }
 
 /** Reads a variable without a value as ''. */
 async function readConfig(location: RepositoryLocation, env: GitEnvironment): Promise<Map<string, string>> {
   // git fails for a broken configuration.
-  const variables = await listGitVariables(location, env).catch(unlessFailed);
+  const variables = await listGitVariables(location, env).catch(inPlaceOf(GitFailed, []));
   const wanted = variables.filter(({ name }) => /^(?:gc|maintenance|remote)\./.test(name));
   return new Map(wanted.map(({ name, value = '' }) => [name, value]));
-}
-
-function unlessFailed(error: unknown): [] {
-  if (error instanceof GitFailed) return [];
-  throw error;
 }

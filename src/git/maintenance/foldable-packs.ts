@@ -2,9 +2,10 @@ import { openSync, readFileSync, readSync, closeSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOwnPack } from '../stores/disk/pack-name.ts';
 import { namesIn } from '../system/names-in.ts';
-import { errnoOf } from '../format/object-errors.ts';
+import { isNotThere } from '../format/object-errors.ts';
 import { objectIdFromBytes, type ObjectId } from '../format/object-id.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { orElse } from '../../or-else.ts';
 
 /** The name and the size of a pack. */
 type PackName = {
@@ -58,13 +59,9 @@ export function smallestPacks(packs: readonly PackName[], mostBytesTogether: num
 /** Reads the ids of small packs. Skips packs that another process has repacked meanwhile. */
 export function readSmallPacks(folder: string, packs: readonly PackName[]): FoldablePack[] {
   return packs.flatMap((pack) => {
-    try {
-      const ids = idsOf(readFileSync(join(folder, `${pack.name}.idx`)));
-      return ids === undefined ? [] : [{ ...pack, ids }];
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return [];
-      throw error;
-    }
+    const index = orElse(() => readFileSync(join(folder, `${pack.name}.idx`)), undefined, isNotThere);
+    const ids = index && idsOf(index);
+    return ids === undefined ? [] : [{ ...pack, ids }];
   });
 }
 
@@ -91,14 +88,9 @@ function idsOf(index: Buffer): ObjectId[] | undefined {
  * Source: gitformat-pack(5), "multi-pack-index (MIDX) files": chunk `PNAM`.
  */
 function packsOfMultiPackIndex(path: string): ReadonlySet<string> {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    // git has just removed it.
-    if (errnoOf(error) === 'ENOENT') return new Set();
-    throw error;
-  }
+  const file = orElse(() => openSync(path, 'r'), undefined, isNotThere);
+  // git has just removed it.
+  if (file === undefined) return new Set();
   try {
     const head = Buffer.alloc(12 + 256 * 12);
     readSync(file, head, 0, head.length, 0);

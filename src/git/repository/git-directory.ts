@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { orElse, succeeds } from '../../or-else.ts';
-import { errnoOf } from '../format/object-errors.ts';
+import { isNotThere } from '../format/object-errors.ts';
 import { readRegularFile } from '../system/read-regular-file.ts';
 import { isObjectId } from '../format/object-id.ts';
 import type { GitEnvironment } from '../repository.ts';
@@ -99,13 +99,7 @@ export function realPath(path: string): string {
  * @throws {FileRefused} if it is no regular file, or larger than 4 MiB
  */
 export function readIfThere(path: string): string | undefined {
-  try {
-    return readRegularFile(path, MAX_BYTES).toString('utf8');
-  } catch (error) {
-    const code = errnoOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw error;
-  }
+  return orElse(() => readRegularFile(path, MAX_BYTES).toString('utf8'), undefined, isNotThere);
 }
 
 /** The first bytes of a file, zeros behind its end. File system errors come through as they are. */

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, readlinkSync, realpathSync 
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { isDotGit } from '../format/dot-git.ts';
 import { isGitDirectory, kindOfPath } from './git-directory.ts';
-import { errnoOf } from '../format/object-errors.ts';
+import { isNotThere } from '../format/object-errors.ts';
 import { FileRefused, openFile, READ, readOpened } from '../system/read-regular-file.ts';
 
 /** On macOS the flag refuses links anywhere in the path. Source: open(2) there, `O_NOFOLLOW_ANY`. */
@@ -61,8 +61,7 @@ function realPathOfAny(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    const code = errnoOf(error);
-    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || dirname(path) === path) throw error;
+    if (!isNotThere(error) || dirname(path) === path) throw error;
     return join(realPathOfAny(dirname(path)), basename(path));
   }
 }

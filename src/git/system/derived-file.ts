@@ -59,7 +59,7 @@ export function writeDerivedFile(path: string, form: string, content: string): v
     share(temporary);
     replaceFile(temporary, path);
   } catch (error) {
-    tryToRemove(temporary);
+    tryTo(() => rmSync(temporary, { recursive: true, force: true }));
     throw error;
   }
 }
@@ -100,8 +100,4 @@ export function replaceFile(temporary: string, path: string): void {
     rmSync(path, { recursive: true, force: true });
     renameSync(temporary, path);
   }
-}
-
-function tryToRemove(path: string): void {
-  tryTo(() => rmSync(path, { recursive: true, force: true }));
 }

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
-import { errnoOf } from '../format/object-errors.ts';
+import { errnoOf, isNotThere } from '../format/object-errors.ts';
 import { share } from './sharing.ts';
+import { orElse } from '../../or-else.ts';
 
 /**
  * Makes a new small file whose content is worthless after a power cut, so it is not synced. A failure leaves no file behind.
@@ -55,12 +56,7 @@ export function syncFolder(path: string): void {
 
 /** Removes a file, if there is one. */
 export function removeFile(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    // ENOTDIR: its folder is a file.
-    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error;
-  }
+  orElse(() => unlinkSync(path), undefined, isNotThere);
 }
 
 /** Gives a file its name back, unless a newer file has it. */

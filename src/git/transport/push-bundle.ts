@@ -7,6 +7,7 @@ import type { PushEdit, PushRequest, PushResult } from './remote.ts';
 import { fetchRefs } from './fetch-refs.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /**
  * Applies edits to the refs of a bundle and writes it again: all edits or none.
@@ -51,13 +52,8 @@ async function resultOf(
 }
 
 async function isBehind(folder: GuestFolder, older: ObjectId, newer: ObjectId): Promise<boolean> {
-  try {
-    await runGit(folder.run(['merge-base', '--is-ancestor', older, newer]));
-    return true;
-  } catch (error) {
-    if (error instanceof GitFailed) return false;
-    throw error;
-  }
+  const run = folder.run(['merge-base', '--is-ancestor', older, newer]);
+  return runGit(run).then(() => true, inPlaceOf(GitFailed, false));
 }
 
 function undoneUnlessMoved(result: PushResult): PushResult {

@@ -4,6 +4,7 @@ import type { GuestFolder } from './guest-folder.ts';
 import { lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** A command line has room for 2 MiB on Linux, environment and pointers included, and 1 MiB on macOS. */
 const MAX_ARGUMENT_BYTES = 800_000;
@@ -98,12 +99,9 @@ async function notFollowing({ location, env }: Source, edits: readonly PushEdit[
   for (const edit of edits) {
     const { name, value, expected } = edit;
     if (value === null || expected === null || expected === undefined || value === expected) continue;
-    try {
-      await runGit({ location, env, args: ['merge-base', '--is-ancestor', expected, value] });
-    } catch (error) {
-      if (!(error instanceof GitFailed)) throw error;
-      wrong.set(edit, { name, outcome: 'moved', reason: `${value} does not follow ${expected}` });
-    }
+    const run = runGit({ location, env, args: ['merge-base', '--is-ancestor', expected, value] });
+    const isBehind = await run.then(() => true, inPlaceOf(GitFailed, false));
+    if (!isBehind) wrong.set(edit, { name, outcome: 'moved', reason: `${value} does not follow ${expected}` });
   }
   return wrong;
 }

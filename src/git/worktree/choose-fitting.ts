@@ -1,5 +1,6 @@
 import { changedPaths, plainIndex, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** Comparing more files than this first is faster than adding them. */
 const MAX_UNCOMPARED_FILES = 1000;
@@ -43,11 +44,8 @@ async function refresh(run: IndexRun, files: readonly ChangedFile[], maxBytes: n
   const input = Buffer.from(tooLarge.map(({ path }) => `${path}\0`).join(''), 'latin1');
   const update = [...plainIndex, 'update-index', '-z', '--assume-unchanged', '--stdin'];
   await runGit({ ...run, args: update, input });
-  try {
-    await runGit({ ...run, args: [...plainIndex, '-c', 'core.safecrlf=false', 'update-index', '-q', '--refresh'] });
-  } catch (error) {
-    // git fails if a file differs or cannot be compared.
-    if (!(error instanceof GitFailed)) throw error;
-  }
+  const compare = [...plainIndex, '-c', 'core.safecrlf=false', 'update-index', '-q', '--refresh'];
+  // git fails if a file differs or cannot be compared.
+  await runGit({ ...run, args: compare }).catch(inPlaceOf(GitFailed, undefined));
   return changedPaths(run);
 }

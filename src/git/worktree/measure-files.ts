@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { orElse } from '../../or-else.ts';
-import { errnoOf } from '../format/object-errors.ts';
+import { errnoOf, isNotThere } from '../format/object-errors.ts';
 
 const SPECIAL = 'is no file, link or folder but a socket, a pipe or a device; ignore it';
 
@@ -18,9 +18,8 @@ export function measureFile(top: string, path: string): number | string | undefi
     if (!stats.isSymbolicLink()) accessSync(file, constants.R_OK);
     return stats.isFile() ? stats.size : 0;
   } catch (error) {
-    const errno = errnoOf(error);
-    if (errno === 'ENOENT' || errno === 'ENOTDIR') return undefined;
-    return `cannot be read (${errno ?? 'for an unknown reason'}); change who may read it, or ignore it`;
+    if (isNotThere(error)) return undefined;
+    return `cannot be read (${errnoOf(error) ?? 'for an unknown reason'}); change who may read it, or ignore it`;
   }
 }
 

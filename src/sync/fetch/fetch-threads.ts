@@ -15,6 +15,7 @@ import type { SyncOptions } from '../sync-options.ts';
 import { planFetch, type FetchFacts, type FetchPart } from './plan-fetch.ts';
 import { receiveRefs } from './receive-refs.ts';
 import { selectRefs, type Selection } from './select-refs.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** How often a fetch is planned again because another process moved a ref. */
 const MAX_TRIES = 20;
@@ -148,10 +149,6 @@ async function applyParts(repository: Repository, parts: readonly FetchPart[], r
 async function tryToPackRefs({ location }: Repository, { env }: SyncOptions): Promise<void> {
   if (location === undefined || env === undefined) return;
   const { packRefs } = await import('../../git/maintenance/consolidate-packs.ts');
-  try {
-    await packRefs(location, env);
-  } catch (error) {
-    // There is no git, or another process holds the lock. Packing is optional.
-    if (!(error instanceof UwfError)) throw error;
-  }
+  // There is no git, or another process holds the lock. Packing is optional.
+  await packRefs(location, env).catch(inPlaceOf(UwfError, undefined));
 }

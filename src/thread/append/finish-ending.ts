@@ -2,6 +2,7 @@ import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
 import { activeRef } from '../format/thread-refs.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /**
  * Finishes an ending that a crash interrupted: deletes the active ref of a thread that has a history ref. Does nothing for a
@@ -25,10 +26,6 @@ export async function foldEnded(repository: Repository, ended: ThreadPointer): P
     if (isBehind) break;
   }
   if (!isBehind) await keepAsFork(repository, ended.id, active);
-  try {
-    await repository.refs.update([{ name: ref, expected: active, value: null }]);
-  } catch (error) {
-    // Another process did the same, or wrote to the ref. The next command deals with that.
-    if (!(error instanceof RefMoved)) throw error;
-  }
+  // It has moved where another process did the same, or wrote to the ref. The next command deals with that.
+  await repository.refs.update([{ name: ref, expected: active, value: null }]).catch(inPlaceOf(RefMoved, undefined));
 }

@@ -9,6 +9,7 @@ import { forkIdFor } from '../new-thread-id.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
 import { activeRef } from '../format/thread-refs.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /**
  * Publishes a batch and moves a thread's ref from its head to a new tip. If another writer moves the ref first, keeps the
@@ -42,11 +43,7 @@ export async function keepAsFork(repository: Repository, thread: ThreadId, tip: 
   const fork = forkIdFor(thread, tip, commit.committer.atMs);
   const name = activeRef(fork);
   if ((await repository.refs.read(name)) !== undefined) return fork;
-  try {
-    await repository.refs.update([{ name, expected: null, value: tip }]);
-  } catch (error) {
-    // Another process keeps the same commit. The fork may have advanced since.
-    if (!(error instanceof RefMoved)) throw error;
-  }
+  // It has moved where another process keeps the same commit. The fork may have advanced since.
+  await repository.refs.update([{ name, expected: null, value: tip }]).catch(inPlaceOf(RefMoved, undefined));
   return fork;
 }

@@ -1,6 +1,5 @@
-import { prepareHashing, hashNode, isNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { prepareHashing, hashNode, isNodeHash } from '../../cas/hash.ts';
 import { readNodeAt } from '../../cas/commit-nodes.ts';
-import type { StoredNode } from '../../cas/node-source.ts';
 import { HashMismatch } from '../../cas/node.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit, readTree } from '../../git/stores/read.ts';
@@ -12,6 +11,7 @@ import { readThreadCommit } from '../format/thread-commit.ts';
 import { walkChain } from './read-chain.ts';
 import type { CommitOf } from './thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** A step without its index, and the blob of its reply. */
 export type LightStep = Omit<CommitOf<'step'>, 'index'> & { reply: ObjectId | undefined };
@@ -62,23 +62,11 @@ async function findStep(repository: Repository, id: ObjectId): Promise<LightStep
   if (!isNodeHash(hash)) return undefined;
   const tree = await readTree(repository.objects, commit.tree);
   const oid = tree.find(({ name }) => name === 'step.json')?.id;
-  const node = oid && (await readIfSame(repository, { hash, oid }));
+  // The message is for people, and may name another node.
+  const node = oid && (await readNodeAt(repository, { hash, oid }).catch(inPlaceOf(HashMismatch, undefined)));
   if (node === undefined || !isOfType(node.type, 'thread-step')) return undefined;
   const reply = tree.find(({ name }) => name === 'output.md')?.id;
   return { id, commit, hash, kind: 'step', node: payloadOf(node, 'thread-step'), reply };
-}
-
-/** Reads a node; `undefined` if the message named another one. The message is for people, and may be wrong. */
-async function readIfSame(
-  repository: Repository,
-  entry: { hash: NodeHash; oid: ObjectId },
-): Promise<StoredNode | undefined> {
-  try {
-    return await readNodeAt(repository, entry);
-  } catch (error) {
-    if (error instanceof HashMismatch) return undefined;
-    throw error;
-  }
 }
 
 async function readWhole(repository: Repository, id: ObjectId): Promise<LightCommit> {

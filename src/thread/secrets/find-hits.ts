@@ -1,6 +1,7 @@
 import { pointer } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { RedactionFailed, marks, type Redactor } from '../../redaction/redactor.ts';
+import { orElse } from '../../or-else.ts';
 
 /** The place of a secret in a blob, a message or a list of names, and the rule that found it. Never the secret. */
 export type SecretHit = {
@@ -39,12 +40,7 @@ export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
 const unsearched = [{ rule: 'could-not-be-searched', start: 0, end: 0 }];
 
 function searched<T>(search: () => T, otherwise: T): T {
-  try {
-    return search();
-  } catch (error) {
-    if (error instanceof RedactionFailed) return otherwise;
-    throw error;
-  }
+  return orElse(search, otherwise, (error) => error instanceof RedactionFailed);
 }
 
 function compare(before: JsonValue, after: JsonValue, path: (string | number)[], found: SecretHit[]): void {

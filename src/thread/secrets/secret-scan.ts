@@ -19,6 +19,7 @@ import { payloadOf } from '../../schema/payload-of.ts';
 import { WORKSPACE_FOLDER } from '../append/append-step.ts';
 import { MAX_FILE_BYTES } from '../format/commit-limits.ts';
 import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** Where a secret is stored. Never the secret. */
 export type SecretPlace = SecretHit & {
@@ -166,23 +167,20 @@ export class SecretScan {
 
   async #hitsInFile(id: ObjectId, path: string): Promise<readonly SecretHit[]> {
     if (this.#clean.has(`file ${id}`)) return [];
-    try {
-      const data = await readBlob(this.#repository.objects, id, { maxBytes: MAX_FILE_BYTES });
-      const text = textOf(data);
-      const hits = this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, text));
-      // The rule may be allowed at this path.
-      return hits.length === 0 ? hits : hitsInText(this.#redactor, text, path);
-    } catch (error) {
-      // An unscanned file is reported like a secret.
-      if (error instanceof ObjectTooLarge) return [{ at: 'line 1', rule: 'too-large-to-scan' }];
-      throw error;
-    }
+    const reading = readBlob(this.#repository.objects, id, { maxBytes: MAX_FILE_BYTES });
+    const data = await reading.catch(inPlaceOf(ObjectTooLarge, undefined));
+    // An unscanned file is reported like a secret.
+    if (data === undefined) return [{ at: 'line 1', rule: 'too-large-to-scan' }];
+    const text = textOf(data);
+    const hits = this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, text));
+    // The rule may be allowed at this path.
+    return hits.length === 0 ? hits : hitsInText(this.#redactor, text, path);
   }
 
   async #treesOf(commits: readonly ObjectId[]): Promise<ObjectId[]> {
     const trees: ObjectId[] = [];
     for (const id of commits) {
-      const commit = await readCommit(this.#repository.objects, id).catch(asAbsent);
+      const commit = await readCommit(this.#repository.objects, id).catch(inPlaceOf(ObjectMissing, undefined));
       if (commit) trees.push(commit.tree);
     }
     return trees;
@@ -195,10 +193,6 @@ export class SecretScan {
 }
 
 type AddHits = (file: string, hits: readonly SecretHit[]) => void;
-
-function asAbsent(error: unknown): undefined {
-  if (!(error instanceof ObjectMissing)) throw error;
-}
 
 /** Decodes a file as UTF-8 or UTF-16, else as Latin-1. */
 function textOf(data: Uint8Array): string {

@@ -8,6 +8,7 @@ import { headAndTail } from '../../processes/head-and-tail.ts';
 import { ToolRefused } from './tool.ts';
 import type { Tool } from './tool.ts';
 import { messageOf } from '../../../errors.ts';
+import { inPlaceOf } from '../../../or-else.ts';
 
 /** The outcome of a call: the result, or the reason why there is none, in words for the model. */
 export type CallOutcome = { text: string; isError: boolean };
@@ -65,11 +66,6 @@ export class ToolBox {
 }
 
 async function findMistakes({ inputSchema }: Tool, input: JsonObject): Promise<string[]> {
-  try {
-    return await checkValue(inputSchema, input, 'input');
-  } catch (error) {
-    // The schema of an MCP server's tool may be invalid; the server checks the input itself.
-    if (error instanceof InvalidSchema) return [];
-    throw error;
-  }
+  // The schema of an MCP server's tool may be invalid; the server checks the input itself.
+  return checkValue(inputSchema, input, 'input').catch(inPlaceOf(InvalidSchema, []));
 }

@@ -8,7 +8,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
 import { getThread } from '../../../thread/find/find-thread.ts';
 import { ThreadNotFound } from '../../../thread/thread-errors.ts';
-import type { Repository } from '../../../git/repository.ts';
+import { inPlaceOf } from '../../../or-else.ts';
 
 export const command: Command = defineCommand({
   description: `Asks the agent of a step a question and prints the answer. The agent goes on with its session if this
@@ -38,7 +38,8 @@ machine has it; else it is given the step's prompt and reply. The thread does no
       missing: 'nothing is asked',
     });
     const repository = await openForReading(cli);
-    const isOfThread = options.at !== undefined || (await isThread(repository, args.thread));
+    const thread = await getThread(repository, args.thread).catch(inPlaceOf(ThreadNotFound, undefined));
+    const isOfThread = options.at !== undefined || thread !== undefined;
     const target = isOfThread
       ? { thread: args.thread, step: options.at && (await findStep(cli, repository, options.at, args.thread)) }
       : await findStep(cli, repository, args.thread, undefined).then((step) => ({ thread: step.thread.id, step }));
@@ -48,13 +49,3 @@ machine has it; else it is given the step's prompt and reply. The thread does no
     await out.result(answer, () => harmless(answer.text));
   },
 });
-
-async function isThread(repository: Repository, text: string): Promise<boolean> {
-  try {
-    await getThread(repository, text);
-    return true;
-  } catch (error) {
-    if (error instanceof ThreadNotFound) return false;
-    throw error;
-  }
-}

@@ -21,6 +21,7 @@ import { openForWriting } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { oneLine } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
+import { inPlaceOf } from '../../../or-else.ts';
 
 /**
  * A thread that was removed; `head` is null if it was not here. `remote` is where it was removed too, with --remote; null if
@@ -153,12 +154,8 @@ async function removeEverywhere(
     }
     let url: string | null = remote.url;
     const before = async (id: ThreadId): Promise<void> => {
-      try {
-        await removeRemoteThread({ repository }, remote, id, exchange);
-      } catch (error) {
-        if (!(error instanceof ThreadNotThere)) throw error;
-        url = null;
-      }
+      const removing = removeRemoteThread({ repository }, remote, id, exchange);
+      url = await removing.then(() => remote.url, inPlaceOf(ThreadNotThere, null));
     };
     const removed = await removeHere(repository, thread, { force, isDry, before });
     return { ...removed, remote: url };

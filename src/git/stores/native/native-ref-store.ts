@@ -9,6 +9,7 @@ import { LongLivedGit, type AnswerReader } from '../../process/long-lived-git.ts
 import { brokenPackedRefs, errorOfRefusal } from './ref-refusal.ts';
 import { GitFailed, runGit } from '../../process/run-git.ts';
 import type { GitStart } from '../../process/spawn-git.ts';
+import { inPlaceOf } from '../../../or-else.ts';
 
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
 const MAX_SYMBOLIC_DEPTH = 5;
@@ -143,13 +144,9 @@ export class NativeRefStore implements RefStore {
 
   /** Reads `HEAD` and other pseudo refs, which git does not list. */
   async #readPseudoRef(name: RefName): Promise<ObjectId | undefined> {
-    try {
-      const printed = await runGit({ ...this.#start, args: ['show-ref', '--verify', '--hash', name] });
-      return parseObjectId(printed.toString('latin1').trim());
-    } catch (error) {
-      if (error instanceof GitFailed) return undefined;
-      throw error;
-    }
+    const run = runGit({ ...this.#start, args: ['show-ref', '--verify', '--hash', name] });
+    const printed = await run.catch(inPlaceOf(GitFailed, undefined));
+    return printed && parseObjectId(printed.toString('latin1').trim());
   }
 }
 
@@ -195,12 +192,7 @@ async function listRefs(start: Omit<GitStart, 'args'>, patterns: readonly string
 
 /** The target of a symbolic ref; `undefined` if it is not symbolic, or does not exist. Source: git-symbolic-ref(1). */
 async function readSymbolicRef(start: Omit<GitStart, 'args'>, name: RefName): Promise<RefName | undefined> {
-  try {
-    const printed = await runGit({ ...start, args: ['symbolic-ref', '--quiet', '--no-recurse', name] });
-    const target = printed.toString('utf8').trim();
-    return isRefName(target) ? target : undefined;
-  } catch (error) {
-    if (error instanceof GitFailed) return undefined;
-    throw error;
-  }
+  const run = runGit({ ...start, args: ['symbolic-ref', '--quiet', '--no-recurse', name] });
+  const target = (await run.catch(inPlaceOf(GitFailed, ''))).toString('utf8').trim();
+  return isRefName(target) ? target : undefined;
 }

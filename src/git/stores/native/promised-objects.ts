@@ -3,6 +3,7 @@ import type { ObjectStore, ReadOptions } from '../../object-store.ts';
 import { inTurn } from '../../system/in-turn.ts';
 import { ObjectUnavailable } from './native-object-store.ts';
 import { GitFailed } from '../../process/run-git.ts';
+import { inPlaceOf } from '../../../or-else.ts';
 
 /**
  * The objects of a partial clone: local ones, and those that a remote has promised, which are fetched when they are first
@@ -18,14 +19,8 @@ export function promisedObjects(
   native: Pick<ObjectStore, 'read'>,
   bring: (ids: readonly ObjectId[]) => Promise<void>,
 ): ObjectStore {
-  const readHere = async (id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> => {
-    try {
-      return await near.read(id, options);
-    } catch (error) {
-      if (error instanceof ObjectUnavailable) return undefined;
-      throw error;
-    }
-  };
+  const readHere = (id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> =>
+    near.read(id, options).catch(inPlaceOf(ObjectUnavailable, undefined));
   // One connection after the other: the next reader may find its object here already.
   const fetchAndRead = (id: ObjectId, options?: ReadOptions): Promise<GitObject | undefined> =>
     inTurn(near, '', async () => {
@@ -49,13 +44,9 @@ export function promisedObjects(
     async prefetch(ids) {
       const missing: ObjectId[] = [];
       for (const id of new Set(ids)) if (!(await near.has(id))) missing.push(id);
-      try {
-        if (missing.length > 0) await bring(missing);
-      } catch (error) {
-        // One object that the remote lacks fails them all. The error is reported when it is read; the others are fetched one by
-        // one.
-        if (!(error instanceof GitFailed)) throw error;
-      }
+      // One object that the remote lacks fails them all. The error is reported when it is read; the others are fetched one by
+      // one.
+      if (missing.length > 0) await bring(missing).catch(inPlaceOf(GitFailed, undefined));
     },
     close: () => near.close(),
   };

@@ -3,6 +3,7 @@ import { asStorageError, CorruptObject, errnoOf, ObjectTooLarge } from '../../fo
 import { hashObject, isObjectType, type GitObject, type ObjectId } from '../../format/object-id.ts';
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-store.ts';
 import type { PortableFileSystem } from './file-system.ts';
+import { inPlaceOf } from '../../../or-else.ts';
 
 /**
  * Objects by isomorphic-git: loose and packed ones are read, loose ones written.
@@ -75,12 +76,7 @@ export class PortableObjectStore implements ObjectStore {
   }
 
   async #isSound(id: ObjectId): Promise<boolean> {
-    try {
-      return (await this.#readOnce(id)) !== undefined;
-    } catch (error) {
-      if (error instanceof CorruptObject) return false;
-      throw error;
-    }
+    return (await this.#readOnce(id).catch(inPlaceOf(CorruptObject, undefined))) !== undefined;
   }
 
   async #readAgainIfMoved(id: ObjectId): Promise<GitObject | undefined> {
