@@ -2,6 +2,7 @@ import { append } from '../append.js';
 import { bigPack } from '../big-pack.js';
 import { diskStore } from '../disk-store.js';
 import { folding } from '../folding.js';
+import { growth } from '../growth.js';
 import { follow } from '../follow.js';
 import { import_ } from '../import.js';
 import { langgraph } from '../langgraph.js';
@@ -31,5 +32,6 @@ export const benches = [
   langgraph,
   folding,
   follow,
+  growth,
   bigPack,
 ];

@@ -21,6 +21,8 @@ import { median } from './median.js';
  * @property {Record<string, number>} [limits] the largest allowed ratio of a contestant
  * @property {Record<string, string>} [beyond] contestants whose ratio counts only the time beyond that of another one
  * @property {boolean} [inProcess] whether they run in this process, so that its CPU time is theirs
+ * @property {Map<string, number>} [sizes] how much there is for each contestant: reports the exponent of the growth of its
+ *   time from that of the base
  * @property {number} [stretch] also reports the worst ratio of this many rounds in a row for each contestant
  */
 
@@ -43,7 +45,16 @@ import { median } from './median.js';
  * @param {Comparison} comparison
  * @returns {Promise<Row[]>}
  */
-export async function measure({ base, rounds, contestants, limits = {}, beyond = {}, inProcess = false, stretch }) {
+export async function measure({
+  base,
+  rounds,
+  contestants,
+  limits = {},
+  beyond = {},
+  inProcess = false,
+  stretch,
+  sizes,
+}) {
   /** @type {Map<string, { wallMs: number, cpuMs: number, figures: Record<string, number> }[]>} */
   const runs = new Map(Object.keys(contestants).map((name) => [name, []]));
   for (let round = 0; round <= rounds; round += 1) {
@@ -58,6 +69,11 @@ export async function measure({ base, rounds, contestants, limits = {}, beyond =
     const times = walls.get(name) ?? [];
     const without = beyond[name] === undefined ? 0 : median(walls.get(beyond[name]));
     const figures = largest(all.map((run) => run.figures));
+    if (sizes !== undefined && name !== base) {
+      const more = (sizes.get(name) ?? 1) / (sizes.get(base) ?? 1);
+      const growth = Math.log(median(times) / baseMs) / Math.log(more);
+      figures['exponent'] = Math.round(Math.max(0, growth) * 100) / 100;
+    }
     if (stretch !== undefined) figures[`worst of ${stretch}`] = worstStretch(times, walls.get(base), stretch);
     return {
       name,

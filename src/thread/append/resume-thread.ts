@@ -11,6 +11,7 @@ import { contentNode, taken } from './draft-commit.ts';
 import { newThreadId } from '../new-thread-id.ts';
 import { activeRef } from '../format/thread-refs.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
+import { shareTallies } from '../read/kept-tallies.ts';
 import { readState, stateCommit, type ThreadState } from '../read/thread-state.ts';
 import { statusOfHead } from '../read/thread-status.ts';
 
@@ -53,6 +54,7 @@ export async function reopenThread(
   // Suspensions after the last step are not part of the new thread.
   const before = await readState(repository, ended.id, stateCommit(ended).id);
   const reopened = { ...before, id: newThreadId(repository.now()), head: ended.head, end: ended.end };
+  shareTallies(repository, ended.id, reopened.id);
   return writeResume(repository, reopened, { answer, more, redacted }, `taken up again after ${ended.id}`);
 }
 

@@ -76,7 +76,7 @@ export type StepsToTell = Pick<ContextHistory, 'steps' | 'compact'> & {
 };
 
 /** More steps are not told, however short they are: reading them would take longer than all else that a step does. */
-const MAX_TOLD = 500;
+const MAX_TOLD = 100;
 
 /** A step that was read for a prompt. */
 type ToldStep = { id: ObjectId; step: ContextStep | NamedStep };

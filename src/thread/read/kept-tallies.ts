@@ -51,6 +51,12 @@ export function keepTallies(repository: Repository, id: ThreadId, kept: readonly
   tryToWriteDerivedFile(path, FORM, `${JSON.stringify(stored)}\n`);
 }
 
+/** Keeps the tallies of a thread for another one, which goes on from a commit of it. */
+export function shareTallies(repository: Repository, from: ThreadId, to: ThreadId): void {
+  const kept = findKeptTallies(repository, from);
+  if (kept.length > 0) keepTallies(repository, to, kept);
+}
+
 /** A tally as JSON has it. */
 type Stored = Omit<Tally, 'types' | 'roles'> & {
   commit: ObjectId;

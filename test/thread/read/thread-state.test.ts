@@ -8,6 +8,7 @@ import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { reopenThread, resumeThread } from '../../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import { derivedPath } from '../../../src/thread/read/derived-path.ts';
 import { readReplaced } from '../../../src/thread/read/replaced-steps.ts';
 import type { Tally } from '../../../src/thread/read/tally.ts';
@@ -139,7 +140,17 @@ describe('a tally that this machine keeps', () => {
     expect(reads).toBeLessThan(8 * 4 + 12);
   });
 
-  test('saves it also for the step before, and for a fork of the newest', async () => {
+  test('is handed on to a fork', async () => {
+    await readAgain();
+    const { repository, read } = watched(await temporary.open());
+    const fork = await forkThread(repository, { id: state.id, head: state.head.id });
+    const before = read.length;
+    const forked = await readState(repository, fork.thread, fork.head);
+    expect(forked).toEqual({ ...state, id: fork.thread });
+    expect(read.length - before).toBeLessThan(8 * 4 + 12);
+  });
+
+  test('saves it also for the steps before, back to the one before the last that is kept', async () => {
     const before = await readAgain(parseObjectId(temporary.git('rev-parse', `${state.head.id}~72`)));
     expect(before.state.tally.steps).toBe(128);
     expect(before.reads).toBeLessThan(12);

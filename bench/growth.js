@@ -1,0 +1,160 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadSource } from './lib/load-source.js';
+import { longThreadSources, writeLongThread } from './lib/long-thread.js';
+import { workflow } from './lib/one-role.js';
+import { quietEnvironment } from './lib/quiet-environment.js';
+import { uwfCommand } from './lib/run-command.js';
+import { temporaryFolder } from './lib/temporary-folder.js';
+
+const env = {
+  ...quietEnvironment(),
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@b',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@b',
+};
+
+/** Rules that look at the newest step and at what roles add up to, as most rules do. */
+const when = "$visits('writer') > 1000000 or $steps[-1].meta.x or $first('writer').x or $last('writer').x";
+const { moderator } = workflow;
+const definition = {
+  ...workflow,
+  moderator: [...moderator.slice(0, 1), { from: 'writer', to: '__end__', when }, ...moderator.slice(1)],
+};
+
+const config = `
+agents:
+  cat: { package: "builtin:command", config: { argv: [printf, "---\\n$status: done\\n---\\nfine\\n"] } }
+defaultAgent: cat
+limits: { maxSteps: 1000000 }
+`;
+
+/**
+ * What grows: `make` prepares a repository of a size, and returns the thread that the commands are about.
+ *
+ * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]> }>}
+ */
+const axes = {
+  steps: {
+    make: (source, folder, steps) => withThread(source, folder, steps),
+    commands: {
+      'thread step': (thread) => ['thread', 'step', thread],
+      'thread poke': (thread) => ['thread', 'poke', '-p', 'better', thread],
+      'thread context': (thread) => ['thread', 'context', thread],
+      'thread read -n 5': (thread) => ['thread', 'read', '-n', '5', thread],
+      'step list -n 5': (thread) => ['step', 'list', '-n', '5', thread],
+      'thread fork': (thread) => ['thread', 'fork', thread],
+      'thread show': (thread) => ['thread', 'show', thread],
+      'log -n 20': (thread) => ['log', '-n', '20', thread],
+      'thread verify': (thread) => ['thread', 'verify', thread],
+    },
+  },
+  threads: {
+    async make(source, folder, threads) {
+      const thread = await withThread(source, folder, 4);
+      const head = git(folder, 'rev-parse', `refs/threads/${thread}`);
+      const refs = Array.from({ length: threads - 1 }, (_, at) => `create refs/threads/${idOf(at)} ${head}\n`);
+      git(folder, 'update-ref', '--stdin', { input: refs.join('') });
+      git(folder, 'pack-refs', '--all');
+      return thread;
+    },
+    commands: {
+      'thread list': () => ['thread', 'list'],
+      'thread list -n 20': () => ['thread', 'list', '-n', '20'],
+      'thread show': (thread) => ['thread', 'show', thread],
+      'thread step': (thread) => ['thread', 'step', thread],
+      'thread start': () => ['thread', 'start', 'long', '-p', 'Write.'],
+    },
+  },
+  rules: {
+    make: (source, folder, rules) => withThread(source, folder, 4, rules),
+    commands: {
+      'workflow validate': () => ['workflow', 'validate', 'long'],
+      'thread start': () => ['thread', 'start', 'long', '-p', 'Write.'],
+      'thread step': (thread) => ['thread', 'step', thread],
+    },
+  },
+  files: {
+    async make(source, folder, files) {
+      for (let at = 0; at < files; at += 1) {
+        const path = join(folder, `src/${at % 100}`);
+        mkdirSync(path, { recursive: true });
+        writeFileSync(join(path, `${at}.txt`), `file ${at}\n`);
+      }
+      const thread = await withThread(source, folder, 4, 0, 'snapshot: { mode: on }\n');
+      git(folder, 'add', '--all');
+      git(folder, 'commit', '--quiet', '--message', 'Files');
+      return thread;
+    },
+    commands: { 'thread step': (thread) => ['thread', 'step', thread] },
+  },
+};
+
+/** How the time of each command grows with what there already is. */
+export const growth = {
+  name: 'growth',
+  summary: 'commands beside ever more steps, threads, rules and files; an exponent of 0 is no growth, of 1 is linear',
+  isSlow: true,
+
+  async *compare({ quick, rounds = quick ? 3 : 5, folder: parent }) {
+    const sizes = quick ? [20, 200, 2_000] : [20, 200, 2_000, 20_000];
+    const source = await loadSource(...longThreadSources);
+    for (const [axis, { make, commands }] of Object.entries(axes)) {
+      const { path, remove } = temporaryFolder(parent);
+      try {
+        /** @type {Map<string, { cwd: string, thread: string, size: number }>} */
+        const places = new Map();
+        for (const size of sizes) {
+          const cwd = join(path, String(size));
+          git('.', 'init', '--quiet', cwd);
+          places.set(`${size.toLocaleString('en')} ${axis}`, { cwd, thread: await make(source, cwd, size), size });
+        }
+        const [base = ''] = places.keys();
+        for (const [name, words] of Object.entries(commands)) {
+          const all = [...places].map(([at, { cwd, thread }]) => [at, uwfCommand(words(thread), { cwd, env })]);
+          const by = new Map([...places].map(([at, { size }]) => [at, size]));
+          yield { what: `uwf ${name}`, base, rounds, contestants: Object.fromEntries(all), sizes: by };
+        }
+      } finally {
+        remove();
+      }
+    }
+  },
+};
+
+/** Writes a thread of some steps, and the workflow and configuration that it goes on with. */
+async function withThread(source, folder, steps, rules = 0, more = '') {
+  const others = Array.from({ length: rules }, (_, at) => ({
+    from: 'writer',
+    to: '__end__',
+    when: `$steps[-1].meta.x = ${at}`,
+  }));
+  const { moderator } = definition;
+  const grown = { ...definition, moderator: [...moderator.slice(0, -1), ...others, ...moderator.slice(-1)] };
+  const repository = await source.openRepository(folder);
+  const { id } = await writeLongThread(source, repository, steps, { definition: grown, bytes: 300 });
+  await repository.close();
+  git(folder, 'repack', '-a', '-d', '-q');
+  mkdirSync(join(folder, '.uwf/workflows'), { recursive: true });
+  writeFileSync(join(folder, '.uwf/config.yaml'), `${config}${more}`);
+  writeFileSync(join(folder, '.uwf/workflows/long.yaml'), JSON.stringify(grown));
+  return id;
+}
+
+function git(cwd, ...argv) {
+  const last = argv.at(-1);
+  const { input } = typeof last === 'object' ? argv.pop() : { input: '' };
+  return execFileSync('git', argv, { cwd, env, input, stdio: ['pipe', 'pipe', 'ignore'] })
+    .toString()
+    .trim();
+}
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** An id of a thread: a fixed time, then a number. */
+function idOf(number) {
+  const digits = Array.from({ length: 5 }, (_, at) => alphabet[Math.floor(number / 32 ** at) % 32]).toReversed();
+  return `01KTWEWZ76${'0'.repeat(11)}${digits.join('')}`;
+}
