@@ -111,9 +111,20 @@ async function readIndexes(objects: ObjectReader, root: readonly TreeLine[]): Pr
       }
     }
   }
-  for (const { path, id } of folders) {
-    entries.push(...((await readIndex(objects, await readAnyTree(objects, id), path)) ?? []));
-  }
+  for (const { path, id } of folders) entries.push(...(await readFolder(objects, path, id)));
+  return entries;
+}
+
+type Folder = { path: string; id: ObjectId; entries: readonly IndexEntry[] };
+
+/** The folder that was read last: one after the other, most threads have the same workflow. */
+const latest = new WeakMap<ObjectReader, Folder>();
+
+async function readFolder(objects: ObjectReader, path: string, id: ObjectId): Promise<readonly IndexEntry[]> {
+  const known = latest.get(objects);
+  if (known?.path === path && known.id === id) return known.entries;
+  const entries = (await readIndex(objects, await readAnyTree(objects, id), path)) ?? [];
+  latest.set(objects, { path, id, entries });
   return entries;
 }
 

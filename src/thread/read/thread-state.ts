@@ -43,27 +43,32 @@ export type StartedThread = Pick<ThreadState, 'start'>;
  * @throws {CorruptThread} if its chain is not what storage promises
  */
 export async function readState(repository: Repository, id: ThreadId, from: ObjectId): Promise<ThreadState> {
-  const kept = findKeptTallies(repository, id);
+  let kept: readonly KeptTally[] | undefined;
   const entries: TallyEntry[] = [];
   const pauses: CommitOf<'suspend' | 'resume'>[] = [];
   let head: ThreadCommit | undefined;
   let last: CommitOf<'step'> | undefined;
+  let start: ThreadCommit | undefined;
   let known: KeptTally | undefined;
   for await (const commit of readChain(repository, from)) {
     head ??= commit;
     if (last === undefined && (commit.kind === 'suspend' || commit.kind === 'resume')) pauses.unshift(commit);
     if (commit.kind === 'step') last ??= commit;
-    if (commit.kind === 'step') {
+    // A short thread has no kept tally, so that its file is not looked for.
+    if (commit.kind === 'step' && isKept({ steps: commit.node.number })) {
       const { number } = commit.node;
+      kept ??= findKeptTallies(repository, id);
       known = kept.find((each) => each.commit === commit.id && each.tally.steps === number);
     }
+    if (commit.kind === 'start') start = commit;
     if (known !== undefined) break;
     entries.push(await readTallyEntry(repository, commit));
   }
   const tally = tallyUp(repository, id, entries.toReversed(), known);
-  const start = tally && (await readThreadCommit(repository, tally.start));
-  if (head === undefined || tally === undefined || start?.kind !== 'start')
+  if (tally !== undefined) start ??= await readThreadCommit(repository, tally.start);
+  if (head === undefined || tally === undefined || start?.kind !== 'start') {
     throw new CorruptThread(from, 'its chain has no start');
+  }
   const prompt = await readTextAt(repository, start, 'prompt.md');
   return { id, head, start, prompt, last, pauses, tally, end: head.kind === 'end' ? head : undefined };
 }
