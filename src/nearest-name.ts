@@ -9,7 +9,10 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   let best: string | undefined;
   let bestDistance = Math.max(wanted.length < 4 ? 1 : 2, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of known) {
-    const distance = editDistance(wanted, candidate.toLowerCase());
+    const found = candidate.toLowerCase();
+    // Each letter more or less is a change.
+    if (Math.abs(found.length - wanted.length) >= bestDistance) continue;
+    const distance = editDistance(wanted, found);
     if (distance < bestDistance && distance < candidate.length) {
       best = candidate;
       bestDistance = distance;

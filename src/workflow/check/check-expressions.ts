@@ -28,7 +28,14 @@ export async function checkExpressions(report: Report, reduction: Reduction): Pr
     const hint = 'work values out in a role, and route by its meta';
     return report.error('too-large', ['moderator'], message, { hint });
   }
-  const roles = reduction.roles.map((role) => role.name);
+  const roles = new Set(reduction.roles.map((role) => role.name));
+  // Edges that an anchor repeats have the same few expressions: each text is parsed once.
+  const inspected = new Map<string, Promise<InspectedExpression>>();
+  const inspect = (source: string): Promise<InspectedExpression> => {
+    const found = inspected.get(source) ?? inspectExpression(source);
+    inspected.set(source, found);
+    return found;
+  };
   for (const expression of collect(reduction)) {
     const { source, path, name } = expression;
     if (source.trim() === '') {
@@ -37,7 +44,7 @@ export async function checkExpressions(report: Report, reduction: Reduction): Pr
       continue;
     }
     try {
-      reportUses(report, expression, await inspectExpression(source), roles);
+      reportUses(report, expression, await inspect(source), roles);
     } catch (error) {
       if (!(error instanceof ExpressionSyntaxError)) throw error;
       report.error('expression-syntax', path, `${name} is not JSONata: ${error.reason}`, {
@@ -77,7 +84,7 @@ function reportUses(
   report: Report,
   { path, name, known }: Expression,
   compiled: InspectedExpression,
-  roles: readonly string[],
+  roles: ReadonlySet<string>,
 ): void {
   for (const { name: used, offset } of compiled.refused) {
     const message = `${name} uses $${used}, which is refused: a thread that is replayed must take the same way`;
@@ -105,7 +112,7 @@ function reportUses(
     });
   }
   for (const { functionName, role, offset } of compiled.roles) {
-    if (roles.includes(role) || roles.length === 0) continue;
+    if (roles.has(role) || roles.size === 0) continue;
     const message = `${name} asks for $${functionName}('${role}'), but there is no role '${role}'`;
     const at = { offset, length: functionName.length + role.length + 5 };
     report.error('unknown-role', path, message, { hint: didYouMean(role, roles), at });

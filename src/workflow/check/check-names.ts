@@ -57,6 +57,7 @@ export function checkEnds(report: Report, { rules, roles, unusedConditions }: Re
   const names = roles.map((role) => role.name);
   const known = new Set(names);
   // Where no role could be read, that is the mistake, and not each rule.
+  const hintFor = hints(names);
   const isRole = (name: string): boolean => known.has(name) || known.size === 0;
   for (const { rule, name, from, to } of rules) {
     const ends = [
@@ -68,7 +69,7 @@ export function checkEnds(report: Report, { rules, roles, unusedConditions }: Re
       if (end === START || end === RESUME || end === END) {
         report.error('reserved-name', path, `${name} ${leads} ${end}, ${why}`, { at });
       } else if (!isRole(end)) {
-        const hint = hintFor(end, names, allowed);
+        const hint = hintFor(end, allowed);
         report.error('unknown-role', path, `${name} ${leads} '${end}', which is no role`, { hint, at });
       }
     }
@@ -78,8 +79,14 @@ export function checkEnds(report: Report, { rules, roles, unusedConditions }: Re
   }
 }
 
-function hintFor(name: string, roles: readonly string[], reserved: readonly string[]): string | undefined {
-  const meant = inRules[name];
-  if (meant !== undefined && reserved.includes(meant)) return `did you mean '${meant}'?`;
-  return didYouMean(name, [...roles, ...reserved]);
+/** Makes hints for unknown names. One wrong name may stand in thousands of rules, and is compared with the roles once. */
+function hints(roles: readonly string[]): (name: string, reserved: readonly string[]) => string | undefined {
+  const known = new Map<string, string | undefined>();
+  return (name, reserved) => {
+    const meant = inRules[name];
+    if (meant !== undefined && reserved.includes(meant)) return `did you mean '${meant}'?`;
+    const key = JSON.stringify([name, reserved]);
+    if (!known.has(key)) known.set(key, didYouMean(name, [...roles, ...reserved]));
+    return known.get(key);
+  };
 }

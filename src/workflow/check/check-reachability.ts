@@ -78,7 +78,13 @@ type Edges = Map<string, Set<string>>;
 /** Where each rule leads. A mistyped role counts as the role that was meant: the slip itself is reported once. */
 function edges(rules: readonly SourceRule[], roles: ReadonlySet<string>, isKnown: (name: string) => boolean): Edges {
   const next: Edges = new Map();
-  const meant = (name: string): string => (isKnown(name) ? name : (nearestName(name, roles) ?? name));
+  const slips = new Map<string, string>();
+  const meant = (name: string): string => {
+    if (isKnown(name)) return name;
+    const found = slips.get(name) ?? nearestName(name, roles) ?? name;
+    slips.set(name, found);
+    return found;
+  };
   for (const { rule } of rules) {
     const from = meant(rule.from);
     next.set(from, (next.get(from) ?? new Set()).add(meant(rule.to)));

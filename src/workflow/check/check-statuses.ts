@@ -10,10 +10,17 @@ import type { SchemaShape } from './schema-shape.ts';
  * @param shapes what the schemas say, by role; a role without one is passed over
  */
 export function checkStatuses(report: Report, reduction: Reduction, shapes: ReadonlyMap<string, SchemaShape>): void {
-  const { live } = splitRules(reduction.rules);
+  const rulesFrom = new Map<string, SourceRule[]>();
+  for (const live of splitRules(reduction.rules).live) {
+    const { from, on } = live.rule;
+    if (on !== undefined) continue;
+    const others = rulesFrom.get(from);
+    if (others === undefined) rulesFrom.set(from, [live]);
+    else others.push(live);
+  }
   for (const role of reduction.roles) {
     const shape = shapes.get(role.name);
-    const rules = live.filter(({ rule }) => rule.from === role.name && rule.on === undefined);
+    const rules = rulesFrom.get(role.name) ?? [];
     if (shape === undefined) continue;
     const statuses = shape.statuses;
     if (statuses?.includes('$SUSPEND')) {

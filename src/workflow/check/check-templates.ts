@@ -25,12 +25,25 @@ export async function checkTemplates(
   reduction: Reduction,
   shapes: ReadonlyMap<string, SchemaShape>,
 ): Promise<void> {
+  // Edges that an anchor repeats have the same few templates: each text is parsed once.
+  const variables = new Map<string, Promise<TemplateVariable[]>>();
+  const variablesOf = (source: string): Promise<TemplateVariable[]> => {
+    const found = variables.get(source) ?? templateVariables(source);
+    variables.set(source, found);
+    return found;
+  };
+  let reported: ReadonlySet<string> | undefined;
+  const isReported = (name: string): boolean => {
+    reported ??= new Set([...shapes.values()].flatMap((shape) => [...shape.fields().names]));
+    return reported.has(name);
+  };
   for (const rule of reduction.rules) {
     for (const part of ['prompt', 'location'] as const) {
       const source = rule.rule[part];
       const path = [...rule.whole.path, part];
       if (source === undefined) continue;
-      await checkTemplate({ report, shapes, rule, source, path, name: `the ${part} of ${rule.name}` });
+      const name = `the ${part} of ${rule.name}`;
+      await checkTemplate({ report, shapes, variablesOf, isReported, rule, source, path, name });
     }
   }
 }
@@ -39,6 +52,9 @@ export async function checkTemplates(
 type Checked = {
   report: Report;
   shapes: ReadonlyMap<string, SchemaShape>;
+  variablesOf: (source: string) => Promise<TemplateVariable[]>;
+  /** Tells whether any role reports a field of this name. */
+  isReported: (name: string) => boolean;
   rule: SourceRule;
   source: string;
   path: Path;
@@ -49,10 +65,13 @@ type Checked = {
 async function checkTemplate(template: Checked): Promise<void> {
   const { report, source, path, name } = template;
   try {
-    for (const variable of await templateVariables(source)) checkVariable(template, variable);
+    const variables = await template.variablesOf(source);
+    if (variables.length === 0) return;
+    const text = new SourceText('', source);
+    for (const variable of variables) checkVariable(template, variable, text);
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error;
-    const offset = offsetIn(source, error.line, error.column);
+    const offset = offsetIn(new SourceText('', source), error.line, error.column);
     const triple = findTripleBraces(source, offset);
     report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
       at: triple ?? placeOfTag(source, offset),
@@ -62,10 +81,11 @@ async function checkTemplate(template: Checked): Promise<void> {
 }
 
 function checkVariable(
-  { report, shapes, rule, source, path, name }: Checked,
+  { report, shapes, isReported, rule, path, name }: Checked,
   { path: [root, ...rest], line, column }: TemplateVariable,
+  text: SourceText,
 ): void {
-  const at = { offset: offsetIn(source, line, column), length: root.length };
+  const at = { offset: offsetIn(text, line, column), length: root.length };
   if (root === 'start' && typeof rest[0] === 'string' && !startFields.includes(rest[0])) {
     report.error('unknown-variable', path, `${name} names start.${rest[0]}, which does not exist`, {
       hint: didYouMean(rest[0], startFields),
@@ -76,7 +96,7 @@ function checkVariable(
   if (always.includes(root)) return;
   const { from } = rule.rule;
   if (from === START || from === RESUME) {
-    const isKnown = from === RESUME && (root === body || [...shapes.values()].some((shape) => hasField(shape, root)));
+    const isKnown = from === RESUME && (root === body || isReported(root));
     if (isKnown) return;
     const why = from === START ? 'nothing was reported yet' : 'no role reports it';
     const message = `${name} names '${root}', but ${why}: it renders as nothing`;
@@ -100,8 +120,8 @@ function hasField(shape: SchemaShape, name: string): boolean {
 }
 
 /** The offset of a line and column, both from 1. */
-function offsetIn(text: string, line: number, column: number): number {
-  return new SourceText('', text).lineStart(line) + column - 1;
+function offsetIn(text: SourceText, line: number, column: number): number {
+  return text.lineStart(line) + column - 1;
 }
 
 /** Braces as Mustache and Handlebars have them, around an offset. */

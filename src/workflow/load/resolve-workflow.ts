@@ -13,7 +13,7 @@ import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
 import { encodeWorkflow } from '../nodes/encode-workflow.ts';
 import { findWorkflow, NoWorkflowFolder, WorkflowNotFound } from '../registry/find-workflow.ts';
 import { loadWorkflow } from '../nodes/load-workflow.ts';
-import { loadWorkflowFile } from './load-workflow-file.ts';
+import { loadWorkflowFile, type LoadedWorkflowFile } from './load-workflow-file.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
 import { isWithin } from '../../is-within.ts';
 
@@ -45,6 +45,21 @@ export async function resolveWorkflow(
   argument: string,
   options: { cwd: string },
 ): Promise<ResolvedWorkflow> {
+  const { definition, hash, origin } = await resolveWithDiagnostics(repository, argument, options);
+  return { definition, hash, origin };
+}
+
+/**
+ * Finds the workflow that an argument means, as {@link resolveWorkflow} does.
+ * @returns also what reading its file found: warnings, because a file with an error is an exception. `undefined` where the
+ * workflow came from nodes, which are not checked.
+ * @throws as `resolveWorkflow`
+ */
+export async function resolveWithDiagnostics(
+  repository: Repository,
+  argument: string,
+  options: { cwd: string },
+): Promise<ResolvedWorkflow & { file?: LoadedWorkflowFile }> {
   await prepareHashing();
   const lookedAt: string[] = [];
   if (isNodeHash(argument)) {
@@ -112,10 +127,14 @@ export async function listWorkflowFiles(
   return [...found].map(([name, file]) => ({ name, file })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function loadFile(repository: Repository, file: string): Promise<ResolvedWorkflow> {
-  const { definition, diagnostics, sources } = await loadWorkflowFile(file, rootOf(repository, file));
+async function loadFile(
+  repository: Repository,
+  file: string,
+): Promise<ResolvedWorkflow & { file: LoadedWorkflowFile }> {
+  const loaded = await loadWorkflowFile(file, rootOf(repository, file));
+  const { definition, diagnostics, sources } = loaded;
   if (definition === undefined) throw new InvalidWorkflow(file, diagnostics, sources);
-  return { definition, hash: encodeWorkflow(definition).hash, origin: { kind: 'file', file } };
+  return { definition, hash: encodeWorkflow(definition).hash, origin: { kind: 'file', file }, file: loaded };
 }
 
 /** What a workflow file and all that it includes must not leave: the work tree's top, where it lies in the work tree. */

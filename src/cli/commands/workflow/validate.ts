@@ -1,6 +1,6 @@
-import { resolveWorkflow, rootOf } from '../../../workflow/load/resolve-workflow.ts';
+import { resolveWithDiagnostics } from '../../../workflow/load/resolve-workflow.ts';
 import { InvalidWorkflow, type Diagnostic } from '../../../workflow/diagnostics/diagnostic.ts';
-import { loadWorkflowFile, type LoadedWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
+import type { LoadedWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
 import { validateWorkflow } from '../../../workflow/check/validate-workflow.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
@@ -44,9 +44,8 @@ invalid schemas. A warning is for something that works but is rarely intended.`,
 
 async function check(cli: CliEnvironment, repository: Repository, workflow: string): Promise<LoadedWorkflowFile> {
   try {
-    const { definition, origin } = await resolveWorkflow(repository, workflow, { cwd: cli.cwd });
-    // Again, for the warnings: resolving gives a definition and nothing else.
-    if (origin.kind === 'file') return await loadWorkflowFile(origin.file, rootOf(repository, origin.file));
+    const { definition, file } = await resolveWithDiagnostics(repository, workflow, { cwd: cli.cwd });
+    if (file !== undefined) return file;
     return { ...(await validateWorkflow(definition)), sources: new Map() };
   } catch (error) {
     if (!(error instanceof InvalidWorkflow)) throw error;
