@@ -6,7 +6,7 @@ import type { PastSteps } from '../../moderator/decision.ts';
 import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import { replyOf } from '../../thread/read/reply-of.ts';
-import { BLANK_STEP, stepView, type StepView } from '../../thread/read/step-view.ts';
+import { standIns, stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { StepPlace } from '../../thread/read/tally.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
@@ -144,21 +144,4 @@ async function readRoles(repository: Repository, state: Place, hasEnds: boolean)
     roles.set(role, hasEnds ? { visits, first: await metaOf(first), last: await metaOf(last) } : { visits });
   }
   return roles;
-}
-
-/**
- * Stand-ins for all steps but the newest, for expressions that only count them: a role has as many as it took steps,
- * whatever their order in the thread.
- */
-export function standIns(
-  roles: ReadonlyMap<string, { visits: number }>,
-  newest: readonly Pick<StepView, 'role'>[],
-): StepView[] {
-  const found: StepView[] = [];
-  for (const [role, { visits }] of roles) {
-    const blank = { ...BLANK_STEP, role };
-    const count = visits - newest.filter((step) => step.role === role).length;
-    for (let place = 0; place < count; place += 1) found.push(blank);
-  }
-  return found;
 }

@@ -1,3 +1,4 @@
+import type jsonata from 'jsonata';
 import type { JsonValue } from '../../json.ts';
 import { compileExpression, loadExpression, type CompiledExpression } from '../analysis/compile-expression.ts';
 import { startTimeBox } from './cpu-time.ts';
@@ -52,17 +53,12 @@ const MAX_SEQUENCE = 1_000_000;
 export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
   const compiled = await compileExpression(task.source);
   assertHarmless(compiled, task.mayVary);
-  const timeBox = startTimeBox(task.timeoutMs);
-  const limits = {
-    // JSONata looks at it anew each time, and compares it with wall time.
-    get timeout(): number {
-      return timeBox();
-    },
-    stack: MAX_NESTING,
-    sequence: MAX_SEQUENCE,
-  };
   const clone = await closeOwnFunctions(loadExpression);
-  const expression = await loadExpression(task.source, Object.freeze(limits));
+  const loaded = idle.get(task.source) ?? (await load(task.source));
+  // An evaluation that begins before this one has ended loads its own.
+  idle.delete(task.source);
+  loaded.box.hasWallMs = startTimeBox(task.timeoutMs);
+  const { expression } = loaded;
   // What needs no child can make no function that it could look at.
   if (compiled.reasonForChild !== undefined) watchEvaluation(expression, clone);
   const copied = copyJson({ input: scope.input, bindings: { ...scope.bindings } });
@@ -75,7 +71,36 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
     return task.wanted === 'truth' ? await truthOf(value) : plain(task.source, value);
   } catch (error) {
     throw evaluationError(task, error);
+  } finally {
+    // What is watched keeps the watcher.
+    if (compiled.reasonForChild === undefined) keepIdle(task.source, loaded);
   }
+}
+
+/** An expression that can be evaluated, and the time box of its evaluation. */
+type Loaded = { expression: jsonata.Expression; box: { hasWallMs: () => number } };
+
+/** Expressions that were evaluated last: a replay evaluates the same ones for each step, and parsing takes as long. */
+const idle = new Map<string, Loaded>();
+const MAX_IDLE = 100;
+const MAX_IDLE_LENGTH = 4096;
+
+async function load(source: string): Promise<Loaded> {
+  const box = { hasWallMs: () => 0 };
+  const limits = {
+    // JSONata looks at it anew each time, and compares it with wall time.
+    get timeout(): number {
+      return box.hasWallMs();
+    },
+    stack: MAX_NESTING,
+    sequence: MAX_SEQUENCE,
+  };
+  return { expression: await loadExpression(source, Object.freeze(limits)), box };
+}
+
+function keepIdle(source: string, loaded: Loaded): void {
+  if (idle.size >= MAX_IDLE) idle.clear();
+  if (source.length <= MAX_IDLE_LENGTH) idle.set(source, loaded);
 }
 
 let toBoolean: Awaited<ReturnType<typeof loadExpression>> | undefined;

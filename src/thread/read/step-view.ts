@@ -36,6 +36,23 @@ export const BLANK_STEP: StepView = {
   completedAtMs: 0,
 };
 
+/**
+ * Stand-ins for all steps but the newest, for expressions that only count them: a role has as many as it took steps,
+ * whatever their order in the thread.
+ */
+export function standIns(
+  roles: ReadonlyMap<string, { visits: number }>,
+  newest: readonly Pick<StepView, 'role'>[],
+): StepView[] {
+  const found: StepView[] = [];
+  for (const [role, { visits }] of roles) {
+    const blank = { ...BLANK_STEP, role };
+    const count = visits - newest.filter((step) => step.role === role).length;
+    for (let place = 0; place < count; place += 1) found.push(blank);
+  }
+  return found;
+}
+
 /** A step as rules see it. */
 export async function stepView(
   repository: Repository,

@@ -2,13 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import { seenByExpression } from '../../expression/analysis/compile-expression.ts';
-import {
-  ALL_SEEN,
-  NOTHING_SEEN,
-  seenByBoth,
-  withoutRoles,
-  type StepsSeen,
-} from '../../expression/analysis/steps-seen.ts';
+import { ALL_SEEN, NOTHING_SEEN, seenByBoth, type StepsSeen } from '../../expression/analysis/steps-seen.ts';
 import { seenByTemplate } from '../../expression/template/template.ts';
 import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
@@ -93,7 +87,8 @@ export class Replay {
   /** Returns how many of the newest steps the rules can see; Infinity for all. */
   async stepsNeeded(nodes: NodeSource): Promise<number> {
     const { seen } = await this.#rulesBy(nodes);
-    return seen.members === undefined ? Math.max(1, seen.newest) : Infinity;
+    const isNewest = seen.members === undefined && !seen.counts && !seen.visits && !seen.ends;
+    return isNewest ? Math.max(1, seen.newest) : Infinity;
   }
 
   /** Adds a step, for the decisions after it. */
@@ -126,7 +121,7 @@ export class Replay {
     definition: WorkflowDefinition,
   ): Promise<string[]> {
     const { id, depth, startedAtMs } = this.#start.node;
-    const steps = this.#history?.list() ?? [];
+    const steps = this.#history?.steps() ?? [];
     const context: DecisionContext = {
       threadId: id,
       start: { prompt: this.#prompt, workflow: definition.name, depth, startedAtMs },
@@ -143,7 +138,7 @@ export class Replay {
       decide: async () => unlessTimedOut(await decide(definition.moderator, context)),
       decideAtLimit: async () => unlessTimedOut(await decideAtLimit(definition.moderator, context)),
     };
-    if (commit.kind === 'end') return checkEnd(repository, again, steps.at(-1)?.text, commit);
+    if (commit.kind === 'end') return checkEnd(repository, again, this.#history?.lastText, commit);
     const faults = await checkTurn(definition, again, commit);
     if (commit.kind === 'suspend') return faults;
     const { role, meta } = commit.node;
@@ -214,5 +209,5 @@ export async function stepsSeenByRules({ roles, moderator }: WorkflowDefinition)
   for (const { check } of Object.values(roles)) {
     for (const { expression } of check ?? []) seen = seenByBoth(seen, await seenByExpression(expression));
   }
-  return withoutRoles(seen);
+  return seen;
 }

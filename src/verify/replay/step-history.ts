@@ -1,7 +1,9 @@
 import { UwfError } from '../../errors.ts';
 import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
+import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { BLANK_STEP, type StepView } from '../../thread/read/step-view.ts';
+import type { PastSteps } from '../../moderator/decision.ts';
+import { BLANK_STEP, standIns, type StepView } from '../../thread/read/step-view.ts';
 
 /** The steps that rules can see take more memory than a fetched thread may use. */
 export class HistoryTooLarge extends UwfError {
@@ -16,23 +18,26 @@ export class HistoryTooLarge extends UwfError {
   }
 }
 
-/** What is seen of steps that stand in their order. */
-type ListedSteps = Pick<StepsSeen, 'newest' | 'members'>;
-
 /** The steps of a thread, reduced to what its rules can see. */
 export class StepHistory {
-  readonly #seen: ListedSteps;
+  readonly #seen: StepsSeen;
   readonly #maxBytes: number;
   readonly #older: StepView[] = [];
   /** Steps of which rules see only the role, or nothing, are shared objects. */
   readonly #shared = new Map<string, StepView>();
+  readonly #roles = new Map<string, RoleSeen>();
   #newest: StepView[] = [];
   #bytes = 0;
 
   /** @param maxBytes the memory that all steps but the newest may take, approximately */
-  constructor(seen: ListedSteps, maxBytes: number) {
+  constructor(seen: StepsSeen, maxBytes: number) {
     this.#seen = seen;
     this.#maxBytes = maxBytes;
+  }
+
+  /** What the newest step said. */
+  get lastText(): string | undefined {
+    return this.#newest.at(-1)?.text;
   }
 
   /**
@@ -44,13 +49,29 @@ export class StepHistory {
     const older = isOver ? this.#newest.slice(0, 1) : [];
     this.#newest = [...this.#newest.slice(older.length), step];
     for (const view of older) this.#reduce(view);
+    const { role, meta } = step;
+    const before = this.#roles.get(role);
+    const visits = (before?.visits ?? 0) + 1;
+    this.#roles.set(role, this.#seen.ends ? { visits, first: before?.first ?? meta, last: meta } : { visits });
+    if (this.#seen.ends && before !== undefined) {
+      this.#bytes += bytesOf(meta) - (before.visits === 1 ? 0 : bytesOf(before.last));
+    }
     const bytes = this.#newest.slice(0, -1).reduce((sum, view) => sum + bytesOf(view), this.#bytes);
     if (bytes > this.#maxBytes) throw new HistoryTooLarge(this.#maxBytes);
   }
 
-  /** Copies the steps for the next decision, oldest first. */
-  list(): StepView[] {
-    return [...this.#older, ...this.#newest];
+  /** The steps for the next decision. */
+  steps(): PastSteps {
+    const [older, newest, roles] = [this.#older.length, this.#newest, new Map(this.#roles)];
+    return {
+      lastRole: newest.at(-1)?.role,
+      seenBy: async (seen) => {
+        if (seen.members !== undefined) return { steps: [...this.#older.slice(0, older), ...newest] };
+        const steps = seen.newest === 0 ? [] : newest.slice(-seen.newest);
+        const counted = seen.counts ? [...standIns(roles, steps), ...steps] : steps;
+        return { steps: counted, ...((seen.visits || seen.ends) && { roles }) };
+      },
+    };
   }
 
   #reduce(view: StepView): void {
