@@ -37,6 +37,21 @@ export function digest(bytes: Uint8Array): bigint {
   return xxhash.h64Raw(bytes);
 }
 
+/** Larger payloads are hashed in parts of this size, because the function copies all that it is given, and keeps the room. */
+const MAX_COPIED_BYTES = 64 * 1024;
+
+/** Computes what {@link digest} does of some bytes after the other, and copies neither as a whole. */
+function digestOfParts(...parts: readonly Uint8Array[]): bigint {
+  if (xxhash === undefined) throw new Error('prepareHashing() has to be awaited before anything is hashed');
+  const state = xxhash.create64();
+  for (const part of parts) {
+    for (let at = 0; at < part.byteLength; at += MAX_COPIED_BYTES) {
+      state.update(part.subarray(at, at + MAX_COPIED_BYTES));
+    }
+  }
+  return state.digest();
+}
+
 /** Writes 64 bits as 13 characters of Crockford Base32: most significant first, right-aligned. */
 export function base32(bits: bigint): NodeHash {
   // Halves that a number holds exactly: of big integers every operation makes a new one.
@@ -78,6 +93,7 @@ export function hashNode(type: NodeHash | string, payload: JsonValue): NodeHash 
     const selfTyped = base32(digest(cbor));
     if (selfTyped === META_SCHEMA) return selfTyped;
   }
+  if (cbor.byteLength > MAX_COPIED_BYTES) return base32(digestOfParts(new TextEncoder().encode(type), cbor));
   const input = new Uint8Array(type.length + cbor.byteLength);
   new TextEncoder().encodeInto(type, input);
   input.set(cbor, type.length);

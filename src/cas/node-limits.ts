@@ -25,12 +25,15 @@ export class NodeTooLarge extends UwfError {
   }
 }
 
+/** Makes the error for a node of more bytes than {@link NODE_LIMITS} allows. @param bytes how many, in words */
+export function tooManyBytes(bytes: string): NodeTooLarge {
+  return new NodeTooLarge(`it has ${bytes} bytes, more than the ${NODE_LIMITS.maxBytes} of the largest`);
+}
+
 /** @throws {NodeTooLarge} if a fetch would refuse this blob */
 export function assertNodeFits(blob: Uint8Array): void {
   const { byteLength } = blob;
-  if (byteLength > NODE_LIMITS.maxBytes) {
-    throw new NodeTooLarge(`it has ${byteLength} bytes, more than the ${NODE_LIMITS.maxBytes} of the largest`);
-  }
+  if (byteLength > NODE_LIMITS.maxBytes) throw tooManyBytes(String(byteLength));
   const reason = whyNoJson(blob, NODE_LIMITS);
   if (reason !== undefined) throw new NodeTooLarge(reason);
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { TextOption } from './command.ts';
 import { type CliEnvironment, canAsk } from '../process/cli-environment.ts';
@@ -10,25 +10,38 @@ export const promptOptions: { prompt: TextOption; file: TextOption } = {
   file: { short: 'F', value: '<file>', summary: "read the prompt from a file; '-' is stdin", candidates: 'file' },
 };
 
+/** How much of a file or of stdin is held in memory, and the error for more. */
+export type ReadBound = {
+  maxBytes: number;
+  /** @param bytes how many there are, in words: `209715200`, or `more than 33554432` where the end was not read */
+  refuse: (bytes: string) => Error;
+};
+
 /**
  * Reads a text that is given as itself or in a file; `-` is stdin in both.
  *
+ * @param bound the most that is read; default: no bound
  * @returns `undefined` if neither is given
  * @throws {UsageError} if both are given, or what is named cannot be read as UTF-8
+ * @throws what `bound.refuse` makes, if there is more
  */
 export async function textFrom(
   cli: CliEnvironment,
   given: { text: string | undefined; file: string | undefined },
+  bound?: ReadBound,
 ): Promise<string | undefined> {
   const { text, file } = given;
   if (text !== undefined && file !== undefined) throw new UsageError('a text and --file cannot be given together');
-  if (text === '-' || file === '-') return readAll(cli);
-  return file === undefined ? text : readTextFile(cli, file);
+  if (text === '-' || file === '-') return readAll(cli, bound);
+  return file === undefined ? text : readTextFile(cli, file, bound);
 }
 
-function readTextFile(cli: CliEnvironment, path: string): string {
+function readTextFile(cli: CliEnvironment, path: string, bound?: ReadBound): string {
+  const file = resolve(cli.cwd, path);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (bound !== undefined && stats?.isFile() && stats.size > bound.maxBytes) throw bound.refuse(String(stats.size));
   try {
-    return decode(readFileSync(resolve(cli.cwd, path)), path);
+    return decode(readFileSync(file), path);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const reason = error instanceof Error ? error.message.replace(/,.*$/s, '') : String(error);
@@ -36,10 +49,16 @@ function readTextFile(cli: CliEnvironment, path: string): string {
   }
 }
 
-async function readAll(cli: CliEnvironment): Promise<string> {
+async function readAll(cli: CliEnvironment, bound?: ReadBound): Promise<string> {
   if (cli.stdin.isTTY === true) cli.stderr.write('uwf: reading from the terminal; end with Ctrl-D\n');
   const chunks: Uint8Array[] = [];
-  for await (const chunk of cli.stdin) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  let bytes = 0;
+  for await (const chunk of cli.stdin) {
+    const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    bytes += part.byteLength;
+    if (bound !== undefined && bytes > bound.maxBytes) throw bound.refuse(`more than ${bound.maxBytes}`);
+    chunks.push(part);
+  }
   return decode(Buffer.concat(chunks), 'stdin');
 }
 

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';
 
@@ -26,6 +28,26 @@ describe('without a thread', () => {
     expect(await uwf(['cas', 'rm', hash])).toMatchObject({ code: 1 });
     expect(await uwf(['cas', 'list'])).toMatchObject({ code: 0, stdout: '' });
     expectCleanFsck(dir);
+  });
+
+  test('a text twice as large as the largest node is refused before it is read to its end', async () => {
+    const { dir, uwf, json } = createCliRepository();
+    const file = join(dir, 'large.txt');
+    writeFileSync(file, '');
+    truncateSync(file, 200 * 1024 * 1024);
+    const read = vi.spyOn(TextDecoder.prototype, 'decode');
+    const larger = 'cannot be stored as a node: it has 209715200 bytes, more than the 16777216 of the largest';
+    expect(await uwf(['cas', 'put', '--file', file])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(larger),
+    });
+    const longest = Math.max(0, ...read.mock.calls.map(([bytes]) => bytes?.byteLength ?? 0));
+    read.mockRestore();
+    expect(longest).toBeLessThan(1024 * 1024);
+    const input = 'a'.repeat(33 * 1024 * 1024);
+    const more = 'it has more than 33554432 bytes, more than the 16777216 of the largest';
+    expect(await uwf(['cas', 'put', '-'], { input })).toMatchObject({ code: 1, stderr: expect.stringContaining(more) });
+    expect(await json(['cas', 'list'])).toEqual([]);
   });
 
   test('a text comes from the command line, from stdin or from a file, as it is', async () => {

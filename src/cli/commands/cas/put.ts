@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
+import { NODE_LIMITS, tooManyBytes } from '../../../cas/node-limits.ts';
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { combineSources, getNode } from '../../../cas/node-source.ts';
 import type { Redaction } from '../../../engine/redact/redaction.ts';
@@ -16,7 +17,7 @@ import { schemaOfType } from '../../../schema/type-schema.ts';
 import { PINS_REF } from '../../../thread/format/thread-refs.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';
-import { textFrom } from '../../command-line/read-text.ts';
+import { type ReadBound, textFrom } from '../../command-line/read-text.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { findType } from '../../find/find-type.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
@@ -67,7 +68,7 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
       await out.result({ hash, oid: artifact.oid }, () => hash);
       return;
     }
-    const text = await textFrom(cli, { text: args.text, file: options.file });
+    const text = await textFrom(cli, { text: args.text, file: options.file }, inputBound);
     if (text === undefined)
       throw new UsageError("'uwf cas put' needs a text", "give it, or '-' for stdin, or --file <file>");
     const repository = await openForWriting(cli);
@@ -93,6 +94,12 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
     }
   },
 });
+
+/**
+ * The most that is read of a text. What is stored can be smaller than what was given, because JSON is written anew and secrets
+ * are replaced, so this is twice the largest node.
+ */
+const inputBound: ReadBound = { maxBytes: 2 * NODE_LIMITS.maxBytes, refuse: tooManyBytes };
 
 /** Files are kept as they are. */
 function assertFileWithoutSecrets(redaction: Redaction, path: string, blob: Uint8Array): void {
