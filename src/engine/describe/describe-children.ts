@@ -1,5 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { KnownStarts } from '../../thread/read/read-start.ts';
+import { MANY_THREADS } from '../../thread/read/head-table.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
@@ -47,9 +48,15 @@ async function findByRefs(
   const fromMs = firstChildTimeMs(facts.startedAtMs);
   const untilMs = facts.endedAtMs ?? Infinity;
   const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
-  for (const pointer of await listPointers(repository)) {
+  const later = (await listPointers(repository)).filter((pointer) => {
     const timeMs = threadTimeMs(pointer.id);
-    if (timeMs < fromMs || timeMs > untilMs || pointer.id === id) continue;
+    return timeMs >= fromMs && timeMs <= untilMs && pointer.id !== id;
+  });
+  const possible =
+    later.length > MANY_THREADS
+      ? await (await import('../../thread/find/find-origins.ts')).possibleChildren(repository, later, facts.startHash)
+      : later;
+  for (const pointer of possible) {
     const known = findFacts(repository, pointer.id, pointer.head);
     // A chain may be long; where it starts may be known.
     if (known === undefined) candidates.push({ pointer, from: pointer.head });

@@ -144,7 +144,8 @@ async function removeOrphanedFiles(repository: Repository): Promise<Found[]> {
   const pointers = await listPointers(repository);
   const removed: Found[] = [];
   for (const { thread, path } of traces) {
-    if (known.has(thread) || mayWork(repository, thread)) continue;
+    // A file can have traces of many threads.
+    if (known.has(thread) || removed.some((each) => each.path === path) || mayWork(repository, thread)) continue;
     // A child that has ended is one of the threads that there are, as long as its caller is.
     if ((await findKept(repository, pointers, thread)).length > 0) continue;
     const bytes = sizeOf(path);

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../../git/system/names-in.ts';
 import type { Repository } from '../../git/repository.ts';
+import { forgetInTables, listTableRows } from '../../thread/read/head-table.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 
 /** Something that this machine keeps of a thread beside its refs. */
@@ -21,6 +22,7 @@ export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   for (const trace of places.flatMap(tracesIn)) {
     if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
   }
+  forgetInTables(stateDir, thread);
 }
 
 /**
@@ -29,7 +31,8 @@ export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
  */
 export function listLocalTraces(stateDir: string): LocalTrace[] {
   const facts = namesIn(join(stateDir, 'facts')).map((name) => join(stateDir, 'facts', name));
-  return [...facts, ...folders.map((folder) => join(stateDir, folder))].flatMap(tracesIn);
+  const traces = [...facts, ...folders.map((folder) => join(stateDir, folder))].flatMap(tracesIn);
+  return [...traces, ...listTableRows(stateDir)];
 }
 
 function tracesIn(folder: string): LocalTrace[] {

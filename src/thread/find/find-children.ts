@@ -3,6 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../read/read-chain.ts';
+import { possibleChildren } from './find-origins.ts';
 import { listPointers, type ThreadPointer } from './find-thread.ts';
 import { timePrefix } from '../new-thread-id.ts';
 import { timeOfCommit } from '../format/thread-commit.ts';
@@ -32,7 +33,8 @@ export async function findChildren(repository: Repository, { id, start }: Thread
   const later = (await listPointers(repository)).filter(
     (pointer) => pointer.id !== id && threadTimeMs(pointer.id) >= fromMs,
   );
-  return childrenAmong(repository, later, ({ node }) => isChildOf(node, caller));
+  const possible = await possibleChildren(repository, later, start.hash);
+  return childrenAmong(repository, possible, ({ node }) => isChildOf(node, caller));
 }
 
 /** Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. */
@@ -56,7 +58,7 @@ export async function findUnkeyedNow(repository: Repository, state: ThreadState)
   const later = (await listPointers(repository)).filter(({ id }) => threadTimeMs(id) >= timeOfCommit(at));
   const called = await childrenAmong(
     repository,
-    later,
+    await possibleChildren(repository, later, state.start.hash),
     ({ node }) => node.call === undefined && node.parentThread === state.start.hash && node.parentState === at.hash,
   );
   // A child that a step of a fork, or a replaced step, has taken in is not left over from a crash.

@@ -1,0 +1,51 @@
+import { isNodeHash } from '../../cas/node-hash.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { objectOf, orNull, stringThat } from '../../shape.ts';
+import { HeadTable, MANY_THREADS } from '../read/head-table.ts';
+import { findStart, type KnownStarts } from '../read/read-start.ts';
+import type { ThreadPointer } from './find-thread.ts';
+
+/** Where a thread starts, and the start node of the thread that called it. */
+export type ThreadOrigin = { start: ObjectId; parentStart: NodeHash | null };
+
+/** So many commits are passed before those that were met are forgotten. */
+const MAX_STARTS = 10_000;
+
+/** Opens what this machine remembers of the origins of many threads. */
+export function openOrigins(repository: Repository): HeadTable<ThreadOrigin> {
+  return new HeadTable(
+    repository,
+    'starts',
+    objectOf<ThreadOrigin>({ start: stringThat(isObjectId), parentStart: orNull(isNodeHash) }),
+  );
+}
+
+/**
+ * Leaves out the threads that another start than this one has called, or none, if there are many: each is then read once on
+ * this machine. Those that remain need not be its children.
+ */
+export async function possibleChildren(
+  repository: Repository,
+  pointers: readonly ThreadPointer[],
+  parentStart: NodeHash,
+): Promise<readonly ThreadPointer[]> {
+  if (pointers.length <= MANY_THREADS) return pointers;
+  const origins = openOrigins(repository);
+  const starts: KnownStarts = new Map();
+  const possible: ThreadPointer[] = [];
+  for (const pointer of pointers) {
+    let origin = origins.get(pointer);
+    if (origin === undefined) {
+      if (starts.size > MAX_STARTS) starts.clear();
+      const start = await findStart(repository, pointer.head, starts);
+      if (start === undefined) continue;
+      origin = { start: start.id, parentStart: start.node.parentThread };
+      origins.set(pointer, origin);
+    }
+    if (origin.parentStart === parentStart) possible.push(pointer);
+  }
+  origins.save();
+  return possible;
+}

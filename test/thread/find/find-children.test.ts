@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { describeThread } from '../../../src/engine/describe/describe.ts';
+import { forgetThread, listLocalTraces } from '../../../src/engine/maintenance/local-traces.ts';
+import type { Repository } from '../../../src/git/repository.ts';
+import { derivedContent } from '../../../src/git/system/derived-file.ts';
+import { findChildren } from '../../../src/thread/find/find-children.ts';
+import { MANY_THREADS } from '../../../src/thread/read/head-table.ts';
+import { stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { watched } from '../../helpers/watched-repository.ts';
+import { startLoop } from '../thread-fixture.ts';
+
+function childOf(repository: Repository, caller: ThreadState): Promise<ThreadState> {
+  const parent = {
+    thread: caller.start.hash,
+    state: stateHash(caller),
+    role: 'writer',
+    head: caller.head.id,
+    depth: 1,
+  };
+  return startLoop(repository, { parent });
+}
+
+/** A caller, two children of it, a child of another thread, and more threads than are looked at one by one. */
+async function family() {
+  const temporary = createTemporaryRepository();
+  const repository = await temporary.open();
+  const caller = await startLoop(repository);
+  const children = [await childOf(repository, caller)];
+  for (let at = 0; at < MANY_THREADS; at += 1) await startLoop(repository);
+  const stranger = await startLoop(repository);
+  await childOf(repository, stranger);
+  children.push(await childOf(repository, caller));
+  const tables = join(String(repository.stateDir), 'facts', 'many');
+  return { temporary, repository, caller, children: children.map(({ id }) => id), stranger, tables };
+}
+
+async function idsOf(repository: Repository, caller: ThreadState): Promise<string[]> {
+  return (await findChildren(repository, caller)).map(({ pointer }) => pointer.id);
+}
+
+const damages: Record<string, (path: string) => void> = {
+  missing: (path) => rmSync(path),
+  'cut off': (path) => truncateSync(path, Math.floor(readFileSync(path).length / 3)),
+  'of another form': (path) => writeFileSync(path, derivedContent(path, 'starts 0', '[]')),
+  'not rows': (path) => writeFileSync(path, derivedContent(path, 'starts 1', '[["x", 1]]')),
+  'of other heads': (path) => {
+    const text = readFileSync(path, 'utf8');
+    const [first = ''] = text.slice(0, text.length / 2).split('\n');
+    const rows: [string, string, unknown][] = JSON.parse(text.slice(first.length + 1, text.length / 2));
+    const others = rows.map(([id]) => [id, '0'.repeat(40), { start: '0'.repeat(40), parentStart: null }]);
+    writeFileSync(path, derivedContent(path, 'starts 1', JSON.stringify(others)));
+  },
+  'without values': (path) => {
+    const text = readFileSync(path, 'utf8');
+    const [first = ''] = text.slice(0, text.length / 2).split('\n');
+    const rows: [string, string, unknown][] = JSON.parse(text.slice(first.length + 1, text.length / 2));
+    const bare = rows.map(([id, head]) => [id, head, null]);
+    writeFileSync(path, derivedContent(path, 'starts 1', JSON.stringify(bare)));
+  },
+};
+
+test('the children among many threads are found by reading each thread once on a machine', async () => {
+  const { temporary, caller, children, tables } = await family();
+  const { repository, read } = watched(await temporary.open());
+  expect(await idsOf(repository, caller)).toEqual(children);
+  expect(read.length).toBeGreaterThan(3 * MANY_THREADS);
+
+  const again = watched(await temporary.open());
+  expect(await idsOf(again.repository, caller)).toEqual(children);
+  expect(again.read.length).toBeLessThan(MANY_THREADS / 2);
+
+  for (const [, damage] of Object.entries(damages)) {
+    for (const name of readdirSync(tables)) damage(join(tables, name));
+    const damaged = watched(await temporary.open());
+    expect(await idsOf(damaged.repository, caller)).toEqual(children);
+    expect(damaged.read.length).toBe(read.length);
+  }
+});
+
+test('a thread among many is shown with its children', async () => {
+  const { temporary, caller, children, stranger } = await family();
+  for (let round = 0; round < 2; round += 1) {
+    const context = createEngineContext({ repository: await temporary.open(), config: { agents: {}, roles: {} } });
+    expect((await describeThread(context, caller.id)).children).toEqual(children);
+    expect((await describeThread(context, stranger.id)).children).toHaveLength(1);
+  }
+});
+
+test('nothing of a removed thread stays in a table', async () => {
+  const { repository, caller, children } = await family();
+  await idsOf(repository, caller);
+  const traced = (): string[] => listLocalTraces(String(repository.stateDir)).map(({ thread }) => thread);
+  expect(traced()).toContain(children[0]);
+  forgetThread(repository, children[0]!);
+  expect(traced()).not.toContain(children[0]);
+  expect(traced()).not.toEqual([]);
+});
