@@ -12,6 +12,7 @@ import type { NamedSegment, SegmentStore } from './segment-store.ts';
 import { READ } from '../../git/system/read-regular-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { share } from '../../git/system/sharing.ts';
+import { whileOpen } from '../../git/system/while-open.ts';
 
 const suffix = '.segment';
 const temporaryPrefix = 'tmp-';
@@ -110,8 +111,7 @@ export class DiskSegments implements SegmentStore {
 
 /** Writes a segment to a new file, which is on the disk when this returns, and gives the SHA-1 of its content. */
 function writeFile(path: string, content: SegmentContent): string {
-  const descriptor = fs.openSync(path, 'wx');
-  try {
+  return whileOpen(fs.openSync(path, 'wx'), (descriptor) => {
     const digest = createHash('sha1');
     writeSegment(content, (bytes) => {
       for (let written = 0; written < bytes.length;) {
@@ -122,9 +122,7 @@ function writeFile(path: string, content: SegmentContent): string {
     fs.fsyncSync(descriptor);
     share(path);
     return digest.digest('hex');
-  } finally {
-    fs.closeSync(descriptor);
-  }
+  });
 }
 
 function listFolder(folder: string): string[] {

@@ -1,10 +1,11 @@
-import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { fileSchemas, formatSchema, schemaPath } from './file-schemas.ts';
 import { NEW_CONFIG, mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
+import { writeOwnFile } from '../../git/system/state-folder.ts';
 
 /** The configuration, from the top of a work tree. */
 export const CONFIG = '.uwf/config.yaml';
@@ -92,9 +93,9 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
       mkdirSync(join(top, WORKFLOWS), { recursive: true });
       for (const { path, bytes } of missing) {
         mkdirSync(dirname(join(top, path)), { recursive: true });
-        write(join(top, path), NEW_FILE, bytes);
+        writeOwnFile(join(top, path), NEW_FILE, bytes);
       }
-      if (isNew || text !== before) write(join(top, CONFIG), isNew ? NEW_FILE : SAME_FILE, text);
+      if (isNew || text !== before) writeOwnFile(join(top, CONFIG), isNew ? NEW_FILE : SAME_FILE, text);
     },
   };
 }
@@ -102,15 +103,6 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 const NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 const SAME_FILE = O_WRONLY | O_TRUNC | O_NOFOLLOW;
-
-function write(path: string, flags: number, content: string | Uint8Array): void {
-  const descriptor = openSync(path, flags, 0o666);
-  try {
-    writeFileSync(descriptor, content);
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 /** The author of a repository could make a link to any file of the user who prepares it. */
 function assertNoLink(top: string, path: string): void {

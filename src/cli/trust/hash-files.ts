@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
+import { constants, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
+import { whileOpen } from '../../git/system/while-open.ts';
 
 /** Limits of the files that all agents of a command name together. A person cannot have checked more. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -36,11 +37,7 @@ export class FileHasher {
     // Without O_NONBLOCK, a pipe would be waited for.
     const descriptor = orElse(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), undefined);
     if (descriptor === undefined) return undefined;
-    try {
-      return fstatSync(descriptor).isFile() ? this.#hash(descriptor, path) : undefined;
-    } finally {
-      closeSync(descriptor);
-    }
+    return whileOpen(descriptor, () => (fstatSync(descriptor).isFile() ? this.#hash(descriptor, path) : undefined));
   }
 
   #hash(descriptor: number, path: string): HashedFile {

@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   constants,
   fstatSync,
   mkdirSync,
@@ -20,6 +19,9 @@ import { arrayOf, isNumber, isString, objectOf, oneOf, recordOf, type Shape } fr
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { stateFolder } from '../open/user-folders.ts';
 import type { TrustClaim } from './claim.ts';
+import { whileOpen } from '../../git/system/while-open.ts';
+import { READ } from '../../git/system/read-regular-file.ts';
+import { orElse } from '../../or-else.ts';
 
 /** A definition that a person has agreed to. */
 export type Trusted = {
@@ -68,20 +70,15 @@ export class TrustStore {
   /** What was agreed to, the newest last. A file that another user can write is ignored. */
   read(): Trusted[] {
     if (!isOwn(statSync(dirname(this.#path), { throwIfNoEntry: false }))) return [];
-    try {
-      const descriptor = openSync(this.#path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-      try {
-        const stat = fstatSync(descriptor);
-        if (!stat.isFile() || !isOwn(stat) || stat.size > MAX_BYTES) return [];
-        const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
-        return isTrustFile(value) && value.repository === this.#repository ? value.trusted : [];
-      } finally {
-        closeSync(descriptor);
-      }
-    } catch {
-      // There is none, or it is damaged: the person is asked again.
-      return [];
-    }
+    // There is none, or it is damaged: the person is asked again.
+    return orElse(() => whileOpen(openSync(this.#path, READ | constants.O_NOFOLLOW), (file) => this.#read(file)), []);
+  }
+
+  #read(file: number): Trusted[] {
+    const stat = fstatSync(file);
+    if (!stat.isFile() || !isOwn(stat) || stat.size > MAX_BYTES) return [];
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return isTrustFile(value) && value.repository === this.#repository ? value.trusted : [];
   }
 
   /** @throws {UwfError} if it cannot be written */

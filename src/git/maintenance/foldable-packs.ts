@@ -1,4 +1,4 @@
-import { openSync, readFileSync, readSync, closeSync, statSync } from 'node:fs';
+import { openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOwnPack } from '../stores/disk/pack-name.ts';
 import { namesIn } from '../system/names-in.ts';
@@ -6,6 +6,7 @@ import { isNotThere } from '../format/object-errors.ts';
 import { objectIdFromBytes, type ObjectId } from '../format/object-id.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { orElse } from '../../or-else.ts';
+import { whileOpen } from '../system/while-open.ts';
 
 /** The name and the size of a pack. */
 type PackName = {
@@ -90,24 +91,23 @@ function idsOf(index: Buffer): ObjectId[] | undefined {
 function packsOfMultiPackIndex(path: string): ReadonlySet<string> {
   const file = orElse(() => openSync(path, 'r'), undefined, isNotThere);
   // git has just removed it.
-  if (file === undefined) return new Set();
-  try {
-    const head = Buffer.alloc(12 + 256 * 12);
-    readSync(file, head, 0, head.length, 0);
-    for (let at = 12; at + 24 <= head.length; at += 12) {
-      if (head.toString('latin1', at, at + 4) !== 'PNAM') continue;
-      const from = Number(head.readBigUInt64BE(at + 4));
-      const names = Buffer.alloc(Number(head.readBigUInt64BE(at + 16)) - from);
-      readSync(file, names, 0, names.length, from);
-      return new Set(
-        names
-          .toString('latin1')
-          .split('\0')
-          .map((name) => name.replace(/\.(?:idx|pack)$/, '')),
-      );
-    }
-    return new Set();
-  } finally {
-    closeSync(file);
+  return file === undefined ? new Set() : whileOpen(file, readPackNames);
+}
+
+function readPackNames(file: number): ReadonlySet<string> {
+  const head = Buffer.alloc(12 + 256 * 12);
+  readSync(file, head, 0, head.length, 0);
+  for (let at = 12; at + 24 <= head.length; at += 12) {
+    if (head.toString('latin1', at, at + 4) !== 'PNAM') continue;
+    const from = Number(head.readBigUInt64BE(at + 4));
+    const names = Buffer.alloc(Number(head.readBigUInt64BE(at + 16)) - from);
+    readSync(file, names, 0, names.length, from);
+    return new Set(
+      names
+        .toString('latin1')
+        .split('\0')
+        .map((name) => name.replace(/\.(?:idx|pack)$/, '')),
+    );
   }
+  return new Set();
 }

@@ -1,6 +1,5 @@
 import {
   accessSync,
-  closeSync,
   constants,
   existsSync,
   lstatSync,
@@ -17,6 +16,7 @@ import { readRegularFile } from '../system/read-regular-file.ts';
 import { isObjectId } from '../format/object-id.ts';
 import type { GitEnvironment } from '../repository.ts';
 import { RepositoryNotFound } from './repository-not-found.ts';
+import { whileOpen } from '../system/while-open.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -105,13 +105,8 @@ export function readIfThere(path: string): string | undefined {
 /** The first bytes of a file, zeros behind its end. File system errors come through as they are. */
 export function startOfFile(path: string, length: number): Buffer {
   const start = Buffer.alloc(length);
-  const descriptor = openSync(path, 'r');
-  try {
-    readSync(descriptor, start, 0, length, 0);
-    return start;
-  } finally {
-    closeSync(descriptor);
-  }
+  whileOpen(openSync(path, 'r'), (descriptor) => readSync(descriptor, start, 0, length, 0));
+  return start;
 }
 
 /** Also accepts a detached `HEAD`, and a symbolic link, as very old versions of git wrote it. */

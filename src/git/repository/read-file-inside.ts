@@ -1,9 +1,10 @@
-import { closeSync, constants, fstatSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { constants, fstatSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { isDotGit } from '../format/dot-git.ts';
 import { isGitDirectory, kindOfPath } from './git-directory.ts';
 import { isNotThere } from '../format/object-errors.ts';
 import { FileRefused, openFile, READ, readOpened } from '../system/read-regular-file.ts';
+import { whileOpen } from '../system/while-open.ts';
 
 /** On macOS the flag refuses links anywhere in the path. Source: open(2) there, `O_NOFOLLOW_ANY`. */
 const NO_LINK = process.platform === 'darwin' ? 0x2000_0000 : constants.O_NOFOLLOW;
@@ -23,12 +24,10 @@ const MAX_TRIES = 3;
 export function readFileInside(root: string, path: string, maxBytes: number): Buffer {
   for (let tries = 1; ; tries += 1) {
     const real = placeInside(root, path);
-    const descriptor = openFile(real, READ | NO_LINK);
-    try {
-      if (isAt(descriptor, real)) return readOpened(descriptor, path, maxBytes);
-    } finally {
-      closeSync(descriptor);
-    }
+    const content = whileOpen(openFile(real, READ | NO_LINK), (descriptor) =>
+      isAt(descriptor, real) ? readOpened(descriptor, path, maxBytes) : undefined,
+    );
+    if (content !== undefined) return content;
     if (tries === MAX_TRIES) throw new FileRefused(path, 'changes its place', 'repeat it when nothing changes it');
   }
 }

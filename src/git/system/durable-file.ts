@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, write
 import { errnoOf, isNotThere } from '../format/object-errors.ts';
 import { share } from './sharing.ts';
 import { orElse } from '../../or-else.ts';
+import { whileOpen } from './while-open.ts';
 
 /**
  * Makes a new small file whose content is worthless after a power cut, so it is not synced. A failure leaves no file behind.
@@ -43,15 +44,9 @@ function writeNewFile(
 
 /** Syncs a folder: files that were made, renamed or removed in it survive a power cut. */
 export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } catch (error) {
-    // Some file systems cannot sync a folder; they order such changes themselves.
-    if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOTSUP') throw error;
-  } finally {
-    closeSync(descriptor);
-  }
+  // Some file systems cannot sync a folder; they order such changes themselves.
+  const cannotSync = (error: unknown): boolean => errnoOf(error) === 'EINVAL' || errnoOf(error) === 'ENOTSUP';
+  whileOpen(openSync(path, 'r'), (descriptor) => orElse(() => fsyncSync(descriptor), undefined, cannotSync));
 }
 
 /** Removes a file, if there is one. */

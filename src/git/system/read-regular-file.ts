@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { constants, fstatSync, openSync, readSync } from 'node:fs';
 import { UwfError } from '../../errors.ts';
 import { errnoOf } from '../format/object-errors.ts';
+import { whileOpen } from './while-open.ts';
 
 /** A file that exists but is not read: not a regular file, too large, or in a place where reading is not allowed. */
 export class FileRefused extends UwfError {
@@ -26,12 +27,7 @@ const CHUNK_BYTES = 64 * 1024;
  * File system errors come through as they are, ENOENT among them.
  */
 export function readRegularFile(path: string, maxBytes: number, flags: number = READ): Buffer {
-  const descriptor = openFile(path, flags);
-  try {
-    return readOpened(descriptor, path, maxBytes);
-  } finally {
-    closeSync(descriptor);
-  }
+  return whileOpen(openFile(path, flags), (descriptor) => readOpened(descriptor, path, maxBytes));
 }
 
 /** Reads an open file in the same way. */

@@ -1,6 +1,7 @@
-import { closeSync, constants, lstatSync, openSync, readdirSync, writeFileSync } from 'node:fs';
+import { constants, lstatSync, openSync, readdirSync, writeFileSync } from 'node:fs';
 import { UwfError } from '../../errors.ts';
 import { errnoOf } from '../format/object-errors.ts';
+import { whileOpen } from './while-open.ts';
 
 /** A link in uwf's state folder. The author of the link would choose where uwf writes and removes files. */
 export class LinkedStateFolder extends UwfError {
@@ -45,11 +46,6 @@ export const APPEND: number = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NON
 export const REWRITE: number = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
 
 /** Writes a file with the flags {@link APPEND} or {@link REWRITE}. File system errors come through as they are. */
-export function writeOwnFile(path: string, flags: number, text: string, mode: number = 0o666): void {
-  const descriptor = openSync(path, flags, mode);
-  try {
-    writeFileSync(descriptor, text);
-  } finally {
-    closeSync(descriptor);
-  }
+export function writeOwnFile(path: string, flags: number, content: string | Uint8Array, mode: number = 0o666): void {
+  whileOpen(openSync(path, flags, mode), (descriptor) => writeFileSync(descriptor, content));
 }

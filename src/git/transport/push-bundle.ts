@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncFolder } from '../system/durable-file.ts';
 import { asStorageError, errnoOf } from '../format/object-errors.ts';
@@ -8,6 +8,7 @@ import { fetchRefs } from './fetch-refs.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { inPlaceOf } from '../../or-else.ts';
+import { whileOpen } from '../system/while-open.ts';
 
 /**
  * Applies edits to the refs of a bundle and writes it again: all edits or none.
@@ -100,10 +101,5 @@ function putInPlace(made: string, path: string): void {
 }
 
 function sync(path: string): void {
-  const descriptor = openSync(path, 'r+');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  whileOpen(openSync(path, 'r+'), fsyncSync);
 }
