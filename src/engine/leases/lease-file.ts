@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../git/system/derived-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
-import { asStorageError, errnoOf, isShortOfFiles } from '../../git/format/object-errors.ts';
+import { asStorageError, errnoOf, isShortOfFiles, storing } from '../../git/format/object-errors.ts';
 import { isWithoutHardLinks } from '../../git/system/durable-file.ts';
 import { isOlderThan } from '../../git/system/older-than.ts';
 import {
@@ -193,12 +193,4 @@ function writeBeside(path: string, record: LeaseRecord): string {
     throw error;
   }
   return temporary;
-}
-
-function storing<T>(path: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw asStorageError(error, path);
-  }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tryTo } from '../../or-else.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
-import { asStorageError } from '../../git/format/object-errors.ts';
+import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { share } from '../../git/system/sharing.ts';
@@ -21,7 +21,7 @@ const RESERVED_BYTES = 1024 * 1024;
  */
 export function makeStepFolder({ stateDir }: Repository, threadId: string, schema: JsonObject): string {
   const parent = stateDir === undefined ? tmpdir() : join(stateDir, 'steps');
-  try {
+  return storing(parent, () => {
     makeFolders(parent);
     // Under the lease no other process works on this thread.
     for (const name of readdirSync(parent)) {
@@ -30,9 +30,7 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
     const folder = mkdtempSync(join(parent, `${threadId}-`));
     share(folder);
     return fillFolder(folder, schema);
-  } catch (error) {
-    throw asStorageError(error, parent);
-  }
+  });
 }
 
 function fillFolder(folder: string, schema: JsonObject): string {

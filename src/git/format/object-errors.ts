@@ -117,6 +117,15 @@ export function asStorageError(error: unknown, path: string): unknown {
   return isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
 }
 
+/** Does what writes `path`. Its errors go through {@link asStorageError}. */
+export function storing<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asStorageError(error, path);
+  }
+}
+
 /** Tells whether an operation failed because no more files can be opened, which says nothing about the file. */
 export function isShortOfFiles(error: unknown): boolean {
   return error instanceof TooManyOpenFiles || tooMany.has(errnoOf(error) ?? '');

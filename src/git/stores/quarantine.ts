@@ -7,7 +7,7 @@ import { abandonPack, KEEP_MS, PackKeep, removeStalePackKeeps } from './disk/pac
 import { newPackName } from './disk/pack-name.ts';
 import { makeFolders } from '../system/make-folders.ts';
 import { NativeObjectStore } from './native/native-object-store.ts';
-import { asStorageError } from '../format/object-errors.ts';
+import { asStorageError, storing } from '../format/object-errors.ts';
 import { isObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
 import { isOlderThan } from '../system/older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
@@ -93,11 +93,7 @@ export class Quarantine {
    * @throws {StorageFull} / {StorageReadOnly}
    */
   markPromised(base: string): void {
-    try {
-      writeFileSync(join(this.#objects, 'pack', `${base}.promisor`), '');
-    } catch (error) {
-      throw asStorageError(error, this.path);
-    }
+    storing(this.path, () => writeFileSync(join(this.#objects, 'pack', `${base}.promisor`), ''));
   }
 
   /**

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDerivedFile, writeDerivedFile } from '../../git/system/derived-file.ts';
 import { namesIn } from '../../git/system/names-in.ts';
-import { asStorageError } from '../../git/format/object-errors.ts';
+import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 
@@ -33,11 +33,7 @@ export function rememberRemoved({ stateDir }: Place, thread: ThreadId, refs: rea
   if (stateDir === undefined) return;
   const path = join(folder(stateDir), thread);
   const names = new Set([...refsIn(path), ...refs]);
-  try {
-    writeDerivedFile(path, FORM, [...names].map((name) => `${name}\n`).join(''));
-  } catch (error) {
-    throw asStorageError(error, path);
-  }
+  storing(path, () => writeDerivedFile(path, FORM, [...names].map((name) => `${name}\n`).join('')));
 }
 
 /** Forgets that a thread was removed, because the user asked for it again. */
