@@ -20,3 +20,8 @@ export const UNEXPECTED = 'it cannot be checked';
 export function assertDataError(error: unknown): asserts error is UwfError {
   if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
 }
+
+/** What a promise's `catch` is given: data that is damaged, or missing, counts as nothing. Throws any other error again. */
+export function nothingForDataError(error: unknown): undefined {
+  assertDataError(error);
+}

@@ -1,8 +1,8 @@
-import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Ref } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
 
 /** Clocks of machines that work on one thread may differ by so much. */
 const SKEW_MS = 24 * 60 * 60 * 1000;
@@ -34,7 +34,8 @@ export async function findAffected(
     const enter = async (id: ObjectId): Promise<void> => {
       if (leads.has(id)) return;
       leads.set(id, undefined);
-      const commit = await readCommit(objects, id).catch(asUnread);
+      // What is damaged, or no commit, leads nowhere.
+      const commit = await readCommit(objects, id).catch(nothingForDataError);
       const isOld = commit === undefined || commit.committer.atMs < oldestMs;
       stack.push({ id, parents: isOld ? [] : commit.parents, next: 0 });
     };
@@ -58,9 +59,4 @@ export async function findAffected(
     if (leads.get(ref.id) === true) found.push(ref);
   }
   return { refs: found, commits };
-}
-
-/** What is damaged, or no commit, leads nowhere. */
-function asUnread(error: unknown): undefined {
-  if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
 }

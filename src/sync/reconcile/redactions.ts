@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { readCommit, type ObjectReader } from '../../git/stores/read.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
 import { readRecord, type RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Relation } from './relate-tips.ts';
@@ -21,7 +21,7 @@ export class Redactions {
   ): Promise<Redactions> {
     const redactions = new Redactions();
     for (const [thread, id] of refs) {
-      const record = await readRecord(objects, id).catch(asNothing);
+      const record = await readRecord(objects, id).catch(nothingForDataError);
       if (record) redactions.#add(thread, record);
     }
     return redactions;
@@ -77,11 +77,7 @@ export class Redactions {
 }
 
 async function isAncestor(relate: Relate, one: ObjectId, other: ObjectId): Promise<boolean> {
-  const kind = one === other ? 'same' : (await relate(one, other).catch(asNothing))?.kind;
+  // The commits that a record names may be missing.
+  const kind = one === other ? 'same' : (await relate(one, other).catch(nothingForDataError))?.kind;
   return kind === 'same' || kind === 'behind';
-}
-
-/** The commits that a record names may be missing. */
-function asNothing(error: unknown): undefined {
-  assertDataError(error);
 }

@@ -1,7 +1,7 @@
-import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
+import { nothingForDataError } from '../fault-of.ts';
 
 type Step = Extract<ThreadCommit, { kind: 'step' }>;
 
@@ -22,11 +22,6 @@ export async function readReplaced(repository: Repository, step: Step): Promise<
 
 /** A parent that is a step; pinned commits and those of the user's code are none. */
 async function findStep(repository: Repository, id: ObjectId): Promise<Step | undefined> {
-  try {
-    const commit = await readThreadCommit(repository, id);
-    return commit.kind === 'step' ? commit : undefined;
-  } catch (error) {
-    if (error instanceof UwfError && error.kind === 'data') return undefined;
-    throw error;
-  }
+  const commit = await readThreadCommit(repository, id).catch(nothingForDataError);
+  return commit?.kind === 'step' ? commit : undefined;
 }

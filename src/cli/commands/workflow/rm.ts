@@ -1,8 +1,8 @@
 import { findWorkflow } from '../../../workflow/registry/find-workflow.ts';
 import { removeWorkflow } from '../../../workflow/registry/remove-workflow.ts';
-import { UwfError } from '../../../errors.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
+import { nothingForDataError } from '../../../thread/fault-of.ts';
 
 export const command: Command = defineCommand({
   description: `Removes refs/workflows/<name> with all its versions. Threads have their own copy of the definition and go on; files in
@@ -12,11 +12,8 @@ export const command: Command = defineCommand({
   examples: [{ command: 'uwf workflow rm develop', comment: 'say which commit it was, to bring it back' }],
   async run({ args, cli, out }) {
     const repository = await openForWriting(cli);
-    const registered = await findWorkflow(repository, args.name).catch((error: unknown) => {
-      // What cannot be read can be removed all the same.
-      if (error instanceof UwfError && error.kind === 'data') return undefined;
-      throw error;
-    });
+    // What cannot be read can be removed all the same.
+    const registered = await findWorkflow(repository, args.name).catch(nothingForDataError);
     await removeWorkflow(repository, args.name);
     const was = registered === undefined ? '' : ` (was ${registered.commit})`;
     await out.result(
