@@ -32,3 +32,14 @@ export async function publish(
     await written.release();
   }
 }
+
+/** Does `work`, which changes refs, again as long as other processes are faster; at most so many times. */
+export async function againIfMoved<T>(mostTries: number, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof RefMoved) || tries === mostTries) throw error;
+    }
+  }
+}

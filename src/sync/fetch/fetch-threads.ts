@@ -1,9 +1,9 @@
 import { UwfError } from '../../errors.ts';
 import { BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
-import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
+import { type RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
-import { publish } from '../../git/stores/publish.ts';
+import { publish, againIfMoved } from '../../git/stores/publish.ts';
 import type { IncomingObjects, Remote, RemoteRef } from '../../git/transport/remote.ts';
 import { threadOfDamage } from '../../thread/find/find-thread.ts';
 import { forgetRemoved, listRemoved } from '../../thread/remove/removed-threads.ts';
@@ -112,18 +112,13 @@ async function take(
 
 /** Carries out the plan. If another process has moved a ref, plans the rest again. */
 async function apply(repository: Repository, facts: FetchFacts, report: FetchReport): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+  await againIfMoved(MAX_TRIES, async () => {
     const plan = await planFetch(repository, facts);
     report.held = plan.held;
-    try {
-      await applyParts(repository, plan.forks, report);
-      await applyParts(repository, plan.parts, report);
-      await updateTracking(repository, plan.tracking);
-      return;
-    } catch (error) {
-      if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
-    }
-  }
+    await applyParts(repository, plan.forks, report);
+    await applyParts(repository, plan.parts, report);
+    await updateTracking(repository, plan.tracking);
+  });
 }
 
 async function applyParts(repository: Repository, parts: readonly FetchPart[], report: FetchReport): Promise<void> {

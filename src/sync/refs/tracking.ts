@@ -1,9 +1,10 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
-import { RefMoved, type RefEdit, type RefName } from '../../git/ref-store.ts';
+import { type RefEdit, type RefName } from '../../git/ref-store.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
+import { againIfMoved } from '../../git/stores/publish.ts';
 
 const MAX_TRIES = 20;
 
@@ -48,14 +49,9 @@ export async function remember(
   remote: Remote,
   news: readonly { name: string; value: ObjectId | null }[],
 ): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    const edits = trackingEdits(remote, await readTracked(repository, remote), news);
-    try {
-      return await updateTracking(repository, edits);
-    } catch (error) {
-      if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
-    }
-  }
+  await againIfMoved(MAX_TRIES, async () => {
+    await updateTracking(repository, trackingEdits(remote, await readTracked(repository, remote), news));
+  });
 }
 
 /** Makes edits of tracking refs, in several transactions. */

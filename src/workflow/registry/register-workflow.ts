@@ -3,9 +3,8 @@ import { writeNodeTree } from '../../cas/node-tree.ts';
 import { typePath } from '../../cas/scratch.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { publish } from '../../git/stores/publish.ts';
+import { publish, againIfMoved } from '../../git/stores/publish.ts';
 import { readCommit, readTree } from '../../git/stores/read.ts';
-import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { encodeBuiltIns } from '../../schema/built-in.ts';
 import { successorFiles } from '../../schema/successor-files.ts';
@@ -32,13 +31,8 @@ export async function registerWorkflow(repository: Repository, definition: unkno
   const checked = await validateWorkflow(definition);
   if (checked.definition === undefined) throw new InvalidWorkflow(nameOf(definition), checked.diagnostics);
   await prepareHashing();
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await addVersion(repository, checked.definition);
-    } catch (error) {
-      if (!(error instanceof RefMoved) || tries === MAX_TRIES) throw error;
-    }
-  }
+  const valid = checked.definition;
+  return againIfMoved(MAX_TRIES, () => addVersion(repository, valid));
 }
 
 async function addVersion(repository: Repository, definition: WorkflowDefinition): Promise<NodeHash> {
