@@ -15,7 +15,8 @@ const KILL_WAIT_MS = 10_000;
  * @see kill(2), proc(5)
  */
 export function isGroupAlive(pgid: number): boolean {
-  if (!isGroupId(pgid)) return false;
+  // A signal to group 0 goes to uwf's own group, and to group 1 to all processes. No agent starts a group of these numbers.
+  if (!Number.isSafeInteger(pgid) || pgid <= 1) return false;
   try {
     process.kill(-pgid, 0);
   } catch (error) {
@@ -70,9 +71,4 @@ function placeOfGroup(leader: ProcessIdentity): 'here' | 'gone' | 'elsewhere' {
   if (leader.bootId !== here.bootId) return 'gone';
   const { startTime } = identityOf(leader.pid);
   return startTime !== '' && leader.startTime !== '' && startTime !== leader.startTime ? 'gone' : 'here';
-}
-
-/** A signal to group 0 goes to uwf's own group, and to group 1 to all processes. No agent starts a group of these numbers. */
-function isGroupId(pgid: number): boolean {
-  return Number.isSafeInteger(pgid) && pgid > 1;
 }

@@ -67,7 +67,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   run.signal.throwIfAborted();
   const { child, pgid } = await startProgram(run);
   const exited = whenExited(child);
-  const closed = whenClosed(child);
+  const closed = new Promise<true>((resolve) => child.once('close', () => resolve(true)));
 
   let isAborted = false;
   let reportStuck = (): void => {};
@@ -150,10 +150,6 @@ export function whenExited(child: Child): Promise<ProgramExit> {
 /** Says how a program ended. */
 export function describeEnd(exit: ProgramExit): string {
   return typeof exit === 'number' ? `ended with exit code ${exit}` : `was ended by ${exit}`;
-}
-
-function whenClosed(child: Child): Promise<true> {
-  return new Promise((resolve) => child.once('close', () => resolve(true)));
 }
 
 /** Waits for the outputs to close, or for a silence: a grandchild can keep them open for ever. */

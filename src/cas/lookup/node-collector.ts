@@ -2,7 +2,6 @@ import { ObjectMissing } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommitNodesOnce } from '../commit-nodes.ts';
-import type { CommitNodes } from '../commit-nodes.ts';
 import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { commitSize, HASH_BYTES, nodeSize } from './segment.ts';
@@ -51,7 +50,9 @@ export class NodeCollector {
         this.covered.add(id);
         continue;
       }
-      const commit = await this.#readCommit(id);
+      // Missing is the end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and
+      // collected while we were reading.
+      const commit = await readCommitNodesOnce(this.#repository, id).catch(inPlaceOf(ObjectMissing, undefined));
       if (commit === undefined) continue;
       this.#commits.add(bytes);
       // The user's own commits are taken note of, but neither they nor what lies behind them hold nodes.
@@ -70,12 +71,6 @@ export class NodeCollector {
     this.#commits.clear();
     this.#met.clear();
     return result;
-  }
-
-  async #readCommit(id: ObjectId): Promise<CommitNodes | undefined> {
-    // Missing is the end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and collected
-    // while we were reading.
-    return readCommitNodesOnce(this.#repository, id).catch(inPlaceOf(ObjectMissing, undefined));
   }
 }
 

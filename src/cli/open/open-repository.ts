@@ -28,7 +28,9 @@ export async function openForReading(cli: CliEnvironment): Promise<Repository> {
  * If git knows no user, the fallback is used and a message says so once.
  */
 export async function openForWriting(cli: CliEnvironment): Promise<Repository> {
-  const [repository] = await Promise.all([openForReading(cli), prepareHashing()]);
+  // Commands that only read and need no hash do not load what computes them.
+  const hashing = import('../../cas/hash.ts').then(({ prepareHashing }) => prepareHashing());
+  const [repository] = await Promise.all([openForReading(cli), hashing]);
   const committer = repository.location && (await committerFromGit(repository.location, cli.env));
   if (committer !== undefined) return { ...repository, committer };
   const paint = createPalette(cli.stderr, cli.env);
@@ -38,10 +40,4 @@ export async function openForWriting(cli: CliEnvironment): Promise<Repository> {
       `${paint.hint('hint:')} run 'git config user.name <name>' and 'git config user.email <address>'\n`,
   );
   return repository;
-}
-
-/** Commands that only read and need no hash do not load what computes them. */
-async function prepareHashing(): Promise<void> {
-  const { prepareHashing: prepare } = await import('../../cas/hash.ts');
-  await prepare();
 }

@@ -14,6 +14,7 @@ import type { ConfigContext, ConfigLimits, ConfigSnapshot } from './config-schem
 import type { AgentReference, ConfigSetting, ParsedConfig } from './parse-config.ts';
 import { joinRedacts, type ConfigRedact } from './redact-config.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
+import { mapValues } from '../../json.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */
 export type Config = {
@@ -98,6 +99,7 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
       ? { isOff: false, rules: file.redact.rules, allow: [] }
       : file?.redact;
   const redacts = files.flatMap((file) => redactOf(file) ?? []);
+  const ownRedacts = [user, machine].flatMap((file) => redactOf(file) ?? []);
   const mistakes = files.flatMap((file) => file.mistakes);
   if (shared?.redact?.isOff === true) {
     const message = "redact: off stands in a user's or a machine's own configuration only";
@@ -113,19 +115,12 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
   return {
     agents,
     ...(isBare && { bareFile: join(repository.stateDir, 'config.yaml') }),
-    roles: Object.fromEntries(Object.entries(roles).map(([role, { agent }]) => [role, agent])),
-    ...(Object.keys(rolesHere).length > 0 && {
-      rolesHere: Object.fromEntries(Object.entries(rolesHere).map(([role, { place }]) => [role, place])),
-    }),
+    roles: mapValues(roles, ({ agent }) => agent),
+    ...(Object.keys(rolesHere).length > 0 && { rolesHere: mapValues(rolesHere, ({ place }) => place) }),
     limits: Object.assign({}, ...files.map((file) => file.limits)),
     context: Object.assign({}, ...files.map((file) => file.context), compactor && { compactor: compactor.agent }),
     ...(snapshots.length > 0 && { snapshot: Object.assign({}, ...snapshots) }),
-    ...(redacts.length > 0 && {
-      redact: joinRedacts(
-        redacts,
-        [user, machine].flatMap((file) => redactOf(file) ?? []),
-      ),
-    }),
+    ...(redacts.length > 0 && { redact: joinRedacts(redacts, ownRedacts) }),
     ...(settings.length > 0 && { settings }),
     ...(foldPacks !== undefined && { foldPacks }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),

@@ -74,7 +74,8 @@ export class NativeRemote implements Remote {
     request.signal?.throwIfAborted();
     const { location, env, stateDir, address, mayAsk } = this.#options;
     if (request.withoutContents && !this.isConfigured) throw new NoRemoteToReturnTo(this.name);
-    const has = await this.#tips();
+    // The targets of the repository's refs, whose objects are complete.
+    const has = new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
     const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
     try {
       let isLight = request.withoutContents === true;
@@ -132,11 +133,6 @@ export class NativeRemote implements Remote {
         await set('promisor', 'true');
       },
     };
-  }
-
-  /** The targets of the repository's refs, whose objects are complete. */
-  async #tips(): Promise<Set<RemoteRef['id']>> {
-    return new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
   }
 
   /** git does not distinguish a missing remote from one that does not answer; the error has its words. */

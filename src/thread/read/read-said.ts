@@ -6,7 +6,7 @@ import type { JsonObject } from '../../json.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { readChain } from './read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
-import { readAnswerText, readSuspension, textsOf, type Suspension } from './read-suspension.ts';
+import { readSuspension, textsOf, type Suspension } from './read-suspension.ts';
 import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
 import { replyOf } from './reply-of.ts';
 
@@ -117,7 +117,7 @@ async function saidAt(repository: Repository, commit: ThreadCommit): Promise<Sai
     case 'resume': {
       const { suspension, by, more, resumedAtMs } = commit.node;
       const resumption = { resumption: commit.hash, suspension, ...(by && { by }), ...(more && { more }) };
-      const text = await readAnswerText(repository, commit);
+      const text = commit.node.answer === null ? '' : await readTextAt(repository, commit, 'answer.md');
       return { kind: 'resume', ...none, text, completedAt: iso(resumedAtMs), ...resumption };
     }
     case 'end':

@@ -5,7 +5,6 @@ import type { IndexEntry } from '../../cas/index-blob.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { TypeName } from '../../schema/built-in.ts';
-import type { Attempt } from '../../schema/built-in/attempt.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { payloadOf, type Payloads } from '../../schema/payload-of.ts';
@@ -63,7 +62,7 @@ function suspensionOf<Refused>(
 export async function readRefused(repository: Repository, commit: Turn): Promise<RefusedReply[]> {
   const refused: RefusedReply[] = [];
   for (const attempt of commit.node.attempts) {
-    const { content, errors, usage } = await readAttempt(repository, commit, attempt);
+    const { content, errors, usage } = await read(repository, commit, attempt, 'attempt');
     const { text } = await read(repository, commit, content, 'content');
     refused.push({ attempt, errors, text, usage });
   }
@@ -71,11 +70,6 @@ export async function readRefused(repository: Repository, commit: Turn): Promise
 }
 
 type Turn = CommitOf<'step' | 'suspend'>;
-
-/** Reads a rejected reply without its text. */
-async function readAttempt(repository: NodeReader, commit: Turn, hash: NodeHash): Promise<Attempt> {
-  return read(repository, commit, hash, 'attempt');
-}
 
 async function read<Name extends keyof Payloads>(
   repository: NodeReader,
@@ -91,11 +85,6 @@ function entryOf(commit: Turn, hash: NodeHash, type: TypeName): IndexEntry {
   const entry = commit.index.find((candidate) => candidate.hash === hash);
   if (entry === undefined) throw new CorruptThread(commit.id, `it has no ${type} ${hash}`);
   return entry;
-}
-
-/** A person's answer to a suspension; '' if there is none. */
-export async function readAnswerText(repository: Repository, commit: CommitOf<'resume'>): Promise<string> {
-  return commit.node.answer === null ? '' : readTextAt(repository, commit, 'answer.md');
 }
 
 /** The blobs of a suspension's or an answer's texts. A partial clone may have left them out. */
@@ -131,7 +120,8 @@ async function readErrors(
   for (const attempt of commit.node.attempts) {
     const { oid } = entryOf(commit, attempt, 'attempt');
     if (objects.prefetch !== undefined && !(await objects.has(oid))) return null;
-    refused.push({ attempt, errors: (await readAttempt(repository, commit, attempt)).errors });
+    const { errors } = await read(repository, commit, attempt, 'attempt');
+    refused.push({ attempt, errors });
   }
   return refused;
 }
