@@ -13,7 +13,7 @@ import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from
 import { isRecording } from '../workspace/record-workspace.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import { isWithin } from '../../is-within.ts';
-import { orElse } from '../../or-else.ts';
+import { orElse, inPlaceOf } from '../../or-else.ts';
 
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
 export async function admitWorkflow(engine: EngineContext, definition: WorkflowDefinition): Promise<void> {
@@ -113,13 +113,10 @@ class Gathering {
     const key = pinned ?? `workflow ${name}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
-    try {
-      const isPinned = state !== undefined && pinned !== undefined;
-      await this.add(await (isPinned ? pinnedDefinition(engine, state, pinned) : engine.resolveWorkflow(name)));
-    } catch (error) {
-      // The error is raised where the workflow runs. Its agents are admitted then.
-      if (!(error instanceof UwfError)) throw error;
-    }
+    const isPinned = state !== undefined && pinned !== undefined;
+    const definition = isPinned ? pinnedDefinition(engine, state, pinned) : engine.resolveWorkflow(name);
+    // An error is raised where the workflow runs. Its agents are admitted then.
+    await definition.then((found) => this.add(found)).catch(inPlaceOf(UwfError, undefined));
   }
 
   uses(wanted?: string): AgentUse[] {

@@ -8,6 +8,7 @@ import { journalPaths, type JournalEntry } from './journal.ts';
 import { readSummed } from '../leases/summed-line.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findLease } from '../leases/find-lease.ts';
+import { orElse } from '../../or-else.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 
@@ -95,16 +96,13 @@ class FileTail {
   #rest = '';
 
   static open(path: string): FileTail | undefined {
-    try {
-      const descriptor = openSync(path, READ | constants.O_NOFOLLOW);
-      // A folder can be opened, but not read.
-      if (fstatSync(descriptor).isFile()) return new FileTail(descriptor);
-      closeSync(descriptor);
-      return undefined;
-    } catch {
-      // Not written yet, or put aside in this very moment.
-      return undefined;
-    }
+    // An error: it is not written yet, or was put aside in this very moment.
+    const descriptor = orElse(() => openSync(path, READ | constants.O_NOFOLLOW), undefined);
+    if (descriptor === undefined) return undefined;
+    // A folder can be opened, but not read.
+    if (fstatSync(descriptor).isFile()) return new FileTail(descriptor);
+    closeSync(descriptor);
+    return undefined;
   }
 
   private constructor(descriptor: number) {

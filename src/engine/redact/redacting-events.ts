@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../../agent/contract.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { Redaction } from './redaction.ts';
+import { orElse } from '../../or-else.ts';
 
 /** What is told in pieces, which are joined as they are. */
 type Spoken = Extract<AgentEvent['kind'], 'text' | 'thought'>;
@@ -8,7 +9,7 @@ type Spoken = Extract<AgentEvent['kind'], 'text' | 'thought'>;
 const spoken: readonly Spoken[] = ['text', 'thought'];
 
 /** What stands for what could not be redacted. */
-const LEFT_OUT = '[uwf left out what it could not redact]\n';
+const LEFT_OUT: AgentEvent = { kind: 'refusal', text: '[uwf left out what it could not redact]\n' };
 
 /**
  * Takes secrets out of what an agent reports, event by event.
@@ -30,7 +31,7 @@ export class RedactingEvents {
     } catch (error) {
       if (!(error instanceof RedactionFailed)) throw error;
       this.#streams.clear();
-      return [{ kind: 'refusal', text: LEFT_OUT }];
+      return [LEFT_OUT];
     }
   }
 
@@ -50,12 +51,11 @@ export class RedactingEvents {
 
   /** Gives what was held back: nothing belongs to it any more. */
   end(): AgentEvent[] {
-    try {
-      return this.#end();
-    } catch (error) {
-      if (!(error instanceof RedactionFailed)) throw error;
-      return [{ kind: 'refusal', text: LEFT_OUT }];
-    }
+    return orElse(
+      () => this.#end(),
+      [LEFT_OUT],
+      (error) => error instanceof RedactionFailed,
+    );
   }
 
   #end(): AgentEvent[] {

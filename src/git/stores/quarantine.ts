@@ -15,6 +15,7 @@ import { share } from '../system/sharing.ts';
 import { sizeOf } from '../system/size-of.ts';
 import type { ObjectStore } from '../object-store.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { succeeds } from '../../or-else.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
 const packName = /^(pack-[0-9a-f]+)\.pack$/;
@@ -149,13 +150,9 @@ export function removeStaleQuarantines(parent: string): { path: string; bytes: n
   return stale.flatMap((name) => {
     const path = join(parent, name);
     const bytes = sizeOf(path);
-    try {
-      rmSync(path, { recursive: true, force: true, maxRetries: 2 });
-      return [{ path, bytes }];
-    } catch {
-      // A git that outlived its uwf still writes there. The next command tries again.
-      return [];
-    }
+    // Where a git that outlived its uwf still writes, the next command tries again.
+    const isRemoved = succeeds(() => rmSync(path, { recursive: true, force: true, maxRetries: 2 }));
+    return isRemoved ? [{ path, bytes }] : [];
   });
 }
 

@@ -1,4 +1,4 @@
-import { asStorageError, errnoOf } from '../../format/object-errors.ts';
+import { asStorageError, errnoOf, isNotThere } from '../../format/object-errors.ts';
 
 /** Takes what the function of that name in Node's `fs` takes. */
 type FsFunction = (...args: never[]) => unknown;
@@ -98,12 +98,10 @@ export class PortableFileSystem {
       if ((await this.kindOf(`${path}/${name}`)) === 'file' || !(await this.removeIfEmpty(`${path}/${name}`)))
         return false;
     }
-    try {
-      await this.#orAbsent(this.#call('rmdir', path));
-      return true;
-    } catch {
-      return false;
-    }
+    return this.#orAbsent(this.#call('rmdir', path)).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Sets a file's time to now, where the file system keeps times that can be set. */
@@ -182,8 +180,7 @@ export class PortableFileSystem {
     try {
       return await result;
     } catch (error) {
-      const code = errnoOf(error);
-      if (code === 'ENOENT' || code === 'ENOTDIR' || code === alsoAbsent) return undefined;
+      if (isNotThere(error) || errnoOf(error) === alsoAbsent) return undefined;
       throw error;
     }
   }

@@ -54,10 +54,8 @@ export class PortableObjectStore implements ObjectStore {
     const id = hashObject(object);
     const path = this.#loosePath(id);
     if ((await this.#files.kindOf(path)) !== undefined) {
-      if (await this.#isSound(id)) {
-        await this.#files.touch(path, this.#now());
-        return;
-      }
+      const isSound = (await this.#readOnce(id).catch(inPlaceOf(CorruptObject, undefined))) !== undefined;
+      if (isSound) return this.#files.touch(path, this.#now());
       // isomorphic-git accepts any file at the path as the object, also one that a power cut left half-written.
       await this.#files.removeFile(path);
     }
@@ -73,10 +71,6 @@ export class PortableObjectStore implements ObjectStore {
     } catch (error) {
       throw asStorageError(error, path);
     }
-  }
-
-  async #isSound(id: ObjectId): Promise<boolean> {
-    return (await this.#readOnce(id).catch(inPlaceOf(CorruptObject, undefined))) !== undefined;
   }
 
   async #readAgainIfMoved(id: ObjectId): Promise<GitObject | undefined> {
