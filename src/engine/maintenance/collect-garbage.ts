@@ -19,6 +19,7 @@ import { LeaseHeld, takeLease } from '../leases/lease.ts';
 import { listLocalTraces } from './local-traces.ts';
 import { isAllStored, readJournal } from '../journal/read-journal.ts';
 import { orElse, inPlaceOf } from '../../or-else.ts';
+import { mapValues } from '../../json.ts';
 
 /** What a step of the cleaning removed: an absolute path, or a ref. */
 type Found = { path: string; bytes: number };
@@ -68,16 +69,12 @@ export type Collected = {
  */
 export async function collectGarbage(repository: Repository, env: GitEnvironment): Promise<Collected> {
   await repository.refs.removeStaleLocks();
-  const leases = await removeStaleLeases(repository);
-  const files = await removeOrphanedFiles(repository);
-  const journals = removeToldJournals(repository);
-  const scratch = await removeOrphanedScratch(repository);
   const { stateDir, location } = repository;
   const found = {
-    leases,
-    files,
-    journals,
-    scratch,
+    leases: stateDir === undefined ? [] : await removeStaleLeases(repository, stateDir),
+    files: stateDir === undefined ? [] : await removeOrphanedFiles(repository, stateDir),
+    journals: stateDir === undefined ? [] : removeToldJournals(repository, stateDir),
+    scratch: await removeOrphanedScratch(repository),
     snapshots: stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir)),
     transfers: stateDir === undefined ? [] : removeStaleQuarantines(incomingFolder(stateDir)),
     temporary: location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects')),
@@ -86,13 +83,7 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
   const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
   const named = (path: string): string => (isAbsolute(path) ? relative(location?.commonDir ?? '', path) : path);
   return {
-    leases: leases.length,
-    files: files.length,
-    journals: journals.length,
-    scratch: scratch.length,
-    snapshots: found.snapshots.length,
-    transfers: found.transfers.length,
-    temporary: found.temporary.length,
+    ...mapValues(found, (items) => items.length),
     lookup,
     packs,
     removed: Object.entries(found).flatMap(([kind, items]) =>
@@ -102,9 +93,7 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
 }
 
 /** To take over the lease of an ended process ends what is left of its agent; to release it removes the file. */
-async function removeStaleLeases(repository: Repository): Promise<Found[]> {
-  const { stateDir } = repository;
-  if (stateDir === undefined) return [];
+async function removeStaleLeases(repository: Repository, stateDir: string): Promise<Found[]> {
   const removed: Found[] = [];
   for (const thread of listLeases(repository)) {
     if (mayWork(repository, thread)) continue;
@@ -135,9 +124,7 @@ async function listAll(repository: Repository): Promise<Set<ThreadId>> {
   return new Set([...(await listPointers(repository)).map(({ id }) => id), ...damaged.keys()]);
 }
 
-async function removeOrphanedFiles(repository: Repository): Promise<Found[]> {
-  const { stateDir } = repository;
-  if (stateDir === undefined) return [];
+async function removeOrphanedFiles(repository: Repository, stateDir: string): Promise<Found[]> {
   // In this order: a thread that starts in between has files and is listed.
   const traces = listLocalTraces(stateDir);
   const known = await listAll(repository);
@@ -155,9 +142,7 @@ async function removeOrphanedFiles(repository: Repository): Promise<Found[]> {
   return removed;
 }
 
-function removeToldJournals(repository: Repository): Found[] {
-  const { stateDir } = repository;
-  if (stateDir === undefined) return [];
+function removeToldJournals(repository: Repository, stateDir: string): Found[] {
   const removed: Found[] = [];
   for (const thread of listJournals(stateDir)) {
     if (!isAllStored(readJournal(repository, thread))) continue;
