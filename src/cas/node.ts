@@ -93,15 +93,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 function readJson(text: string): Node | undefined {
   // Canonical JSON of a node starts so; most replies do not, and are then not parsed in vain.
   if (!text.startsWith('{')) return undefined;
-  try {
+  return orElse(() => {
     const value: unknown = JSON.parse(text);
     assertParsedJson(value, text);
     if (!isJsonObject(value) || Object.keys(value).length !== 2) return undefined;
     const { type, payload } = value;
     return isNodeHash(type) && payload !== undefined ? { type, payload } : undefined;
-  } catch {
-    return undefined;
-  }
+  }, undefined);
 }
 
 function isSameText(node: Node, text: string): boolean {

@@ -5,6 +5,7 @@ import { NODE_LIMITS, whyNoJson } from '../../cas/node-limits.ts';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
 
 /** An installed npm package. */
 export type InstalledPackage = {
@@ -48,15 +49,13 @@ export function findPackage(name: string, fromFolder: string): InstalledPackage 
 }
 
 function readManifest(folder: string): JsonObject | undefined {
-  try {
+  // An error: no such package is here; one whose manifest cannot be read is none either.
+  return orElse(() => {
     const bytes = readFileInside(folder, join(folder, 'package.json'), MAX_BYTES);
     if (whyNoJson(bytes.subarray(bytes.indexOf('{')), NODE_LIMITS) !== undefined) return undefined;
     const manifest: unknown = JSON.parse(bytes.toString('utf8'));
     return isJsonObject(manifest) ? manifest : undefined;
-  } catch {
-    // No such package here; one whose manifest cannot be read is none either.
-    return undefined;
-  }
+  }, undefined);
 }
 
 function saidOf({ uwf }: JsonObject): InstalledPackage['said'] {

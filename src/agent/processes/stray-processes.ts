@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { identityOf } from '../../git/system/process-identity.ts';
 import { descendantsOf, runningProcesses } from './process-table.ts';
 import { isTrueWithin, sendSignal } from './send-signal.ts';
+import { orElse } from '../../or-else.ts';
 
 /** A process as it was found: its number may be another's later. */
 export type FoundProcess = { pid: number; startTime: string };
@@ -75,13 +76,12 @@ function isThere({ pid, startTime }: FoundProcess): boolean {
 }
 
 function hasInherited(pid: number, sign: string | number): boolean {
-  try {
+  // An error: it has ended since it was listed, or is another user's.
+  return orElse(() => {
     if (typeof sign === 'string') {
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
       return environment.split('\0').includes(`UWF_STEP_DIR=${sign}`);
     }
     return Number(/^Max file locks\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'))?.[1]) === sign;
-  } catch {
-    return false; // ended since it was listed, or another user's
-  }
+  }, false);
 }

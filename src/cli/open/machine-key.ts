@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { orElse } from '../../or-else.ts';
+import { orElse, succeeds } from '../../or-else.ts';
 import { createDurableFile } from '../../git/system/durable-file.ts';
 import { homeOf, stateFolder } from './user-folders.ts';
 
@@ -20,14 +20,12 @@ export function machineKey(env: Readonly<Record<string, string | undefined>>, na
   const fresh = randomBytes(KEY_BYTES);
   const home = homeOf(env);
   if (folder.startsWith(home) && !existsSync(home)) return fresh;
-  try {
+  const isMade = succeeds(() => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     createDurableFile(path, [fresh], 0o600);
-    return fresh;
-  } catch {
-    // Another process has made it, or the folder cannot be written to.
-    return readKey(path) ?? fresh;
-  }
+  });
+  // It is not where another process has made it, or the folder cannot be written to.
+  return isMade ? fresh : (readKey(path) ?? fresh);
 }
 
 function readKey(path: string): Uint8Array | undefined {

@@ -85,13 +85,11 @@ export class FileHasher {
 
 /** The names in a folder; none for a folder that was listed before, and `undefined` if it is no folder or cannot be read. */
 function namesIn(path: string, seen: Set<string>): string[] | undefined {
-  try {
+  return orElse(() => {
     const names = readdirSync(path).toSorted();
     const real = realpathSync.native(path);
     if (seen.has(real)) return [];
     seen.add(real);
     return names;
-  } catch {
-    return undefined;
-  }
+  }, undefined);
 }

@@ -10,6 +10,7 @@ import { foldSmallPacks } from './consolidate-packs.ts';
 import { listSmallPacks, packFolderOf } from './foldable-packs.ts';
 import { makeFolders } from '../system/make-folders.ts';
 import { share } from '../system/sharing.ts';
+import { orElse } from '../../or-else.ts';
 
 /** From this number on, small packs are repacked: each costs every start of git some 15 µs, of 2 ms. */
 const MAX_SMALL_PACKS = 10;
@@ -51,16 +52,14 @@ export function foldInBackground(
   env: GitEnvironment,
 ): StartedFolding | undefined {
   if (process.platform === 'win32') return undefined;
-  try {
+  // An error means a full or read-only disk: a later command tries again.
+  return orElse(() => {
     const packs = countSmallPacks(location);
     const record = join(stateDir, 'folding.json');
     if (packs < MAX_SMALL_PACKS || !isTimely(readDerivedJson(record, FORM, isFolding), packs) || isCollecting(location))
       return undefined;
     return start(location, env, record);
-  } catch {
-    // A full or read-only disk: a later command tries again.
-    return undefined;
-  }
+  }, undefined);
 }
 
 function isTimely(last: Folding | undefined, packs: number): boolean {

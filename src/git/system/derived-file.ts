@@ -1,7 +1,7 @@
 import { constants, lstatSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { parseJson } from '../../json.ts';
-import { tryTo } from '../../or-else.ts';
+import { tryTo, orElse } from '../../or-else.ts';
 import type { Shape } from '../../shape.ts';
 import { errnoOf } from '../format/object-errors.ts';
 import { makeFolders } from './make-folders.ts';
@@ -23,17 +23,14 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * @param form what the file is, with a version that rises when the meaning of its content changes: `facts 4`
  */
 export function readDerivedFile(path: string, form: string): string | undefined {
-  try {
-    const bytes = readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW);
-    const half = bytes.subarray(0, bytes.length / 2);
-    if (!half.equals(bytes.subarray(half.length))) return undefined;
-    const text = half.toString('utf8');
-    const head = headOf(path, form);
-    return text.startsWith(head) ? text.slice(head.length) : undefined;
-  } catch {
-    // Missing or unreadable: the content is computed again.
-    return undefined;
-  }
+  // Where it is missing or unreadable, the content is computed again.
+  const bytes = orElse(() => readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW), undefined);
+  if (bytes === undefined) return undefined;
+  const half = bytes.subarray(0, bytes.length / 2);
+  if (!half.equals(bytes.subarray(half.length))) return undefined;
+  const text = half.toString('utf8');
+  const head = headOf(path, form);
+  return text.startsWith(head) ? text.slice(head.length) : undefined;
 }
 
 /** Reads a cache file that holds JSON of a known shape. */
