@@ -26,7 +26,7 @@ export async function threadIn(scope: McpScope, input: JsonObject, use: 'read' |
   }
   if (thread === undefined) return named;
   const own = await getThread(repository, thread);
-  const wanted = named === thread ? own : await findQuietly(repository, named);
+  const wanted = named === thread ? own : await getThread(repository, named).catch(noThread);
   if (wanted?.id === own.id) return own.id;
   if (use === 'read' && wanted !== undefined) {
     if ((await isCaller(repository, wanted, own)) || (await isCaller(repository, own, wanted))) return wanted.id;
@@ -65,14 +65,12 @@ async function* callersOf(repository: Repository, head: ObjectId): AsyncGenerato
     const calledAt = start?.commit.parents[0];
     const above = calledAt === undefined ? undefined : await findStart(repository, calledAt);
     if (start === undefined || above === undefined) return;
-    const caller = await findQuietly(repository, start.node.call?.thread ?? above.node.id);
+    const caller = await getThread(repository, start.node.call?.thread ?? above.node.id).catch(noThread);
     // What a thread says of its caller is held against the commit that it began at.
     if (caller !== undefined && (await findStart(repository, caller.head))?.id === above.id) yield caller;
     start = above;
   }
 }
 
-/** A thread by its id or a prefix of it; undefined also where several begin so, which is not told. */
-async function findQuietly(repository: Repository, named: string): Promise<ThreadPointer | undefined> {
-  return getThread(repository, named).catch(inPlaceOf(UwfError, undefined));
-}
+/** In place of an error there is no thread: also where several ids begin so, which is not told. */
+const noThread = inPlaceOf(UwfError, undefined);

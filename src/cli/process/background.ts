@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Output } from '../output/output.ts';
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -53,10 +54,7 @@ export async function runInBackground(
       stdio: [stdin ?? 'ignore', output, output],
       env: { ...cli.env, [ADOPT_LEASE]: lease.token },
     });
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', reject);
-    });
+    await once(child, 'spawn');
     const { pid } = child;
     if (pid === undefined) throw new TypeError('a process that has started has no id');
     lease.handOver(pid);

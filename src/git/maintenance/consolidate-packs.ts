@@ -10,7 +10,6 @@ import {
 } from './foldable-packs.ts';
 import { joinPacks } from './join-packs.ts';
 import type { GitStart } from '../process/spawn-git.ts';
-import { runGit } from '../process/run-git.ts';
 
 /** Larger packs are not repacked: each has many steps. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -65,15 +64,4 @@ function outOfProportion(packs: readonly FoldablePack[]): FoldablePack[] {
     bySize.pop();
   }
   return bySize;
-}
-
-/**
- * Packs the refs of a repository into one file, as `git gc` does, because a thousand loose refs make every listing slow.
- * Other processes can read and change refs meanwhile.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
- * Source: git-pack-refs(1).
- */
-export async function packRefs(location: RepositoryLocation, env: GitEnvironment): Promise<void> {
-  await runGit({ location, env, args: ['pack-refs', '--all'] });
 }

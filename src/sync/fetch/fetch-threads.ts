@@ -141,9 +141,14 @@ async function applyParts(repository: Repository, parts: readonly FetchPart[], r
   }
 }
 
+/**
+ * Packs the refs of the repository into one file, as `git gc` does, because a thousand loose refs make every listing slow.
+ * Other processes can read and change refs meanwhile.
+ * Source: git-pack-refs(1).
+ */
 async function tryToPackRefs({ location }: Repository, { env }: SyncOptions): Promise<void> {
   if (location === undefined || env === undefined) return;
-  const { packRefs } = await import('../../git/maintenance/consolidate-packs.ts');
+  const { runGit } = await import('../../git/process/run-git.ts');
   // There is no git, or another process holds the lock. Packing is optional.
-  await packRefs(location, env).catch(inPlaceOf(UwfError, undefined));
+  await runGit({ location, env, args: ['pack-refs', '--all'] }).catch(inPlaceOf(UwfError, undefined));
 }
