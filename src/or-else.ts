@@ -12,8 +12,15 @@ export function orElse<T, O>(work: () => T, otherwise: O, isExpected: (error: un
   }
 }
 
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+/** For `orElse`: tells errors of this class, its subclasses included. */
+export function isOfClass(expected: ErrorClass): (error: unknown) => boolean {
+  return (error) => error instanceof expected;
+}
+
 /** What a promise's `catch` is given: it returns `otherwise` in place of an error of this class, and throws any other. */
-export function inPlaceOf<O>(expected: abstract new (...args: never[]) => Error, otherwise: O): (error: unknown) => O {
+export function inPlaceOf<O>(expected: ErrorClass, otherwise: O): (error: unknown) => O {
   return (error) => {
     if (!(error instanceof expected)) throw error;
     return otherwise;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inPlaceOf, orElse, succeeds, tryTo } from '../src/or-else.ts';
+import { inPlaceOf, isOfClass, orElse, succeeds, tryTo } from '../src/or-else.ts';
 
 const fail = (): never => {
   throw new Error('no');
@@ -15,6 +15,8 @@ test('where errors are expected, any other goes through', () => {
   const isNo = (error: unknown): boolean => error instanceof Error && error.message === 'no';
   expect(orElse(fail, 'other', isNo)).toBe('other');
   expect(() => orElse(fail, 'other', () => false)).toThrow('no');
+  expect(orElse(fail, 'other', isOfClass(Error))).toBe('other');
+  expect(() => orElse(fail, 'other', isOfClass(RangeError))).toThrow('no');
 });
 
 test('a value stands in place of one class of errors, its subclasses included, and of no other', async () => {

@@ -13,7 +13,7 @@ import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from
 import { isRecording } from '../workspace/record-workspace.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import { isWithin } from '../../is-within.ts';
-import { orElse, inPlaceOf } from '../../or-else.ts';
+import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
 
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
 export async function admitWorkflow(engine: EngineContext, definition: WorkflowDefinition): Promise<void> {
@@ -131,6 +131,6 @@ class Gathering {
   #folderOf(role: string, cwd: string | undefined): string {
     const engine = this.#engine;
     const folderOfRole = (): string => workingFolder(engine, role, { cwd, location: undefined });
-    return orElse(folderOfRole, engine.cwd, (error) => error instanceof UwfError);
+    return orElse(folderOfRole, engine.cwd, isOfClass(UwfError));
   }
 }

@@ -18,7 +18,7 @@ import { journalPaths, listJournals } from '../journal/journal.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
 import { listLocalTraces } from './local-traces.ts';
 import { isAllStored, readJournal } from '../journal/read-journal.ts';
-import { orElse, inPlaceOf } from '../../or-else.ts';
+import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
 import { mapValues } from '../../json.ts';
 
 /** What a step of the cleaning removed: an absolute path, or a ref. */
@@ -111,11 +111,7 @@ async function removeStaleLeases(repository: Repository, stateDir: string): Prom
 
 /** A lease that is damaged may be that of a process at work. */
 function mayWork(repository: Repository, thread: ThreadId): boolean {
-  return orElse(
-    () => findLease(repository, thread) !== undefined,
-    true,
-    (error) => error instanceof LeaseDamaged,
-  );
+  return orElse(() => findLease(repository, thread) !== undefined, true, isOfClass(LeaseDamaged));
 }
 
 /** Every thread that has a ref, damaged refs included. */

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../agent/contract.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { Redaction } from './redaction.ts';
-import { orElse } from '../../or-else.ts';
+import { orElse, isOfClass } from '../../or-else.ts';
 
 /** What is told in pieces, which are joined as they are. */
 type Spoken = Extract<AgentEvent['kind'], 'text' | 'thought'>;
@@ -51,11 +51,7 @@ export class RedactingEvents {
 
   /** Gives what was held back: nothing belongs to it any more. */
   end(): AgentEvent[] {
-    return orElse(
-      () => this.#end(),
-      [LEFT_OUT],
-      (error) => error instanceof RedactionFailed,
-    );
+    return orElse(() => this.#end(), [LEFT_OUT], isOfClass(RedactionFailed));
   }
 
   #end(): AgentEvent[] {

@@ -1,7 +1,7 @@
 import { JSONATA_FUNCTIONS, LITERALS, PLAIN_OPERATORS, STEP_FUNCTIONS } from './function-names.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 import { childrenOf, filtersOf, nodeAt, nodeList, variableName } from './syntax-tree.ts';
-import { orElse } from '../../or-else.ts';
+import { orElse, isOfClass } from '../../or-else.ts';
 
 /**
  * The part of `$steps` that an expression can depend on: over two lists that agree in it, the result is the same.
@@ -88,11 +88,7 @@ const ENTANGLING: readonly string[] = ['group', 'tuple', 'focus', 'index', 'ance
 export function stepsSeen(root: SyntaxNode): StepsSeen {
   const look = new Look();
   // A range error: it is nested more deeply than this can follow, but not than JSONata's own parser could.
-  return orElse(
-    () => (look.over(root) ? look.seen() : ALL_SEEN),
-    ALL_SEEN,
-    (error) => error instanceof RangeError,
-  );
+  return orElse(() => (look.over(root) ? look.seen() : ALL_SEEN), ALL_SEEN, isOfClass(RangeError));
 }
 
 class Look {

@@ -4,9 +4,6 @@ import { orElse } from '../../or-else.ts';
 
 /** The names in a folder, in no order; none where there is no folder. */
 export function namesIn(folder: string): string[] {
-  return orElse(
-    () => readdirSync(folder),
-    [],
-    (error) => errnoOf(error) === 'ENOENT',
-  );
+  const isNoFolder = (error: unknown): boolean => errnoOf(error) === 'ENOENT';
+  return orElse(() => readdirSync(folder), [], isNoFolder);
 }

@@ -1,7 +1,7 @@
 import { pointer } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { RedactionFailed, marks, type Redactor } from '../../redaction/redactor.ts';
-import { orElse } from '../../or-else.ts';
+import { orElse, isOfClass } from '../../or-else.ts';
 
 /** The place of a secret in a blob, a message or a list of names, and the rule that found it. Never the secret. */
 export type SecretHit = {
@@ -40,7 +40,7 @@ export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
 const unsearched = [{ rule: 'could-not-be-searched', start: 0, end: 0 }];
 
 function searched<T>(search: () => T, otherwise: T): T {
-  return orElse(search, otherwise, (error) => error instanceof RedactionFailed);
+  return orElse(search, otherwise, isOfClass(RedactionFailed));
 }
 
 function compare(before: JsonValue, after: JsonValue, path: (string | number)[], found: SecretHit[]): void {
