@@ -116,10 +116,9 @@ function tryRule(ready: ReadyRule, text: string, at: number): SecretMatch | unde
 function assertInTime(before: NodeJS.CpuUsage, limitMs: number): void {
   const { user, system } = process.cpuUsage(before);
   if ((user + system) / 1000 <= limitMs) return;
-  throw new RedactionFailed(
-    `a text could not be searched for secrets within ${Math.round(limitMs)} ms of processor time`,
-    'look at what was said: text that is made to look like thousands of tokens takes long',
-  );
+  const message = `a text could not be searched for secrets within ${Math.round(limitMs)} ms of processor time`;
+  const hint = 'look at what was said: text that is made to look like thousands of tokens takes long';
+  throw new RedactionFailed(message, hint);
 }
 
 /** Cuts the places of marks out of matches: what a mark replaced was redacted before. */

@@ -105,13 +105,8 @@ async function checkVersion(
 ): Promise<void> {
   if (range === undefined || (await satisfiesRange(version, range))) return;
   const place = folder === undefined ? '' : ` in ${folder}`;
-  throw new AgentMissing(
-    `the agent package '${reference}' is installed as ${version}${place}, and ${range} is wanted`,
-    {
-      subject: reference,
-      hint,
-    },
-  );
+  const message = `the agent package '${reference}' is installed as ${version}${place}, and ${range} is wanted`;
+  throw new AgentMissing(message, { subject: reference, hint });
 }
 
 async function importPackage(reference: string, { entry, folder }: ImportablePackage): Promise<unknown> {

@@ -137,10 +137,8 @@ function parseValue(name: string, spec: OptionSpec, text: string): unknown {
   if (Array.isArray(spec.candidates) && !spec.candidates.includes(text)) {
     const choices: readonly string[] = spec.candidates;
     const near = nearestName(text, choices);
-    throw new UsageError(
-      `--${name} cannot be '${text}'`,
-      `${near === undefined ? '' : `did you mean '${near}'? `}it is one of ${choices.join(', ')}`,
-    );
+    const hint = near === undefined ? '' : `did you mean '${near}'? `;
+    throw new UsageError(`--${name} cannot be '${text}'`, `${hint}it is one of ${choices.join(', ')}`);
   }
   if (spec.parse === undefined) return text;
   try {

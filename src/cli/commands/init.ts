@@ -47,10 +47,9 @@ This command is optional.`,
     const { remote } = options;
     const top = location?.workTree;
     if (top === undefined && (remote === undefined || options.with !== undefined)) {
-      throw new UsageError(
-        'a bare repository has no work tree to prepare',
-        `register workflows with 'uwf workflow add <file>', and bind agents in ${join(repository.stateDir ?? '', 'config.yaml')}`,
-      );
+      const file = join(repository.stateDir ?? '', 'config.yaml');
+      const hint = `register workflows with 'uwf workflow add <file>', and bind agents in ${file}`;
+      throw new UsageError('a bare repository has no work tree to prepare', hint);
     }
     // Checked before anything is written: half an initialisation is of no use.
     const files = top === undefined ? undefined : await prepareFiles(top, options.with);

@@ -24,8 +24,6 @@ export async function findHash(
   const [first, second] = matches;
   if (first === undefined) throw new UsageError(`no node here has a hash that begins with '${text}'`);
   if (second === undefined) return first;
-  throw new UsageError(
-    `'${text}' could be any of ${matches.length} nodes: ${matches.slice(0, 5).join(', ')}`,
-    'give more characters',
-  );
+  const some = matches.slice(0, 5).join(', ');
+  throw new UsageError(`'${text}' could be any of ${matches.length} nodes: ${some}`, 'give more characters');
 }

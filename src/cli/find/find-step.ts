@@ -43,10 +43,8 @@ export function numberIn(thread: ThreadId, places: StepPlaces, text: string): nu
     throw new UsageError(`'${text}' could be any of ${numbers.length} steps`, 'give more characters');
   }
   if (first !== undefined) return first;
-  throw new UsageError(
-    `thread ${thread} has no step '${text}'`,
-    places.count === 0 ? 'it has no steps yet' : `it has ${places.count}; 'uwf step list ${thread}' lists them`,
-  );
+  const hint = `it has ${places.count}; 'uwf step list ${thread}' lists them`;
+  throw new UsageError(`thread ${thread} has no step '${text}'`, places.count === 0 ? 'it has no steps yet' : hint);
 }
 
 /** Tells whether a text is a step's number. So few digits are too short for a hash. */

@@ -67,10 +67,8 @@ function formatExamples({ examples }: Command, paint: Palette): string {
 }
 
 function formatRows(rows: readonly (readonly [string, string])[]): string {
-  return wrapRows(
-    rows.map(([name, text]) => [`  ${name}`, text] as const),
-    COLUMNS,
-  );
+  const indented = rows.map(([name, text]) => [`  ${name}`, text] as const);
+  return wrapRows(indented, COLUMNS);
 }
 
 /** Lays paragraphs (parted by blank lines) out anew in lines of at most so many columns; a longer word has its own. */

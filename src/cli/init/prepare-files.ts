@@ -60,10 +60,8 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
   const missing = files.filter((file) => !unchanged.includes(file));
   const other = missing.find(({ path }) => existsSync(join(top, path)));
   if (other) {
-    throw new UsageError(
-      `${other.path} is there already, and is something else`,
-      'move it away, or rename it, and repeat',
-    );
+    const hint = 'move it away, or rename it, and repeat';
+    throw new UsageError(`${other.path} is there already, and is something else`, hint);
   }
 
   const outdated = schemas.filter((file) => existsSync(join(top, file.path)) && !isThere(file));

@@ -133,10 +133,8 @@ export async function askForAll(
   const text = formatClaims(claims, store.read(), paint);
   const rows = text.split('\n').reduce((sum, line) => sum + Math.ceil(line.length / 80), 0);
   if (rows > MAX_ROWS) {
-    throw new NotTrusted(
-      claims,
-      `it does not fit on a screen, so read the configuration first; ${hintToTrust(repository, claims)}`,
-    );
+    const hint = `it does not fit on a screen, so read the configuration first; ${hintToTrust(repository, claims)}`;
+    throw new NotTrusted(claims, hint);
   }
   const names = visible([...new Set(claims.map(({ name }) => name))].join(', '));
   cli.stderr.write(`\n${paint.title('This repository would run, with all that you may do:')}\n\n${text}\n`);

@@ -15,11 +15,8 @@ function ofLock({ path, kind, holder, ageMs }: FoundLock): Diagnosis {
   const what = kind === 'lock' ? 'keeps a ref from being changed' : 'keeps a pack from being folded';
   if (holder === undefined) {
     const diagnose = kind === 'lock' ? problem : warning;
-    return diagnose(
-      code,
-      `${path} ${what}; it is git's, made ${age}`,
-      'if no git is at work in this repository, remove it; uwf never does',
-    );
+    const hint = 'if no git is at work in this repository, remove it; uwf never does';
+    return diagnose(code, `${path} ${what}; it is git's, made ${age}`, hint);
   }
   const { owner, isAlive } = holder;
   const leftMs = isAlive === false ? 0 : (kind === 'lock' ? LOCK_MS : KEEP_MS) - ageMs;

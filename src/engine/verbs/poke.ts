@@ -75,12 +75,8 @@ async function readNewestStep(repository: Repository, state: ThreadState): Promi
   const status = statusOfHead(state.head);
   const { id } = state;
   if (state.end) {
-    throw new WrongThreadState(
-      id,
-      status,
-      'what has ended is not changed any more',
-      `fork it with 'uwf thread fork ${id}', and poke the fork`,
-    );
+    const hint = `fork it with 'uwf thread fork ${id}', and poke the fork`;
+    throw new WrongThreadState(id, status, 'what has ended is not changed any more', hint);
   }
   if (state.head.kind === 'suspend') {
     const { node } = state.head;

@@ -161,12 +161,8 @@ async function checkState(
  */
 function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
   if (answer === undefined || head.kind !== 'suspend' || head.node.cause !== 'child') return;
-  throw new WrongThreadState(
-    id,
-    'suspended',
-    'no child thread of it waits for an answer here',
-    `'uwf fetch' brings a child from where it was called; 'uwf thread resume ${id}' takes the turn again, and calls what is not here once more`,
-  );
+  const hint = `'uwf fetch' brings a child from where it was called; 'uwf thread resume ${id}' takes the turn again, and calls what is not here once more`;
+  throw new WrongThreadState(id, 'suspended', 'no child thread of it waits for an answer here', hint);
 }
 
 async function assertWithinLimits(
@@ -180,21 +176,14 @@ async function assertWithinLimits(
 
 async function assertCanReopen(engine: EngineContext, ended: ThreadState): Promise<void> {
   if (ended.end?.node.outcome === 'cancelled') {
-    throw new WrongThreadState(
-      ended.id,
-      'cancelled',
-      'a cancelled thread does not go on',
-      `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`,
-    );
+    const hint = `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`;
+    throw new WrongThreadState(ended.id, 'cancelled', 'a cancelled thread does not go on', hint);
   }
   const definition = await definitionOf(engine, ended);
   if (!definition.moderator.some((rule) => rule.from === RESUME)) {
-    throw new WrongThreadState(
-      ended.id,
-      statusOfHead(ended.head),
-      `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`,
-      `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`,
-    );
+    const what = `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`;
+    const hint = `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`;
+    throw new WrongThreadState(ended.id, statusOfHead(ended.head), what, hint);
   }
 }
 

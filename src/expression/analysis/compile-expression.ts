@@ -106,11 +106,8 @@ export async function parseExpression(source: string): Promise<SyntaxNode> {
   for (const node of nodesOf(tree)) {
     // JSONata copies the left side of ?: through JSON, which makes an object of a pattern; it would match nothing, silently.
     if (node.type === 'regex' && !(node.value instanceof RegExp)) {
-      throw new ExpressionSyntaxError(
-        source,
-        'a regular expression on the left of ?: is lost; bind it to a variable',
-        offsetOf(node),
-      );
+      const reason = 'a regular expression on the left of ?: is lost; bind it to a variable';
+      throw new ExpressionSyntaxError(source, reason, offsetOf(node));
     }
   }
   return tree;

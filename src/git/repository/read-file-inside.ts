@@ -43,11 +43,8 @@ export function placeInside(root: string, path: string): string {
   const inside = relative(top, real);
   const parts = inside.split(sep);
   if (parts[0] === '..' || isAbsolute(inside)) {
-    throw new FileRefused(
-      path,
-      `lies outside ${root}`,
-      'put the file itself there; links that lead out are not followed',
-    );
+    const hint = 'put the file itself there; links that lead out are not followed';
+    throw new FileRefused(path, `lies outside ${root}`, hint);
   }
   const places = parts.map((_, depth) => join(top, ...parts.slice(0, depth + 1)));
   if (parts.some(isDotGit) || places.some((place) => kindOfPath(place) === 'folder' && isGitDirectory(place, {}))) {

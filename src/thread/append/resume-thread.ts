@@ -30,12 +30,8 @@ export async function resumeThread(
   redacted?: Redacted,
 ): Promise<ThreadState> {
   if (state.head.kind !== 'suspend') {
-    throw new WrongThreadState(
-      state.id,
-      statusOfHead(state.head),
-      'it does not wait for an answer',
-      `run 'uwf thread run ${state.id}'`,
-    );
+    const hint = `run 'uwf thread run ${state.id}'`;
+    throw new WrongThreadState(state.id, statusOfHead(state.head), 'it does not wait for an answer', hint);
   }
   return writeResume(repository, state, { answer, more, redacted }, `${state.head.node.role} goes on`);
 }

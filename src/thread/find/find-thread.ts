@@ -108,12 +108,8 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
   }
   const [first, second] = matches;
   if (!first) throw new ThreadNotFound(idOrPrefix);
-  if (second) {
-    throw new AmbiguousThread(
-      idOrPrefix,
-      matches.map((match) => match.id),
-    );
-  }
+  const ids = matches.map((match) => match.id);
+  if (second) throw new AmbiguousThread(idOrPrefix, ids);
   return first;
 }
 

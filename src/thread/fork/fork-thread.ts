@@ -44,10 +44,7 @@ async function findForkPoint(repository: Repository, thread: Forkable, at?: Obje
       if (id === at) return id;
     } else if (!hasEnded || kind === 'step' || kind === 'start') return id;
   }
-  throw new WrongThreadState(
-    thread.id,
-    hasEnded ? 'over' : 'somewhere else',
-    `a fork cannot go on from ${at ?? 'its end'}`,
-    `name one of its steps; 'uwf step list ${thread.id}' lists them`,
-  );
+  const what = `a fork cannot go on from ${at ?? 'its end'}`;
+  const hint = `name one of its steps; 'uwf step list ${thread.id}' lists them`;
+  throw new WrongThreadState(thread.id, hasEnded ? 'over' : 'somewhere else', what, hint);
 }

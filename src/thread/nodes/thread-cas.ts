@@ -104,12 +104,8 @@ class ScopedCas implements ThreadCas {
   async #put(nodes: readonly Node[], blob?: Uint8Array): Promise<NodeHash[]> {
     const pointer = await getThread(this.#repository, this.#thread);
     if (pointer.isHistory) {
-      throw new WrongThreadState(
-        pointer.id,
-        'over',
-        'no step will take in what is put now',
-        'put it under a running thread, or without --thread',
-      );
+      const hint = 'put it under a running thread, or without --thread';
+      throw new WrongThreadState(pointer.id, 'over', 'no step will take in what is put now', hint);
     }
     const kept = nodesBehind(this.#repository, [pointer.head]);
     return putNodes(this.#repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });

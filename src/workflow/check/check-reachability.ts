@@ -25,11 +25,8 @@ export function checkReachability(report: Report, reduction: Reduction): void {
   const isKnown = (name: string): boolean => name === START || name === RESUME || name === END || roles.has(name);
   const next = edges(live, roles, isKnown);
   // Rules for limits lead on only where another one does.
-  const always = edges(
-    live.filter(({ rule }) => rule.on === undefined),
-    roles,
-    isKnown,
-  );
+  const leading = live.filter(({ rule }) => rule.on === undefined);
+  const always = edges(leading, roles, isKnown);
   const rulesPath = [String(reduction.rules[0]?.whole.path[0] ?? 'moderator')];
   if (!always.has(START)) {
     const message = `no rule leads on from ${START}, so no thread can begin`;

@@ -13,11 +13,8 @@ export async function removeWorkflow(repository: Repository, name: string): Prom
   const tip = await repository.refs.read(ref);
   if (tip === undefined) {
     const known = await repository.refs.list(WORKFLOWS_PREFIX);
-    throw new WorkflowNotFound(
-      name,
-      [ref],
-      known.map((other) => other.name.slice(WORKFLOWS_PREFIX.length)),
-    );
+    const names = known.map((other) => other.name.slice(WORKFLOWS_PREFIX.length));
+    throw new WorkflowNotFound(name, [ref], names);
   }
   await repository.refs.update([{ name: ref, expected: tip, value: null }]);
 }

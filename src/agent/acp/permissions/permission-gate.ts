@@ -59,11 +59,8 @@ export class PermissionGate {
   async answer(call: ToolCall, options: readonly PermissionOption[]): Promise<RequestPermissionOutcome> {
     // The agent may report other arguments while the person decides.
     const asked = call.deed;
-    const isOwn = this.#turn.ownTools.isOwn(
-      call,
-      options.map(({ name }) => name),
-    );
-    if (isOwn) return choose('allow', options);
+    const names = options.map(({ name }) => name);
+    if (this.#turn.ownTools.isOwn(call, names)) return choose('allow', options);
     const deed = await resolveDeed(asked, this.#turn.folder);
     const said = this.#policy(deed);
     const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);

@@ -23,13 +23,9 @@ export async function openModel(config: LlmConfig, env: Readonly<Record<string, 
   const { baseUrl, apiKeyEnv, apiKeyHeader, headers = {} } = config;
   const key = apiKeyEnv === undefined ? undefined : env[apiKeyEnv];
   if (apiKeyEnv !== undefined && !key) {
-    throw new AgentNotAuthorized(
-      `the environment variable ${apiKeyEnv}, which is to hold the key for ${baseUrl}, is not set`,
-      {
-        subject: baseUrl,
-        hint: `set it before uwf runs: export ${apiKeyEnv}=…`,
-      },
-    );
+    const message = `the environment variable ${apiKeyEnv}, which is to hold the key for ${baseUrl}, is not set`;
+    const hint = `set it before uwf runs: export ${apiKeyEnv}=…`;
+    throw new AgentNotAuthorized(message, { subject: baseUrl, hint });
   }
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
   const provider = createOpenAICompatible({

@@ -147,10 +147,8 @@ async function readArtifact(
   }
   const found = location && (await resolveRevision(location, cli.env, text));
   if (!found) {
-    throw new UsageError(
-      `'${text}' is neither a file nor a revision of git`,
-      'a folder can be pinned as it was committed: HEAD:<folder>',
-    );
+    const hint = 'a folder can be pinned as it was committed: HEAD:<folder>';
+    throw new UsageError(`'${text}' is neither a file nor a revision of git`, hint);
   }
   const path = /^[^:]+:(.+)$/.exec(text)?.[1];
   const subject = found.kind === 'commit' ? await subjectOf(repository, found.oid) : text;

@@ -35,11 +35,8 @@ of the one differ from those of the other.`,
   ],
   async run({ args, options, cli, out }) {
     const repository = await openForReading(cli);
-    const diff = await diffThreads(
-      repository,
-      await getThread(repository, args.a),
-      await getThread(repository, args.b),
-    );
+    const [a, b] = [await getThread(repository, args.a), await getThread(repository, args.b)];
+    const diff = await diffThreads(repository, a, b);
     let files: FileChange[] | null = null;
     if (diff.files) {
       const { diffSnapshots } = await import('../../../thread/read/step-files.ts');

@@ -46,11 +46,8 @@ export async function openPortableRepository(options: PortableOptions): Promise<
   }
   const config = (await files.readText(`${gitdir}/config`)) ?? '';
   if ((await files.kindOf(`${gitdir}/commondir`)) !== undefined) {
-    throw new UnsupportedRepository(
-      gitdir,
-      'a linked worktree',
-      'name the repository that it belongs to with gitdir: refs and objects are there',
-    );
+    const hint = 'name the repository that it belongs to with gitdir: refs and objects are there';
+    throw new UnsupportedRepository(gitdir, 'a linked worktree', hint);
   }
   assertOrdinaryFormat(readRepositoryFormat(parseGitConfig(config, `${gitdir}/config`), gitdir), gitdir);
   const now = options.now ?? Date.now;
