@@ -133,10 +133,8 @@ async function shakeHands(
   else checks.failed('structured output', said.kind === 'invalid' ? said.errors.join('; ') : said.reason);
   if (first.session === undefined) return checks.notApplicable('session resume', 'it keeps no session');
 
-  const second = await ask(
-    'Which word were you to remember? Reply with it as word, and the $status ready.',
-    first.session,
-  );
+  const question = 'Which word were you to remember? Reply with it as word, and the $status ready.';
+  const second = await ask(question, first.session);
   if (second === undefined) return;
   if (second.kind !== 'reply') return checks.failed('session resume', second.reason);
   const remembers = `${second.text} ${JSON.stringify(second.meta ?? {})}`.includes(word);
@@ -153,10 +151,8 @@ async function takeTurn(
   session: string | undefined,
 ): Promise<AgentReply | undefined> {
   const clock = new AbortController();
-  const timer = setTimeout(
-    () => clock.abort(new Error(`it did not answer within ${options.timeoutMs / 1000} s`)),
-    options.timeoutMs,
-  );
+  const { timeoutMs } = options;
+  const timer = setTimeout(() => clock.abort(new Error(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
   try {
     const signal = AbortSignal.any([options.signal, clock.signal]);
     return await agent.run(requestOf(options, { prompt, session, signal }));

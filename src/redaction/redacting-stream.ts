@@ -79,10 +79,8 @@ export class RedactingText implements RedactingStream {
   #give(until: number, isEnd: boolean): string {
     if (until <= this.#from) return '';
     const all = this.#finder.find(this.#text, isEnd, { column: this.#column });
-    return this.#replace(
-      all.filter(({ start }) => start >= this.#from && start < until),
-      until,
-    );
+    const settled = all.filter(({ start }) => start >= this.#from && start < until);
+    return this.#replace(settled, until);
   }
 
   #replace(matches: Parameters<typeof settle>[1], until: number): string {

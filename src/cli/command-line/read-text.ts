@@ -66,10 +66,8 @@ function decode(bytes: Uint8Array, source: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new UsageError(
-      `${source} is not text in UTF-8`,
-      "nodes hold text and JSON only; 'uwf cas put --pin <file>' keeps any file as it is",
-    );
+    const hint = "nodes hold text and JSON only; 'uwf cas put --pin <file>' keeps any file as it is";
+    throw new UsageError(`${source} is not text in UTF-8`, hint);
   }
 }
 

@@ -56,10 +56,8 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
     if (options.revoke) {
       const revoked = store.remove((one) => names.length === 0 || names.some((name) => isNamed(one, name)));
       const rows = revoked.map((one) => rowOfTrusted(one, 'revoked'));
-      return out.result(
-        rows,
-        () => rows.map(({ name }) => `revoked ${visible(name)}`).join('\n') || 'nothing was trusted',
-      );
+      const lines = rows.map(({ name }) => `revoked ${visible(name)}`);
+      return out.result(rows, () => lines.join('\n') || 'nothing was trusted');
     }
     const config = await configHere(cli, repository);
     const claims = claimsHere(cli, repository, config);

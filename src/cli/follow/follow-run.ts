@@ -171,8 +171,6 @@ function printStep(out: Output, outcome: StepOutcome): Promise<void> {
   const ran = step === null ? undefined : `${out.paint.id(step)}  ${out.paint.name(role ?? '')}`;
   const next = nextRole === null ? '' : out.paint.quiet(`  next: ${nextRole}`);
   const { text: reason = null, returnCode = null, cause, suspension } = over ?? {};
-  return out.line(
-    { thread, status, role, step, head, nextRole, reason, returnCode, cause, suspension },
-    ran === undefined ? undefined : ran + next,
-  );
+  const result = { thread, status, role, step, head, nextRole, reason, returnCode, cause, suspension };
+  return out.line(result, ran === undefined ? undefined : ran + next);
 }

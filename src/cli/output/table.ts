@@ -82,10 +82,8 @@ function fitColumns<Row>(shown: Shown<Row>[], available: number): void {
   while (sumOf(shown.map(leastOf)) > available) {
     const extra = Math.max(...shown.map(({ column }) => column.extra ?? 0));
     if (extra === 0) break;
-    shown.splice(
-      shown.findIndex(({ column }) => column.extra === extra),
-      1,
-    );
+    const first = shown.findIndex(({ column }) => column.extra === extra);
+    shown.splice(first, 1);
   }
   for (let excess = sumOf(shown.map(({ width }) => width)) - available; excess > 0; excess -= 1) {
     const [widest] = shown.filter((one) => one.width > leastOf(one)).toSorted((a, b) => b.width - a.width);

@@ -37,10 +37,8 @@ export async function listAtRemote(
 ): Promise<void> {
   const other = needingObjects.find((name) => isGiven(options[name]));
   if (other !== undefined) {
-    throw new UsageError(
-      `--${other} and --remote cannot be given together`,
-      "a remote tells names and commits of threads; 'uwf fetch --spine' brings enough to know more",
-    );
+    const hint = "a remote tells names and commits of threads; 'uwf fetch --spine' brings enough to know more";
+    throw new UsageError(`--${other} and --remote cannot be given together`, hint);
   }
   const { remote: given, all, ended, limit, cursor } = options;
   const { sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, endedSinceMs, endedBeforeMs } = options;

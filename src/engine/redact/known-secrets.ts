@@ -86,14 +86,11 @@ function credentialsIn(name: string, text: string): KnownSecret[] {
   const colon = userInfo.indexOf(':');
   const secret = colon === -1 ? userInfo : userInfo.slice(colon + 1);
   const query = [...text.matchAll(/[?&]([^=&#]+)=([^&#]+)/gu)].filter(([, key = '']) => secretName.test(key));
-  return [secret, ...query.map(([, , value = '']) => value)].flatMap((one) => [
-    ...named(name, one),
+  return [secret, ...query.map(([, , value = '']) => value)].flatMap((one) => {
     // Where a percent sign begins no escape, it is the value itself.
-    ...named(
-      name,
-      orElse(() => decodeURIComponent(one), ''),
-    ),
-  ]);
+    const decoded = orElse(() => decodeURIComponent(one), '');
+    return [...named(name, one), ...named(name, decoded)];
+  });
 }
 
 function named(name: string, value: string): KnownSecret[] {

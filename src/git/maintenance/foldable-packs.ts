@@ -102,12 +102,8 @@ function readPackNames(file: number): ReadonlySet<string> {
     const from = Number(head.readBigUInt64BE(at + 4));
     const names = Buffer.alloc(Number(head.readBigUInt64BE(at + 16)) - from);
     readSync(file, names, 0, names.length, from);
-    return new Set(
-      names
-        .toString('latin1')
-        .split('\0')
-        .map((name) => name.replace(/\.(?:idx|pack)$/, '')),
-    );
+    const all = names.toString('latin1').split('\0');
+    return new Set(all.map((name) => name.replace(/\.(?:idx|pack)$/, '')));
   }
   return new Set();
 }

@@ -61,10 +61,8 @@ function removeJoined(
   objectCount: number,
 ): void {
   const free = new Set(listSmallPacks(folder, Infinity).map((pack) => pack.name));
-  const [joined] = readSmallPacks(
-    folder,
-    keeps.map(({ path }) => ({ name: basename(path, '.keep'), bytes: 0 })),
-  );
+  const kept = keeps.map(({ path }) => ({ name: basename(path, '.keep'), bytes: 0 }));
+  const [joined] = readSmallPacks(folder, kept);
   if (joined?.ids.length !== objectCount) return;
   for (const { name } of packs) if (free.has(name)) removePack(join(folder, name));
 }

@@ -85,9 +85,8 @@ export class NativeRemote implements Remote {
         request.onProgress?.(line);
       };
       const watched = isLight ? { ...request, onProgress } : request;
-      const refs = await this.#reach(() =>
-        fetchWhatCanBe(folder, address, watched, { mayAsk, isLocal: isFolder(this.url) }),
-      );
+      const control = { mayAsk, isLocal: isFolder(this.url) };
+      const refs = await this.#reach(() => fetchWhatCanBe(folder, address, watched, control));
       // The repository can fetch its promised objects.
       const objects = objectsApart(this.#repository.objects, folder.location, folder.env);
       const promisor = isLight ? this.#promisorFor(folder, request) : undefined;

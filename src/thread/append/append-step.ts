@@ -86,10 +86,8 @@ export async function appendStep(repository: Repository, state: ThreadState, dra
 async function tryAppend(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
   const scratch = await readScratch(repository, state.id);
   assertLinked(draft, scratch);
-  const content = contentNode(
-    draft.text,
-    scratch.files.filter(isArtifact).map(({ node }) => node.hash),
-  );
+  const artifacts = scratch.files.filter(isArtifact).map(({ node }) => node.hash);
+  const content = contentNode(draft.text, artifacts);
   const previous = state.last;
   const compact = draft.replaces
     ? await compactionOf(repository, draft.replaces)

@@ -42,11 +42,8 @@ async function addVersion(repository: Repository, definition: WorkflowDefinition
   const workflow = writeWorkflowTree(batch, definition);
   if (tip !== undefined && (await workflowTreeOf(repository, tip)) === workflow.tree) return workflow.hash;
   const types = encodeBuiltIns().map((node) => ({ path: typePath(node.hash), node }));
-  const tree = writeNodeTree(
-    batch,
-    [...types, ...successorFiles(workflow.types)],
-    [{ path: 'workflow', mode: '040000', id: workflow.tree }],
-  );
+  const files = [...types, ...successorFiles(workflow.types)];
+  const tree = writeNodeTree(batch, files, [{ path: 'workflow', mode: '040000', id: workflow.tree }]);
   const signature = { ...repository.committer, atMs: repository.now() };
   const commit = batch.addCommit({
     tree,

@@ -119,10 +119,8 @@ function fits(rule: PermissionRule, { kind, paths, isGuarded }: Required<WantedA
 function startOf(pattern: string, cwd: string): string {
   const names = pattern.split('/');
   const wild = names.findIndex((name) => /[*?]/u.test(name));
-  return resolve(
-    cwd,
-    names.slice(0, wild === -1 ? names.length : wild).join('/') || (pattern.startsWith('/') ? '/' : '.'),
-  );
+  const plain = names.slice(0, wild === -1 ? names.length : wild).join('/');
+  return resolve(cwd, plain || (pattern.startsWith('/') ? '/' : '.'));
 }
 
 function isMatch(path: string, pattern: string, cwd: string): boolean {

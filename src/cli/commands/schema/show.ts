@@ -28,10 +28,8 @@ puts these into .uwf/schemas/, where the first line of a file can name them:
   ],
   async run({ args, options, cli, out }) {
     if ((args.type === undefined) === (options.for === undefined)) {
-      throw new UsageError(
-        "'uwf schema show' needs a type or --for, and not both",
-        "'uwf schema list' lists the types",
-      );
+      const hint = "'uwf schema list' lists the types";
+      throw new UsageError("'uwf schema show' needs a type or --for, and not both", hint);
     }
     if (options.for !== undefined) {
       const schema = await (options.for === 'workflow' ? fileSchemas.workflow() : fileSchemas.config());

@@ -25,9 +25,7 @@ readable.`,
     const engine = await openEngine(cli, await openForWriting(cli));
     const { reason, grace: graceMs } = options;
     const { event, thread, status, returnCode, head, text } = await engine.cancel(args.thread, { reason, graceMs });
-    await out.result(
-      { event, thread, status, returnCode, head, text },
-      () => `thread ${out.paint.id(thread)} is cancelled`,
-    );
+    const result = { event, thread, status, returnCode, head, text };
+    await out.result(result, () => `thread ${out.paint.id(thread)} is cancelled`);
   },
 });

@@ -138,11 +138,8 @@ With --remote it lists the threads of a remote, newest first, by the names of it
     ]);
     if (threads.length === 0) {
       const isFiltered = Object.values(which).some((value) => value !== undefined);
-      out.hint(
-        isFiltered
-          ? 'no thread is like that'
-          : "no thread is active; 'uwf thread list --all' lists those that are over",
-      );
+      const noneActive = "no thread is active; 'uwf thread list --all' lists those that are over";
+      out.hint(isFiltered ? 'no thread is like that' : noneActive);
     }
     for (const { thread, interruption } of threads) {
       if (interruption === null) continue;

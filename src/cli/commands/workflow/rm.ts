@@ -16,9 +16,7 @@ export const command: Command = defineCommand({
     const registered = await findWorkflow(repository, args.name).catch(nothingForDataError);
     await removeWorkflow(repository, args.name);
     const was = registered === undefined ? '' : ` (was ${registered.commit})`;
-    await out.result(
-      { name: args.name, head: registered?.commit ?? null },
-      () => `removed ${out.paint.name(args.name)}${was}`,
-    );
+    const result = { name: args.name, head: registered?.commit ?? null };
+    await out.result(result, () => `removed ${out.paint.name(args.name)}${was}`);
   },
 });
