@@ -39,10 +39,8 @@ export async function serveMcp(scope: McpScope, streams: McpStreams, signal: Abo
   const report = scope.stepDir === undefined ? undefined : reportTool(scope.stepDir, scope.redaction);
   const tools = [...threadTools, ...casTools, parentTool, ...(report === undefined ? [] : [report])];
   const working = new Set<Promise<unknown>>();
-  const server = new Server(
-    { name: 'uwf', version: scope.version },
-    { capabilities: { tools: {} }, instructions: instructions(scope) },
-  );
+  const options = { capabilities: { tools: {} }, instructions: instructions(scope) };
+  const server = new Server({ name: 'uwf', version: scope.version }, options);
   server.setRequestHandler(ListToolsRequestSchema, () => {
     note({ listed: tools.map(({ name, inputSchema }) => ({ name, inputSchema })) });
     return { tools: tools.map(describeTool) };

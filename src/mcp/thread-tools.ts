@@ -129,13 +129,8 @@ export const parentTool: McpTool = {
       if (steps.length >= limit) break;
       if (commit.kind !== 'step') continue;
       const { number, role, meta } = commit.node;
-      steps.unshift({
-        number,
-        role,
-        step: commit.hash,
-        meta,
-        text: await readTextAt(repository, commit, 'output.md'),
-      });
+      const text = await readTextAt(repository, commit, 'output.md');
+      steps.unshift({ number, role, step: commit.hash, meta, text });
     }
     return {
       thread: parent.node.id,

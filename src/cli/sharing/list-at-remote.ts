@@ -58,16 +58,12 @@ export async function listAtRemote(
   });
   const threads = wanted.slice(0, limit);
   const nowMs = cli.now();
+  const started = ({ startedAt }: RemoteThread): string => formatAgo(Date.parse(startedAt), nowMs);
   await out.table<RemoteThread>(threads, [
     { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
     { title: 'STATUS', cell: ({ endedOn }) => (endedOn === null ? 'active' : `ended ${endedOn}`) },
     { title: 'HEAD', cell: ({ head }) => head.slice(0, 7), paint: out.paint.quiet, extra: 1 },
-    {
-      title: 'STARTED',
-      cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
-      paint: out.paint.quiet,
-      extra: 2,
-    },
+    { title: 'STARTED', cell: started, paint: out.paint.quiet, extra: 2 },
     { title: 'HERE', cell: ({ here }) => presence[here] },
   ]);
   if (threads.length === 0) out.hint(found.length === 0 ? 'it has no such thread' : 'none of its threads is like that');

@@ -43,11 +43,9 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   const { subtrees = [] } = draft;
   const used = [...files.map(({ node }) => node.type), ...subtrees.flatMap(({ types = [] }) => types)];
   const known = new Set([...draft.types, ...files.map(({ node }) => node.hash)]);
-  const tree = writeNodeTree(
-    batch,
-    [...files, ...successorFiles(used.filter((type) => !known.has(type)))],
-    subtrees.map(({ path, id, mode = '040000' as const }) => ({ path, id, mode })),
-  );
+  const schemas = successorFiles(used.filter((type) => !known.has(type)));
+  const folders = subtrees.map(({ path, id, mode = '040000' as const }) => ({ path, id, mode }));
+  const tree = writeNodeTree(batch, [...files, ...schemas], folders);
   const commit: Commit = {
     tree,
     parents: [...new Set(draft.parents)],

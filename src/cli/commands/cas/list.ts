@@ -31,13 +31,10 @@ thread it lists the nodes that were put under none. 'uwf cas walk' lists everyth
       ? await cas.list()
       : (await listScratch(repository, PINS_REF)).filter(isArtifact).map(({ hash }) => ({ hash, step: undefined }));
     const thread = options.thread ?? cli.env['UWF_THREAD'];
-    const referrers: ReadonlyMap<NodeHash, Referrer[]> = thread
-      ? await findReferrers(
-          repository,
-          nodes,
-          (await getThread(repository, thread)).head,
-          entries.map(({ hash }) => hash),
-        )
+    const head = thread && (await getThread(repository, thread)).head;
+    const hashes = entries.map(({ hash }) => hash);
+    const referrers: ReadonlyMap<NodeHash, Referrer[]> = head
+      ? await findReferrers(repository, nodes, head, hashes)
       : new Map();
     const rows: Row[] = [];
     for (const { hash, step } of entries) {

@@ -121,18 +121,14 @@ With --remote it lists the threads of a remote, newest first, by the names of it
     const isTerminal = !out.isJson && cli.stdout.isTTY === true;
     const known = isTerminal ? await listPointers(repository, undefined, { damaged: () => {} }) : [];
     const short = shortIds(known.map(({ id }) => id));
+    const started = ({ startedAt }: ThreadSummary): string => formatAgo(Date.parse(startedAt), nowMs);
     await out.table<ThreadSummary>(threads, [
       { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
       { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
       { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name, least: 8, extra: 2 },
       { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right', extra: 4 },
       { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '', least: 6, extra: 3 },
-      {
-        title: 'STARTED',
-        cell: ({ startedAt }) => formatAgo(Date.parse(startedAt), nowMs),
-        paint: out.paint.quiet,
-        extra: 5,
-      },
+      { title: 'STARTED', cell: started, paint: out.paint.quiet, extra: 5 },
       ...(areWaiting ? [{ title: 'WHY', cell: whyItWaits, least: 12 }] : []),
       { title: 'TASK', cell: ({ prompt }) => prompt, least: 10, ...(areWaiting && { extra: 1 }) },
     ]);

@@ -28,19 +28,14 @@ that matches decides.`,
     const { definition, hash, origin } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
     const from = origin.kind === 'file' ? origin.file : origin.kind === 'registry' ? origin.ref : 'node';
     const { name, description, roles, moderator, limits } = definition;
+    const bounds = Object.entries(limits ?? {}).map(([limit, value]) => `${limit} ${value}`);
     await out.result({ name, hash, description, roles, moderator, limits: limits ?? null, origin: from }, () =>
       [
         formatFacts([
           ['workflow', `${out.paint.name(name)}  ${out.paint.id(hash)}`],
           ['from', from],
           ['about', oneLine(description)],
-          [
-            'limits',
-            limits &&
-              Object.entries(limits)
-                .map(([limit, value]) => `${limit} ${value}`)
-                .join(', '),
-          ],
+          ['limits', bounds.join(', ')],
         ]),
         formatRoles(definition, out),
         formatRules(moderator, out),
