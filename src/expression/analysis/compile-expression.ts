@@ -4,6 +4,7 @@ import { ExpressionSyntaxError, readJsonataError } from '../expression-errors.ts
 import { countDefaults } from './count-defaults.ts';
 import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
+import { comparedStatus } from './last-status.ts';
 import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-seen.ts';
 import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -22,6 +23,9 @@ export type CompiledExpression = {
   readonly stepsSeen: StepsSeen;
 };
 
+/** What a comparison of the last status sees, as `stepsSeen` has it. */
+const LAST_SEEN: StepsSeen = { ...NOTHING_SEEN, newest: 1 };
+
 /** The longest expression taken, in UTF-16 units. */
 export const MAX_EXPRESSION = 65_536;
 
@@ -30,7 +34,11 @@ const MAX_DEFAULTS = 12;
 
 /** What was found out of the expressions that were asked for last: a rule is tried once for each step. */
 const known = new Map<string, CompiledExpression>();
-const MAX_CACHED = 100;
+let knownLength = 0;
+/** Characters of all that are kept: those of a workflow with 10,000 rules, which would else be parsed again in each step. */
+const MAX_KEPT = 524_288;
+/** What is known of an expression takes room too. */
+const ENTRY_LENGTH = 20;
 const MAX_CACHED_LENGTH = 4096;
 
 /**
@@ -42,9 +50,18 @@ export async function compileExpression(source: string): Promise<CompiledExpress
   const found = known.get(source);
   if (found !== undefined) return found;
   const compiled = lookThrough(source, await parseExpression(source));
-  if (known.size >= MAX_CACHED) known.clear();
-  if (source.length <= MAX_CACHED_LENGTH) known.set(source, compiled);
+  if (source.length <= MAX_CACHED_LENGTH && !known.has(source)) keep(compiled);
   return compiled;
+}
+
+function keep(compiled: CompiledExpression): void {
+  const length = compiled.source.length + ENTRY_LENGTH;
+  if (knownLength + length > MAX_KEPT) {
+    known.clear();
+    knownLength = 0;
+  }
+  known.set(compiled.source, compiled);
+  knownLength += length;
 }
 
 /** Finds out what evaluating an expression depends on. */
@@ -64,6 +81,7 @@ export function lookThrough(source: string, tree: SyntaxNode): CompiledExpressio
  * What an expression can see of the steps when it is evaluated. A syntax error sees nothing: its evaluation always fails.
  */
 export async function seenByExpression(source: string): Promise<StepsSeen> {
+  if (comparedStatus(source) !== undefined) return LAST_SEEN;
   const compiled = await compileExpression(source).catch(inPlaceOf(ExpressionSyntaxError, undefined));
   if (compiled === undefined) return NOTHING_SEEN;
   // The child is told what has changed since the last evaluation, so the steps have to keep their order.

@@ -1,4 +1,5 @@
-import type { JsonValue } from '../../json.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import { comparedStatus } from '../analysis/last-status.ts';
 import { compileExpression } from '../analysis/compile-expression.ts';
 import { assertHarmless, evaluateHere, type EvaluationTask } from './evaluate-here.ts';
 import type { Scope } from './scope.ts';
@@ -33,7 +34,18 @@ export function evaluate(source: string, scope: Scope, options: EvaluateOptions 
  * @throws as `evaluate`
  */
 export async function holds(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<boolean> {
+  const compared = comparedStatus(source);
+  const status = compared === undefined ? undefined : lastStatus(scope);
+  if (status !== undefined) return status === compared;
   return (await evaluateInBox(source, scope, 'truth', options)) === true;
+}
+
+/** The status of the last step where it is a text, which JSONata compares as this process does; `undefined` for all else. */
+function lastStatus({ bindings: { steps } }: Scope): string | undefined {
+  const last = Array.isArray(steps) ? steps.at(-1) : undefined;
+  const meta = isJsonObject(last) ? last['meta'] : undefined;
+  const status = isJsonObject(meta) && Object.hasOwn(meta, '$status') ? meta['$status'] : undefined;
+  return typeof status === 'string' ? status : undefined;
 }
 
 async function evaluateInBox(
