@@ -1,7 +1,7 @@
 import { iso } from '../../iso.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { hintToResume } from '../../thread/hint-to-go-on.ts';
-import { isShortOfFiles, ObjectMissing } from '../../git/format/object-errors.ts';
+import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -14,11 +14,12 @@ import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeChildren, waitingChild, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts, type ThreadUsage } from './facts.ts';
+import { checked, RememberedThreads, type ListedFacts } from './listed-facts.ts';
 import { findLease, statusHere } from '../leases/find-lease.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { findInterruption, type Interruption } from '../recovery/interruption.ts';
 import { newestFirst } from './newest-first.ts';
-import { findVerdict, FOUND_CORRUPT, listCorrupt } from '../../verify/remembered-verdicts.ts';
+import { FOUND_CORRUPT, listCorrupt } from '../../verify/remembered-verdicts.ts';
 
 /** A thread in a list. */
 export type ThreadSummary = {
@@ -146,6 +147,7 @@ export async function listThreads(engine: EngineContext, options: ListOptions = 
   const isPiece = limit !== undefined || cursor !== undefined;
   const found: ThreadSummary[] = [];
   const corrupt = listCorrupt(engine.repository);
+  const remembered = new RememberedThreads(engine.repository);
   if (limit === 0) return found;
   for await (const pointer of newestFirst(engine.repository, options)) {
     const timeMs = threadTimeMs(pointer.id);
@@ -153,14 +155,15 @@ export async function listThreads(engine: EngineContext, options: ListOptions = 
     if (options.among?.has(pointer.id) === false) continue;
     if (timeMs > untilMs || (cursor !== undefined && pointer.id >= cursor)) continue;
     const isDamaged = 'damage' in pointer;
-    if (!isDamaged && !(await mayHaveStatus(engine, pointer, statuses))) continue;
+    if (!isDamaged && !(await mayHaveStatus(engine, pointer, statuses, remembered))) continue;
     const summary = isDamaged
       ? unreadable(pointer.id, null, pointer.damage)
-      : await summaryOf(engine, pointer, corrupt);
+      : await summaryOf(engine, pointer, corrupt, remembered);
     const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
     if (isWanted && (await isLike(engine.repository, summary, options))) found.push(summary);
     if (found.length === limit) break;
   }
+  remembered.save();
   if (isPiece) return found;
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
@@ -170,20 +173,18 @@ export async function listThreads(engine: EngineContext, options: ListOptions = 
 /** Tells by its head alone whether a thread can have one of some statuses: reading the whole of it takes much longer. */
 async function mayHaveStatus(
   { repository }: EngineContext,
-  { id, head }: ThreadPointer,
+  pointer: ThreadPointer,
   statuses: readonly ThreadStatus[] | undefined,
+  remembered: RememberedThreads,
 ): Promise<boolean> {
   // A thread can be corrupt behind a sound head.
-  if (
-    statuses === undefined ||
-    statuses.includes('newer') ||
-    statuses.includes('corrupt') ||
-    findFacts(repository, id, head)
-  )
+  if (statuses === undefined || statuses.includes('newer') || statuses.includes('corrupt') || remembered.find(pointer))
     return true;
   const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
   try {
-    return statuses.includes(statusHere(repository, id, statusOfHead(await readThreadCommit(repository, head))));
+    return statuses.includes(
+      statusHere(repository, pointer.id, statusOfHead(await readThreadCommit(repository, pointer.head))),
+    );
   } catch {
     return false;
   }
@@ -212,9 +213,16 @@ export async function summaryOf(
   engine: EngineContext,
   pointer: ThreadPointer,
   corrupt: ReadonlySet<string>,
+  remembered: RememberedThreads = new RememberedThreads(engine.repository),
 ): Promise<ThreadSummary> {
   try {
-    return summarize(engine.repository, pointer, await factsOf(engine, pointer, corrupt));
+    const facts = await checked(
+      engine,
+      pointer,
+      corrupt,
+      remembered.find(pointer) ?? (() => remembered.gather(engine, pointer)),
+    );
+    return summarize(engine.repository, pointer, facts);
   } catch (error) {
     if (isShortOfFiles(error)) throw error;
     return unreadable(pointer.id, pointer.head, error);
@@ -245,17 +253,17 @@ async function factsOf(
   pointer: ThreadPointer,
   corrupt: ReadonlySet<string>,
 ): Promise<ThreadFacts> {
-  const { repository } = engine;
-  const what = findVerdict(repository, pointer, corrupt);
-  let facts = findFacts(repository, pointer.id, pointer.head);
-  // The cache must not hide that the commit is missing.
-  if (facts && !(await repository.objects.has(pointer.head))) throw new ObjectMissing(pointer.head);
+  const known = findFacts(engine.repository, pointer.id, pointer.head);
   // Reading and deciding load much more than showing what is known.
-  facts ??= await (await import('./gather-facts.ts')).gatherFacts(engine, pointer);
-  return what === undefined ? facts : { ...facts, status: 'corrupt', reason: what };
+  return checked(
+    engine,
+    pointer,
+    corrupt,
+    known ?? (async () => (await import('./gather-facts.ts')).gatherFacts(engine, pointer)),
+  );
 }
 
-function summarize(repository: Repository, pointer: ThreadPointer, facts: ThreadFacts): ThreadSummary {
+function summarize(repository: Repository, pointer: ThreadPointer, facts: ListedFacts): ThreadSummary {
   const status = statusHere(repository, pointer.id, facts.status);
   return {
     thread: pointer.id,

@@ -17,9 +17,17 @@ import type { ThreadOver } from '../events.ts';
 /**
  * Reads a thread from its chain and remembers what it says. Only of a thread that can go on is read what was said, to say
  * who is next.
+ * @param isKept whether a file for this thread is written; lists of many threads keep what they need in a table
  */
-export async function gatherFacts(engine: EngineContext, { id, head }: ThreadPointer): Promise<ThreadFacts> {
-  return rememberFacts(engine, await readState(engine.repository, id, head));
+export async function gatherFacts(
+  engine: EngineContext,
+  { id, head }: ThreadPointer,
+  isKept: boolean = true,
+): Promise<ThreadFacts> {
+  const state = await readState(engine.repository, id, head);
+  const facts = await factsOf(engine, state, await decideRole(engine, state));
+  if (isKept) writeFacts(engine.repository, id, facts);
+  return facts;
 }
 
 /**
@@ -31,7 +39,9 @@ export async function rememberFacts(
   state: ThreadState,
   nextRole?: string | null,
 ): Promise<ThreadFacts> {
-  return factsOf(engine, state, nextRole === undefined ? await decideRole(engine, state) : nextRole);
+  const facts = await factsOf(engine, state, nextRole === undefined ? await decideRole(engine, state) : nextRole);
+  writeFacts(engine.repository, state.id, facts);
+  return facts;
 }
 
 async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
@@ -44,10 +54,10 @@ async function decideRole(engine: EngineContext, state: ThreadState): Promise<st
 }
 
 async function factsOf(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {
-  const { id, head, start, tally } = state;
+  const { head, start, tally } = state;
   const definition = await definitionOf(engine, state);
   const over = await describeOver(engine, state);
-  const facts: ThreadFacts = {
+  return {
     head: head.id,
     status: statusOfHead(head),
     workflow: definition.name,
@@ -71,8 +81,6 @@ async function factsOf(engine: EngineContext, state: ThreadState, nextRole: stri
     returnCode: over?.returnCode ?? null,
     ...usageOf(tally),
   };
-  writeFacts(engine.repository, id, facts);
-  return facts;
 }
 
 /** The children whose ends are parents of steps. What a child's end does not say, its start does. */

@@ -1,14 +1,20 @@
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../../src/engine/engine-context.ts';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import { listThreads } from '../../../src/engine/describe/describe.ts';
+import type { ObjectId } from '../../../src/git/format/object-id.ts';
+import { derivedContent } from '../../../src/git/system/derived-file.ts';
+import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { MANY_THREADS } from '../../../src/thread/read/head-table.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop } from '../../thread/thread-fixture.ts';
+import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 
 function contextOf(repository: Repository): EngineContext {
   return createEngineContext({ repository, config: { agents: {}, roles: {} } });
@@ -87,4 +93,51 @@ test('a thread is found by the beginning of its id, whether it runs or has ended
   expect(await getThread(repository, second!.id.slice(0, 25))).toMatchObject({ id: second!.id, isHistory: false });
   await expect(getThread(repository, second!.id.slice(0, 2))).rejects.toThrow('could be');
   await expect(getThread(repository, '7ZZZZZZZZZ')).rejects.toThrow('7ZZZZZZZZZ');
+});
+
+describe('a list of very many threads', () => {
+  const count = MANY_THREADS + 20;
+
+  test('reads no object again, writes a file for the first threads only, and trusts no damaged table', async () => {
+    const { open, threads } = await manyThreads(count);
+    const first = watched(await open());
+    const listed = await listThreads(contextOf(first.repository));
+    expect(listed.map(({ thread }) => thread)).toEqual(threads.map(({ id }) => id).toReversed());
+    const facts = join(String(first.repository.stateDir), 'facts');
+    const names = readdirSync(facts, { recursive: true, encoding: 'utf8' });
+    expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(MANY_THREADS);
+
+    const again = watched(await open());
+    expect(await listThreads(contextOf(again.repository))).toEqual(listed);
+    expect(again.read).toEqual([]);
+
+    const tables = names.filter((name) => name.endsWith('.listed')).map((name) => join(facts, name));
+    expect(tables).not.toEqual([]);
+    for (const damage of [
+      (path: string) => truncateSync(path, 10),
+      (path: string) => writeFileSync(path, derivedContent(path, 'listed 0', '[]')),
+      (path: string) => writeFileSync(path, derivedContent(path, 'listed 1', '{}')),
+      (path: string) => rmSync(path),
+    ]) {
+      for (const path of tables) damage(path);
+      const damaged = watched(await open());
+      expect(await listThreads(contextOf(damaged.repository))).toEqual(listed);
+      expect(new Set(damaged.read)).toContain(threads[0]!.head.id);
+      expect(damaged.read).not.toContain(threads.at(-1)!.head.id);
+    }
+  });
+
+  test('shows a thread as it is now, and one whose commit is missing as corrupt', async () => {
+    const { open, threads } = await manyThreads(count);
+    const before = await listThreads(contextOf(await open()));
+    const [oldest, second] = threads;
+    await appendStep(await open(), oldest!, stepDraft());
+    const { repository } = watched(await open());
+    const has = (id: ObjectId): Promise<boolean> => Promise.resolve(id !== second!.head.id);
+    const lossy = { ...repository, objects: { ...repository.objects, has } };
+    const after = await listThreads(contextOf(lossy));
+    expect(after.slice(0, -2)).toEqual(before.slice(0, -2));
+    expect(after.at(-2)).toMatchObject({ thread: second!.id, status: 'corrupt' });
+    expect(after.at(-1)).toMatchObject({ thread: oldest!.id, status: 'idle', steps: 1 });
+  });
 });
