@@ -42,7 +42,8 @@ export function testDocument(
   });
 
   afterAll(() => {
-    rmSync(session.folder, { recursive: true, force: true });
+    // On a busy machine, git may still repack in the background.
+    rmSync(session.folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   test(`${document} shows something that can be run`, () => {
