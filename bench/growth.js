@@ -32,9 +32,9 @@ limits: { maxSteps: 1000000 }
 `;
 
 /**
- * What grows: `make` prepares a repository of a size, and returns the thread that the commands are about.
+ * What grows: `make` prepares a repository of a size, at most `most`, and returns the thread that the commands are about.
  *
- * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]> }>}
+ * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]>, most?: number }>}
  */
 const axes = {
   steps: {
@@ -69,6 +69,8 @@ const axes = {
     },
   },
   rules: {
+    // A file of a workflow has at most 128 KiB.
+    most: 1_900,
     make: (source, folder, rules) => withThread(source, folder, 4, rules),
     commands: {
       'workflow validate': () => ['workflow', 'validate', 'long'],
@@ -101,12 +103,12 @@ export const growth = {
   async *compare({ quick, rounds = quick ? 3 : 5, folder: parent }) {
     const sizes = quick ? [20, 200, 2_000] : [20, 200, 2_000, 20_000];
     const source = await loadSource(...longThreadSources);
-    for (const [axis, { make, commands }] of Object.entries(axes)) {
+    for (const [axis, { make, commands, most = Infinity }] of Object.entries(axes)) {
       const { path, remove } = temporaryFolder(parent);
       try {
         /** @type {Map<string, { cwd: string, thread: string, size: number }>} */
         const places = new Map();
-        for (const size of sizes) {
+        for (const size of new Set(sizes.map((each) => Math.min(each, most)))) {
           const cwd = join(path, String(size));
           git('.', 'init', '--quiet', cwd);
           places.set(`${size.toLocaleString('en')} ${axis}`, { cwd, thread: await make(source, cwd, size), size });
@@ -129,7 +131,7 @@ async function withThread(source, folder, steps, rules = 0, more = '') {
   const others = Array.from({ length: rules }, (_, at) => ({
     from: 'writer',
     to: '__end__',
-    when: `$steps[-1].meta.x = ${at}`,
+    when: `$start.depth = ${at + 1}`,
   }));
   const { moderator } = definition;
   const grown = { ...definition, moderator: [...moderator.slice(0, -1), ...others, ...moderator.slice(-1)] };

@@ -20,7 +20,8 @@ const MANY_NEW = 1000;
 type TableKind = keyof typeof forms;
 type Head = Pick<ThreadPointer, 'id' | 'head'>;
 type Row = [ThreadId, ObjectId, unknown];
-type Part = { rows: Map<ThreadId, Row>; isChanged: boolean };
+/** `added` are the rows that this process found. */
+type Part = { rows: Map<ThreadId, Row>; added: Map<ThreadId, Row> };
 
 /**
  * What this machine keeps of the heads of many threads: a row for each, true of that head for ever.
@@ -50,17 +51,23 @@ export class HeadTable<T> {
   set({ id, head }: Head, value: T): void {
     const part = this.#partOf(id);
     part.rows.set(id, [id, head, value]);
-    part.isChanged = true;
+    part.added.set(id, [id, head, value]);
     this.#new += 1;
     if (this.#new >= MANY_NEW && this.#new * 2 >= this.#size + this.#new) this.save();
   }
 
-  /** Writes the parts that have new rows. Errors of the disk are ignored. */
+  /**
+   * Adds new rows to the files. Rows that another process has removed meanwhile stay removed: a thread that was redacted leaves
+   * no line of its text. Errors of the disk are ignored.
+   */
   save(): void {
-    for (const [name, part] of this.#parts) {
-      const path = part.isChanged ? pathOf(this.#repository, `${name}.${this.#kind}`) : undefined;
-      if (path !== undefined) tryToWriteDerivedFile(path, forms[this.#kind], JSON.stringify([...part.rows.values()]));
-      part.isChanged = false;
+    for (const [name, { added }] of this.#parts) {
+      const path = added.size === 0 ? undefined : pathOf(this.#repository, `${name}.${this.#kind}`);
+      if (path === undefined) continue;
+      const rows = new Map(readRows(path, this.#kind).map((row) => [row[0], row]));
+      for (const [id, row] of added) rows.set(id, row);
+      tryToWriteDerivedFile(path, forms[this.#kind], JSON.stringify([...rows.values()]));
+      added.clear();
     }
     this.#size += this.#new;
     this.#new = 0;
@@ -72,7 +79,7 @@ export class HeadTable<T> {
     if (known !== undefined) return known;
     const path = pathOf(this.#repository, `${name}.${this.#kind}`);
     const rows = path === undefined ? [] : readRows(path, this.#kind);
-    const part = { rows: new Map(rows.map((row) => [row[0], row])), isChanged: false };
+    const part: Part = { rows: new Map(rows.map((row) => [row[0], row])), added: new Map() };
     this.#parts.set(name, part);
     this.#size += rows.length;
     return part;
