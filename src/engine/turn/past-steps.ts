@@ -17,12 +17,13 @@ type Place = Pick<ThreadState, 'head' | 'start' | 'last' | 'tally'>;
 /** A step that was read, and its commit. */
 type ReadStep = { id: ObjectId; number: number; view: StepView };
 
+/** Consecutive steps, oldest first: the newest ones of the last decision, and all up to one. */
+type ReadSteps = { newest: readonly ReadStep[]; all: readonly ReadStep[] };
+
 /** What a command has read of a thread. Commits never change, and a run decides after every step. */
 type Memory = {
-  /** The newest steps of the last decision, oldest first. */
-  newest: readonly ReadStep[];
-  /** All steps up to one, with or without their texts, oldest first. */
-  all: { withTexts: readonly ReadStep[]; withoutTexts: readonly ReadStep[] };
+  withTexts: ReadSteps;
+  withoutTexts: ReadSteps;
   /** The meta of first and last steps, by their commits. */
   ends: Map<ObjectId, JsonObject>;
 };
@@ -42,9 +43,9 @@ export function pastSteps(repository: Repository, state: Place, hasTexts: boolea
     async seenBy({ newest, counts, visits, ends, members }) {
       if (members !== undefined) {
         const isTold = members.has('text') || newest > 0;
-        return { steps: (await readAll(repository, state, hasTexts && isTold)).map(({ view }) => view) };
+        return { steps: await readViews(repository, state, 'all', hasTexts && isTold, Infinity) };
       }
-      const steps = (await readNewest(repository, state, newest, hasTexts)).map(({ view }) => view);
+      const steps = await readViews(repository, state, 'newest', hasTexts, newest);
       const seen = { steps: counts ? [...standIns(state.tally.roles, steps), ...steps] : steps };
       return visits || ends ? { ...seen, roles: await readRoles(repository, state, ends) } : seen;
     },
@@ -54,31 +55,25 @@ export function pastSteps(repository: Repository, state: Place, hasTexts: boolea
 function memoryOf(repository: Repository, thread: Place): Memory {
   const known = memories.get(repository, thread);
   if (known !== undefined) return known;
-  const memory: Memory = { newest: [], all: { withTexts: [], withoutTexts: [] }, ends: new Map() };
+  const none = (): ReadSteps => ({ newest: [], all: [] });
+  const memory: Memory = { withTexts: none(), withoutTexts: none(), ends: new Map() };
   memories.set(repository, thread, memory);
   return memory;
 }
 
-/** Reads the newest steps, oldest first. */
-async function readNewest(
+/** Reads the newest steps, or all, oldest first: those that are new since the last decision. */
+async function readViews(
   repository: Repository,
   state: Place,
-  count: number,
+  which: keyof ReadSteps,
   hasTexts: boolean,
-): Promise<readonly ReadStep[]> {
+  count: number,
+): Promise<StepView[]> {
   if (count === 0 || state.last === undefined) return [];
-  const memory = memoryOf(repository, state);
-  const steps = await readBack(repository, state, memory.newest, hasTexts, count);
-  memory.newest = steps;
-  return steps;
-}
-
-/** Reads all steps, oldest first: those that are new since the last decision. */
-async function readAll(repository: Repository, state: Place, hasTexts: boolean): Promise<readonly ReadStep[]> {
-  const { all } = memoryOf(repository, state);
-  const kind = hasTexts ? 'withTexts' : 'withoutTexts';
-  all[kind] = await readBack(repository, state, all[kind], hasTexts, Infinity);
-  return all[kind];
+  // Steps that were read without their texts do not serve a rule that looks at them.
+  const memory = memoryOf(repository, state)[hasTexts ? 'withTexts' : 'withoutTexts'];
+  memory[which] = await readBack(repository, state, memory[which], hasTexts, count);
+  return memory[which].map(({ view }) => view);
 }
 
 /**
