@@ -34,7 +34,7 @@ describe('the index of a pack', () => {
   test.each([
     ['spread as hashes are', (at: number) => hashed(`there ${at}`), (at: number) => hashed(`not there ${at}`)],
     [
-      // As no hashes are, but somebody might have them so.
+      // No real ids are like these, but a forged index can have them.
       'all alike but for their ends',
       (at: number) => `07${'ab'.repeat(15)}${(at * 2 + 1).toString(16).padStart(8, '0')}`,
       (at: number) => `07${'ab'.repeat(15)}${(at * 2).toString(16).padStart(8, '0')}`,
