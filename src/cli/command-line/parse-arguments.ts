@@ -2,6 +2,7 @@ import { nearestName } from '../../nearest-name.ts';
 import { withArticle } from '../../with-article.ts';
 import type { Command, OptionSpec } from './command.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
+import { readWords } from './read-words.ts';
 import { longOption, type GivenOption, type OptionSpecs, type ReadWords } from './words.ts';
 
 /** The command line of one command, read by its declaration. */
@@ -47,14 +48,14 @@ export function optionsOf(command: Pick<Command, 'options' | 'json'>): OptionSpe
  * Options may stand anywhere before `--`; `--json=a,b` takes its fields after an equals sign only, so that `--json` never
  * swallows an argument.
  * @param name what the person typed to name the command, for messages
- * @param read takes the words apart
+ * @param read takes the words apart; given by tests
  * @throws {UsageError} for anything that is not declared, said with the nearest name that is
  */
 export function parseArguments(
   name: string,
   command: Command,
   argv: readonly string[],
-  read: ReadWords,
+  read: ReadWords = readWords,
 ): ParsedArguments {
   const specs = optionsOf(command);
   const words = read(specs, argv);
