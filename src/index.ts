@@ -13,7 +13,7 @@ import {
   type WalkOptions,
 } from './schema/links/walk-nodes.ts';
 import { getThread } from './thread/find/find-thread.ts';
-import { nodesOfThread } from './thread/cas/nodes-of-thread.ts';
+import { nodesOfThread } from './thread/nodes/nodes-of-thread.ts';
 
 // So that `hashNode` and all that hashes can be called without waiting.
 await prepareHashing();
@@ -42,7 +42,7 @@ export { putNode, type PutOptions } from './schema/put/put-node.ts';
 export { putSchema } from './schema/put/put-schema.ts';
 export { refs, type NodesOf } from './schema/links/refs.ts';
 export { validate, type Validation } from './schema/validate.ts';
-export { SchemaViolation } from './schema/json-schema/validator.ts';
+export { SchemaViolation } from './schema/json-schema/invalid-schema.ts';
 export type { WalkedNode, WalkOptions } from './schema/links/walk-nodes.ts';
 
 /**
@@ -98,8 +98,8 @@ export { exportThread } from './thread/export/export-thread.ts';
 export type { ThreadRow } from './thread/export/rows.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find/find-thread.ts';
 export { removeThread } from './thread/remove/remove-thread.ts';
-export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/cas/thread-cas.ts';
-export type { ThreadCommit } from './thread/thread-commit.ts';
+export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/nodes/thread-cas.ts';
+export type { ThreadCommit } from './thread/format/thread-commit.ts';
 export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
 export type { StepEntry } from './thread/read/thread-state.ts';
 export { readThread, type WholeThread } from './thread/read/whole-thread.ts';

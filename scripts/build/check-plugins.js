@@ -13,15 +13,20 @@ export { DIALECT } from './schema/built-in/schema-parts.ts';`);
   return `
 import { isNodeHash } from '../cas/node-hash.ts';
 import { builtInSchema } from './built-in.ts';
-import { isSurelyOfDraft } from './json-schema/draft-check.ts';
+import { isPlainSchema } from './json-schema/plain-schema.ts';
 import { readableErrors } from './json-schema/schema-error.ts';
-import { validateAgainst } from './json-schema/validator.ts';
+import { validateAgainst } from './json-schema/validate-against.ts';
 const formats = { cas_ref: { type: 'string', validate: isNodeHash } };
 const checks = ${checks};
 export async function checkBuiltIn(type, payload) {
   const check = checks['type_' + type];
-  if (check === undefined) return isSurelyOfDraft(payload) ? [] : validateAgainst(builtInSchema(type), payload);
+  if (check === undefined) return checkSchema(builtInSchema(type), payload);
   return check(payload) ? [] : readableErrors(check.errors);
+}
+async function checkSchema(schema, payload) {
+  if (isPlainSchema(payload)) return [];
+  const { isSurelyOfDraft } = await import('./json-schema/draft-check.ts');
+  return isSurelyOfDraft(payload) ? [] : validateAgainst(schema, payload);
 }`;
 }
 

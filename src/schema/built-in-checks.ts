@@ -2,7 +2,7 @@ import type { JsonValue } from '../json.ts';
 import { builtInSchema } from './built-in.ts';
 import type { NodeHash } from '../cas/node-hash.ts';
 import type { SchemaError } from './json-schema/schema-error.ts';
-import { validateAgainst } from './json-schema/validator.ts';
+import { validateAgainst } from './json-schema/validate-against.ts';
 
 /**
  * Checks a payload against a built-in schema, which its hash names.

@@ -5,7 +5,7 @@ import type { NodeSource } from '../cas/node-source.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn, builtInSchema, typeNameOf } from './built-in.ts';
-import { InvalidSchema } from './json-schema/validator.ts';
+import { InvalidSchema } from './json-schema/invalid-schema.ts';
 
 // What a hash stands for never changes, so what a source once gave stays true for as long as the source is used.
 const roleSchemas = new WeakMap<NodeSource, Map<string, JsonValue | undefined>>();

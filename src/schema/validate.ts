@@ -10,7 +10,8 @@ import { sourceOf } from './links/refs.ts';
 import type { NodesOf } from './links/refs.ts';
 import type { SchemaError } from './json-schema/schema-error.ts';
 import { schemaOfMeta, schemaOfType } from './type-schema.ts';
-import { assertSchema, InvalidSchema, SchemaViolation, validateAgainst } from './json-schema/validator.ts';
+import { InvalidSchema, SchemaViolation } from './json-schema/invalid-schema.ts';
+import { assertSchema, validateAgainst } from './json-schema/validate-against.ts';
 
 /** What was found out about a node. */
 export type Validation = {

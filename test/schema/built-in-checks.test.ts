@@ -9,7 +9,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
 import { builtIn, builtInTypes } from '../../src/schema/built-in.ts';
 import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
-import { validateAgainst } from '../../src/schema/json-schema/validator.ts';
+import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';
 import { sampleNodes, type Sample } from './sample-nodes.ts';
 
 type Shipped = {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { outputFiles } = await build({
     stdin: {
       contents:
-        "export * from './built-in-checks.ts'; export { validateAgainst } from './json-schema/validator.ts'; export { isSurelyConfigOf } from '../agent/load/config-check.ts';",
+        "export * from './built-in-checks.ts'; export { validateAgainst } from './json-schema/validate-against.ts'; export { isSurelyConfigOf } from '../agent/load/config-check.ts';",
       resolveDir: new URL('../../src/schema', import.meta.url).pathname,
     },
     bundle: true,

@@ -20,7 +20,8 @@ import { subschemas } from '../../src/schema/json-schema/walk-schema.ts';
 import { refs } from '../../src/schema/links/refs.ts';
 import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
 import { assertValid, validate } from '../../src/schema/validate.ts';
-import { compileSchema, validateAgainst } from '../../src/schema/json-schema/validator.ts';
+import { compileSchema } from '../../src/schema/json-schema/validator.ts';
+import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';
 import { sampleNodes } from './sample-nodes.ts';
 import type { Sample } from './sample-nodes.ts';
 

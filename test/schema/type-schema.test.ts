@@ -16,7 +16,7 @@ import {
   typeNameOf,
   typeNames,
 } from '../../src/schema/built-in.ts';
-import { InvalidSchema } from '../../src/schema/json-schema/validator.ts';
+import { InvalidSchema } from '../../src/schema/json-schema/invalid-schema.ts';
 import { schemaOfMeta, schemaOfType } from '../../src/schema/type-schema.ts';
 import { assertValid, validate } from '../../src/schema/validate.ts';
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { validateAgainst } from '../../schema/json-schema/validate-against.ts';
 
 /**
  * Holds a value against a JSON Schema (2020-12) and says what is wrong, one sentence for each mistake; none when all is
@@ -9,7 +10,6 @@ import type { JsonObject, JsonValue } from '../../json.ts';
  * @throws {ValidationTimeout} when a regular expression of the schema does not come to an end
  */
 export async function checkValue(schema: JsonObject, value: JsonValue, root: string): Promise<string[]> {
-  const { validateAgainst } = await import('../../schema/json-schema/validator.ts');
   const errors = await validateAgainst(schema, value);
   return errors.map(({ path, message }) => `${placeOf(path, root)} ${message}`);
 }

@@ -1,11 +1,11 @@
 import { canonicalJson } from '../../cas/canonical.ts';
-import { UwfError } from '../../errors.ts';
 import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { compareAsJson } from './compare-as-json.ts';
 import { createAjv } from './create-ajv.ts';
 import { isSurelyOfDraft } from './draft-check.ts';
+import { InvalidSchema } from './invalid-schema.ts';
 import { readableErrors } from './schema-error.ts';
 import type { SchemaError } from './schema-error.ts';
 import { findSchemaFault } from './schema-fault.ts';
@@ -15,35 +15,6 @@ import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 
 /** Checks a value; an empty list means that it is valid. */
 export type Validator = (value: JsonValue) => SchemaError[];
-
-/** A value is not a JSON Schema (draft 2020-12) that uwf can work with. */
-export class InvalidSchema extends UwfError {
-  readonly errors: readonly SchemaError[];
-  constructor(errors: readonly SchemaError[], cause?: unknown) {
-    super(`this is not a schema: ${describeErrors(errors)}`, {
-      code: 'invalid-schema',
-      kind: 'data',
-      hint: 'schemas are JSON Schema draft 2020-12, complete in themselves',
-      cause,
-    });
-    this.errors = errors;
-  }
-}
-
-/** A value is not what its schema asks for. */
-export class SchemaViolation extends UwfError {
-  /** What was checked: the name of a type, `meta` … */
-  readonly subject: string;
-  readonly errors: readonly SchemaError[];
-  constructor(subject: string, errors: readonly SchemaError[]) {
-    super(`${subject} does not match its schema: ${describeErrors(errors)}`, {
-      code: 'schema-violation',
-      kind: 'data',
-    });
-    this.subject = subject;
-    this.errors = errors;
-  }
-}
 
 const timeoutMs = 2000;
 // Ample, as a machine may be busy: how large a schema can be is limited as well.
@@ -76,22 +47,6 @@ export async function compileSchema(schema: JsonValue): Promise<Validator> {
   }
   if (isJsonObject(schema)) byIdentity.set(schema, validator);
   return validator;
-}
-
-/**
- * Checks a value against a schema.
- *
- * @returns what is wrong with it; an empty list means that it is valid
- * @throws {InvalidSchema} as {@link compileSchema} does
- * @throws {ValidationTimeout} if the schema has a regular expression that does not come to an end on this value
- */
-export async function validateAgainst(schema: JsonValue, value: JsonValue): Promise<SchemaError[]> {
-  return (await compileSchema(schema))(value);
-}
-
-/** @throws {InvalidSchema} if the value is no schema that uwf can work with */
-export async function assertSchema(value: JsonValue): Promise<void> {
-  await compileSchema(value);
 }
 
 async function compile(schema: JsonValue, text: string): Promise<Validator> {
@@ -176,9 +131,4 @@ function loadAjv(isBare: boolean): Promise<Ajv2020> {
   });
   loading.set(isBare, ajv);
   return ajv;
-}
-
-function describeErrors(errors: readonly SchemaError[]): string {
-  const lines = errors.slice(0, 5).map(({ path, message }) => (path === '' ? message : `${path} ${message}`));
-  return lines.join('; ') + (errors.length > 5 ? `; and ${errors.length - 5} more` : '');
 }

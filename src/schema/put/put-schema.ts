@@ -11,7 +11,7 @@ import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import { builtIn, encodeBuiltIn, typeNameOf } from '../built-in.ts';
-import { assertSchema } from '../json-schema/validator.ts';
+import { assertSchema } from '../json-schema/validate-against.ts';
 
 /** The folder of the refs that keep registered schemas; each ref is named by the schema's hash. */
 export const SCHEMA_REFS = 'refs/uwf/schemas/';

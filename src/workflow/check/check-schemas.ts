@@ -1,6 +1,7 @@
 import { nearestName } from '../../nearest-name.ts';
 import { atPointer, subschemas } from '../../schema/json-schema/walk-schema.ts';
-import { compileSchema, InvalidSchema } from '../../schema/json-schema/validator.ts';
+import { InvalidSchema } from '../../schema/json-schema/invalid-schema.ts';
+import { assertSchema } from '../../schema/json-schema/validate-against.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { schemaKeywords, schemaTypes } from '../notation/schema-keyword-types.ts';
 import type { Report } from '../diagnostics/report.ts';
@@ -38,7 +39,7 @@ export async function checkSchemas(
 
 async function checkSchema(report: Report, role: SourceRole): Promise<void> {
   try {
-    await compileSchema(role.role.schema);
+    await assertSchema(role.role.schema);
   } catch (error) {
     if (!(error instanceof InvalidSchema)) throw error;
     // A place that is wrong in several ways (a `type` that is none) is one mistake.

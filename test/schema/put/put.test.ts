@@ -13,7 +13,7 @@ import { putNode } from '../../../src/schema/put/put-node.ts';
 import { putSchema, schemaRef } from '../../../src/schema/put/put-schema.ts';
 import { refs } from '../../../src/schema/links/refs.ts';
 import { validate } from '../../../src/schema/validate.ts';
-import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/validator.ts';
+import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/invalid-schema.ts';
 import { findReachableHashes, walk } from '../../../src/schema/links/walk-nodes.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';

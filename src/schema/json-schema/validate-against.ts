@@ -1,0 +1,23 @@
+import type { JsonValue } from '../../json.ts';
+import { isPlainSchema, isSurelyValid } from './plain-schema.ts';
+import type { SchemaError } from './schema-error.ts';
+
+/**
+ * Checks a value against a schema.
+ *
+ * @returns what is wrong with it; an empty list means that it is valid
+ * @throws {InvalidSchema} as `compileSchema` does
+ * @throws {ValidationTimeout} if the schema has a regular expression that does not come to an end on this value
+ */
+export async function validateAgainst(schema: JsonValue, value: JsonValue): Promise<SchemaError[]> {
+  if (isSurelyValid(schema, value)) return [];
+  const { compileSchema } = await import('./validator.ts');
+  return (await compileSchema(schema))(value);
+}
+
+/** @throws {InvalidSchema} if the value is no schema that uwf can work with */
+export async function assertSchema(schema: JsonValue): Promise<void> {
+  if (isPlainSchema(schema)) return;
+  const { compileSchema } = await import('./validator.ts');
+  await compileSchema(schema);
+}
