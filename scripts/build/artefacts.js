@@ -59,23 +59,33 @@ export const artefacts = [
       {
         output: 'cli-nodes.cjs',
         files: [
-          'src/cli/command-line/read-words.ts',
           'src/cli/commands/cas/get.ts',
           'src/cli/help/overview.ts',
           'src/cli/log/graph.ts',
           'src/cli/log/read-log.ts',
+          'src/cli/output/secret-places.ts',
           'src/thread/find/find-children.ts',
+          'src/thread/read/light-chain.ts',
+          'src/workflow/check/check-names.ts',
+          'src/workflow/registry/workflow-refs.ts',
         ],
       },
       {
-        output: 'cli-push.cjs',
+        output: 'cli-write.cjs',
         isAtOnce: true,
         files: [
-          'src/cli/commands/push.ts',
+          'src/cli/open/open-config.ts',
+          'src/cli/open/open-redactor.ts',
+          'src/cli/trust/agree-to-git.ts',
+          'src/git/process/git-variables.ts',
+          'src/git/repository/own-programs.ts',
           'src/git/stores/disk/lock-records.ts',
           'src/git/stores/disk/ref-transaction.ts',
-          'src/git/transport/native-remote.ts',
-          'src/sync/push/push-threads.ts',
+          'src/git/stores/native/native-object-store.ts',
+          'src/thread/append/append-step.ts',
+          'src/thread/append/finish-ending.ts',
+          'src/thread/fork/keep-lost-race.ts',
+          'src/thread/secrets/secret-scan.ts',
         ],
       },
       {
@@ -90,6 +100,20 @@ export const artefacts = [
       { output: 'cli-checks.cjs', files: ['src/schema/built-in-checks.ts'] },
       { output: 'cli-agent-checks.cjs', files: ['src/agent/load/config-check.ts'] },
       { output: 'cli-config.cjs', files: ['src/engine/config/parse-config.ts'] },
+      {
+        output: 'cli-push.cjs',
+        isAtOnce: true,
+        files: ['src/cli/commands/push.ts', 'src/git/transport/native-remote.ts', 'src/sync/push/push-threads.ts'],
+      },
+      {
+        output: 'cli-rules.cjs',
+        files: [
+          'src/expression/analysis/compile-expression.ts',
+          'src/expression/evaluation/evaluate.ts',
+          'src/moderator/decide.ts',
+          'src/workflow/nodes/load-workflow.ts',
+        ],
+      },
       {
         output: 'cli-read.cjs',
         files: [

@@ -4,7 +4,7 @@ import { describeThread, listThreads } from '../engine/describe/describe.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { getThread } from '../thread/find/find-thread.ts';
-import { readTextAt } from '../thread/thread-commit.ts';
+import { readTextAt } from '../thread/format/thread-commit.ts';
 import { readChain } from '../thread/read/read-chain.ts';
 import { readSaid } from '../thread/read/read-said.ts';
 import { findStart } from '../thread/read/read-start.ts';

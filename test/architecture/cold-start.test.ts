@@ -64,6 +64,7 @@ test.each([
   ['log --graph', ['cli.cjs', 'cli-store.cjs', 'cli-nodes.cjs']],
   ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['thread read <thread>', ['cli.cjs', 'cli-read.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
 ])('uwf %s, given again, loads %j and nothing else, no package at all', (command, files) => {
   const words = wordsOf(command);
   filesLoadedBy(words);
@@ -75,6 +76,15 @@ test('a log that is told for the first time loads what reads objects, and no pac
   rmSync(path.join(folder, '.git/uwf/facts'), { recursive: true, force: true });
   expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']);
 });
+
+test.each(['workflow list', 'workflow validate bench', 'cas put text', 'run bench -p Write.'])(
+  'uwf %s compiles no schema, where all are plain',
+  (command) => {
+    const files = filesLoadedBy(wordsOf(command));
+    expect(files).toContain('cli-nodes.cjs');
+    expect(files).not.toContain('vendor/ajv.cjs');
+  },
+);
 
 test('a step with a small reply costs at most three new files', () => {
   // The last step also writes the thread's end.

@@ -2,11 +2,11 @@ import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { replaceInScratch } from '../../cas/scratch.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findNodeAt, readTextAt } from '../thread-commit.ts';
+import { findNodeAt, readTextAt } from '../format/thread-commit.ts';
 import { contentNode } from '../append/draft-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { scratchRef } from '../thread-refs.ts';
-import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
+import { scratchRef } from '../format/thread-refs.ts';
+import { readScratch, type Scratch } from '../nodes/thread-scratch.ts';
 import type { CommitOf } from '../read/thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 

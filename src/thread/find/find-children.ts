@@ -6,7 +6,7 @@ import { readChain } from '../read/read-chain.ts';
 import { possibleChildren } from './find-origins.ts';
 import { listPointers, type ThreadPointer } from './find-thread.ts';
 import { timePrefix } from '../new-thread-id.ts';
-import { timeOfCommit } from '../thread-commit.ts';
+import { timeOfCommit } from '../format/thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../thread-id.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';
 import { readState, stateCommit, stateHash, type CommitOf, type ThreadState } from '../read/thread-state.ts';

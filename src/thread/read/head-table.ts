@@ -5,7 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
 import { namesIn } from '../../git/system/names-in.ts';
 import { isString, type Shape } from '../../shape.ts';
-import type { ThreadPointer } from '../thread-refs.ts';
+import type { ThreadPointer } from '../format/thread-refs.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 
 /** What a command looks up of more threads than this, it looks up in tables. */

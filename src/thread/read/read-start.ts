@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CommitOf } from './thread-state.ts';
-import { readTextAt } from '../thread-commit.ts';
+import { readTextAt } from '../format/thread-commit.ts';
 import { readLightChain } from './light-chain.ts';
 
 /** Starts, by the commits that were passed on the way to them. */

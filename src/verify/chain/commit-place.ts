@@ -4,7 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
-import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
 import { committedAt } from '../../thread/read/thread-state.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 

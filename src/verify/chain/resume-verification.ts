@@ -5,7 +5,7 @@ import { ObjectMissing } from '../../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
+import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/format/thread-commit.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { NotHereYet } from '../fault.ts';
 import { growVerified, textPathOf, type Verified } from './verified.ts';
