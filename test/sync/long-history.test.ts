@@ -1,48 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
-import { appendStep } from '../../src/thread/append/append-step.ts';
-import { startThread } from '../../src/thread/append/start-thread.ts';
-import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
-import type { StepEntry, ThreadState } from '../../src/thread/read/thread-state.ts';
+import type { StepEntry } from '../../src/thread/read/thread-state.ts';
 import { readThread } from '../../src/thread/read/whole-thread.ts';
-import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
-import { loop, stepDraft } from '../thread/thread-fixture.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { addNode, forge } from '../verify/forge-commit.ts';
 import { collidingTexts } from './forge-hash.ts';
 import { checkAll, refusals, tipOf, type Reads } from '../verify/incoming/incoming-fixture.ts';
+import { grow, startWith } from '../verify/incoming/looping-thread.ts';
 
 await prepareHashing();
 
 const MIB = 1024 * 1024;
-
-/** A thread in which a rule is asked before each step after the first. */
-async function startWith(remote: MapRepository, when: string): Promise<ThreadState> {
-  const batch = new ObjectBatch();
-  const rules = [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: 'writer', when },
-  ];
-  const workflow = writeWorkflowTree(batch, { ...loop, moderator: rules });
-  const agents = { writer: { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} } };
-  return startThread(remote, batch, { workflow, prompt: 'Write.', agents });
-}
-
-async function grow(
-  remote: MapRepository,
-  state: ThreadState,
-  steps: number,
-  textOf: (number: number) => string,
-): Promise<ThreadState> {
-  let grown = state;
-  for (let count = 0; count < steps; count++) {
-    const number = grown.tally.steps + 1;
-    const draft = { role: 'writer', rule: number === 1 ? 0 : 1, meta: { $status: 'again' }, text: textOf(number) };
-    grown = await appendStep(remote, grown, stepDraft({ ...draft, prompt: `Do step ${number}.` }));
-  }
-  return grown;
-}
 
 describe('a fetched thread with much text', () => {
   test('is refused where its rules look at all of it, and sound where they look at the newest or at less', async () => {
@@ -63,7 +32,9 @@ describe('a fetched thread with much text', () => {
 
   test.each([
     [`$contains($steps[-2].text, 'q') = false`, [29, 30]],
-    [`$visits('writer') > 0`, Array.from({ length: 30 }, (_, at) => at + 1)],
+    [`$visits('writer') > 0 and $last('writer')."$status" = 'again'`, [30]],
+    [`$count($steps[$contains(text, 'q')]) = 0`, Array.from({ length: 30 }, (_, at) => at + 1)],
+    [`$count($steps[meta."$status" = 'again']) > 0`, [30]],
   ])('that goes on is read again as far as rules see it: %s', async (when, wanted) => {
     const remote = createMapRepository();
     const before = await grow(remote, await startWith(remote, when), 30, (number) => `Text ${number}.`);

@@ -58,16 +58,13 @@ export class DiskSegments implements SegmentStore {
   add(content: SegmentContent): string {
     makeFolders(this.#folder);
     const temporary = join(this.#folder, `${temporaryPrefix}${randomBytes(8).toString('hex')}`);
-    try {
-      const name = writeFile(temporary, content) + suffix;
+    return writeSegmentFile(temporary, content, (digest) => {
+      const name = digest + suffix;
       this.#removeAbandoned(fs.statSync(temporary).mtimeMs);
       fs.renameSync(temporary, join(this.#folder, name));
       this.list();
       return name;
-    } catch (error) {
-      fs.rmSync(temporary, { force: true });
-      throw error;
-    }
+    });
   }
 
   remove(names: Iterable<string>): void {
@@ -87,10 +84,7 @@ export class DiskSegments implements SegmentStore {
   #openFile(name: string): Segment | undefined {
     const path = join(this.#folder, name);
     try {
-      const stats = fs.lstatSync(path);
-      if (!stats.isFile()) throw new DamagedSegment();
-      const { size } = stats;
-      return Segment.open(size <= MAX_KEPT_BYTES ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, this.#cache));
+      return openSegmentFile(path, this.#cache);
     } catch (error) {
       // Merged into another one by another process since the folder was listed.
       if (errnoOf(error) === 'ENOENT') return undefined;
@@ -106,6 +100,29 @@ export class DiskSegments implements SegmentStore {
       const modifiedMs = fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
       if (nowMs - modifiedMs > abandonedAfterMs) fs.rmSync(path, { force: true });
     }
+  }
+}
+
+/**
+ * Opens a file that {@link writeSegmentFile} wrote.
+ * @throws {DamagedSegment} if it is something else
+ */
+export function openSegmentFile(path: string, cache: PageCache = new PageCache(cachedBytes)): Segment {
+  const stats = fs.lstatSync(path);
+  if (!stats.isFile()) throw new DamagedSegment();
+  return Segment.open(stats.size <= MAX_KEPT_BYTES ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, cache));
+}
+
+/**
+ * Writes a segment to a new file.
+ * @param place gets the SHA-1 of the content, and moves the file to its place. If it fails, the file is removed
+ */
+export function writeSegmentFile<T>(path: string, content: SegmentContent, place: (digest: string) => T): T {
+  try {
+    return place(writeFile(path, content));
+  } catch (error) {
+    fs.rmSync(path, { force: true });
+    throw error;
   }
 }
 

@@ -18,6 +18,7 @@ import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.t
 import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/format/thread-refs.ts';
+import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { NewCommits } from '../../verify/chain/new-commits.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { takeLease, type Lease } from '../leases/lease.ts';
@@ -123,11 +124,12 @@ async function findSecrets(repository: Repository, redactor: Redactor, pointer: 
 
 /** Verifies what would be written as what is fetched is verified; what stays was verified before. */
 async function assertSound(view: Repository, threads: readonly Moved[], written: ReadonlySet<ObjectId>): Promise<void> {
-  const verification = new NewCommits(view, {
-    isVerified: (id) => Promise.resolve(!written.has(id)),
+  const origin = {
+    isVerified: (id: ObjectId) => Promise.resolve(!written.has(id)),
     checkObjects: () => Promise.resolve(),
     checkCode: () => Promise.resolve(),
-  });
+  };
+  const verification = new NewCommits(view, origin, INCOMING_LIMITS);
   for (const { thread, after } of threads) {
     const wrong = await verification.verify(after);
     const hint = `'uwf thread verify ${thread}' tells whether it is sound as it is; 'uwf thread rm ${thread}' removes it`;

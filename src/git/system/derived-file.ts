@@ -49,9 +49,7 @@ export function readDerivedJson<T>(path: string, form: string, is: Shape<T>): T 
 export function writeDerivedFile(path: string, form: string, content: string): void {
   const temporary = `${path}.tmp`;
   try {
-    makeFolders(dirname(path));
-    const folder = dirname(path);
-    if (lstatSync(folder).isSymbolicLink()) throw new LinkedStateFolder(folder);
+    makeDerivedFolder(dirname(path));
     write(temporary, derivedContent(path, form, content));
     share(temporary);
     replaceFile(temporary, path);
@@ -59,6 +57,15 @@ export function writeDerivedFile(path: string, form: string, content: string): v
     tryTo(() => rmSync(temporary, { recursive: true, force: true }));
     throw error;
   }
+}
+
+/**
+ * Makes the folder of a cache file.
+ * @throws {LinkedStateFolder} if a link is in its place, which uwf did not make
+ */
+export function makeDerivedFolder(folder: string): void {
+  makeFolders(folder);
+  if (lstatSync(folder).isSymbolicLink()) throw new LinkedStateFolder(folder);
 }
 
 function write(temporary: string, content: string): void {

@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../thread-id.ts';
 
 /** What this machine keeps of a thread to save reading it again. */
-export type DerivedKind = 'json' | 'steps' | 'log' | 'tally';
+export type DerivedKind = 'json' | 'steps' | 'log' | 'tally' | 'nodes';
 
 /**
  * The file of one kind of derived data of a thread; `undefined` in a repository without a disk. All files of a thread lie

@@ -34,6 +34,9 @@ export type ThreadState = {
   end: CommitOf<'end'> | undefined;
 };
 
+/** A thread's state without its prompt, which is a text. */
+export type ThreadPlace = Omit<ThreadState, 'id' | 'prompt' | 'end'>;
+
 /** The part of a thread's state by which its definition is found. */
 export type StartedThread = Pick<ThreadState, 'start'>;
 
@@ -43,6 +46,20 @@ export type StartedThread = Pick<ThreadState, 'start'>;
  * @throws {CorruptThread} if its chain is not what storage promises
  */
 export async function readState(repository: Repository, id: ThreadId, from: ObjectId): Promise<ThreadState> {
+  const place = await readPlace(repository, id, from);
+  const prompt = await readTextAt(repository, place.start, 'prompt.md');
+  return { id, prompt, ...place, end: place.head.kind === 'end' ? place.head : undefined };
+}
+
+/**
+ * Reads as {@link readState} does, but no text.
+ * @param id the thread whose kept tallies are used; without one, all commits are read
+ */
+export async function readPlace(
+  repository: Repository,
+  id: ThreadId | undefined,
+  from: ObjectId,
+): Promise<ThreadPlace> {
   let kept: readonly KeptTally[] | undefined;
   const entries: TallyEntry[] = [];
   const pauses: CommitOf<'suspend' | 'resume'>[] = [];
@@ -55,7 +72,7 @@ export async function readState(repository: Repository, id: ThreadId, from: Obje
     if (last === undefined && (commit.kind === 'suspend' || commit.kind === 'resume')) pauses.unshift(commit);
     if (commit.kind === 'step') last ??= commit;
     // A short thread has no kept tally, so that its file is not looked for.
-    if (commit.kind === 'step' && isKept({ steps: commit.node.number })) {
+    if (id !== undefined && commit.kind === 'step' && isKept({ steps: commit.node.number })) {
       const { number } = commit.node;
       kept ??= findKeptTallies(repository, id);
       known = kept.find((each) => each.commit === commit.id && each.tally.steps === number);
@@ -69,14 +86,13 @@ export async function readState(repository: Repository, id: ThreadId, from: Obje
   if (head === undefined || tally === undefined || start?.kind !== 'start') {
     throw new CorruptThread(from, 'its chain has no start');
   }
-  const prompt = await readTextAt(repository, start, 'prompt.md');
-  return { id, head, start, prompt, last, pauses, tally, end: head.kind === 'end' ? head : undefined };
+  return { head, start, last, pauses, tally };
 }
 
 /** Adds commits up, oldest first: to a tally that was kept, or from the start. Keeps the newest tallies on the way. */
 function tallyUp(
   repository: Repository,
-  id: ThreadId,
+  id: ThreadId | undefined,
   entries: readonly TallyEntry[],
   known: KeptTally | undefined,
 ): Tally | undefined {
@@ -88,7 +104,7 @@ function tallyUp(
     before = entry.kind;
     if (entry.kind === 'step' && isKept(tally)) kept.unshift({ commit: entry.id, tally });
   }
-  if (kept[0] !== known) keepTallies(repository, id, kept);
+  if (id !== undefined && kept[0] !== known) keepTallies(repository, id, kept);
   return tally;
 }
 

@@ -1,17 +1,31 @@
-import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { UwfError } from '../../errors.ts';
+import { base32, prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { DamagedSegment } from '../../cas/lookup/page-sums.ts';
+import { HASH_BYTES, nodeSize, type Segment } from '../../cas/lookup/segment.ts';
+import { mergeRecords, RecordList, type SortedRecords } from '../../cas/lookup/sorted-records.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
 import { decodeNode } from '../../cas/node.ts';
 import { MAX_SCHEMA_BYTES } from '../../cas/node-limits.ts';
 import { HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { ObjectTooLarge } from '../../git/format/object-errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { objectIdFromBytes, type ObjectId } from '../../git/format/object-id.ts';
 import { readBlob } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
+import { isOfClass, orElse } from '../../or-else.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { isPartialCloneFile } from '../../thread/format/partial-clone-files.ts';
 import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
+
+/** A thread has more nodes than the limit. */
+export class TooManyNodes extends UwfError {
+  readonly maxNodes: number;
+  constructor(maxNodes: number) {
+    super(`it has more than ${maxNodes} nodes`, { code: 'too-many-nodes', kind: 'data' });
+    this.maxNodes = maxNodes;
+  }
+}
 
 /**
  * The nodes that a commit of a thread may link to: those of its own tree, of the commits before it, and behind its further
@@ -19,13 +33,63 @@ import { OidTable } from './oid-table.ts';
  */
 export class KnownNodes implements NodeSource {
   readonly #cache: NodeCache;
-  readonly #oids: OidTable;
-  readonly #others: NodeSource[] = [];
+  readonly #maxNodes: number;
+  #oids: OidTable;
+  #others: NodeSource[] = [];
+  /** The nodes up to an earlier commit, and how to read them anew, with what lies behind further parents. */
+  #earlier: { nodes: Segment; recall: () => Promise<unknown> } | undefined;
+  #recalled: Promise<unknown> | undefined;
 
   /** @param maxNodes how many nodes a thread may have; default: no limit */
   constructor(cache: NodeCache, maxNodes: number = Infinity) {
     this.#cache = cache;
-    this.#oids = new OidTable(cache.repository.objects.format, maxNodes);
+    this.#oids = new OidTable(cache.repository.objects.format);
+    this.#maxNodes = maxNodes;
+  }
+
+  /** How many nodes are in memory. */
+  get size(): number {
+    return this.#oids.size;
+  }
+
+  /** All nodes of the thread, as a segment has them. */
+  get nodes(): SortedRecords {
+    const { format } = this.#cache.repository.objects;
+    const added = new RecordList(nodeSize(format));
+    for (const record of this.#oids.records()) added.add(record);
+    const all = [added.sorted(), ...(this.#earlier === undefined ? [] : [this.#earlier.nodes.content.nodes])];
+    return () => mergeRecords(all, nodeSize(format));
+  }
+
+  /**
+   * Looks the nodes up to a commit up in a segment, if it is of that commit, and forgets those in memory that it has.
+   *
+   * @param recall reads the commit and all before it, and calls {@link recall} and {@link addBehindEarlier}. This is done when the segment is
+   *   damaged, or does not have a node, which can then be behind a further parent
+   * @param hasAll whether it has all nodes in memory
+   * @returns false if the segment is of another commit, or damaged
+   */
+  standOn(
+    nodes: Segment | undefined,
+    commit: ObjectId,
+    recall: () => Promise<unknown>,
+    hasAll: boolean = false,
+  ): boolean {
+    return orElse(
+      () => {
+        if (nodes?.covers(commit) !== true) return false;
+        const left = new OidTable(this.#cache.repository.objects.format);
+        for (const record of hasAll ? [] : this.#oids.records()) {
+          const hash = base32(record.readBigUInt64BE(0));
+          if (nodes.blobsOf(hash).length === 0) left.set(hash, objectIdFromBytes(record.subarray(HASH_BYTES)));
+        }
+        this.#oids = left;
+        this.#earlier = { nodes, recall };
+        return true;
+      },
+      false,
+      isOfClass(DamagedSegment),
+    );
   }
 
   /**
@@ -34,16 +98,16 @@ export class KnownNodes implements NodeSource {
    * @throws {HashCollision} {NotHereYet} {TooManyNodes}
    */
   async add(entry: IndexEntry, root: readonly IndexEntry[] = []): Promise<StoredNode> {
-    const known = this.#oids.get(entry.hash);
+    const known = await this.#oidOf(entry.hash);
     if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
     try {
       await this.#cache.assertHere(entry, root);
       const node = await this.#cache.read(entry);
-      this.#oids.set(entry.hash, entry.oid);
+      if (known === undefined) this.recall(entry);
       return node;
     } catch (error) {
       // The node exists. Reading it throws the same error.
-      if (error instanceof NotHereYet) this.#oids.set(entry.hash, entry.oid);
+      if (error instanceof NotHereYet && known === undefined) this.recall(entry);
       throw error;
     }
   }
@@ -64,6 +128,8 @@ export class KnownNodes implements NodeSource {
    */
   recall({ hash, oid }: IndexEntry): void {
     this.#oids.set(hash, oid);
+    if (this.#oids.size + (this.#earlier?.nodes.nodeCount ?? 0) > this.#maxNodes)
+      throw new TooManyNodes(this.#maxNodes);
   }
 
   /** Adds the nodes behind a further parent. */
@@ -71,14 +137,46 @@ export class KnownNodes implements NodeSource {
     this.#others.push(nodesBehind(this.#cache.repository, [tip]));
   }
 
+  /** Adds the nodes behind further parents of earlier commits, oldest first. */
+  addBehindEarlier(tips: readonly ObjectId[]): void {
+    this.#others = [...tips.map((tip) => nodesBehind(this.#cache.repository, [tip])), ...this.#others];
+  }
+
+  /** Tells whether a node is in a commit of the thread itself. */
+  async has(hash: NodeHash): Promise<boolean> {
+    return (await this.#oidOf(hash)) !== undefined;
+  }
+
   async find(hash: NodeHash): Promise<StoredNode | undefined> {
-    const oid = this.#oids.get(hash);
+    const earlier = this.#earlier;
+    const oid = await this.#oidOf(hash);
     if (oid !== undefined) return this.#cache.read({ hash, oid });
     for (const other of this.#others.toReversed()) {
       const node = await other.find(hash);
       if (node !== undefined) return node;
     }
-    return undefined;
+    if (earlier === undefined) return undefined;
+    await this.recallAll();
+    return this.find(hash);
+  }
+
+  /** Reads all commits that only a segment told of. */
+  async recallAll(): Promise<void> {
+    const { recall } = this.#earlier ?? {};
+    this.#earlier = undefined;
+    this.#recalled = recall?.() ?? this.#recalled;
+    await this.#recalled;
+  }
+
+  async #oidOf(hash: NodeHash): Promise<ObjectId | undefined> {
+    await this.#recalled;
+    const oid = this.#oids.get(hash);
+    const earlier = this.#earlier;
+    if (oid !== undefined || earlier === undefined) return oid;
+    const found = orElse(() => earlier.nodes.blobsOf(hash), undefined, isOfClass(DamagedSegment));
+    if (found !== undefined) return found[0];
+    await this.recallAll();
+    return this.#oids.get(hash);
   }
 }
 

@@ -1,17 +1,20 @@
 import { prepareHashing } from '../../cas/hash.ts';
 import { Replayer } from '../replay/replay.ts';
 import type { TimeBudget } from '../replay/time-budget.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { isKept, keepTallies, type KeptTally } from '../../thread/read/kept-tallies.ts';
+import { addToTally, readTallyEntry, tallyOfStart } from '../../thread/read/tally.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { checkCommit } from '../commit/check-commit.ts';
 import { attempt, firstFault, type FirstFault, type ReportFault } from '../fault.ts';
 import { findChain, isThreadCommit, type FoundChain } from './find-chain.ts';
 import { NodeCache, KnownNodes } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
-import { furtherParents, resumeVerification } from './resume-verification.ts';
+import { furtherParents, MIN_KEPT_NODES, moveNodes, resumeVerification } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
-import { growVerified, textPathOf, type Verified } from './verified.ts';
+import { growVerified, textPathOf, type VerifiedTally } from './verified.ts';
 
 /** What {@link NewCommits} asks about the origin of commits. */
 export type Origin = {
@@ -23,11 +26,11 @@ export type Origin = {
   checkCode(id: ObjectId, report: ReportFault): Promise<void>;
 };
 
-/** Longer chains and deeper call stacks are refused. */
-const MAX_COMMITS = 30_000;
+/** Limits of what is new; see `IncomingLimits`. */
+export type ChainLimits = { maxCommits: number; maxNodes: number; maxNodesInMemory: number };
+
+/** Deeper call stacks are refused. */
 const MAX_NESTING = 1_000;
-/** A thread with more nodes is refused, to bound memory. */
-const MAX_NODES = 1_000_000;
 /** Bounds of the caches. A forgotten result is computed again. */
 const MAX_REMEMBERED = 200_000;
 const MAX_SOUND = 50_000;
@@ -42,69 +45,87 @@ export class NewCommits {
   readonly #replayer: Replayer;
   readonly #origin: Origin;
   readonly #cache: NodeCache;
+  readonly #limits: ChainLimits;
   /** What is wrong with a commit or its history; '' if nothing is. */
   readonly #verdicts = new Map<ObjectId, string>();
   readonly #places = new Map<ObjectId, CommitPlace>();
   readonly #sound = new Set<string>();
   /** The end of the last chain: often the next chain begins there. */
-  #last: { head: ObjectId; verified: Verified } | undefined;
+  #last: { head: ObjectId; verified: VerifiedTally } | undefined;
+  /** The thread whose file takes in nodes for which there is no room in memory, also those of the threads that it calls. */
+  #thread: ThreadId | undefined;
 
   /** @param budget limits the time that the rules of workflows may take; default: no limit */
-  constructor(repository: Repository, origin: Origin, budget?: TimeBudget) {
+  constructor(repository: Repository, origin: Origin, limits: ChainLimits, budget?: TimeBudget) {
+    this.#limits = limits;
     this.#repository = repository;
     this.#replayer = new Replayer(repository, budget);
     this.#origin = origin;
     this.#cache = new NodeCache(repository);
   }
 
-  /** Verifies all new commits that a head reaches. @returns the first fault, or `undefined` */
-  async verify(head: ObjectId): Promise<string | undefined> {
+  /**
+   * Verifies all new commits that a head reaches.
+   * @param thread whose results are kept on this machine for the next time; default: none are
+   * @returns the first fault, or `undefined`
+   */
+  async verify(head: ObjectId, thread?: ThreadId): Promise<string | undefined> {
     await prepareHashing();
-    return this.#settle(head, 0);
+    this.#thread = thread;
+    return this.#settle(head, 0, thread);
   }
 
-  async #settle(head: ObjectId, nesting: number): Promise<string | undefined> {
+  async #settle(head: ObjectId, nesting: number, thread?: ThreadId): Promise<string | undefined> {
     const { ids, base, wrong } = await this.#descend(head);
     if (ids.length === 0) return wrong;
     let reason = wrong ?? (nesting > MAX_NESTING ? `it calls threads more than ${MAX_NESTING} deep` : undefined);
     const first = firstFault(ids.at(-1) ?? head);
     let verified =
       reason === undefined && base !== undefined
-        ? await attempt(first.report, null, () => this.#resume(base))
+        ? await attempt(first.report, null, () => this.#resume(base, thread))
         : undefined;
     reason ??= first.reason();
+    let tallies: KeptTally[] = [];
     for (const commit of ids.toReversed()) {
       if (reason === undefined) {
         const found = firstFault(commit);
         const before = verified;
         verified = await attempt(found.report, null, () => this.#check(commit, before, nesting, found));
         reason = found.reason() ?? (verified ? undefined : `commit ${commit}: nothing can follow it`);
+        if (verified && verified.progress.head.kind === 'step' && isKept(verified.tally)) {
+          tallies = [{ commit: alone(commit), tally: verified.tally }, ...tallies.slice(0, 1)];
+        }
+        if (verified && verified.known.size > this.#limits.maxNodesInMemory)
+          moveNodes(this.#repository, this.#thread, commit, verified);
       }
       this.#remember(commit, reason ?? '');
     }
     this.#last = verified && reason === undefined ? { head, verified } : undefined;
+    if (verified && reason === undefined && thread !== undefined) {
+      if (tallies.length > 0) keepTallies(this.#repository, thread, tallies);
+      if (verified.known.size >= MIN_KEPT_NODES) moveNodes(this.#repository, thread, head, verified);
+    }
     return reason;
   }
 
   /** Finds the new commits of a chain, and the verdict on the commit before them. */
   async #descend(head: ObjectId): Promise<FoundChain> {
     const isKnown = (id: ObjectId): boolean | Promise<boolean> => this.#verdicts.has(id) || this.#origin.isVerified(id);
-    const chain = await findChain(this.#repository, head, isKnown, MAX_COMMITS);
+    const chain = await findChain(this.#repository, head, isKnown, this.#limits.maxCommits);
     if (chain.wrong !== undefined) return { ...chain, wrong: `commit ${chain.ids.at(-1)}: ${chain.wrong}` };
     const verdict = chain.base && this.#verdicts.get(chain.base);
     return verdict ? { ...chain, wrong: verdict } : chain;
   }
 
-  async #resume(base: ObjectId): Promise<Verified | undefined> {
+  async #resume(base: ObjectId, thread: ThreadId | undefined): Promise<VerifiedTally> {
     const last = this.#last;
     this.#last = undefined;
-    return last?.head === base
-      ? last.verified
-      : resumeVerification(this.#repository, this.#nodesOfNone(), this.#replayer, base);
+    if (last?.head === base) return last.verified;
+    return resumeVerification(this.#nodesOfNone(), this.#replayer, base, thread);
   }
 
   #nodesOfNone(): KnownNodes {
-    return new KnownNodes(this.#cache, MAX_NODES);
+    return new KnownNodes(this.#cache, this.#limits.maxNodes);
   }
 
   /**
@@ -113,10 +134,10 @@ export class NewCommits {
    */
   async #check(
     commitId: ObjectId,
-    before: Verified | undefined,
+    before: VerifiedTally | undefined,
     nesting: number,
     { report, reason }: FirstFault,
-  ): Promise<Verified | undefined> {
+  ): Promise<VerifiedTally | undefined> {
     const checked = await readChecked(this.#cache, commitId, report);
     if (checked === undefined) return undefined;
     const { commit, files } = checked;
@@ -135,14 +156,20 @@ export class NewCommits {
       if (reason() !== undefined) return undefined;
     }
     const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;
+    // A linked commit may be one of this thread.
+    for (const { hash } of threads.values()) if (await known.has(hash)) await known.recallAll();
     const basis = { start, before, caller, threads };
     await checkCommit(this.#repository, checked, basis, nodes, known, this.#sound, report);
     if (this.#sound.size > MAX_SOUND) this.#sound.clear();
     if (reason() !== undefined) return undefined;
     const text = nodes.get(textPathOf(commit) ?? '');
-    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer));
-    if (grown !== undefined) this.#keep(commitId, commitPlaceOf(commit, start, grown.progress));
-    return grown;
+    const last = before?.progress.head.kind;
+    return attempt(report, null, async () => {
+      const grown = await growVerified(before, commit, text, known, this.#replayer);
+      this.#keep(commitId, commitPlaceOf(commit, start, grown.progress));
+      const entry = await readTallyEntry(this.#repository, commit);
+      return { ...grown, tally: before && last ? addToTally(before.tally, entry, last) : tallyOfStart(entry) };
+    });
   }
 
   async #settleParent(parent: ObjectId, nesting: number, report: ReportFault): Promise<CommitPlace | undefined> {

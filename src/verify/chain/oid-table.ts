@@ -1,18 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { UwfError } from '../../errors.ts';
 import { hashBits, type NodeHash } from '../../cas/hash.ts';
+import { HASH_BYTES } from '../../cas/lookup/segment.ts';
 import { objectIdBytes, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
 
-/** A thread has more nodes than the limit. */
-export class TooManyNodes extends UwfError {
-  readonly maxNodes: number;
-  constructor(maxNodes: number) {
-    super(`it has more than ${maxNodes} nodes`, { code: 'too-many-nodes', kind: 'data' });
-    this.maxNodes = maxNodes;
-  }
-}
-
-const HASH_BYTES = 8;
 const FIRST_SLOTS = 1024;
 /** The table grows when this part of its slots is taken. */
 const MAX_LOAD = 0.75;
@@ -27,7 +17,6 @@ const MAX_LOAD = 0.75;
  * (1997): the highest bits of the product with a random odd number form a universal hash function.
  */
 export class OidTable {
-  readonly #maxNodes: number;
   readonly #oidBytes: number;
   readonly #secret = randomBytes(HASH_BYTES).readBigUInt64BE() | 1n;
   #count = 0;
@@ -35,9 +24,20 @@ export class OidTable {
   #records: Buffer = Buffer.alloc(0);
   #isTaken: Uint8Array = new Uint8Array();
 
-  constructor(format: ObjectFormat, maxNodes: number) {
+  constructor(format: ObjectFormat) {
     this.#oidBytes = objectIdBytes(format);
-    this.#maxNodes = maxNodes;
+  }
+
+  get size(): number {
+    return this.#count;
+  }
+
+  /** All nodes in no order: the bytes of the hash, then those of the object id, as in a segment of the lookup. */
+  *records(): Generator<Buffer> {
+    const size = HASH_BYTES + this.#oidBytes;
+    for (let slot = 0; slot < this.#slots; slot++) {
+      if (this.#isTaken[slot] === 1) yield this.#records.subarray(slot * size, (slot + 1) * size);
+    }
   }
 
   get(hash: NodeHash): ObjectId | undefined {
@@ -49,18 +49,12 @@ export class OidTable {
     return this.#records.toString('hex', at, at + this.#oidBytes) as ObjectId;
   }
 
-  /**
-   * @param oid of the format that the table is for
-   * @throws {TooManyNodes}
-   */
+  /** @param oid of the format that the table is for */
   set(hash: NodeHash, oid: ObjectId): void {
     if (this.#count + 1 > this.#slots * MAX_LOAD) this.#grow();
     const bits = hashBits(hash);
     const slot = this.#slotOf(bits);
-    if (this.#isTaken[slot] !== 1) {
-      this.#count += 1;
-      if (this.#count > this.#maxNodes) throw new TooManyNodes(this.#maxNodes);
-    }
+    if (this.#isTaken[slot] !== 1) this.#count += 1;
     this.#isTaken[slot] = 1;
     const at = slot * (HASH_BYTES + this.#oidBytes);
     this.#records.writeBigUInt64BE(bits, at);

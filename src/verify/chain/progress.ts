@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
-import { committedAt, type CommitOf } from '../../thread/read/thread-state.ts';
+import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
 
 /** What the check of the next commit needs of the commits before it. Contains no texts. */
 export class ThreadProgress {
@@ -23,9 +23,18 @@ export class ThreadProgress {
     this.#own = new Set([start.id]);
   }
 
-  /** Counts a step that is not the newest. */
-  pass(id: ObjectId): void {
-    this.steps += 1;
+  /** The progress of a thread that was verified before. It knows the start and the head; {@link own} adds other steps. */
+  static upTo({ head: { id, kind, hash }, start, last, pauses, tally }: ThreadPlace): ThreadProgress {
+    const progress = new ThreadProgress(start);
+    progress.head = { id, kind, hash };
+    if (last !== undefined) progress.last = { hash: last.hash, ancestors: last.node.ancestors, at: committedAt(last) };
+    progress.steps = tally.steps;
+    progress.#pause = pauses[0]?.kind;
+    return progress;
+  }
+
+  /** Adds a step that has been counted. */
+  own(id: ObjectId): void {
     this.#own.add(id);
   }
 
@@ -39,7 +48,8 @@ export class ThreadProgress {
     this.head = { id, kind, hash };
     if (kind === 'step') {
       this.last = { hash, ancestors: event.node.ancestors, at: committedAt({ id, commit }) };
-      this.pass(id);
+      this.steps += 1;
+      this.#own.add(id);
       this.#pause = undefined;
     } else if (kind !== 'end') this.#pause ??= kind;
   }

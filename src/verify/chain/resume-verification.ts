@@ -1,54 +1,103 @@
 import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
-import type { Replayer } from '../replay/replay.ts';
-import type { StoredNode } from '../../cas/node-source.ts';
+import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
+import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import { ObjectMissing } from '../../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { JsonObject } from '../../json.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/format/thread-commit.ts';
-import type { KnownNodes } from './known-nodes.ts';
+import { readChain } from '../../thread/read/read-chain.ts';
+import type { StepPlace } from '../../thread/read/tally.ts';
+import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/read/thread-state.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { NotHereYet } from '../fault.ts';
-import { growVerified, textPathOf, type Verified } from './verified.ts';
+import type { Replay, Replayer } from '../replay/replay.ts';
+import { findKeptNodes, keepNodes } from './kept-nodes.ts';
+import type { KnownNodes } from './known-nodes.ts';
+import { ThreadProgress } from './progress.ts';
+import { textPathOf, type VerifiedTally } from './verified.ts';
 
-/** A commit that was gone past on the way down. */
-type Passed = { id: ObjectId; kind: ThreadCommit['kind'] };
+/** Fewer nodes are not worth a file: to find them in their commits takes some hundredths of a second. */
+export const MIN_KEPT_NODES = 1_000;
 
 /**
- * Reads what the check of the next commit needs from a thread that was verified up to a commit: where its nodes are, and the
+ * Reads what the check of the next commit needs of a thread that was verified up to a commit: where its nodes are, and the
  * newest steps, as far as rules can see them. Does not verify them again.
  *
+ * Reads few commits where this machine keeps what the others add up to, unless the rules list all steps.
  * @param known has no nodes yet
+ * @param thread whose kept results are used; default: those of none
  * @throws {CorruptThread} if the commit is no part of a thread
  */
 export async function resumeVerification(
-  repository: Repository,
   known: KnownNodes,
   replayer: Replayer,
   head: ObjectId,
-): Promise<Verified | undefined> {
-  const [start, ...later] = (await passDown(repository, known, head)).toReversed();
-  if (start === undefined) return undefined;
-  const first = await readThreadCommit(repository, start.id);
-  const verified = await growVerified(undefined, first, await textOf(repository, first), known, replayer);
-  const seen = newestSteps(later, await verified.replay.stepsNeeded(known));
-  for (const { id, kind } of later.slice(0, seen)) if (kind === 'step') verified.progress.pass(id);
-  for (const { id } of later.slice(seen)) {
-    const commit = await readThreadCommit(repository, id);
-    await growVerified(verified, commit, await textOf(repository, commit), known, replayer);
+  thread: ThreadId | undefined,
+): Promise<VerifiedTally> {
+  const { repository } = replayer;
+  const place = await readPlace(repository, thread, head);
+  const { start, tally } = place;
+  for (const entry of start.index) known.recall(entry);
+  const replay = replayer.begin(start, await textOf(repository, start));
+  const seen = await replay.seen(known);
+  const progress = ThreadProgress.upTo(place);
+  const recall = (from: ObjectId, isEnough?: (id: ObjectId) => boolean): Promise<ObjectId[]> =>
+    recallNodes(repository, { progress, known }, from, isEnough);
+  // A rule that lists the steps needs all commits anyway.
+  const kept = thread && seen.members === undefined ? findKeptNodes(repository, thread) : undefined;
+  const steps = await recall(head, (id) => known.standOn(kept, id, () => recall(id)));
+  if (seen.members === undefined) {
+    await resumeReplay(repository, replay, place, seen, known);
+    // Of the commit that is here already, as the new ones may not be taken in.
+    if (known.size >= MIN_KEPT_NODES) moveNodes(repository, thread, head, { progress, known });
+  } else {
+    for (const [at, id] of steps.toReversed().entries()) {
+      const commit = await readThreadCommit(repository, id);
+      const isTold = seen.members.has('text') || at >= steps.length - Math.max(1, seen.newest);
+      if (commit.kind === 'step') await replay.add(commit, isTold ? await textOf(repository, commit) : '', known);
+    }
   }
-  return verified;
+  return { progress, replay, known, tally };
 }
 
-/** Walks down to the start and records where the nodes are. @returns the commits, the newest first */
-async function passDown(repository: Repository, known: KnownNodes, head: ObjectId): Promise<Passed[]> {
-  const passed: Passed[] = [];
+/** Moves the nodes of a verified thread from memory to a file, where the next check finds them. */
+export function moveNodes(
+  repository: Repository,
+  thread: ThreadId | undefined,
+  head: ObjectId,
+  verified: Pick<VerifiedTally, 'progress' | 'known'>,
+): void {
+  const { known } = verified;
+  const kept = thread && keepNodes(repository, thread, head, known.nodes);
+  known.standOn(kept, head, () => recallNodes(repository, verified, head), true);
+}
+
+/**
+ * Walks back from a commit to the start, and records where the nodes are and which commits the steps are.
+ *
+ * @param isEnough tells a commit of which, with all before it, no more has to be known
+ * @returns the steps, the newest first
+ */
+async function recallNodes(
+  repository: Repository,
+  { progress, known }: Pick<VerifiedTally, 'progress' | 'known'>,
+  from: ObjectId,
+  isEnough: (id: ObjectId) => boolean = () => false,
+): Promise<ObjectId[]> {
+  const steps: ObjectId[] = [];
   const further: ObjectId[] = [];
-  for (let id = alone(head); ;) {
+  for (let id = alone(from); !isEnough(id);) {
     const { parents, entries = [] } = await readCommitNodesOnce(repository, id);
     const kind = findEventFile(entries)?.kind;
     if (kind === undefined) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
     for (const entry of entries) known.recall(entry);
-    passed.push({ id, kind });
+    if (kind === 'step') {
+      progress.own(id);
+      steps.push(id);
+    }
     const others = kind === 'start' ? parents : parents.slice(1);
     further.push(...others.map(alone).toReversed());
     if (kind === 'start') break;
@@ -57,18 +106,33 @@ async function passDown(repository: Repository, known: KnownNodes, head: ObjectI
     id = alone(parent);
   }
   // Lookups begin with the newest.
-  for (const parent of further.toReversed()) known.addBehind(parent);
-  return passed;
+  known.addBehindEarlier(further.toReversed());
+  return steps;
 }
 
-/** The index at which the last `count` steps begin, in commits sorted oldest first; 0 if there are fewer. */
-function newestSteps(commits: readonly Passed[], count: number): number {
-  let left = count;
-  for (let at = commits.length - 1; at >= 0; at--) {
-    if (commits[at]?.kind === 'step') left -= 1;
-    if (left === 0) return at;
+/** Begins a replay with what rules see of the newest steps and of roles. */
+async function resumeReplay(
+  repository: Repository,
+  replay: Replay,
+  { head, tally }: ThreadPlace,
+  { newest, ends }: StepsSeen,
+  known: KnownNodes,
+): Promise<void> {
+  const metaOf = async (place: StepPlace | null): Promise<JsonObject | undefined> => {
+    const commit = place === null ? undefined : await readThreadCommit(repository, place.commit);
+    return commit?.kind === 'step' ? commit.node.meta : undefined;
+  };
+  const roles = new Map<string, RoleSeen>();
+  for (const [role, { visits, first, last }] of tally.roles) {
+    if (visits === 0) continue;
+    roles.set(role, ends ? { visits, first: await metaOf(first), last: await metaOf(last) } : { visits });
   }
-  return 0;
+  const steps: StepEntry[] = [];
+  for await (const commit of readChain(repository, head.id)) {
+    if (steps.length >= Math.min(Math.max(1, newest), tally.steps)) break;
+    if (commit.kind === 'step') steps.unshift({ commit, text: await textOf(repository, commit) });
+  }
+  await replay.resume(roles, steps, known);
 }
 
 /** The parents other than the previous commit of the same thread. */
@@ -76,13 +140,14 @@ export function furtherParents({ kind, commit: { parents } }: ThreadCommit): rea
   return kind === 'start' ? parents : parents.slice(1);
 }
 
-/** The text that a commit adds. A partial clone may not have fetched it yet; rules see no text then. */
-async function textOf(repository: Repository, commit: ThreadCommit): Promise<StoredNode | undefined> {
+/** The text that a commit adds; '' where a partial clone has not fetched it yet: rules see no text then. */
+async function textOf(repository: Repository, commit: ThreadCommit): Promise<string> {
   const path = textPathOf(commit);
   try {
-    return path === undefined ? undefined : await findNodeAt(repository, commit, path);
+    const node = path === undefined ? undefined : await findNodeAt(repository, commit, path);
+    return node === undefined ? '' : payloadOf(node, 'content').text;
   } catch (error) {
-    if (error instanceof NotHereYet || error instanceof ObjectMissing) return undefined;
+    if (error instanceof NotHereYet || error instanceof ObjectMissing) return '';
     throw error;
   }
 }

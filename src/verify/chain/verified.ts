@@ -4,10 +4,14 @@ import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
+import type { Tally } from '../../thread/read/tally.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
 /** What the check of a commit needs of the commits before it. */
 export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes };
+
+/** The same, with what the commits add up to. */
+export type VerifiedTally = Verified & { tally: Tally };
 
 /** The path of the text that rules can see: the prompt or the reply. */
 export function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undefined {

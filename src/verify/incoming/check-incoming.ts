@@ -76,7 +76,7 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
     checkObjects: (commit, report) => carried.checkCommit(commit, report),
     checkCode: (id, report) => carried.checkCode(id, report),
   };
-  const threads = new NewCommits(bounded, origin, budget);
+  const threads = new NewCommits(bounded, origin, limits, budget);
   const registries: RegistryCheck = {
     carried,
     budget,
@@ -89,7 +89,7 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
     if (threadTimeMs(thread.id) > view.now() + DAY_MS) {
       return `by its id it starts at ${new Date(threadTimeMs(thread.id)).toISOString()}, more than a day from now`;
     }
-    const wrong = await threads.verify(id);
+    const wrong = await threads.verify(id, thread.id);
     if (wrong !== undefined || !thread.isHistory) return wrong;
     return (await checkHistoryRef(bounded, thread.id, ref, id))[0]?.what;
   };

@@ -15,6 +15,12 @@ export type IncomingLimits = {
   /** Files and folders of a recorded work tree or a pinned tree, counted at every path. */
   maxFiles: number;
   maxDepth: number;
+  /** New commits of one chain. */
+  maxCommits: number;
+  /** Nodes of one thread. Each takes 28 bytes of a file. */
+  maxNodes: number;
+  /** Nodes of one thread that are in memory, 50 bytes each, before they are moved to the file. */
+  maxNodesInMemory: number;
   /** Commits of the user's code that the threads of one fetch bring. */
   maxCodeObjects: number;
 };
@@ -29,5 +35,8 @@ export const INCOMING_LIMITS: IncomingLimits = {
   maxFileBytes: MAX_FILE_BYTES,
   maxFiles: 1_000_000,
   maxDepth: 100,
+  maxCommits: 30_000,
+  maxNodes: 1_000_000,
+  maxNodesInMemory: 150_000,
   maxCodeObjects: 2_000_000,
 };

@@ -3,14 +3,15 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import { seenByExpression } from '../../expression/analysis/compile-expression.ts';
 import { ALL_SEEN, NOTHING_SEEN, seenByBoth, type StepsSeen } from '../../expression/analysis/steps-seen.ts';
+import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import { seenByTemplate } from '../../expression/template/template.ts';
 import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import { readTextAt, type ThreadCommit } from '../../thread/format/thread-commit.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
-import { stepView } from '../../thread/read/step-view.ts';
+import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
+import { stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
@@ -84,20 +85,32 @@ export class Replay {
     this.#prompt = prompt;
   }
 
-  /** Returns how many of the newest steps the rules can see; Infinity for all. */
-  async stepsNeeded(nodes: NodeSource): Promise<number> {
-    const { seen } = await this.#rulesBy(nodes);
-    const isNewest = seen.members === undefined && !seen.counts && !seen.visits && !seen.ends;
-    return isNewest ? Math.max(1, seen.newest) : Infinity;
+  /** What the rules can see of the steps. */
+  async seen(nodes: NodeSource): Promise<StepsSeen> {
+    return (await this.#rulesBy(nodes)).seen;
+  }
+
+  /** Begins with steps that were verified before, as {@link StepHistory.begin}. */
+  async resume(roles: ReadonlyMap<string, RoleSeen>, newest: readonly StepEntry[], nodes: NodeSource): Promise<void> {
+    const history = await this.#historyOf(nodes);
+    history.begin(roles, await Promise.all(newest.map((step) => this.#viewOf(step))));
   }
 
   /** Adds a step, for the decisions after it. */
   async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
+    const history = await this.#historyOf(nodes);
+    history.add(await this.#viewOf({ commit, text }));
+  }
+
+  async #historyOf(nodes: NodeSource): Promise<StepHistory> {
     const { seen } = await this.#rulesBy(nodes);
-    const { repository, budget } = this.#replayer;
     // A user who asks about a thread of their own gets an answer, whatever memory it takes.
-    this.#history ??= new StepHistory(seen, budget === undefined ? Infinity : MAX_HISTORY_BYTES);
-    this.#history.add(await stepView(repository, { start: this.#start }, { commit, text }));
+    this.#history ??= new StepHistory(seen, this.#replayer.budget === undefined ? Infinity : MAX_HISTORY_BYTES);
+    return this.#history;
+  }
+
+  #viewOf(step: StepEntry): Promise<StepView> {
+    return stepView(this.#replayer.repository, { start: this.#start }, step);
   }
 
   /**

@@ -35,6 +35,19 @@ export class StepHistory {
     this.#maxBytes = maxBytes;
   }
 
+  /**
+   * Begins with steps that were counted before.
+   * @param roles what rules can see of them by their roles
+   * @param newest the newest ones, as many as rules can see
+   */
+  begin(roles: ReadonlyMap<string, RoleSeen>, newest: readonly StepView[]): void {
+    this.#newest = [...newest];
+    for (const [role, seen] of roles) {
+      this.#roles.set(role, seen);
+      if (this.#seen.ends && seen.visits > 1) this.#bytes += bytesOf(seen.last);
+    }
+  }
+
   /** What the newest step said. */
   get lastText(): string | undefined {
     return this.#newest.at(-1)?.text;

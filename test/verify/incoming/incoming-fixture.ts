@@ -27,6 +27,7 @@ export function viewOf(local: MapRepository, remote: MapRepository, reads: Reads
   const read = view.objects.read.bind(view.objects);
   return {
     ...view,
+    stateDir: local.stateDir,
     objects: {
       ...view.objects,
       read: async (id, options) => {

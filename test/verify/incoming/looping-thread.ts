@@ -1,0 +1,36 @@
+import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import type { Repository } from '../../../src/git/repository.ts';
+import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
+import { startThread } from '../../../src/thread/append/start-thread.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
+import { loop, stepDraft } from '../../thread/thread-fixture.ts';
+
+/** A thread in which a rule is asked before each step after the first. */
+export async function startWith(remote: Repository, when: string): Promise<ThreadState> {
+  const batch = new ObjectBatch();
+  const rules = [
+    { from: '__start__', to: 'writer', when: null },
+    { from: 'writer', to: 'writer', when },
+  ];
+  const workflow = writeWorkflowTree(batch, { ...loop, moderator: rules });
+  const agents = { writer: { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} } };
+  return startThread(remote, batch, { workflow, prompt: 'Write.', agents });
+}
+
+/** Adds steps that the rules of such a thread agree with. */
+export async function grow(
+  remote: Repository,
+  state: ThreadState,
+  steps: number,
+  textOf: (number: number) => string,
+  more: Partial<StepDraft> = {},
+): Promise<ThreadState> {
+  let grown = state;
+  for (let count = 0; count < steps; count++) {
+    const number = grown.tally.steps + 1;
+    const draft = { role: 'writer', rule: number === 1 ? 0 : 1, meta: { $status: 'again' }, text: textOf(number) };
+    grown = await appendStep(remote, grown, stepDraft({ ...draft, prompt: `Do step ${number}.`, ...more }));
+  }
+  return grown;
+}
