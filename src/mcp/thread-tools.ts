@@ -7,6 +7,7 @@ import { getThread } from '../thread/find/find-thread.ts';
 import { readTextAt } from '../thread/format/thread-commit.ts';
 import { readChain } from '../thread/read/read-chain.ts';
 import { readSaid } from '../thread/read/read-said.ts';
+import { readReply } from '../thread/read/light-chain.ts';
 import { findStart } from '../thread/read/read-start.ts';
 import { readRefused } from '../thread/read/read-suspension.ts';
 import type { CommitOf } from '../thread/read/thread-state.ts';
@@ -137,7 +138,7 @@ export const parentTool: McpTool = {
       role: start.node.parentRole,
       state: start.node.parentState,
       prompt: parent.node.prompt,
-      task: await readTextAt(repository, parent, 'prompt.md'),
+      task: await readReply(repository, parent),
       steps,
     };
   },

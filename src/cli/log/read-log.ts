@@ -2,7 +2,7 @@ import { orElse } from '../../or-else.ts';
 import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readTextAt, statusOf } from '../../thread/format/thread-commit.ts';
+import { statusOf } from '../../thread/format/thread-commit.ts';
 import { outlineSuspension } from '../../thread/read/read-suspension.ts';
 import { readReply, readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -22,7 +22,7 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
   const common = { kind, hash, head: id, role: null, status: null, agent: null, durationMs: null, usage: null };
   switch (commit.kind) {
     case 'start':
-      return { ...common, at: iso(commit.node.startedAtMs), text: await readTextAt(repository, commit, 'prompt.md') };
+      return { ...common, at: iso(commit.node.startedAtMs), text: await readReply(repository, commit) };
     case 'step': {
       const { role, meta, usage, startedAtMs, completedAtMs } = commit.node;
       return {
@@ -53,7 +53,7 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
         ...common,
         status: outcome,
         at: iso(completedAtMs),
-        text: await readTextAt(repository, commit, 'summary.md'),
+        text: await readReply(repository, commit),
       };
     }
   }

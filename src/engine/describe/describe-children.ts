@@ -3,7 +3,7 @@ import type { KnownStarts } from '../../thread/read/read-start.ts';
 import { MANY_THREADS } from '../../thread/read/head-table.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import type { LightStart } from '../../thread/read/light-chain.ts';
 import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findFacts, type TakenInChild, type ThreadFacts } from './facts.ts';
@@ -44,7 +44,7 @@ async function findByRefs(
   { repository }: EngineContext,
   id: ThreadId,
   facts: ThreadFacts,
-): Promise<{ pointer: ThreadPointer; start: CommitOf<'start'> }[]> {
+): Promise<{ pointer: ThreadPointer; start: LightStart }[]> {
   const fromMs = firstChildTimeMs(facts.startedAtMs);
   const untilMs = facts.endedAtMs ?? Infinity;
   const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
@@ -68,7 +68,7 @@ async function findByRefs(
     import('../../thread/read/read-start.ts'),
   ]);
   const starts: KnownStarts = new Map();
-  const children: { pointer: ThreadPointer; start: CommitOf<'start'> }[] = [];
+  const children: { pointer: ThreadPointer; start: LightStart }[] = [];
   for (const { pointer, from } of candidates) {
     const start = await findStart(repository, from, starts);
     if (start && isChildOf(start.node, { id, startHash: facts.startHash })) children.push({ pointer, start });

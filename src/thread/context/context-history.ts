@@ -2,7 +2,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readThreadCommit, statusOf } from '../format/thread-commit.ts';
 import { readChain } from '../read/read-chain.ts';
-import { readLightChain, readReply, type LightStep } from '../read/light-chain.ts';
+import { fileOf, readLightChain, readReply, type LightStep } from '../read/light-chain.ts';
 import { ThreadMemory } from '../read/thread-memory.ts';
 import { NO_TURN, type RoleTally } from '../read/tally.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
@@ -99,7 +99,7 @@ export async function readStepsToTell(
   const known = toldBefore.get(repository, place) ?? [];
   let untold: LightStep[] = [];
   const tell = async (): Promise<void> => {
-    if (window.hasRoom) await repository.objects.prefetch?.(untold.flatMap(({ reply }) => reply ?? []));
+    if (window.hasRoom) await repository.objects.prefetch?.(untold.flatMap((step) => fileOf(step, 'output.md') ?? []));
     for (const step of untold) {
       const text = window.hasRoom ? await readReply(repository, step) : '';
       window.add({ id: step.id, step: toContextStep(step.node, text) });

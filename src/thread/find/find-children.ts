@@ -8,11 +8,12 @@ import { listPointers, type ThreadPointer } from './find-thread.ts';
 import { timePrefix } from '../new-thread-id.ts';
 import { timeOfCommit } from '../format/thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../thread-id.ts';
+import type { LightStart } from '../read/light-chain.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';
-import { readState, stateCommit, stateHash, type CommitOf, type ThreadState } from '../read/thread-state.ts';
+import { readState, stateCommit, stateHash, type ThreadState } from '../read/thread-state.ts';
 
 /** A child thread, and its start. */
-export type ChildThread = { pointer: ThreadPointer; start: CommitOf<'start'> };
+export type ChildThread = { pointer: ThreadPointer; start: LightStart };
 
 /** The caller: the fields of it that the starts of its children name. */
 export type Caller = { id: ThreadId; startHash: NodeHash };
@@ -69,7 +70,7 @@ export async function findUnkeyedNow(repository: Repository, state: ThreadState)
 async function childrenAmong(
   repository: Repository,
   pointers: readonly ThreadPointer[],
-  isChild: (start: CommitOf<'start'>) => boolean,
+  isChild: (start: LightStart) => boolean,
 ): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
   const starts: KnownStarts = new Map();
@@ -96,7 +97,7 @@ export async function findThreadsAt(repository: Repository, start: NodeHash, sta
 }
 
 /** The further parents of all steps of the threads with a given start. The ends of their children are among them. */
-async function findTakenIn(repository: Repository, parentStart: CommitOf<'start'>): Promise<Set<ObjectId>> {
+async function findTakenIn(repository: Repository, parentStart: Pick<LightStart, 'id' | 'node'>): Promise<Set<ObjectId>> {
   const taken = new Set<ObjectId>();
   const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository)) {

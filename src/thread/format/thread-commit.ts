@@ -66,10 +66,15 @@ export function findEventFile<File extends { path: string }>(
 
 /**
  * Reads a commit of a thread, and checks the hash of its node.
+ * @param known the commit, where it has been read already
  * @throws {CorruptThread} if its tree has none of the five node files, or a damaged one
  */
-export async function readThreadCommit(repository: NodeReader, id: ObjectId): Promise<ThreadCommit> {
-  const commit = await readCommit(repository.objects, id);
+export async function readThreadCommit(
+  repository: NodeReader,
+  id: ObjectId,
+  known?: Commit,
+): Promise<ThreadCommit> {
+  const commit = known ?? (await readCommit(repository.objects, id));
   const index = await readCommitIndex(repository, id, commit);
   const found = findEventFile(index);
   if (!found) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');

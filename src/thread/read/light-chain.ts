@@ -1,78 +1,108 @@
-import { prepareHashing, hashNode, isNodeHash } from '../../cas/hash.ts';
+import { prepareHashing, hashNode, isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { readNodeAt } from '../../cas/commit-nodes.ts';
 import { HashMismatch } from '../../cas/node.ts';
+import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readCommit, readTree } from '../../git/stores/read.ts';
+import type { TreeLine } from '../../git/format/tree-lines.ts';
+import { readAnyTree, readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { builtIn, isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { bodyOfMessage, nodeOfMessage } from '../format/commit-message.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { readThreadCommit } from '../format/thread-commit.ts';
+import { eventOf, findEventFile, readThreadCommit } from '../format/thread-commit.ts';
 import { walkChain } from './read-chain.ts';
 import type { CommitOf } from './thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
-/** A step without its index, and the blob of its reply. */
-export type LightStep = Omit<CommitOf<'step'>, 'index'> & { reply: ObjectId | undefined };
+/** A step or start without its index, with the lines of its tree. */
+type Light<K extends 'step' | 'start'> = Omit<CommitOf<K>, 'index'> & { files: readonly TreeLine[] };
+export type LightStep = Light<'step'>;
+export type LightStart = Light<'start'>;
 
-/** A commit of a thread; all but steps have their index. */
-export type LightCommit = LightStep | CommitOf<'start' | 'suspend' | 'resume' | 'end'>;
+/** A commit of a thread; all but steps and starts have their index. */
+export type LightCommit = LightStep | LightStart | CommitOf<'suspend' | 'resume' | 'end'>;
 
 /**
- * Walks a thread as `readChain` does, newest first, for lists and logs. Of a step it reads three objects: the commit, the tree
- * and the node, but not the index.
+ * Walks a thread as `readChain` does, newest first, for lists and logs. Of a step or start it reads three objects: the commit,
+ * the tree and the node, but not the index.
  *
  * @throws {CorruptThread} if a commit is no part of a thread, or the chain ends before a start
  */
 export function readLightChain(repository: Repository, from: ObjectId): AsyncGenerator<LightCommit, void, void> {
-  return walkChain(from, async (id) => (await findStep(repository, id)) ?? readWhole(repository, id));
+  return walkChain(from, (id) => readLightCommit(repository, id));
 }
 
+/** Where the text of a commit lies, by its kind. */
+const textPaths = {
+  start: 'prompt.md',
+  step: 'output.md',
+  suspend: 'output.md',
+  resume: 'answer.md',
+  end: 'summary.md',
+} as const;
+
 /**
- * Reads the text of a commit: the reply of a step, of a suspended turn, or an answer; '' if there is none.
+ * Reads the text of a commit: the prompt of a start, the reply of a step, of a suspended turn, an answer, or a summary; '' if
+ * there is none.
  *
  * In most cases the commit's message contains it, and the hash tells whether the text is complete. Otherwise the blob is
- * read. If a partial clone left the blob out, returns the part in the message.
+ * read. If a partial clone left the blob of a reply or answer out, returns the part in the message.
  * @throws {CorruptThread} if the text is not there, or is no content
  */
-export async function readReply(
-  repository: Repository,
-  told: LightStep | CommitOf<'suspend' | 'resume'>,
-): Promise<string> {
-  const content = told.kind === 'resume' ? told.node.answer : told.node.content;
+export async function readReply(repository: Repository, told: LightCommit): Promise<string> {
+  const content = contentOf(told);
   if (content === null) return '';
   const body = bodyOfMessage(told.commit.message);
   for (const text of [body, `${body}\n`]) if (hashNode(builtIn.content, { text }) === content) return text;
   const { objects } = repository;
-  const path = told.kind === 'resume' ? 'answer.md' : 'output.md';
-  const oid = told.kind === 'step' ? told.reply : told.index.find((entry) => entry.path === path)?.oid;
-  if (oid === undefined) throw new CorruptThread(told.id, `${path} is not there`);
-  if (objects.prefetch !== undefined && !(await objects.has(oid))) return body;
+  const oid = fileOf(told, textPaths[told.kind]);
+  if (oid === undefined) throw new CorruptThread(told.id, `${textPaths[told.kind]} is not there`);
+  const mayBeLeftOut = objects.prefetch !== undefined && told.kind !== 'start' && told.kind !== 'end';
+  if (mayBeLeftOut && !(await objects.has(oid))) return body;
   const node = await readNodeAt(repository, { hash: content, oid });
-  if (node.type !== builtIn.content) throw new CorruptThread(told.id, `${path} is no content node`);
+  if (node.type !== builtIn.content) throw new CorruptThread(told.id, `${textPaths[told.kind]} is no content node`);
   return payloadOf(node, 'content').text;
 }
 
-/** Reads the step of a commit; `undefined` for another kind of commit, or if only the index can tell. */
-async function findStep(repository: Repository, id: ObjectId): Promise<LightStep | undefined> {
-  await prepareHashing();
-  const commit = await readCommit(repository.objects, id);
-  const hash = nodeOfMessage(commit.message);
-  if (!isNodeHash(hash)) return undefined;
-  const tree = await readTree(repository.objects, commit.tree);
-  const oid = tree.find(({ name }) => name === 'step.json')?.id;
-  // The message is for people, and may name another node.
-  const node = oid && (await readNodeAt(repository, { hash, oid }).catch(inPlaceOf(HashMismatch, undefined)));
-  if (node === undefined || !isOfType(node.type, 'thread-step')) return undefined;
-  const reply = tree.find(({ name }) => name === 'output.md')?.id;
-  return { id, commit, hash, kind: 'step', node: payloadOf(node, 'thread-step'), reply };
+function contentOf({ kind, node }: LightCommit): NodeHash | null {
+  switch (kind) {
+    case 'start':
+      return node.prompt;
+    case 'resume':
+      return node.answer;
+    case 'end':
+      return node.summary;
+    default:
+      return node.content;
+  }
 }
 
-async function readWhole(repository: Repository, id: ObjectId): Promise<LightCommit> {
-  const whole = await readThreadCommit(repository, id);
-  if (whole.kind !== 'step') return whole;
-  return { ...whole, reply: whole.index.find(({ path }) => path === 'output.md')?.oid };
+/** The object of a file at the top of a commit's tree; `undefined` if there is none. */
+export function fileOf(commit: LightCommit, path: string): ObjectId | undefined {
+  return 'files' in commit
+    ? commit.files.find(({ name }) => name === path)?.id
+    : commit.index.find((entry) => entry.path === path)?.oid;
+}
+
+/**
+ * Reads a commit as {@link readLightChain} does.
+ * @param known the commit, where it has been read already
+ */
+export async function readLightCommit(repository: Repository, id: ObjectId, known?: Commit): Promise<LightCommit> {
+  await prepareHashing();
+  const commit = known ?? (await readCommit(repository.objects, id));
+  const hash = nodeOfMessage(commit.message);
+  const files = await readAnyTree(repository.objects, commit.tree);
+  const found = findEventFile(files.map((file) => ({ path: file.name, oid: file.id })));
+  if (isNodeHash(hash) && (found?.kind === 'step' || found?.kind === 'start')) {
+    // The message is for people, and may name another node.
+    const node = await readNodeAt(repository, { hash, oid: found.file.oid }).catch(inPlaceOf(HashMismatch, undefined));
+    const event = node && eventOf(id, found.kind, node);
+    if (event?.kind === 'step' || event?.kind === 'start') return { id, commit, hash, files, ...event };
+  }
+  const { index, ...whole } = await readThreadCommit(repository, id, commit);
+  return whole.kind === 'step' || whole.kind === 'start' ? { ...whole, files } : { ...whole, index };
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { CommitOf } from './thread-state.ts';
-import { readTextAt } from '../format/thread-commit.ts';
-import { readLightChain } from './light-chain.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import { readLightChain, readLightCommit, readReply, type LightCommit, type LightStart } from './light-chain.ts';
 
 /** Starts, by the commits that were passed on the way to them. */
-export type KnownStarts = Map<ObjectId, CommitOf<'start'>>;
+export type KnownStarts = Map<ObjectId, LightStart>;
 
 /**
  * Finds the start of the thread that a commit belongs to; `undefined` if its chain cannot be read.
@@ -16,24 +16,52 @@ export async function findStart(
   repository: Repository,
   from: ObjectId,
   known: KnownStarts = new Map(),
-): Promise<CommitOf<'start'> | undefined> {
-  const passed: ObjectId[] = [];
+): Promise<LightStart | undefined> {
   try {
-    for await (const commit of readLightChain(repository, from)) {
-      passed.push(commit.id);
-      const start = commit.kind === 'start' ? commit : known.get(commit.id);
-      if (start === undefined) continue;
-      for (const id of passed) known.set(id, start);
-      return start;
-    }
+    return known.get(from) ?? (await startOf(repository, await readLightCommit(repository, from), known));
   } catch {
     // Lists report the corrupt thread.
+    return undefined;
   }
-  return undefined;
+}
+
+/**
+ * Reads the start of the thread that a commit belongs to. Of what lies between them it reads the commits alone: their messages
+ * tell where the start may be, and the hash of the start, which each commit's node names, proves it.
+ *
+ * @throws {CorruptThread} if there is none
+ */
+export async function startOf(
+  repository: Repository,
+  from: LightCommit,
+  known: KnownStarts = new Map(),
+): Promise<LightStart> {
+  if (from.kind === 'start') return from;
+  const passed = [from.id];
+  let start: LightCommit | undefined;
+  for (let [next] = from.commit.parents; next !== undefined && start === undefined;) {
+    start = known.get(next);
+    if (start !== undefined) break;
+    passed.push(next);
+    const commit = await readCommit(repository.objects, next);
+    if (commit.parents.length === 0 || commit.message.includes('\nUwf-Type: thread-start\n')) {
+      start = await readLightCommit(repository, next, commit);
+    }
+    next = commit.parents[0];
+  }
+  if (start?.kind !== 'start' || start.hash !== from.node.start) return walkToStart(repository, from.id);
+  for (const id of passed) known.set(id, start);
+  return start;
+}
+
+/** Finds the start by the trees of all commits. */
+async function walkToStart(repository: Repository, from: ObjectId): Promise<LightStart> {
+  for await (const commit of readLightChain(repository, from)) if (commit.kind === 'start') return commit;
+  throw new CorruptThread(from, 'its chain has no start');
 }
 
 /** Reads what the user of a thread asked for; `undefined` if the thread cannot be read. */
 export async function readThreadPrompt(repository: Repository, head: ObjectId): Promise<string | undefined> {
   const start = await findStart(repository, head);
-  return start && readTextAt(repository, start, 'prompt.md').catch(() => undefined);
+  return start && readReply(repository, start).catch(() => undefined);
 }
