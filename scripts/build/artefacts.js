@@ -121,6 +121,7 @@ export const artefacts = [
           'src/cli/commands/thread/fork.ts',
           'src/cli/commands/thread/read.ts',
           'src/engine/describe/gather-facts.ts',
+          'src/engine/describe/read-listed.ts',
         ],
       },
       {

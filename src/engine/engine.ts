@@ -6,13 +6,8 @@ import { cancelThread } from './verbs/cancel.ts';
 import { runChild } from './children/child-threads.ts';
 import { compactThread, type Compacted, type CompactOptions } from './verbs/compact.ts';
 import { createEngineContext, type EngineContext, type EngineOptions } from './engine-context.ts';
-import {
-  describeThread,
-  listThreads,
-  type ListOptions,
-  type ThreadSummary,
-  type ThreadView,
-} from './describe/describe.ts';
+import { describeThread, type ThreadView } from './describe/describe.ts';
+import { listThreads, type ListOptions, type ThreadSummary } from './describe/list-threads.ts';
 import type { ThreadOver } from './events.ts';
 import { joinThread } from './verbs/join.ts';
 import { knownSecrets } from './redact/known-secrets.ts';

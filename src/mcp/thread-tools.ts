@@ -1,6 +1,7 @@
 import { createEngineContext } from '../engine/engine-context.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { describeThread, listThreads } from '../engine/describe/describe.ts';
+import { describeThread } from '../engine/describe/describe.ts';
+import { listThreads } from '../engine/describe/list-threads.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { getThread } from '../thread/find/find-thread.ts';

@@ -1,4 +1,4 @@
-import { listThreads } from '../../engine/describe/describe.ts';
+import { listThreads } from '../../engine/describe/list-threads.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
 import type { Candidates, Command, OptionSpec } from '../command-line/command.ts';
 import { splitFront } from '../command-line/find-command.ts';

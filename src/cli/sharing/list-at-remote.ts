@@ -1,4 +1,4 @@
-import type { ListOptions } from '../../engine/describe/describe.ts';
+import type { ListOptions } from '../../engine/describe/list-threads.ts';
 import { listRemoteThreads, type RemoteThread } from '../../sync/refs/list-remote-threads.ts';
 import { endedBetween } from '../../thread/format/thread-refs.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';

@@ -44,7 +44,7 @@ export function definitionOf(engine: EngineContext, state: StartedThread): Promi
 /** A definition that lies in a thread's start: its own, or a sub-workflow's. */
 export async function pinnedDefinition(
   engine: EngineContext,
-  state: StartedThread,
+  state: { start: Pick<StartedThread['start'], 'id'> },
   hash: NodeHash,
 ): Promise<WorkflowDefinition> {
   const known = engine.definitions.get(hash);

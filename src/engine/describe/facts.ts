@@ -68,6 +68,12 @@ export type ThreadFacts = {
   returnCode: number | null;
 } & ThreadUsage;
 
+/** What a list says of a thread at one head. */
+export type ListedFacts = Pick<
+  ThreadFacts,
+  'status' | 'workflow' | 'startedAtMs' | 'endedAtMs' | 'prompt' | 'steps' | 'nextRole' | 'reason' | 'cause'
+>;
+
 /** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
 const FORM = 'facts 6';
 

@@ -6,9 +6,8 @@ import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from './describe.ts';
+import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from './list-threads.ts';
 import { findRunning } from '../leases/find-lease.ts';
-import { listCorrupt } from '../../verify/remembered-verdicts.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 const POLL_MS = 200;
@@ -61,5 +60,5 @@ function watch(repository: Repository): () => boolean {
 async function lastWord(engine: EngineContext, thread: ThreadId): Promise<ListChange> {
   const pointer = await getThread(engine.repository, thread).catch(inPlaceOf(ThreadNotFound, undefined));
   if (pointer === undefined) return { thread, status: 'removed' };
-  return summaryOf(engine, pointer, listCorrupt(engine.repository));
+  return summaryOf(engine, pointer);
 }

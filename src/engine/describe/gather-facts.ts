@@ -9,7 +9,7 @@ import { readState, stateHash, type CommitOf, type ThreadState } from '../../thr
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { decisionContext } from '../turn/decide.ts';
+import { decisionContext, needsTexts } from '../turn/decide.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { usageOf, writeFacts, type ThreadFacts } from './facts.ts';
 import type { ThreadOver } from '../events.ts';
@@ -47,8 +47,7 @@ export async function rememberFacts(
 async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
   if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
   const { name, moderator } = await definitionOf(engine, state);
-  // A partial clone fetches texts only if the rules need them.
-  const hasTexts = engine.repository.objects.prefetch === undefined || /text|_body/.test(JSON.stringify(moderator));
+  const hasTexts = needsTexts(engine.repository, moderator);
   const decision = await decide(moderator, decisionContext(engine.repository, state, name, hasTexts));
   return decision.kind === 'role' ? decision.role : null;
 }

@@ -1,20 +1,20 @@
+import { basename, dirname } from 'node:path';
 import { ObjectMissing } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { namesIn } from '../../git/system/names-in.ts';
 import { suspendCauses } from '../../schema/built-in/thread-suspend.ts';
 import { isNumber, isString, objectOf, oneOf, orNull } from '../../shape.ts';
 import type { ThreadOrigin } from '../../thread/find/find-origins.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { HeadTable, MANY_THREADS } from '../../thread/read/head-table.ts';
-import { threadStatuses } from '../../thread/read/thread-status.ts';
-import { findVerdict } from '../../verify/remembered-verdicts.ts';
+import { derivedPath } from '../../thread/read/derived-path.ts';
+import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { listLeases, statusHere } from '../leases/find-lease.ts';
+import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findFacts, type ThreadFacts } from './facts.ts';
-
-/** What a list says of a thread at one head. */
-export type ListedFacts = Pick<
-  ThreadFacts,
-  'status' | 'workflow' | 'startedAtMs' | 'endedAtMs' | 'prompt' | 'steps' | 'nextRole' | 'reason' | 'cause'
->;
+import { findFacts, type ListedFacts, type ThreadFacts } from './facts.ts';
 
 const isListed = objectOf<ListedFacts>({
   status: oneOf(threadStatuses),
@@ -34,40 +34,84 @@ const isListed = objectOf<ListedFacts>({
  */
 export class RememberedThreads {
   readonly #repository: Repository;
+  readonly #corrupt: ReadonlySet<string>;
+  readonly #leased: ReadonlySet<ThreadId>;
   #looked = 0;
   #table: HeadTable<ListedFacts> | undefined;
   /** Its threads need not be read again to find the children of one. */
   #origins: HeadTable<ThreadOrigin> | undefined;
+  /** The names of the files, by folder. */
+  readonly #files = new Map<string, ReadonlySet<string>>();
+  #present: ReadonlySet<ObjectId> = new Set();
 
   constructor(repository: Repository) {
     this.#repository = repository;
+    this.#corrupt = listCorrupt(repository);
+    this.#leased = new Set(listLeases(repository));
   }
 
+  /** Looks up which heads exist, all at once: in the order of their ids neighbours share a page of a pack's index. */
+  async lookUp(heads: readonly ObjectId[]): Promise<void> {
+    const present = new Set<ObjectId>();
+    for (const head of heads.toSorted()) {
+      if (await this.#repository.objects.has(head)) present.add(head);
+    }
+    this.#present = present;
+  }
+
+  /** What is remembered of a thread at its head. */
   find(pointer: ThreadPointer): ListedFacts | undefined {
     this.#looked += 1;
     if (this.#looked > MANY_THREADS) this.#table ??= new HeadTable(this.#repository, 'listed', isListed);
     const known = this.#table?.get(pointer);
     if (known !== undefined) return known;
+    if (this.#table !== undefined && !this.#hasFile(pointer.id)) return undefined;
     const facts = findFacts(this.#repository, pointer.id, pointer.head);
     if (facts !== undefined) this.#table?.set(pointer, listedOf(facts));
     return facts;
   }
 
-  /** Reads a thread from its chain, and remembers it. */
-  async gather(engine: EngineContext, pointer: ThreadPointer): Promise<ListedFacts> {
-    // Reading and deciding load much more than showing what is known.
-    const { gatherFacts } = await import('./gather-facts.ts');
-    const facts = await gatherFacts(engine, pointer, this.#table === undefined);
-    if (this.#table === undefined) return facts;
-    this.#table.set(pointer, listedOf(facts));
-    this.#origins ??= (await import('../../thread/find/find-origins.ts')).openOrigins(this.#repository);
-    this.#origins.set(pointer, { start: facts.startCommit, parentStart: facts.parentStart });
-    return facts;
+  /**
+   * The facts of a thread: what is remembered, or what its chain says, which is then remembered, and what verification has
+   * found since.
+   */
+  async factsOf(engine: EngineContext, pointer: ThreadPointer, known: ListedFacts | undefined): Promise<ListedFacts> {
+    const facts = known ?? (await this.#gather(engine, pointer));
+    // The cache must not hide that the commit is missing.
+    if (known !== undefined && !this.#present.has(pointer.head)) await assertPresent(this.#repository, pointer);
+    return withVerdict(this.#repository, pointer, this.#corrupt, facts);
+  }
+
+  /** The status of a thread on this machine. */
+  statusHere({ id }: ThreadPointer, status: ThreadStatus): ThreadStatus {
+    const isLeased = this.#repository.stateDir === undefined || this.#leased.has(id);
+    return isLeased ? statusHere(this.#repository, id, status) : status;
   }
 
   save(): void {
     this.#table?.save();
     this.#origins?.save();
+  }
+
+  /** Reads a thread from its chain, and remembers it. */
+  async #gather(engine: EngineContext, pointer: ThreadPointer): Promise<ListedFacts> {
+    // Reading and deciding load much more than showing what is known.
+    if (this.#table === undefined) return (await import('./gather-facts.ts')).gatherFacts(engine, pointer);
+    const { facts, start } = await (await import('./read-listed.ts')).readListed(engine, pointer);
+    this.#table.set(pointer, facts);
+    this.#origins ??= (await import('../../thread/find/find-origins.ts')).openOrigins(this.#repository);
+    this.#origins.set(pointer, { start: start.id, parentStart: start.node.parentThread });
+    return facts;
+  }
+
+  /** To list a folder takes as long as to look for one file. */
+  #hasFile(id: ThreadId): boolean {
+    const path = derivedPath(this.#repository, id, 'json');
+    if (path === undefined) return false;
+    const folder = dirname(path);
+    const names = this.#files.get(folder) ?? new Set(namesIn(folder));
+    this.#files.set(folder, names);
+    return names.has(basename(path));
   }
 }
 
@@ -76,17 +120,18 @@ function listedOf(facts: ThreadFacts): ListedFacts {
   return { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause };
 }
 
-/** Facts that were found, or are gathered, and what verification has found since. */
-export async function checked<Facts extends ListedFacts>(
-  { repository }: EngineContext,
+/** @throws {ObjectMissing} if the head of a thread is not there */
+export async function assertPresent({ objects }: Repository, { head }: ThreadPointer): Promise<void> {
+  if (!(await objects.has(head))) throw new ObjectMissing(head);
+}
+
+/** Facts with what verification has found since they were remembered. */
+export function withVerdict<Facts extends ListedFacts>(
+  repository: Repository,
   pointer: ThreadPointer,
   corrupt: ReadonlySet<string>,
-  found: Facts | (() => Promise<Facts>),
-): Promise<Facts> {
+  facts: Facts,
+): Facts {
   const what = findVerdict(repository, pointer, corrupt);
-  // The cache must not hide that the commit is missing.
-  if (typeof found !== 'function' && !(await repository.objects.has(pointer.head)))
-    throw new ObjectMissing(pointer.head);
-  const facts = typeof found === 'function' ? await found() : found;
   return what === undefined ? facts : { ...facts, status: 'corrupt', reason: what };
 }

@@ -8,6 +8,7 @@ import { definitionOf } from '../children/sub-workflow.ts';
 import { pastSteps } from './past-steps.ts';
 import type { Ending, RoleChoice, Step } from './step.ts';
 import type { Repository } from '../../git/repository.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
 
 /** Reads what the next decision of a thread depends on. */
 export async function openStep(engine: EngineContext, state: ThreadState): Promise<Step> {
@@ -43,6 +44,11 @@ export async function atLimit(step: Step, decision: Decision): Promise<Decision>
 export function journalFacts(choice: RoleChoice | Ending): JsonObject {
   if (choice.kind === 'role') return { role: choice.role, rule: choice.rule };
   return choice.kind === 'failed' ? { failed: choice.error.message } : { end: choice.returnCode, rule: choice.rule };
+}
+
+/** Tells whether the texts of steps are read for rules: a partial clone fetches them only if one may look at them. */
+export function needsTexts({ objects }: Repository, moderator: WorkflowDefinition['moderator']): boolean {
+  return objects.prefetch === undefined || /text|_body/.test(JSON.stringify(moderator));
 }
 
 /** What the moderator decides from. Rules read the steps that they can see. */

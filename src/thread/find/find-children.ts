@@ -97,7 +97,10 @@ export async function findThreadsAt(repository: Repository, start: NodeHash, sta
 }
 
 /** The further parents of all steps of the threads with a given start. The ends of their children are among them. */
-async function findTakenIn(repository: Repository, parentStart: Pick<LightStart, 'id' | 'node'>): Promise<Set<ObjectId>> {
+async function findTakenIn(
+  repository: Repository,
+  parentStart: Pick<LightStart, 'id' | 'node'>,
+): Promise<Set<ObjectId>> {
   const taken = new Set<ObjectId>();
   const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository)) {

@@ -69,11 +69,7 @@ export function findEventFile<File extends { path: string }>(
  * @param known the commit, where it has been read already
  * @throws {CorruptThread} if its tree has none of the five node files, or a damaged one
  */
-export async function readThreadCommit(
-  repository: NodeReader,
-  id: ObjectId,
-  known?: Commit,
-): Promise<ThreadCommit> {
+export async function readThreadCommit(repository: NodeReader, id: ObjectId, known?: Commit): Promise<ThreadCommit> {
   const commit = known ?? (await readCommit(repository.objects, id));
   const index = await readCommitIndex(repository, id, commit);
   const found = findEventFile(index);

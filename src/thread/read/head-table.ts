@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
+import { readDerivedFile, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
 import { namesIn } from '../../git/system/names-in.ts';
-import { isString, type Shape } from '../../shape.ts';
+import { parseJson } from '../../json.ts';
+import type { Shape } from '../../shape.ts';
 import type { ThreadPointer } from '../format/thread-refs.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 
@@ -12,22 +12,22 @@ import { isThreadId, type ThreadId } from '../thread-id.ts';
 export const MANY_THREADS = 100;
 
 /** What there are tables of. A number is raised when the value of a row changes its meaning. */
-const forms = { starts: 'starts 1', listed: 'listed 1' } as const;
+const forms = { starts: 'starts 2', listed: 'listed 2' } as const;
 
 /** A table is saved early when this many rows, and half of all, are new: what a killed command has read is not lost. */
 const MANY_NEW = 1000;
 
 type TableKind = keyof typeof forms;
 type Head = Pick<ThreadPointer, 'id' | 'head'>;
-type Row = [ThreadId, ObjectId, unknown];
-/** `added` are the rows that this process found. */
-type Part = { rows: Map<ThreadId, Row>; added: Map<ThreadId, Row> };
+/** The lines of a file, where each begins, and the one that was found last. `added` are those that this process found. */
+type Part = { text: string; starts: readonly number[]; at: number; added: Map<ThreadId, string> };
 
 /**
  * What this machine keeps of the heads of many threads: a row for each, true of that head for ever.
  *
  * To open a file for each thread takes 0.1 ms. A table has 32 parts, by the last character of the ids, which is random;
- * a part is one file. Rows of threads that have advanced stay until they are replaced.
+ * a part is one file. A row is a line `<thread> <head> <JSON>`, sorted by thread, and is parsed when it is asked for. Rows of
+ * threads that have advanced stay until they are replaced.
  */
 export class HeadTable<T> {
   readonly #repository: Repository;
@@ -44,14 +44,15 @@ export class HeadTable<T> {
   }
 
   get({ id, head }: Head): T | undefined {
-    const row = this.#partOf(id).rows.get(id);
-    return row?.[1] === head && this.#is(row[2]) ? row[2] : undefined;
+    const part = this.#partOf(id);
+    const row = part.added.get(id) ?? findRow(part, id);
+    const begin = `${id} ${head} `;
+    const value = row?.startsWith(begin) ? parseJson(row.slice(begin.length)) : undefined;
+    return this.#is(value) ? value : undefined;
   }
 
   set({ id, head }: Head, value: T): void {
-    const part = this.#partOf(id);
-    part.rows.set(id, [id, head, value]);
-    part.added.set(id, [id, head, value]);
+    this.#partOf(id).added.set(id, `${id} ${head} ${JSON.stringify(value)}\n`);
     this.#new += 1;
     if (this.#new >= MANY_NEW && this.#new * 2 >= this.#size + this.#new) this.save();
   }
@@ -61,13 +62,14 @@ export class HeadTable<T> {
    * no line of its text. Errors of the disk are ignored.
    */
   save(): void {
-    for (const [name, { added }] of this.#parts) {
-      const path = added.size === 0 ? undefined : pathOf(this.#repository, `${name}.${this.#kind}`);
+    for (const [name, part] of this.#parts) {
+      const path = part.added.size === 0 ? undefined : pathOf(this.#repository, `${name}.${this.#kind}`);
       if (path === undefined) continue;
-      const rows = new Map(readRows(path, this.#kind).map((row) => [row[0], row]));
-      for (const [id, row] of added) rows.set(id, row);
-      tryToWriteDerivedFile(path, forms[this.#kind], JSON.stringify([...rows.values()]));
-      added.clear();
+      const rows = new Map(rowsOf(readRows(path, this.#kind)).map((row) => [row.slice(0, idLength), row]));
+      for (const [id, row] of part.added) rows.set(id, row);
+      const text = [...rows.values()].toSorted().join('');
+      tryToWriteDerivedFile(path, forms[this.#kind], text);
+      this.#parts.set(name, partOf(text));
     }
     this.#size += this.#new;
     this.#new = 0;
@@ -78,12 +80,35 @@ export class HeadTable<T> {
     const known = this.#parts.get(name);
     if (known !== undefined) return known;
     const path = pathOf(this.#repository, `${name}.${this.#kind}`);
-    const rows = path === undefined ? [] : readRows(path, this.#kind);
-    const part: Part = { rows: new Map(rows.map((row) => [row[0], row])), added: new Map() };
+    const part = partOf(path === undefined ? '' : readRows(path, this.#kind));
     this.#parts.set(name, part);
-    this.#size += rows.length;
+    this.#size += part.starts.length;
     return part;
   }
+}
+
+function partOf(text: string): Part {
+  const starts: number[] = [];
+  for (let at = 0, end = text.indexOf('\n'); end !== -1; at = end + 1, end = text.indexOf('\n', at)) starts.push(at);
+  return { text, starts, at: starts.length, added: new Map() };
+}
+
+/** Finds the line of a thread. Lists ask for one thread after the other, newest first, which is from the last line on. */
+function findRow(part: Part, id: ThreadId): string | undefined {
+  const { text, starts } = part;
+  const isBefore = (line: number): boolean => text.slice(starts[line], (starts[line] ?? 0) + idLength) < id;
+  let low = part.at - 1;
+  if (!text.startsWith(id, starts[low] ?? Infinity)) {
+    low = 0;
+    for (let high = starts.length; low < high;) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(middle)) low = middle + 1;
+      else high = middle;
+    }
+    if (!text.startsWith(id, starts[low] ?? Infinity)) return undefined;
+  }
+  part.at = low;
+  return text.slice(starts[low], starts[low + 1]);
 }
 
 /** The threads that tables have rows of, and the files that these are in. */
@@ -91,7 +116,8 @@ export function listTableRows(stateDir: string): { thread: ThreadId; path: strin
   return namesIn(folderOf(stateDir)).flatMap((name) => {
     const path = join(folderOf(stateDir), name);
     const kind = kinds.find((each) => name.endsWith(`.${each}`));
-    return kind === undefined ? [] : readRows(path, kind).map(([thread]) => ({ thread, path }));
+    const rows = kind === undefined ? [] : rowsOf(readRows(path, kind));
+    return rows.map((row) => row.slice(0, idLength)).flatMap((id) => (isThreadId(id) ? [{ thread: id, path }] : []));
   });
 }
 
@@ -102,19 +128,15 @@ export function forgetInTables(stateDir: string, id: ThreadId): void {
 }
 
 const kinds: readonly TableKind[] = ['starts', 'listed'];
+const idLength = 26;
 
-function readRows(path: string, kind: TableKind): Row[] {
-  return readDerivedJson(path, forms[kind], isRows) ?? [];
+/** The lines of a file; '' where it is not there, or damaged. */
+function readRows(path: string, kind: TableKind): string {
+  return readDerivedFile(path, forms[kind]) ?? '';
 }
 
-function isRows(value: unknown): value is Row[] {
-  return (
-    Array.isArray(value) &&
-    value.every(
-      (row: unknown) =>
-        Array.isArray(row) && isString(row[0]) && isThreadId(row[0]) && isString(row[1]) && isObjectId(row[1]),
-    )
-  );
+function rowsOf(text: string): string[] {
+  return text.match(/[^\n]+\n/g) ?? [];
 }
 
 function folderOf(stateDir: string): string {

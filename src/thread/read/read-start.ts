@@ -1,3 +1,4 @@
+import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -29,28 +30,30 @@ export async function findStart(
  * Reads the start of the thread that a commit belongs to. Of what lies between them it reads the commits alone: their messages
  * tell where the start may be, and the hash of the start, which each commit's node names, proves it.
  *
+ * @param passed is given the commits that were read
  * @throws {CorruptThread} if there is none
  */
 export async function startOf(
   repository: Repository,
   from: LightCommit,
   known: KnownStarts = new Map(),
+  passed: Map<ObjectId, Commit> = new Map(),
 ): Promise<LightStart> {
   if (from.kind === 'start') return from;
-  const passed = [from.id];
+  passed.set(from.id, from.commit);
   let start: LightCommit | undefined;
   for (let [next] = from.commit.parents; next !== undefined && start === undefined;) {
     start = known.get(next);
     if (start !== undefined) break;
-    passed.push(next);
     const commit = await readCommit(repository.objects, next);
+    passed.set(next, commit);
     if (commit.parents.length === 0 || commit.message.includes('\nUwf-Type: thread-start\n')) {
       start = await readLightCommit(repository, next, commit);
     }
     next = commit.parents[0];
   }
   if (start?.kind !== 'start' || start.hash !== from.node.start) return walkToStart(repository, from.id);
-  for (const id of passed) known.set(id, start);
+  for (const id of passed.keys()) known.set(id, start);
   return start;
 }
 

@@ -59,15 +59,19 @@ export async function stepView(
   state: Pick<ThreadState, 'start'>,
   step: StepEntry,
 ): Promise<StepView> {
-  const { node, hash } = step.commit;
+  return viewOf(step.commit, step.text, await agentName(repository, state, step));
+}
+
+/** A step whose text and agent are known, as rules see it. */
+export function viewOf({ node, hash }: Pick<CommitOf<'step'>, 'node' | 'hash'>, text: string, agent: string): StepView {
   return {
     role: node.role,
     meta: node.meta,
     output: node.meta,
-    text: step.text,
+    text,
     hash,
     status: statusOf(node.meta),
-    agent: await agentName(repository, state, step),
+    agent,
     usage: node.usage,
     startedAtMs: node.startedAtMs,
     completedAtMs: node.completedAtMs,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../../src/engine/engine-context.ts';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
-import { listThreads } from '../../../src/engine/describe/describe.ts';
+import { listThreads } from '../../../src/engine/describe/list-threads.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { derivedContent } from '../../../src/git/system/derived-file.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
@@ -116,7 +116,7 @@ describe('a list of very many threads', () => {
     for (const damage of [
       (path: string) => truncateSync(path, 10),
       (path: string) => writeFileSync(path, derivedContent(path, 'listed 0', '[]')),
-      (path: string) => writeFileSync(path, derivedContent(path, 'listed 1', '{}')),
+      (path: string) => writeFileSync(path, derivedContent(path, 'listed 2', '{}')),
       (path: string) => rmSync(path),
     ]) {
       for (const path of tables) damage(path);

@@ -46,22 +46,22 @@ const damages: Record<string, (path: string) => void> = {
   missing: (path) => rmSync(path),
   'cut off': (path) => truncateSync(path, Math.floor(readFileSync(path).length / 3)),
   'of another form': (path) => writeFileSync(path, derivedContent(path, 'starts 0', '[]')),
-  'not rows': (path) => writeFileSync(path, derivedContent(path, 'starts 1', '[["x", 1]]')),
-  'of other heads': (path) => {
-    const text = readFileSync(path, 'utf8');
-    const [first = ''] = text.slice(0, text.length / 2).split('\n');
-    const rows: [string, string, unknown][] = JSON.parse(text.slice(first.length + 1, text.length / 2));
-    const others = rows.map(([id]) => [id, '0'.repeat(40), { start: '0'.repeat(40), parentStart: null }]);
-    writeFileSync(path, derivedContent(path, 'starts 1', JSON.stringify(others)));
-  },
-  'without values': (path) => {
-    const text = readFileSync(path, 'utf8');
-    const [first = ''] = text.slice(0, text.length / 2).split('\n');
-    const rows: [string, string, unknown][] = JSON.parse(text.slice(first.length + 1, text.length / 2));
-    const bare = rows.map(([id, head]) => [id, head, null]);
-    writeFileSync(path, derivedContent(path, 'starts 1', JSON.stringify(bare)));
-  },
+  'not rows': (path) => writeFileSync(path, derivedContent(path, 'starts 2', 'x\n1 2\n\ny')),
+  'of other heads': (path) =>
+    changeRows(path, (id) => `${id} ${'0'.repeat(40)} {"start":"${'0'.repeat(40)}","parentStart":null}\n`),
+  'without values': (path) => changeRows(path, (id, head) => `${id} ${head} null\n`),
+  'without JSON': (path) => changeRows(path, (id, head) => `${id} ${head} {\n`),
 };
+
+function changeRows(path: string, change: (id: string, head: string) => string): void {
+  const text = readFileSync(path, 'utf8');
+  const [, ...rows] = text
+    .slice(0, text.length / 2)
+    .split('\n')
+    .slice(0, -1);
+  const changed = rows.map((row) => change(row.slice(0, 26), row.slice(27, 67)));
+  writeFileSync(path, derivedContent(path, 'starts 2', changed.join('')));
+}
 
 test('the children among many threads are found by reading each thread once on a machine', async () => {
   const { temporary, caller, children, tables } = await family();

@@ -1,4 +1,4 @@
-import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe/describe.ts';
+import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe/list-threads.ts';
 import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';
 import { suspendCauses, type SuspendCause } from '../../../schema/built-in/thread-suspend.ts';

@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../../cas/hash.ts';
-import { listThreads } from '../../../engine/describe/describe.ts';
+import { listThreads } from '../../../engine/describe/list-threads.ts';
 import { simulateThread, type Simulated } from '../../../engine/verbs/simulate.ts';
 import { UwfError } from '../../../errors.ts';
 import type { Repository } from '../../../git/repository.ts';

@@ -1,0 +1,243 @@
+import { iso } from '../../iso.ts';
+import { isShortOfFiles } from '../../git/format/object-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import { NewerFormat } from '../../thread/thread-errors.ts';
+import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import { isOver, statusOfHead, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { ListedFacts } from './facts.ts';
+import { RememberedThreads } from './listed-facts.ts';
+import { statusHere } from '../leases/find-lease.ts';
+import { findInterruption, type Interruption } from '../recovery/interruption.ts';
+import { newestFirst } from './newest-first.ts';
+import { FOUND_CORRUPT } from '../../verify/remembered-verdicts.ts';
+
+/** A thread in a list. */
+export type ThreadSummary = {
+  thread: ThreadId;
+  status: ThreadStatus;
+  /** The workflow's name. */
+  workflow: string;
+  /** ISO 8601, UTC. */
+  startedAt: string;
+  /** Null where its ref is damaged. */
+  head: ObjectId | null;
+  endedAt: string | null;
+  /** The beginning of the user's prompt, one line. */
+  prompt: string;
+  steps: number;
+  /** The role that the moderator gives the next turn, or that waits for an answer; null for a thread that is over. */
+  nextRole: string | null;
+  /** What is left of the run whose process ended before it; null for a thread that is not interrupted. */
+  interruption: Interruption | null;
+  /** Why it is suspended, or how it ended. */
+  reason: string | null;
+  /** What suspended it; null for a thread that is not suspended. */
+  cause: SuspendCause | null;
+};
+
+export type ListOptions = {
+  /** Which statuses; default: all that are not over. */
+  statuses?: readonly ThreadStatus[] | undefined;
+  workflow?: string | undefined;
+  /** Only threads in which this role is next, or waits for an answer. */
+  role?: string | undefined;
+  /** Only threads whose prompt has this text, in whatever case. */
+  text?: string | undefined;
+  sinceMs?: number | undefined;
+  untilMs?: number | undefined;
+  /** Only threads that were over before then. */
+  endedBeforeMs?: number | undefined;
+  /** Only threads that ended since then. */
+  endedSinceMs?: number | undefined;
+  limit?: number | undefined;
+  /** Only these threads. */
+  among?: ReadonlySet<ThreadId> | undefined;
+  /** Only threads that stand behind this one in the list. */
+  cursor?: ThreadId | undefined;
+  /** Is told of a file of packed refs that is damaged: what can be read is listed then; default: it is raised. */
+  onDamaged?: ((damage: BrokenPackedRefs) => void) | undefined;
+};
+
+/**
+ * Lists threads, newest first. A list of all has the suspended ones, which wait for a person, before the others; a piece
+ * of it (`limit`, `cursor`) is in order of age alone, and costs what it shows.
+ */
+export async function listThreads(engine: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
+  const found: ThreadSummary[] = [];
+  for await (const summary of eachThread(engine, options)) found.push(summary);
+  if (options.limit !== undefined || options.cursor !== undefined) return found;
+  const waiting = found.filter((summary) => summary.status === 'suspended');
+  const others = found.filter((summary) => summary.status !== 'suspended');
+  return [...waiting, ...others];
+}
+
+/** So many threads are looked up together first, and then ever more: the first are known at once. */
+const FIRST_BATCH = 32;
+
+/** Gives the threads of a list one after the other as they are known, newest first. */
+export async function* eachThread(
+  engine: EngineContext,
+  options: ListOptions,
+): AsyncGenerator<ThreadSummary, void, void> {
+  const { repository } = engine;
+  const { statuses, limit = Infinity } = options;
+  let count = 0;
+  if (limit === 0) return;
+  const remembered = new RememberedThreads(repository);
+  try {
+    for await (const batch of inBatches(candidates(repository, options))) {
+      await remembered.lookUp(batch.flatMap((pointer) => ('damage' in pointer ? [] : pointer.head)));
+      for (const pointer of batch) {
+        const summary =
+          'damage' in pointer
+            ? unreadable(pointer.id, null, pointer.damage)
+            : await summaryIfLike(engine, pointer, statuses, remembered);
+        if (summary === undefined) continue;
+        const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
+        if (!isWanted || !(await isLike(repository, summary, options))) continue;
+        yield summary;
+        count += 1;
+        if (count === limit) return;
+      }
+    }
+  } finally {
+    remembered.save();
+  }
+}
+
+async function* candidates(repository: Repository, options: ListOptions): ReturnType<typeof newestFirst> {
+  const { sinceMs = 0, untilMs = Number.POSITIVE_INFINITY, cursor, among } = options;
+  for await (const pointer of newestFirst(repository, options)) {
+    const timeMs = threadTimeMs(pointer.id);
+    if (timeMs < sinceMs) return;
+    if (among?.has(pointer.id) === false) continue;
+    if (timeMs <= untilMs && (cursor === undefined || pointer.id < cursor)) yield pointer;
+  }
+}
+
+async function* inBatches<T>(items: AsyncIterable<T>): AsyncGenerator<T[], void, void> {
+  let batch: T[] = [];
+  let size = FIRST_BATCH;
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+    size *= 4;
+  }
+  yield batch;
+}
+
+async function summaryIfLike(
+  engine: EngineContext,
+  pointer: ThreadPointer,
+  statuses: readonly ThreadStatus[] | undefined,
+  remembered: RememberedThreads,
+): Promise<ThreadSummary | undefined> {
+  const known = remembered.find(pointer);
+  if (known === undefined && !(await mayHaveStatus(engine, pointer, statuses))) return undefined;
+  return summaryFrom(engine, pointer, remembered, known);
+}
+
+/** Tells by its head alone whether a thread can have one of some statuses: reading the whole of it takes much longer. */
+async function mayHaveStatus(
+  { repository }: EngineContext,
+  pointer: ThreadPointer,
+  statuses: readonly ThreadStatus[] | undefined,
+): Promise<boolean> {
+  // A thread can be corrupt behind a sound head.
+  if (statuses === undefined || statuses.includes('newer') || statuses.includes('corrupt')) return true;
+  const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
+  try {
+    return statuses.includes(
+      statusHere(repository, pointer.id, statusOfHead(await readThreadCommit(repository, pointer.head))),
+    );
+  } catch {
+    return false;
+  }
+}
+
+async function isLike(repository: Repository, summary: ThreadSummary, wanted: ListOptions): Promise<boolean> {
+  const { workflow, role, text, endedBeforeMs = Infinity, endedSinceMs = -Infinity } = wanted;
+  if (workflow !== undefined && summary.workflow !== workflow) return false;
+  if (role !== undefined && summary.nextRole !== role) return false;
+  if (wanted.endedBeforeMs !== undefined || wanted.endedSinceMs !== undefined) {
+    const endedMs = summary.endedAt === null ? Number.NaN : Date.parse(summary.endedAt);
+    if (!(endedMs >= endedSinceMs && endedMs < endedBeforeMs)) return false;
+  }
+  if (text === undefined || hasText(summary.prompt, text)) return true;
+  // Only its first line is remembered; the rest is read where it may matter.
+  const { readThreadPrompt } = await import('../../thread/read/read-start.ts');
+  return summary.head !== null && hasText((await readThreadPrompt(repository, summary.head)) ?? '', text);
+}
+
+function hasText(prompt: string, text: string): boolean {
+  return prompt.toLowerCase().includes(text.toLowerCase());
+}
+
+/** A thread as a list has it, also where it cannot be read. */
+export async function summaryOf(engine: EngineContext, pointer: ThreadPointer): Promise<ThreadSummary> {
+  const remembered = new RememberedThreads(engine.repository);
+  return summaryFrom(engine, pointer, remembered, remembered.find(pointer));
+}
+
+async function summaryFrom(
+  engine: EngineContext,
+  pointer: ThreadPointer,
+  remembered: RememberedThreads,
+  known: ListedFacts | undefined,
+): Promise<ThreadSummary> {
+  try {
+    const facts = await remembered.factsOf(engine, pointer, known);
+    return summarize(engine.repository, pointer, facts, remembered.statusHere(pointer, facts.status));
+  } catch (error) {
+    if (isShortOfFiles(error)) throw error;
+    return unreadable(pointer.id, pointer.head, error);
+  }
+}
+
+/** A thread that cannot be read is listed too, so that it is found. */
+function unreadable(thread: ThreadId, head: ObjectId | null, error: unknown): ThreadSummary {
+  return {
+    thread,
+    status: error instanceof NewerFormat ? 'newer' : 'corrupt',
+    workflow: '',
+    startedAt: new Date(threadTimeMs(thread)).toISOString(),
+    head,
+    endedAt: null,
+    prompt: '',
+    steps: 0,
+    nextRole: null,
+    interruption: null,
+    reason: error instanceof Error ? error.message : null,
+    cause: null,
+  };
+}
+
+/** What a list and `show` say of a thread. */
+export function summarize(
+  repository: Repository,
+  pointer: ThreadPointer,
+  facts: ListedFacts,
+  status: ThreadStatus = statusHere(repository, pointer.id, facts.status),
+): ThreadSummary {
+  return {
+    thread: pointer.id,
+    status,
+    workflow: facts.workflow,
+    startedAt: iso(facts.startedAtMs),
+    head: pointer.head,
+    endedAt: facts.endedAtMs === null ? null : iso(facts.endedAtMs),
+    prompt: facts.prompt,
+    steps: facts.steps,
+    nextRole: facts.nextRole,
+    interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
+    reason: facts.status === 'corrupt' ? FOUND_CORRUPT : facts.reason,
+    cause: facts.cause,
+  };
+}
