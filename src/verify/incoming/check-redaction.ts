@@ -10,9 +10,6 @@ import type { RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import { MAX_FILE_BYTES } from '../../thread/format/commit-limits.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 
-/** A longer chain is refused. */
-const MAX_COMMITS = 30_000;
-
 /**
  * Checks a redaction record against the thread as it is here: each commit and its successor have to be the same, but for marks
  * in the place of texts. Otherwise a remote could replace a thread with another one.
@@ -25,8 +22,8 @@ export async function isTrueRedaction(
   { commits }: RedactionRecord,
   tip: ObjectId,
 ): Promise<boolean> {
-  let at: ObjectId | undefined = tip;
-  for (let passed = 0; at !== undefined && passed < MAX_COMMITS; passed += 1) {
+  // To the start: what was left unchecked, a remote could replace.
+  for (let at: ObjectId | undefined = tip; at !== undefined;) {
     const after = commits.get(at);
     if (after === undefined) return true;
     if (!(await isSameCommit(objects, at, after))) return false;

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
+import { encodeCommit } from '../../../src/git/format/commit.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
@@ -142,6 +143,25 @@ describe('the chain of a redacted thread', () => {
     const commits = new Map<ObjectId, ObjectId>([[state.start.id, other.head.id]]);
     expect(await isTrueRedaction(repository.objects, { thread: state.id, commits }, state.start.id)).toBe(false);
   });
+});
+
+test('a long chain is compared to its start', async () => {
+  const repository = createMapRepository();
+  const tree = storeTree(repository, []);
+  const commitOn = (parents: ObjectId[], atMs: number): ObjectId => {
+    const who = { name: 'a', email: 'a@b', atMs };
+    const data = encodeCommit({ tree, parents, author: who, committer: who, message: 'x\n' });
+    return store(repository, 'commit', data);
+  };
+  const commits = new Map<ObjectId, ObjectId>();
+  let [before, after] = [commitOn([], 1_000), commitOn([], 2_000)];
+  commits.set(before, after);
+  for (let count = 0; count < 31_000; count += 1) {
+    [before, after] = [commitOn([before], 3_000), commitOn([after], 3_000)];
+    commits.set(before, after);
+  }
+  const { id: thread } = await startLoop(createMapRepository());
+  expect(await isTrueRedaction(repository.objects, { thread, commits }, before)).toBe(false);
 });
 
 describe('the files that a redacted step recorded', () => {
