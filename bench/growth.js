@@ -5,7 +5,7 @@ import { loadSource } from './lib/load-source.js';
 import { longThreadSources, writeLongThread } from './lib/long-thread.js';
 import { workflow } from './lib/one-role.js';
 import { quietEnvironment } from './lib/quiet-environment.js';
-import { uwfCommand } from './lib/run-command.js';
+import { runCommand, uwf, uwfCommand } from './lib/run-command.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
 
 const env = {
@@ -32,13 +32,24 @@ limits: { maxSteps: 1000000 }
 `;
 
 /**
- * What grows: `make` prepares a repository of a size, at most `most`, and returns the thread that the commands are about.
+ * What grows: `make` prepares a repository of a size, at most `most`, and returns the thread that the commands are about. Before each of
+ * the commands `afterStep`, the thread gets a step that is not timed.
  *
- * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]>, most?: number }>}
+ * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]>, afterStep?: Record<string, (folder: string) => { cwd: string, words: string[] }>, most?: number }>}
  */
 const axes = {
   steps: {
-    make: (source, folder, steps) => withThread(source, folder, steps),
+    async make(source, folder, steps) {
+      const thread = await withThread(source, folder, steps);
+      const { reader, bare } = besides(folder);
+      git('.', 'init', '--quiet', reader);
+      git(reader, 'remote', 'add', 'origin', folder);
+      git(reader, 'fetch', '--quiet', 'origin', 'refs/threads/*:refs/threads/*');
+      git('.', 'clone', '--quiet', '--bare', folder, bare);
+      git(bare, 'fetch', '--quiet', folder, 'refs/threads/*:refs/threads/*');
+      git(folder, 'remote', 'add', 'bare', bare);
+      return thread;
+    },
     commands: {
       'thread step': (thread) => ['thread', 'step', thread],
       'thread poke': (thread) => ['thread', 'poke', '-p', 'better', thread],
@@ -49,6 +60,10 @@ const axes = {
       'thread show': (thread) => ['thread', 'show', thread],
       'log -n 20': (thread) => ['log', '-n', '20', thread],
       'thread verify': (thread) => ['thread', 'verify', thread],
+    },
+    afterStep: {
+      'fetch of one step': (folder) => ({ cwd: besides(folder).reader, words: ['fetch', 'origin'] }),
+      'push of one step': (folder) => ({ cwd: folder, words: ['push', 'bare'] }),
     },
   },
   threads: {
@@ -103,7 +118,7 @@ export const growth = {
   async *compare({ quick, rounds = quick ? 3 : 5, folder: parent }) {
     const sizes = quick ? [20, 200, 2_000] : [20, 200, 2_000, 20_000];
     const source = await loadSource(...longThreadSources);
-    for (const [axis, { make, commands, most = Infinity }] of Object.entries(axes)) {
+    for (const [axis, { make, commands, afterStep = {}, most = Infinity }] of Object.entries(axes)) {
       const { path, remove } = temporaryFolder(parent);
       try {
         /** @type {Map<string, { cwd: string, thread: string, size: number }>} */
@@ -114,9 +129,18 @@ export const growth = {
           places.set(`${size.toLocaleString('en')} ${axis}`, { cwd, thread: await make(source, cwd, size), size });
         }
         const [base = ''] = places.keys();
+        const by = new Map([...places].map(([at, { size }]) => [at, size]));
         for (const [name, words] of Object.entries(commands)) {
           const all = [...places].map(([at, { cwd, thread }]) => [at, uwfCommand(words(thread), { cwd, env })]);
-          const by = new Map([...places].map(([at, { size }]) => [at, size]));
+          yield { what: `uwf ${name}`, base, rounds, contestants: Object.fromEntries(all), sizes: by };
+        }
+        for (const [name, of] of Object.entries(afterStep)) {
+          const all = [...places].map(([at, { cwd: folder, thread }]) => {
+            const { cwd, words } = of(folder);
+            const { before, ...timed } = uwfCommand(words, { cwd, env });
+            const step = () => void runCommand([process.execPath, uwf, 'thread', 'step', thread], { cwd: folder, env });
+            return [at, { ...timed, before: () => [step, before, step].forEach((each) => each()) }];
+          });
           yield { what: `uwf ${name}`, base, rounds, contestants: Object.fromEntries(all), sizes: by };
         }
       } finally {
@@ -125,6 +149,11 @@ export const growth = {
     }
   },
 };
+
+/** The repositories beside one: a copy that fetches from it, and one that it pushes to. */
+function besides(folder) {
+  return { reader: `${folder}-reader`, bare: `${folder}-bare` };
+}
 
 /** Writes a thread of some steps, and the workflow and configuration that it goes on with. */
 async function withThread(source, folder, steps, rules = 0, more = '') {
