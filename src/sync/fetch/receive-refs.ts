@@ -48,7 +48,7 @@ export async function receiveRefs(
   repository: Repository,
   incoming: IncomingObjects,
   expectations: Expectations,
-  { signal }: SyncOptions,
+  { signal, onProgress }: SyncOptions,
 ): Promise<Received> {
   const { here } = expectations;
   const refusals = new Refusals();
@@ -70,8 +70,8 @@ export async function receiveRefs(
   }
   const bring = incoming.bring?.bind(incoming);
   const found = bring
-    ? await checkPartialClone(repository, view, bring, unchecked, { signal })
-    : await checkIncoming(repository, view, unchecked, { signal });
+    ? await checkPartialClone(repository, view, bring, unchecked, { signal, onProgress })
+    : await checkIncoming(repository, view, unchecked, { signal, onProgress });
   for (const [name, fault] of found) faults.set(name, fault);
   for (const { name } of wanted) {
     const fault = faults.get(name);

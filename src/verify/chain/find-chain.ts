@@ -33,7 +33,10 @@ export async function findChain(
     const id = alone(next);
     if (await isKnown(id)) return { ids, base: id };
     ids.push(id);
-    if (ids.length > maxCommits) return { ids, wrong: `it has more than ${maxCommits} new commits after it` };
+    if (ids.length > maxCommits) {
+      const wrong = `it has more than ${maxCommits} new commits after it; fetch a fork of an earlier step first, so that fewer are new`;
+      return { ids, wrong };
+    }
     let wrong = 'it is no start and has no parent';
     const found = (_: string | null, what: string): void => void (wrong = what);
     const read = await attempt(found, null, async () => {

@@ -24,6 +24,8 @@ export type Origin = {
   checkObjects(commit: CheckedCommit, report: ReportFault): Promise<void>;
   /** Checks a commit of the user's code, with its history. */
   checkCode(id: ObjectId, report: ReportFault): Promise<void>;
+  /** Is told after each commit how many of a chain's new ones were checked. Stops the check by throwing. */
+  passed?(count: number, of: number): void;
 };
 
 /** Limits of what is new; see `IncomingLimits`. */
@@ -86,7 +88,7 @@ export class NewCommits {
         : undefined;
     reason ??= first.reason();
     let tallies: KeptTally[] = [];
-    for (const commit of ids.toReversed()) {
+    for (const [at, commit] of ids.toReversed().entries()) {
       if (reason === undefined) {
         const found = firstFault(commit);
         const before = verified;
@@ -97,6 +99,7 @@ export class NewCommits {
         }
         if (verified && verified.known.size > this.#limits.maxNodesInMemory)
           moveNodes(this.#repository, this.#thread, commit, verified);
+        this.#origin.passed?.(at + 1, ids.length);
       }
       this.#remember(commit, reason ?? '');
     }

@@ -28,7 +28,12 @@ export type CheckOptions = {
   /** Whether files of recorded work trees and of code may be missing until they are first read. */
   mayLackFiles?: boolean;
   signal?: AbortSignal | undefined;
+  /** Gets a line after every {@link TOLD_AFTER} commits of a thread. */
+  onProgress?: ((line: string) => void) | undefined;
 };
+
+/** So many commits take half a second. */
+const TOLD_AFTER = 250;
 
 const DAY_MS = 86_400_000;
 /** The longest reason that is returned. It contains names from the remote. */
@@ -55,7 +60,10 @@ export async function checkIncoming(
   const faults = new Map<string, string>();
   for (const tip of tips) {
     options.signal?.throwIfAborted();
-    const fault = await check(tip).catch(asFault);
+    const fault = await check(tip).catch((error: unknown) => {
+      options.signal?.throwIfAborted();
+      return asFault(error);
+    });
     if (fault !== undefined) faults.set(tip.ref, printable(fault));
   }
   return faults;
@@ -72,9 +80,16 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
   const carried = new CarriedObjects(view.objects, local.objects, limits, options.mayLackFiles);
   const budget = new TimeBudget();
   const origin: Origin = {
-    isVerified: (id) => ofThreads.has(id),
+    async isVerified(id) {
+      options.signal?.throwIfAborted();
+      return ofThreads.has(id);
+    },
     checkObjects: (commit, report) => carried.checkCommit(commit, report),
     checkCode: (id, report) => carried.checkCode(id, report),
+    passed(count, of) {
+      options.signal?.throwIfAborted();
+      if (count % TOLD_AFTER === 0) options.onProgress?.(`checked ${count} of ${of} commits`);
+    },
   };
   const threads = new NewCommits(bounded, origin, limits, budget);
   const registries: RegistryCheck = {

@@ -15,7 +15,7 @@ export type IncomingLimits = {
   /** Files and folders of a recorded work tree or a pinned tree, counted at every path. */
   maxFiles: number;
   maxDepth: number;
-  /** New commits of one chain. */
+  /** New commits of one chain. Each takes 100 bytes of memory. */
   maxCommits: number;
   /** Nodes of one thread. Each takes 28 bytes of a file. */
   maxNodes: number;
@@ -35,8 +35,8 @@ export const INCOMING_LIMITS: IncomingLimits = {
   maxFileBytes: MAX_FILE_BYTES,
   maxFiles: 1_000_000,
   maxDepth: 100,
-  maxCommits: 30_000,
-  maxNodes: 1_000_000,
+  maxCommits: 500_000,
+  maxNodes: 10_000_000,
   maxNodesInMemory: 150_000,
   maxCodeObjects: 2_000_000,
 };

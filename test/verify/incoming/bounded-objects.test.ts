@@ -76,8 +76,8 @@ test('limits are far above what agents make', () => {
     maxFileBytes: 32 * 1024 * 1024,
     maxFiles: 1_000_000,
     maxDepth: 100,
-    maxCommits: 30_000,
-    maxNodes: 1_000_000,
+    maxCommits: 500_000,
+    maxNodes: 10_000_000,
     maxNodesInMemory: 150_000,
     maxCodeObjects: 2_000_000,
   });
