@@ -21,6 +21,8 @@ export interface Output {
   format<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string;
   /** Prints a list: under `--json` its rows, else a table of them. */
   table<Row extends object>(rows: readonly Row[], columns: readonly Column<Row>[]): Promise<void>;
+  /** Prints rows of a table in a pipe, below those that were printed before; `widths` is empty at first. */
+  rows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], widths: number[]): void;
   /** Prints one line of a stream of results: JSON lines, or the text if there is one. */
   line(value: object, text?: string): Promise<void>;
   /** Says something that is no result, on stderr. */
@@ -52,6 +54,10 @@ export function createOutput(cli: CliEnvironment, { json, query }: OutputOptions
     paint,
     format: (rows, columns) => formatTable(rows, columns, paint, cli.stdout),
     table: (rows, columns) => output.result(rows, () => output.format(rows, columns)),
+    rows(rows, columns, widths) {
+      if (rows.length > 0)
+        cli.stdout.write(`${allHarmless(formatTable(rows, columns, paint, cli.stdout, widths), paint)}\n`);
+    },
     async result(value, text) {
       // One line in a pipe, where programs read; spread out where a person does.
       if (isJson) return printJson(value, isTerminal ? 2 : 0);

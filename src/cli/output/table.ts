@@ -24,24 +24,27 @@ const ENOUGH = 24;
  * Writes rows as aligned columns below titles; '' where there are no rows.
  *
  * On a terminal columns are cut, and left out, so that a row takes one line; in a pipe nothing is cut.
+ * @param before the widths of the columns of the rows that were written before, which the titles are above; is given those of
+ * these rows
  */
 export function formatTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   paint: Palette,
   stream: Pick<OutputStream, 'isTTY' | 'columns'>,
+  before: number[] = [],
 ): string {
   if (rows.length === 0) return '';
   const available = stream.isTTY === true ? stream.columns || 80 : Infinity;
   const all = columns.map((column, place) => {
     const texts = rows.map((row) => oneLine(column.cell(row)));
     const least = column.least ?? (place === columns.length - 1 ? 10 : Infinity);
-    return measured({ column, texts, width: 0, least });
+    return measured({ column, texts, width: before[place] ?? 0, least });
   });
   const isTight =
     sumOf(all.map(({ width, least }) => (least === Infinity ? width : Math.min(width, ENOUGH)))) > available;
   const shown = all.map((one) =>
-    isTight && one.column.short ? measured({ ...one, texts: rows.map(one.column.short) }) : one,
+    isTight && one.column.short ? measured({ ...one, width: 0, texts: rows.map(one.column.short) }) : one,
   );
   fitColumns(shown, available);
 
@@ -60,20 +63,23 @@ export function formatTable<Row>(
     ({ column }) => column.title,
     (text) => paint.quiet(text),
   );
+  const isFirst = before.length === 0;
+  before.splice(0, Infinity, ...all.map(({ width }) => width));
   const body = rows.map((row, index) =>
     formatLine(
       ({ texts }) => texts[index] ?? '',
       (text, { column }) => column.paint?.(text, row) ?? text,
     ),
   );
-  return [head, ...body].join('\n');
+  return [...(isFirst ? [head] : []), ...body].join('\n');
 }
 
 /** A column as it is shown; `width` shrinks until all fit. */
 type Shown<Row> = { column: Column<Row>; texts: readonly string[]; width: number; least: number };
 
 function measured<Row>(shown: Shown<Row>): Shown<Row> {
-  return { ...shown, width: Math.max(widthOf(shown.column.title), ...shown.texts.map(widthOf)) };
+  const widest = shown.texts.reduce((most, text) => Math.max(most, widthOf(text)), widthOf(shown.column.title));
+  return { ...shown, width: Math.max(shown.width, widest) };
 }
 
 /** Leaves out what is extra until the least of all columns fits, and then cuts the widest until they do. */

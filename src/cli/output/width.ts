@@ -1,8 +1,12 @@
+/** What most texts consist of: a list of 100,000 threads measures a million of them. */
+const plain = /^[ -~]*$/;
+const plainWords = /^[!-~]+(?: [!-~]+)*$/;
 // oxlint-disable-next-line no-control-regex -- the escape character is what is looked for
 const colour = /\u001B\[[\d;]*m/g;
 
 /** How many columns of a terminal a text takes; colours take none. */
 export function widthOf(text: string): number {
+  if (plain.test(text)) return text.length;
   let width = 0;
   for (const character of text.replaceAll(colour, '')) width += widthOfCharacter(character);
   return width;
@@ -63,6 +67,7 @@ export function harmlessJson(json: string): string {
 
 /** The same on one line. */
 export function oneLine(text: string): string {
+  if (plainWords.test(text)) return text;
   return harmless(text).replaceAll(/\s+/g, ' ').trim();
 }
 

@@ -70,7 +70,12 @@ export type ListOptions = {
 export async function listThreads(engine: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
   const found: ThreadSummary[] = [];
   for await (const summary of eachThread(engine, options)) found.push(summary);
-  if (options.limit !== undefined || options.cursor !== undefined) return found;
+  return inOrder(found, options);
+}
+
+/** Threads that were found newest first, in the order of a list. */
+export function inOrder(found: ThreadSummary[], { limit, cursor }: ListOptions): ThreadSummary[] {
+  if (limit !== undefined || cursor !== undefined) return found;
   const waiting = found.filter((summary) => summary.status === 'suspended');
   const others = found.filter((summary) => summary.status !== 'suspended');
   return [...waiting, ...others];
@@ -79,10 +84,14 @@ export async function listThreads(engine: EngineContext, options: ListOptions = 
 /** So many threads are looked up together first, and then ever more: the first are known at once. */
 const FIRST_BATCH = 32;
 
-/** Gives the threads of a list one after the other as they are known, newest first. */
+/**
+ * Gives the threads of a list one after the other as they are known, newest first.
+ * @param onLook is called for each thread that is looked at
+ */
 export async function* eachThread(
   engine: EngineContext,
   options: ListOptions,
+  onLook: () => void = () => {},
 ): AsyncGenerator<ThreadSummary, void, void> {
   const { repository } = engine;
   const { statuses, limit = Infinity } = options;
@@ -90,9 +99,10 @@ export async function* eachThread(
   if (limit === 0) return;
   const remembered = new RememberedThreads(repository);
   try {
-    for await (const batch of inBatches(candidates(repository, options))) {
+    for await (const batch of inBatches(candidates(repository, options), Math.min(limit, FIRST_BATCH))) {
       await remembered.lookUp(batch.flatMap((pointer) => ('damage' in pointer ? [] : pointer.head)));
       for (const pointer of batch) {
+        onLook();
         const summary =
           'damage' in pointer
             ? unreadable(pointer.id, null, pointer.damage)
@@ -120,9 +130,9 @@ async function* candidates(repository: Repository, options: ListOptions): Return
   }
 }
 
-async function* inBatches<T>(items: AsyncIterable<T>): AsyncGenerator<T[], void, void> {
+async function* inBatches<T>(items: AsyncIterable<T>, first: number): AsyncGenerator<T[], void, void> {
   let batch: T[] = [];
-  let size = FIRST_BATCH;
+  let size = first;
   for await (const item of items) {
     batch.push(item);
     if (batch.length < size) continue;

@@ -9,7 +9,7 @@ import {
   type ThreadPointer,
 } from '../../thread/find/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
 import { isOver, type ThreadStatus } from '../../thread/read/thread-status.ts';
 import { findAbandoned } from '../leases/find-lease.ts';
 
@@ -20,6 +20,23 @@ type Wanted = {
   endedBeforeMs?: number | undefined;
   onDamaged?: ((damage: BrokenPackedRefs) => void) | undefined;
 };
+
+/** A list of more threads than this is long: in a pipe it is printed while the threads are read. */
+const LONG_LIST = 1000;
+
+/** Tells whether a list of threads looks at so many that it is long. */
+export async function isLongList(repository: Repository, { statuses }: Wanted): Promise<boolean> {
+  const prefixes = mayBeOver(statuses) ? [ACTIVE_PREFIX, HISTORY_PREFIX] : [ACTIVE_PREFIX];
+  let count = 0;
+  for (const prefix of prefixes) {
+    count += (await repository.refs.list(prefix, { last: LONG_LIST + 1, damaged: () => {} })).length;
+  }
+  return count > LONG_LIST;
+}
+
+function mayBeOver(statuses: readonly ThreadStatus[] = []): boolean {
+  return statuses.some((status) => isOver(status) || status === 'corrupt');
+}
 
 /** A thread whose ref cannot be read. */
 type DamagedThread = { id: ThreadId; damage: BrokenRef };
@@ -57,7 +74,7 @@ async function* soundOnes(
   { statuses, limit, endedSinceMs, endedBeforeMs }: Wanted,
   onDamage: OnDamage,
 ): AsyncGenerator<ThreadPointer, void, void> {
-  if (statuses?.some((status) => isOver(status) || status === 'corrupt')) {
+  if (mayBeOver(statuses)) {
     // The names of the refs of ended threads have the day.
     const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
     const where = (name: string): boolean => !name.startsWith(HISTORY_PREFIX) || isWanted(dayOfEnd(name));
@@ -68,5 +85,6 @@ async function* soundOnes(
   // is then left too.
   const abandoned = new Set(findAbandoned(repository));
   const ended = new Set((await findEnded(repository, abandoned, onDamage)).map(({ id }) => id));
-  for await (const pointer of newestActive(repository, limit, onDamage)) if (!ended.has(pointer.id)) yield pointer;
+  for await (const pointer of newestActive(repository, limit ?? LONG_LIST + 1, onDamage))
+    if (!ended.has(pointer.id)) yield pointer;
 }

@@ -44,7 +44,7 @@ export async function* newestActive(
   const newest = pointersOf(await repository.refs.list(ACTIVE_PREFIX, wanted)).toReversed();
   yield* newest;
   const last = newest.at(-1);
-  if (count === undefined || last === undefined) return;
+  if (count === undefined || last === undefined || newest.length < count) return;
   const others = await listPointers(repository, { active: true }, onDamage);
   for (const pointer of others.toReversed()) if (pointer.id < last.id) yield pointer;
 }

@@ -1,8 +1,11 @@
-import { listThreads, type ListOptions, type ThreadSummary } from '../../../engine/describe/list-threads.ts';
+import { eachThread, inOrder, type ListOptions, type ThreadSummary } from '../../../engine/describe/list-threads.ts';
+import { isLongList } from '../../../engine/describe/newest-first.ts';
+import type { Interruption } from '../../../engine/recovery/interruption.ts';
 import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';
 import { suspendCauses, type SuspendCause } from '../../../schema/built-in/thread-suspend.ts';
 import { getThread, listPointers } from '../../../thread/find/find-thread.ts';
+import type { ThreadId } from '../../../thread/thread-id.ts';
 import { threadStatuses } from '../../../thread/read/thread-status.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { momentOption, parseCount } from '../../command-line/parse-value.ts';
@@ -11,13 +14,22 @@ import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
+import type { Column } from '../../output/table.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { shortIds } from '../../output/short-ids.ts';
-import { formatAgo, plural } from '../../output/time.ts';
+import { formatAgo, formatCount, plural } from '../../output/time.ts';
 import { fitTo, oneLine, widthOf } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 const longestStatus = Math.max(...threadStatuses.map((status) => status.length));
+
+/** In a pipe the first rows of a long list are printed when so many are known, and then ever so many. */
+const FIRST_ROWS = 20;
+const MORE_ROWS = 500;
+/** No progress is told before this time, and then so often; the clock is looked at for every so many threads. */
+const QUIET_MS = 500;
+const PROGRESS_MS = 100;
+const LOOKS_AT_ONCE = 16;
 
 /** What was asked, or says by itself why it waits. */
 const isQuestion: ReadonlySet<SuspendCause> = new Set<SuspendCause>(['agent', 'human', 'child']);
@@ -28,7 +40,8 @@ const over = ['ended', 'failed', 'cancelled'] as const;
 export const command: Command = defineCommand({
   description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others,
 newest first. With --limit or --cursor all threads are in one order, newest first; then the cost depends on how many are
-shown, not on how many there are.
+shown, not on how many there are. A table of more than 1,000 threads is printed while they are read where it goes to a file
+or another program; it is in this order, too.
 
 With --follow it lists them, oldest first, and prints each one again when it changes, until it is interrupted; under --json
 as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.
@@ -115,14 +128,14 @@ With --remote it lists the threads of a remote, newest first, by the names of it
       return EXIT.interrupted;
     }
     const damage: UwfError[] = [];
-    const threads = await listThreads(readingContext(repository), { ...which, onDamaged: (one) => damage.push(one) });
-    const areWaiting = threads.some((thread) => whyItWaits(thread) !== '');
-    // The names of all refs are read where prefixes may be shown, and nowhere else.
     const isTerminal = !out.isJson && cli.stdout.isTTY === true;
+    const isPiece = limit !== undefined || cursor !== undefined;
+    const isPrintedEarly = !out.isJson && !isTerminal && !isPiece && (await isLongList(repository, which));
+    // The names of all refs are read where prefixes may be shown, and nowhere else.
     const known = isTerminal ? await listPointers(repository, undefined, { damaged: () => {} }) : [];
     const short = shortIds(known.map(({ id }) => id));
     const started = ({ startedAt }: ThreadSummary): string => formatAgo(Date.parse(startedAt), nowMs);
-    await out.table<ThreadSummary>(threads, [
+    const columns = (areWaiting: boolean): Column<ThreadSummary>[] => [
       { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
       { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
       { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name, least: 8, extra: 2 },
@@ -131,24 +144,74 @@ With --remote it lists the threads of a remote, newest first, by the names of it
       { title: 'STARTED', cell: started, paint: out.paint.quiet, extra: 5 },
       ...(areWaiting ? [{ title: 'WHY', cell: whyItWaits, least: 12 }] : []),
       { title: 'TASK', cell: ({ prompt }) => prompt, least: 10, ...(areWaiting && { extra: 1 }) },
-    ]);
-    if (threads.length === 0) {
+    ];
+    const progress = isPrintedEarly ? undefined : await tellProgress(cli);
+    const seen = new Remarks();
+    const widths: number[] = [];
+    let threads: ThreadSummary[] = [];
+    const found = eachThread(
+      readingContext(repository),
+      { ...which, onDamaged: (one) => damage.push(one) },
+      progress?.look,
+    );
+    for await (const summary of found) {
+      seen.look(summary);
+      threads.push(summary);
+      if (!isPrintedEarly || threads.length < (widths.length === 0 ? FIRST_ROWS : MORE_ROWS)) continue;
+      out.rows(threads, columns(true), widths);
+      threads = [];
+    }
+    progress?.clear();
+    if (isPrintedEarly) out.rows(threads, columns(true), widths);
+    else await out.table(inOrder(threads, which), columns(seen.areWaiting));
+    if (seen.count === 0) {
       const isFiltered = Object.values(which).some((value) => value !== undefined);
       const noneActive = "no thread is active; 'uwf thread list --all' lists those that are over";
       out.hint(isFiltered ? 'no thread is like that' : noneActive);
     }
-    for (const { thread, interruption } of threads) {
-      if (interruption === null) continue;
+    for (const { thread, interruption } of seen.interrupted) {
       const { describeInterruption, hintAtInterruption } = await import('../../../engine/recovery/interruption.ts');
       out.hint(`thread ${thread}: ${describeInterruption(interruption)}; ${hintAtInterruption(thread, interruption)}`);
     }
-    if (threads.some(({ status, head }) => status === 'corrupt' && head === null)) {
-      out.hint("the refs of corrupt threads are damaged; 'uwf doctor' says which and how");
-    }
+    if (seen.hasDamagedRefs) out.hint("the refs of corrupt threads are damaged; 'uwf doctor' says which and how");
     // What could be read is listed; that it is not all is a failure.
     if (damage[0] !== undefined) throw damage[0];
   },
 });
+
+/** What is said below a list. */
+class Remarks {
+  count = 0;
+  areWaiting = false;
+  hasDamagedRefs = false;
+  readonly interrupted: { thread: ThreadId; interruption: Interruption }[] = [];
+
+  look(summary: ThreadSummary): void {
+    const { thread, interruption, status, head } = summary;
+    this.count += 1;
+    this.areWaiting ||= whyItWaits(summary) !== '';
+    this.hasDamagedRefs ||= status === 'corrupt' && head === null;
+    if (interruption !== null) this.interrupted.push({ thread, interruption });
+  }
+}
+
+/** Counts the threads that are looked at on the bottom line of a terminal, where that takes long. */
+async function tellProgress({ stderr }: CliEnvironment): Promise<{ look: () => void; clear: () => void } | undefined> {
+  if (stderr.isTTY !== true) return undefined;
+  const { ProgressLine } = await import('../../output/progress-line.ts');
+  const line = new ProgressLine(stderr);
+  let count = 0;
+  let nextMs = performance.now() + QUIET_MS;
+  return {
+    look() {
+      count += 1;
+      if (count % LOOKS_AT_ONCE !== 0 || performance.now() < nextMs) return;
+      line.tell(`reading threads: ${formatCount(count)}`);
+      nextMs = performance.now() + PROGRESS_MS;
+    },
+    clear: () => line.clear(),
+  };
+}
 
 /** Why a thread needs a person, its cause first; '' if it needs none. */
 function whyItWaits({ status, cause, reason }: ThreadSummary): string {
