@@ -2,8 +2,7 @@ import { readdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../format/object-errors.ts';
-import { toObjectId } from '../../format/object-id.ts';
-import type { ObjectId } from '../../format/object-id.ts';
+import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/loose-ref.ts';
 import { findStats } from '../../system/find-stats.ts';
 import { FileRefused, readRegularFile } from '../../system/read-regular-file.ts';
 import { BrokenRef } from '../../format/ref-errors.ts';
@@ -12,25 +11,17 @@ import type { RefName } from '../../ref-store.ts';
 import type { RepositoryLocation } from '../../repository.ts';
 import { isOwnOfWorktree, refPath, worktreePrefixesBelow } from './ref-path.ts';
 
-/** The content of a loose ref: an object, or another ref. */
-export type LooseRef = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
-
-const content = /^(?:ref:\s*(\S+)|([0-9A-Fa-f]+))(?:\s|$)/;
 /** There is no file of this name: nothing, a folder, or a file in place of its folder. */
 const absences = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'EISDIR']);
 /** The file is there, and cannot be read. */
 const unreadable = new Set<string | undefined>(['EACCES', 'EPERM', 'EIO']);
 /** More than any ref name with text after it. */
 const MAX_BYTES = 64 * 1024;
-const nullId = /^0+$/;
-/** Files that git ignores without a warning. */
-const isPassedOver = /\.lock$|\/\./;
 
 /**
  * Reads the file of a ref; `undefined` if it has none.
  *
  * @throws {BrokenRef} if the file holds neither an id nor the name of a ref
- * Source: gitrepository-layout(5); `parse_loose_ref_contents` in git's refs/files-backend.c.
  */
 export function readLooseRef(location: RepositoryLocation, name: RefName): LooseRef | undefined {
   let text: string;
@@ -43,12 +34,7 @@ export function readLooseRef(location: RepositoryLocation, name: RefName): Loose
     if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);
     throw error;
   }
-  const [, target, digits = ''] = content.exec(text) ?? [];
-  if (nullId.test(digits)) throw new BrokenRef(name, 'its file holds the id of no object');
-  const id = toObjectId(digits);
-  if (id !== undefined) return { kind: 'id', id };
-  if (target !== undefined && isRefName(target)) return { kind: 'symbolic', target };
-  throw new BrokenRef(name, text === '' ? 'its file is empty' : 'its file holds neither an object id nor a ref');
+  return parseLooseRef(name, text);
 }
 
 /** Tells whether a ref has a file, sound or broken. */
@@ -86,7 +72,7 @@ function collect(root: string, prefix: string, ofWorktree: boolean, found: Found
       if (isOwnOfWorktree(`${name}/`) === ofWorktree) collect(root, `${name}/`, ofWorktree, found);
     } else if (isRefName(name)) {
       found.names.push(name);
-    } else if (!isPassedOver.test(name)) {
+    } else if (!isPassedOver(name)) {
       found.badName?.(name);
     }
   }

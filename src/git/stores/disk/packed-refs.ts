@@ -2,13 +2,11 @@ import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { errnoOf } from '../../format/object-errors.ts';
 import type { ObjectId } from '../../format/object-id.ts';
-import { BrokenRef, type BrokenPackedRefs } from '../../format/ref-errors.ts';
+import type { BrokenPackedRefs } from '../../format/ref-errors.ts';
 import { READ } from '../../system/read-regular-file.ts';
-import { isRefName } from '../../format/ref-name.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
 import { readAt } from '../../system/open-files.ts';
-import { PackedRefsLines } from './packed-refs-lines.ts';
-import type { PackedLine } from './packed-refs-lines.ts';
+import { PackedRefsLines, soundRefs, withoutRefs, type PackedLine } from '../../format/packed-refs-lines.ts';
 
 /** One version of the file: git replaces the file, so an open file does not change. */
 type Snapshot = {
@@ -19,10 +17,6 @@ type Snapshot = {
   broken: BrokenPackedRefs | undefined;
 };
 type Damaged = WantedRefs['damaged'];
-
-/** Names that are obviously valid, as nearly all are; the full check takes ten times as long. */
-const nullId = /^0+$/;
-const plainName = /^refs(?:\/[0-9A-Za-z_-]+)+$/;
 
 /**
  * The refs of a `packed-refs` file, found by binary search, so that 100,000 refs cost no more than a few.
@@ -87,24 +81,15 @@ export class PackedRefs {
   /**
    * The file without some refs, and its permissions; `undefined` if none of them is in it.
    *
-   * All other bytes are unchanged. Call it under the file's lock.
+   * Call it under the file's lock.
    * @throws {BrokenPackedRefs} if any line is damaged: a broken file is not rewritten
    */
   without(names: ReadonlySet<string>): { content: Buffer; mode: number } | undefined {
     const snapshot = this.#readable();
     if (snapshot === undefined) return undefined;
     const whole = readAt(snapshot.descriptor, Buffer.allocUnsafe(Number(snapshot.stats.size)), 0);
-    const kept: Buffer[] = [];
-    let keptUntil = 0;
-    for (const line of PackedRefsLines.ofBuffer(this.path, whole).from(0)) {
-      if (!names.has(line.name)) continue;
-      kept.push(whole.subarray(keptUntil, line.start));
-      keptUntil = line.end;
-      // The peeled value of an annotated tag is a line of its own, which is removed with it.
-      if (whole[keptUntil] === 0x5e) keptUntil = whole.indexOf(0x0a, keptUntil) + 1;
-    }
-    if (keptUntil === 0) return undefined;
-    return { content: Buffer.concat([...kept, whole.subarray(keptUntil)]), mode: snapshot.mode };
+    const content = withoutRefs(this.path, whole, names);
+    return content && { content, mode: snapshot.mode };
   }
 
   close(): void {
@@ -137,7 +122,10 @@ export class PackedRefs {
       throw error;
     }
     const opened = fstatSync(descriptor, { bigint: true });
-    const lines = PackedRefsLines.ofFile(this.path, descriptor, Number(opened.size));
+    const size = Number(opened.size);
+    const read = (position: number, length: number): Buffer =>
+      readAt(descriptor, Buffer.allocUnsafe(Math.max(0, Math.min(length, size - position))), position);
+    const lines = new PackedRefsLines({ path: this.path, size, read });
     const mode = Number(opened.mode & 0o777n);
     this.#snapshot = { descriptor, stats: opened, lines, mode, broken: lines.brokenEnd };
     return this.#snapshot;
@@ -146,17 +134,4 @@ export class PackedRefs {
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {
   return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs;
-}
-
-function isName(text: string): text is RefName {
-  return plainName.test(text) || isRefName(text);
-}
-
-function soundRefs(lines: readonly PackedLine[], damaged: Damaged): Ref[] {
-  return lines.flatMap(({ id, name }): Ref[] => {
-    if (!isName(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
-    else if (nullId.test(id)) damaged?.(new BrokenRef(name, 'its line in packed-refs holds the id of no object'));
-    else return [{ name, id }];
-    return [];
-  });
 }

@@ -1,6 +1,7 @@
-import { isObjectId } from '../../format/object-id.ts';
+import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/loose-ref.ts';
 import type { ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef, InvalidRefName, RefNameConflict } from '../../format/ref-errors.ts';
+import { PackedRefsLines, soundRefs, withoutRefs } from '../../format/packed-refs-lines.ts';
+import { BrokenRef, InvalidRefName, RefNameConflict } from '../../format/ref-errors.ts';
 import { isRefName, parseRefName } from '../../format/ref-name.ts';
 import { RefMoved } from '../../ref-store.ts';
 import type { RefDamage } from '../../format/ref-errors.ts';
@@ -10,8 +11,6 @@ import { inTurn } from '../../system/in-turn.ts';
 
 /** Git follows no longer chain of symbolic refs (`SYMREF_MAXDEPTH` in refs.c). */
 const MAX_SYMBOLIC_DEPTH = 5;
-
-type Stored = { kind: 'id'; id: ObjectId } | { kind: 'symbolic'; target: RefName };
 
 /**
  * Refs as git keeps them, loose and packed, over any file system; for one process.
@@ -44,7 +43,7 @@ export class PortableRefStore implements RefStore {
     const refs: Ref[] = [];
     for (const name of names) {
       if (!isRefName(name)) {
-        if (!/\.lock$|\/\./.test(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
+        if (!isPassedOver(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
         continue;
       }
       const id = await this.#readUnlessBroken(name, packed, damaged);
@@ -89,12 +88,10 @@ export class PortableRefStore implements RefStore {
       for (const { name, value } of writes) {
         staged.push({ from: await this.#files.stage(`${value}\n`), to: this.#path(name) });
       }
-      const text = (await this.#files.readText(this.#path('packed-refs'))) ?? '';
-      const remaining = withoutPackedRefs(text, deletions);
+      const path = this.#path('packed-refs');
+      const remaining = withoutRefs(path, await this.#packedFile(), deletions);
       // The packed values go first: until the loose files go too, readers see the newest value, never an older one.
-      if (remaining !== text) {
-        staged.push({ from: await this.#files.stage(remaining), to: this.#path('packed-refs') });
-      }
+      if (remaining !== undefined) staged.push({ from: await this.#files.stage(remaining), to: path });
     } catch (error) {
       for (const { from } of staged) await this.#files.removeFile(from);
       throw error;
@@ -150,22 +147,11 @@ export class PortableRefStore implements RefStore {
     throw new BrokenRef(name, `it leads through more than ${MAX_SYMBOLIC_DEPTH} symbolic refs`);
   }
 
-  async #stored(name: RefName, packed?: ReadonlyMap<string, ObjectId>): Promise<Stored | undefined> {
+  async #stored(name: RefName, packed?: ReadonlyMap<string, ObjectId>): Promise<LooseRef | undefined> {
     const text = await this.#files.readText(this.#path(name));
-    if (text === undefined) {
-      const id = (packed ?? (await this.#packed())).get(name);
-      return id === undefined ? undefined : { kind: 'id', id };
-    }
-    const symbolic = /^ref:\s*(\S+)\s*$/.exec(text);
-    if (symbolic !== null) {
-      const target = symbolic[1] ?? '';
-      if (!isRefName(target)) throw new BrokenRef(name, `it names '${target}', which is no ref name`);
-      return { kind: 'symbolic', target };
-    }
-    const id = text.slice(0, 40);
-    if (/^0{40}$/.test(id)) throw new BrokenRef(name, 'it holds the id of no object');
-    if (!isObjectId(id) || !/^\s*$/.test(text.slice(40, 41))) throw new BrokenRef(name, 'it holds no object id');
-    return { kind: 'id', id };
+    if (text !== undefined) return parseLooseRef(name, text);
+    const id = (packed ?? (await this.#packed())).get(name);
+    return id && { kind: 'id', id };
   }
 
   async #readUnlessBroken(
@@ -192,54 +178,16 @@ export class PortableRefStore implements RefStore {
     }
   }
 
-  async #packed(onBroken: (error: RefDamage) => void = raise): Promise<Map<string, ObjectId>> {
-    const path = this.#path('packed-refs');
-    return parsePackedRefs(path, (await this.#files.readText(path)) ?? '', onBroken);
+  async #packed(damaged?: (damage: RefDamage) => void): Promise<Map<string, ObjectId>> {
+    const lines = PackedRefsLines.ofBuffer(this.#path('packed-refs'), await this.#packedFile());
+    return new Map(soundRefs(lines.from(0, damaged), damaged).map(({ name, id }) => [name, id]));
+  }
+
+  async #packedFile(): Promise<Buffer> {
+    return Buffer.from((await this.#files.readFile(this.#path('packed-refs'))) ?? []);
   }
 
   #path(name: string): string {
     return `${this.#gitdir}/${name}`;
   }
-}
-
-function raise(error: RefDamage): never {
-  throw error;
-}
-
-/**
- * Parses a `packed-refs` file into values by name. The header and peeled tags (`^…`) are passed over.
- *
- * @param onBroken is called for a line that git cannot read, and throws if the others do not count then
- * Source: `packed_ref_store` in git's refs/packed-backend.c.
- */
-function parsePackedRefs(
-  path: string,
-  text: string,
-  onBroken: (error: BrokenPackedRefs) => void,
-): Map<string, ObjectId> {
-  const refs = new Map<string, ObjectId>();
-  const lines = text.split('\n');
-  const rest = lines.pop() ?? '';
-  if (rest !== '')
-    onBroken(new BrokenPackedRefs(path, `its last line has no end: ${JSON.stringify(rest.slice(0, 60))}`));
-  for (const [number, line] of lines.entries()) {
-    const space = line.indexOf(' ');
-    const id = line.slice(0, space);
-    if (space !== -1 && isObjectId(id)) refs.set(line.slice(space + 1), id);
-    else if (!line.startsWith('^') && !(number === 0 && line.startsWith('#'))) {
-      onBroken(new BrokenPackedRefs(path, `it has a line that git cannot read: ${JSON.stringify(line.slice(0, 60))}`));
-    }
-  }
-  return refs;
-}
-
-/** Returns the file without some refs and their peeled values; other lines are unchanged. */
-function withoutPackedRefs(text: string, names: ReadonlySet<string>): string {
-  const kept: string[] = [];
-  let isDropping = false;
-  for (const line of text.split('\n')) {
-    if (!line.startsWith('^')) isDropping = names.has(line.slice(line.indexOf(' ') + 1));
-    if (!isDropping) kept.push(line);
-  }
-  return kept.join('\n');
 }

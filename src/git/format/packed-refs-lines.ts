@@ -1,11 +1,14 @@
-import { toObjectId } from '../../format/object-id.ts';
-import type { ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs } from '../../format/ref-errors.ts';
-import { readAt } from '../../system/open-files.ts';
+import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
+import { NULL_ID } from './loose-ref.ts';
+import { toObjectId } from './object-id.ts';
+import type { ObjectId } from './object-id.ts';
+import { BrokenPackedRefs, BrokenRef } from './ref-errors.ts';
+import { isRefName } from './ref-name.ts';
 
 /** One ref of the file; `start` and `end` (behind the newline) say where its line lies. */
 export type PackedLine = { id: ObjectId; name: string; start: number; end: number };
 
+/** Where the bytes are; `read` gives fewer of them at the end. */
 type Source = { path: string; size: number; read(position: number, length: number): Buffer };
 /** Called for every line that git cannot read; throws to stop. */
 type OnBroken = (error: BrokenPackedRefs) => void;
@@ -24,6 +27,8 @@ const MAX_CHUNK_BYTES = 1024 * 1024;
 /** How much of a damaged line an error quotes. */
 const shownBytes = 60;
 const noEnd = 'its last line has no end';
+/** Names that are obviously valid, as nearly all are; the full check takes ten times as long. */
+const plainName = /^refs(?:\/[0-9A-Za-z_-]+)+$/;
 
 /**
  * The lines of a `packed-refs` file, read in chunks from any position. The header and peeled tags (`^…`) are skipped.
@@ -42,12 +47,6 @@ export class PackedRefsLines {
   }
 
   /** @throws {BrokenPackedRefs} on use, where a line that is met is none */
-  static ofFile(path: string, descriptor: number, size: number): PackedRefsLines {
-    const read = (position: number, length: number): Buffer =>
-      readAt(descriptor, Buffer.allocUnsafe(Math.max(0, Math.min(length, size - position))), position);
-    return new PackedRefsLines({ path, size, read });
-  }
-
   static ofBuffer(path: string, whole: Buffer): PackedRefsLines {
     const read = (position: number, length: number): Buffer => whole.subarray(position, position + length);
     return new PackedRefsLines({ path, size: whole.byteLength, read });
@@ -148,6 +147,38 @@ export class PackedRefsLines {
     for (const line of this.from(position + end + 1)) return line;
     return undefined;
   }
+}
+
+/** The refs of some lines; a line that git would not take for a ref is left out and reported to `damaged`. */
+export function soundRefs(lines: Iterable<PackedLine>, damaged: WantedRefs['damaged']): Ref[] {
+  return [...lines].flatMap(({ id, name }): Ref[] => {
+    if (!isName(name)) damaged?.(new BrokenRef(name, 'git allows no such name'));
+    else if (NULL_ID.test(id)) damaged?.(new BrokenRef(name, 'its line in packed-refs holds the id of no object'));
+    else return [{ name, id }];
+    return [];
+  });
+}
+
+/**
+ * The file without some refs; `undefined` if none of them is in it. All other bytes are unchanged.
+ *
+ * @throws {BrokenPackedRefs} if any line is damaged: a broken file is not rewritten
+ */
+export function withoutRefs(path: string, whole: Buffer, names: ReadonlySet<string>): Buffer | undefined {
+  const kept: Buffer[] = [];
+  let keptUntil = 0;
+  for (const line of PackedRefsLines.ofBuffer(path, whole).from(0)) {
+    if (!names.has(line.name)) continue;
+    kept.push(whole.subarray(keptUntil, line.start));
+    keptUntil = line.end;
+    // The peeled value of an annotated tag is a line of its own, which is removed with it.
+    if (whole[keptUntil] === peeled) keptUntil = whole.indexOf(newline, keptUntil) + 1;
+  }
+  return keptUntil === 0 ? undefined : Buffer.concat([...kept, whole.subarray(keptUntil)]);
+}
+
+function isName(text: string): text is RefName {
+  return plainName.test(text) || isRefName(text);
 }
 
 function raise(error: BrokenPackedRefs): never {

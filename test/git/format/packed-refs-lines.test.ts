@@ -1,9 +1,9 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { BrokenPackedRefs } from '../../../../src/git/format/ref-errors.ts';
-import { PackedRefsLines } from '../../../../src/git/stores/disk/packed-refs-lines.ts';
-import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
+import { BrokenPackedRefs } from '../../../src/git/format/ref-errors.ts';
+import { PackedRefsLines } from '../../../src/git/format/packed-refs-lines.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const path = '/repository/packed-refs';
 const sorted = '# pack-refs with: peeled fully-peeled sorted \n';
@@ -26,7 +26,11 @@ function linesOfFile(text: string): PackedRefsLines {
   writeFileSync(at, text);
   const descriptor = openSync(at, 'r');
   onTestFinished(() => closeSync(descriptor));
-  return PackedRefsLines.ofFile(path, descriptor, Buffer.byteLength(text));
+  const read = (position: number, length: number): Buffer => {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position));
+  };
+  return new PackedRefsLines({ path, size: Buffer.byteLength(text), read });
 }
 
 describe.each([
