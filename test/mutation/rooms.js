@@ -1,4 +1,4 @@
-/** The files of the disk store that are about refs and locks; the others are about packs and loose objects. */
+/** The files that are about refs and locks; the others of the disk store are about packs and loose objects. */
 const refsAndLocks = /\/[^/]*(?:ref|lock)[^/]*$/;
 
 /**
@@ -21,9 +21,9 @@ export const rooms = [
   },
   {
     name: 'refs',
-    folders: ['src/git/stores/disk'],
+    folders: ['src/git/stores/disk', 'src/git/format'],
     files: refsAndLocks,
-    tests: ['test/git/stores'],
+    tests: ['test/git/stores', 'test/git/format'],
     without: ['test/git/stores/disk/sleeping-owner.test.ts', 'test/git/stores/disk/packs.test.ts'],
   },
   { name: 'packs', folders: ['src/git/stores/disk'], files: /\/(?!.*(?:ref|lock))[^/]*$/, tests: ['test/git/stores'] },
