@@ -45,7 +45,9 @@ export class HoldBack {
       await this.#check(offer);
     }
     const open = offers.filter(({ held }) => held === undefined);
-    const changes = new Map(open.map((offer) => [offer, { head: offer.change?.head ?? null, before: baseOf(offer) }]));
+    const changes = new Map<Offer, { head: ObjectId | null; before: ObjectId | null }>();
+    for (const offer of open)
+      changes.set(offer, { head: offer.change?.head ?? null, before: await this.#baseOf(offer) });
     const missing = await findUnpublishedCode(this.#repository, changes, this.#listAll, this.#options.env);
     for (const offer of open) {
       const commits = missing.get(offer);
@@ -78,7 +80,7 @@ export class HoldBack {
     const { thread, edits, change } = offer;
     const name = edits.find(({ value }) => value !== null)?.name;
     if (change === undefined || change.head === null || name === undefined) return;
-    const ref = { name, thread, head: change.head, before: baseOf(offer) };
+    const ref = { name, thread, head: change.head, before: await this.#baseOf(offer) };
     const { fault, isRedacted, secrets } = await orFault(this.#outgoing.check(ref, this.#options.signal));
     offer.secrets = secrets;
     if (isRedacted) offer.held = REDACTED;
@@ -88,15 +90,16 @@ export class HoldBack {
     }
   }
 
+  /** A commit at the remote that the push builds on; `null` if none is known, or the thread was rewritten. */
+  async #baseOf({ change }: Offer): Promise<ObjectId | null> {
+    if (change === undefined || change.change === 'redacted' || change.head === null) return null;
+    return change.before ?? (await this.#outgoing.findBase(change.head));
+  }
+
   #reasonOf(secrets: readonly object[] = []): string | undefined {
     if (secrets.length === 0 || this.#options.allowSecrets === true) return undefined;
     return `it has ${secrets.length === 1 ? 'a secret' : `${secrets.length} secrets`}`;
   }
-}
-
-/** The remote's commit that the push builds on; `null` if the thread was rewritten. */
-function baseOf({ change }: Offer): ObjectId | null {
-  return change === undefined || change.change === 'redacted' ? null : change.before;
 }
 
 /** Makes an error about the data a fault, so that the other threads are pushed. */

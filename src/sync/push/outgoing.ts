@@ -1,5 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { RefName } from '../../git/ref-store.ts';
+import type { Commit } from '../../git/format/commit.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -30,6 +31,9 @@ export type OutgoingVerdict = {
   secrets: SecretPlace[];
 };
 
+/** A shorter thread is checked before the remote would have answered. */
+const FIRST_ASKED = 32;
+
 /** What was found in one commit, whatever its parents are. */
 type Seen = OutgoingVerdict & { threads: readonly ObjectId[] };
 
@@ -47,6 +51,7 @@ export class Outgoing {
   readonly #scan: SecretScan | undefined;
   readonly #cache: NodeCache;
   readonly #seen = new Map<ObjectId, Seen>();
+  readonly #bases = new Map<ObjectId, ObjectId | null>();
   #behindThere: Promise<VerifiedCommits> | undefined;
 
   /**
@@ -88,6 +93,29 @@ export class Outgoing {
     }
     const fault = await this.#faultOfName(name, thread, head);
     return { ...(fault !== undefined && { fault }), secrets };
+  }
+
+  /**
+   * Finds a commit at the remote behind the head of a thread that the remote does not have: a fork may share most of its
+   * steps with a thread there. The remote is asked only about a long chain, and about few of its commits.
+   */
+  async findBase(head: ObjectId): Promise<ObjectId | null> {
+    const known = this.#bases.get(head);
+    if (known !== undefined) return known;
+    let base: ObjectId | null = null;
+    let [at, passed, next]: [ObjectId | undefined, number, number] = [head, 0, FIRST_ASKED];
+    while (at !== undefined && base === null) {
+      passed += 1;
+      if (passed === next) {
+        next *= 2;
+        if (await this.#isThere(at)) base = at;
+      }
+      // The check reports a commit that cannot be read.
+      const commit: Commit | undefined = await readCommit(this.#repository.objects, at).catch(() => undefined);
+      at = commit?.parents[0];
+    }
+    this.#bases.set(head, base);
+    return base;
   }
 
   /** Searches commits of code that go along for secrets. */

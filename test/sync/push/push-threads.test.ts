@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
+import type { PushReport } from '../../../src/sync/report.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
 import { contextOf } from '../clones.ts';
@@ -99,6 +100,15 @@ describe('a push', () => {
     expect((await pushThreads(ada.context, ada.remote)).alongside).toEqual([]);
   });
 
+  /** Pushes, and counts the objects that it reads. */
+  async function countReads({ repository, remote }: Place): Promise<{ report: PushReport; reads: number }> {
+    let reads = 0;
+    const { objects } = repository;
+    const read: typeof objects.read = async (id, options) => ((reads += 1), objects.read(id, options));
+    const report = await pushThreads(contextOf({ ...repository, objects: { ...objects, read } }), remote);
+    return { report, reads };
+  }
+
   test('reads what is new, however long the thread is', async () => {
     const { places } = createPlaces('Ada', 'Ben');
     const [ada, ben] = places as [Place, Place];
@@ -106,11 +116,33 @@ describe('a push', () => {
     for (let step = 0; step < 60; step += 1) await ada.do('append');
     await pushThreads(ada.context, ada.remote);
     await ada.do('append');
-    let reads = 0;
-    const { objects } = ada.repository;
-    const read: typeof objects.read = async (id, options) => ((reads += 1), objects.read(id, options));
-    const counting = contextOf({ ...ada.repository, objects: { ...objects, read } });
-    expect((await pushThreads(counting, ada.remote)).threads).toMatchObject([{ commits: 1 }]);
+    const { report, reads } = await countReads(ada);
+    expect(report.threads).toMatchObject([{ commits: 1 }]);
     expect(reads).toBeLessThan(20);
+  });
+
+  test('of a fork reads what it does not share with what is there, however long that is', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    for (let step = 0; step < 400; step += 1) await ada.do('append');
+    await pushThreads(ada.context, ada.remote);
+    await ada.do('fork');
+    await ada.do('append', 1);
+    const known = await countReads(ada);
+    expect(known.report).toMatchObject({ threads: [{ change: 'new' }], held: [] });
+    // What this machine remembers of the remote is not believed: a thread that was removed there is looked through again.
+    server.refMap.clear();
+    const fork = known.report.threads[0]!.thread;
+    await ada.repository.refs.update(
+      (await ada.repository.refs.list('refs/uwf/remotes/'))
+        .filter(({ name }) => name.endsWith(fork))
+        .map(({ name, id: expected }) => ({ name, expected, value: null })),
+    );
+    const unknown = await countReads(ada);
+    expect(unknown.report.threads).toMatchObject([{ thread: fork, change: 'new' }]);
+    expect(unknown.report.threads.map(({ thread }) => thread)).not.toContain(id);
+    expect(unknown.reads).toBeGreaterThan(4 * 400);
+    expect(known.reads).toBeLessThan(unknown.reads / 2);
   });
 });
