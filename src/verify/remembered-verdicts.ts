@@ -27,11 +27,16 @@ export function findVerdict(repository: Repository, place: Place, corrupt: Reado
 }
 
 /** Stores what was found wrong with a thread, or deletes that if nothing was. */
-export function rememberVerdict(repository: Repository, place: Place, what: string | undefined): void {
+export function rememberVerdict(
+  repository: Repository,
+  place: Place,
+  what: string | undefined,
+  corrupt: ReadonlySet<string> = listCorrupt(repository),
+): void {
   const path = pathOf(repository, place);
   if (path === undefined) return;
   if (what !== undefined) tryToWriteDerivedFile(path, FORM, what);
-  else if (listCorrupt(repository).has(nameOf(place))) rmSync(path, { recursive: true, force: true });
+  else if (corrupt.has(nameOf(place))) rmSync(path, { recursive: true, force: true });
 }
 
 function pathOf({ stateDir }: Repository, place: Place): string | undefined {

@@ -7,7 +7,7 @@ import { readThreadCommit } from '../thread/format/thread-commit.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../thread/format/thread-refs.ts';
 import { attempt, type Fault } from './fault.ts';
 import { Verification } from './chain/verification.ts';
-import { rememberVerdict } from './remembered-verdicts.ts';
+import { listCorrupt, rememberVerdict } from './remembered-verdicts.ts';
 
 /** The result for one thread. */
 export type ThreadVerdict = {
@@ -42,10 +42,11 @@ export async function* verifyThreads(
 ): AsyncGenerator<ThreadVerdict, void, void> {
   const { repository } = context;
   const verification = createVerification(repository);
+  const corrupt = listCorrupt(repository);
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
     for (const { name, id: head } of await repository.refs.list(prefix, onDamage)) {
       const thread = threadOfRef(name);
-      if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head });
+      if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head }, corrupt);
     }
   }
 }
@@ -58,6 +59,7 @@ async function verifyPointer(
   context: { repository: Repository },
   verification: Verification,
   pointer: ThreadPointer,
+  corrupt: ReadonlySet<string> = listCorrupt(context.repository),
 ): Promise<ThreadVerdict> {
   const { id, ref, head, isHistory, keptBy } = pointer;
   const before = verification.leftOut.length;
@@ -72,7 +74,7 @@ async function verifyPointer(
   const hasHistoryRef = isHistory && keptBy === undefined;
   if (hasHistoryRef && findings.length === 0)
     findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
-  rememberVerdict(context.repository, pointer, findings[0]?.what);
+  rememberVerdict(context.repository, pointer, findings[0]?.what, corrupt);
   return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings };
 }
 
