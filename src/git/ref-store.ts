@@ -36,6 +36,8 @@ export class RefMoved extends UwfError {
 export type WantedRefs = {
   /** Refs whose names begin with this, which begins with the prefix itself. */
   startsWith?: string;
+  /** Refs whose names are not before this one, in byte order. */
+  notBefore?: string;
   /** Refs for whose names it returns true. */
   where?: (name: string) => boolean;
   /** The last so many of these. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeTime, monotonicFactory, type ULIDFactory } from 'ulid';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { parseThreadId, type ThreadId } from './thread-id.ts';
+import { parseThreadId, timePrefix, type ThreadId } from './thread-id.ts';
 
 let factory: ULIDFactory | undefined;
 
@@ -54,11 +54,6 @@ export type CallPlace = {
  */
 export function callIdFor({ thread, state, role, key, ordinal }: CallPlace): ThreadId {
   return derivedId(state.committedAtMs, ['uwf-call', thread, state.commit, role, key, String(ordinal)]);
-}
-
-/** The part of a thread's id that is the time, as it is in the id of every child called from a commit of that time. */
-export function timePrefix(timeMs: number): string {
-  return encodeTime(timeMs, 10);
 }
 
 function derivedId(timeMs: number, parts: readonly string[]): ThreadId {

@@ -44,6 +44,13 @@ export function threadTimeMs(id: ThreadId): number {
   return timeMs;
 }
 
+/** The part of a thread's id that is the time, as it is in the id of every child called from a commit of that time. */
+export function timePrefix(timeMs: number): string {
+  let text = '';
+  for (let rest = timeMs; text.length < 10; rest = Math.floor(rest / 32)) text = alphabet.charAt(rest % 32) + text;
+  return text;
+}
+
 /**
  * The time before which no child of a thread was called, by the ids of children: the second of the thread's start, since
  * commits have whole seconds.

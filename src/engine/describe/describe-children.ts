@@ -48,7 +48,7 @@ async function findByRefs(
   const fromMs = firstChildTimeMs(facts.startedAtMs);
   const untilMs = facts.endedAtMs ?? Infinity;
   const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
-  const later = (await listPointers(repository)).filter((pointer) => {
+  const later = (await listPointers(repository, undefined, { sinceMs: fromMs })).filter((pointer) => {
     const timeMs = threadTimeMs(pointer.id);
     return timeMs >= fromMs && timeMs <= untilMs && pointer.id !== id;
   });

@@ -5,9 +5,8 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../read/read-chain.ts';
 import { possibleChildren } from './find-origins.ts';
 import { listPointers, type ThreadPointer } from './find-thread.ts';
-import { timePrefix } from '../new-thread-id.ts';
 import { timeOfCommit } from '../format/thread-commit.ts';
-import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../thread-id.ts';
+import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../thread-id.ts';
 import type { LightStart } from '../read/light-chain.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';
 import { readState, stateCommit, stateHash, type ThreadState } from '../read/thread-state.ts';
@@ -31,7 +30,7 @@ export function isChildOf({ parentThread, call }: ThreadStart, caller: Caller): 
 export async function findChildren(repository: Repository, { id, start }: ThreadState): Promise<ChildThread[]> {
   const fromMs = firstChildTimeMs(start.node.startedAtMs);
   const caller = { id, startHash: start.hash };
-  const later = (await listPointers(repository)).filter(
+  const later = (await listPointers(repository, undefined, { sinceMs: fromMs })).filter(
     (pointer) => pointer.id !== id && threadTimeMs(pointer.id) >= fromMs,
   );
   const possible = await possibleChildren(repository, later, start.hash);
@@ -45,8 +44,9 @@ export async function findCalledNow(
   callerId: ThreadId,
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
-  const prefix = timePrefix(commit.committer.atMs);
-  const called = (await listPointers(repository)).filter(({ id }) => id.startsWith(prefix));
+  const sinceMs = commit.committer.atMs;
+  const prefix = timePrefix(sinceMs);
+  const called = (await listPointers(repository, undefined, { sinceMs })).filter(({ id }) => id.startsWith(prefix));
   return childrenAmong(repository, called, ({ node }) => node.call?.thread === callerId && node.parentState === hash);
 }
 
@@ -56,7 +56,10 @@ export async function findCalledNow(
  */
 export async function findUnkeyedNow(repository: Repository, state: ThreadState): Promise<ChildThread[]> {
   const at = stateCommit(state);
-  const later = (await listPointers(repository)).filter(({ id }) => threadTimeMs(id) >= timeOfCommit(at));
+  const sinceMs = timeOfCommit(at);
+  const later = (await listPointers(repository, undefined, { sinceMs })).filter(
+    ({ id }) => threadTimeMs(id) >= sinceMs,
+  );
   const called = await childrenAmong(
     repository,
     await possibleChildren(repository, later, state.start.hash),
@@ -103,8 +106,9 @@ async function findTakenIn(
 ): Promise<Set<ObjectId>> {
   const taken = new Set<ObjectId>();
   const starts: KnownStarts = new Map();
-  for (const { id, head } of await listPointers(repository)) {
-    if (threadTimeMs(id) < parentStart.node.startedAtMs) continue;
+  const sinceMs = parentStart.node.startedAtMs;
+  for (const { id, head } of await listPointers(repository, undefined, { sinceMs })) {
+    if (threadTimeMs(id) < sinceMs) continue;
     const start = await findStart(repository, head, starts);
     if (start?.id !== parentStart.id) continue;
     for await (const { commit } of readChain(repository, head)) {

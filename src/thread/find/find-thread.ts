@@ -4,8 +4,8 @@ import { isRefName } from '../../git/format/ref-name.ts';
 import type { Ref, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { AmbiguousThread, ThreadNotFound } from '../thread-errors.ts';
-import type { ThreadId } from '../thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, type ThreadPointer } from '../format/thread-refs.ts';
+import { timePrefix, type ThreadId } from '../thread-id.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../format/thread-refs.ts';
 
 export type { ThreadPointer };
 
@@ -19,16 +19,24 @@ export type OnDamage = { damaged?: (damage: RefDamage) => void };
  * Lists where threads are; an id found under both an active and a history ref is ended and comes once.
  *
  * Reads ref names only. Sorted by id, which is by the time they started.
+ * @param sinceMs leaves out threads that ended before, and those that are active and began before; the rest costs nothing
  */
 export async function listPointers(
   repository: Repository,
   which: WhichThreads = { active: true, history: true },
-  wanted: OnDamage & Pick<WantedRefs, 'where'> = {},
+  { sinceMs, ...wanted }: OnDamage & Pick<WantedRefs, 'where'> & { sinceMs?: number } = {},
 ): Promise<ThreadPointer[]> {
-  const active = which.active ? await repository.refs.list(ACTIVE_PREFIX, wanted) : [];
-  const history = which.history ? await repository.refs.list(HISTORY_PREFIX, wanted) : [];
+  const { refs } = repository;
+  const from = (prefix: string, name: (timeMs: number) => string): WantedRefs =>
+    sinceMs === undefined ? wanted : { ...wanted, notBefore: prefix + name(sinceMs) };
+  const active = which.active ? await refs.list(ACTIVE_PREFIX, from(ACTIVE_PREFIX, timePrefix)) : [];
+  // Clocks of two machines differ.
+  const dayBefore = (timeMs: number): string => utcDate(Math.max(0, timeMs - DAY_MS));
+  const history = which.history ? await refs.list(HISTORY_PREFIX, from(HISTORY_PREFIX, dayBefore)) : [];
   return pointersOf([...active, ...history]);
 }
+
+const DAY_MS = 86_400_000;
 
 /**
  * Yields the active threads, newest first, with those whose ending was interrupted.
@@ -135,10 +143,16 @@ async function findByPrefix(repository: Repository, wanted: string, onDamage: On
 
 /** The threads of refs, sorted by id. Of two refs of one thread the later one counts. */
 function pointersOf(refs: readonly Ref[]): ThreadPointer[] {
-  const byId = new Map<ThreadId, ThreadPointer>();
-  for (const { name, id: head } of refs) {
-    const thread = threadOfRef(name);
-    if (thread) byId.set(thread.id, { ...thread, ref: name, head });
+  const pointers: ThreadPointer[] = [];
+  let isSorted = true;
+  for (const { name: ref, id: head } of refs) {
+    const thread = threadOfRef(ref);
+    if (thread === undefined) continue;
+    const { id, isHistory } = thread;
+    isSorted &&= (pointers.at(-1)?.id ?? '') < id;
+    pointers.push({ id, ref, head, isHistory });
   }
+  if (isSorted) return pointers;
+  const byId = new Map(pointers.map((pointer) => [pointer.id, pointer]));
   return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }

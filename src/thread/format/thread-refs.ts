@@ -59,6 +59,7 @@ export function endedBetween(sinceMs: number | undefined, untilMs: number | unde
   return (day) => day >= first && day <= last;
 }
 
-function utcDate(timeMs: number): string {
+/** The UTC day of a time: `2026-11-21`. */
+export function utcDate(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }

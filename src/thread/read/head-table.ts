@@ -93,19 +93,21 @@ function partOf(text: string): Part {
   return { text, starts, at: starts.length, added: new Map() };
 }
 
-/** Finds the line of a thread. Lists ask for one thread after the other, newest first, which is from the last line on. */
+/** Finds the line of a thread. Most callers ask for one thread after the other, from the newest or the oldest on. */
 function findRow(part: Part, id: ThreadId): string | undefined {
   const { text, starts } = part;
   const isBefore = (line: number): boolean => text.slice(starts[line], (starts[line] ?? 0) + idLength) < id;
+  const isAt = (line: number): boolean => text.startsWith(id, starts[line] ?? Infinity);
   let low = part.at - 1;
-  if (!text.startsWith(id, starts[low] ?? Infinity)) {
+  if (!isAt(low)) low = part.at + 1;
+  if (!isAt(low)) {
     low = 0;
     for (let high = starts.length; low < high;) {
       const middle = (low + high) >>> 1;
       if (isBefore(middle)) low = middle + 1;
       else high = middle;
     }
-    if (!text.startsWith(id, starts[low] ?? Infinity)) return undefined;
+    if (!isAt(low)) return undefined;
   }
   part.at = low;
   return text.slice(starts[low], starts[low + 1]);

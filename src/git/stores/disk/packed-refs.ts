@@ -45,10 +45,10 @@ export class PackedRefs {
     return undefined;
   }
 
-  /** The refs below a prefix (ending in `/`), sorted by their bytes. */
-  below(prefix: string, damaged?: Damaged): Ref[] {
+  /** The refs below a prefix (ending in `/`), sorted by their bytes, from the first that is not before a name. */
+  below(prefix: string, damaged?: Damaged, notBefore: string = prefix): Ref[] {
     const lines: PackedLine[] = [];
-    for (const line of this.#linesFrom(prefix)) {
+    for (const line of this.#linesFrom(notBefore > prefix ? notBefore : prefix)) {
       if (!line.name.startsWith(prefix)) break;
       lines.push(line);
     }

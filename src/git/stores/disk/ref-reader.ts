@@ -54,10 +54,11 @@ export class RefReader {
    * @throws {BrokenPackedRefs} unless `damaged` is given
    */
   list(prefix: string, { last = Infinity, ...wanted }: WantedRefs = {}): Ref[] {
-    const { startsWith = prefix, where, damaged } = wanted;
+    const { startsWith = prefix, notBefore = startsWith, where, damaged } = wanted;
     if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
     if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
-    const isWanted = (name: RefName): boolean => name.startsWith(startsWith) && where?.(name) !== false;
+    const isWanted = (name: RefName): boolean =>
+      name.startsWith(startsWith) && name >= notBefore && where?.(name) !== false;
     // Loose refs first, or a ref that is packed in between would be in neither list.
     const badName = damaged && ((name: string): void => damaged(new BrokenRef(name, 'git allows no such name')));
     const loose = listLooseRefs(this.#location, prefix, badName).filter(isWanted);
@@ -68,9 +69,8 @@ export class RefReader {
         // A packed value counts only if there is no loose ref.
         if (!(damage instanceof BrokenRef && isLoose.has(damage.ref))) damaged(damage);
       });
-    const packed = this.#packedBelow(startsWith, where === undefined ? last : Infinity, report).filter(({ name }) =>
-      isWanted(name),
-    );
+    const range = { startsWith, notBefore, last: where === undefined ? last : Infinity };
+    const packed = this.#packedBelow(range, report).filter(({ name }) => isWanted(name));
     if (loose.length === 0) return packed.slice(-last);
     const refs = packed.filter(({ name }) => !isLoose.has(name));
     // Each candidate is a file to read.
@@ -96,12 +96,17 @@ export class RefReader {
     return this.packed.below(`${name}/`)[0]?.name;
   }
 
-  #packedBelow(prefix: string, last: number, damaged: WantedRefs['damaged']): Ref[] {
+  #packedBelow(
+    { startsWith: prefix, notBefore, last }: { startsWith: string; notBefore: string; last: number },
+    damaged: WantedRefs['damaged'],
+  ): Ref[] {
     if (damaged !== undefined && this.packed.isEmptyFile()) {
       damaged(new BrokenPackedRefs(this.packed.path, 'it is empty, which git never leaves it'));
     }
     try {
-      return last === Infinity ? this.packed.below(prefix, damaged) : this.packed.lastBelow(prefix, last, damaged);
+      return last === Infinity
+        ? this.packed.below(prefix, damaged, notBefore)
+        : this.packed.lastBelow(prefix, last, damaged);
     } catch (error) {
       if (damaged === undefined || !(error instanceof BrokenPackedRefs)) throw error;
       damaged(error);

@@ -42,6 +42,7 @@ describe('the refs that somebody wants', () => {
     const wanted = fc.record(
       {
         startsWith: fc.constantFrom('refs/threads/', 'refs/threads/a', 'refs/threads/b0'),
+        notBefore: fc.constantFrom('refs/', 'refs/threads/', 'refs/threads/aa', 'refs/threads/b', 'refs/threads/zz'),
         where: fc.constant((text: string) => !text.endsWith('b')),
         last: fc.integer({ min: 1, max: 9 }),
       },
@@ -52,6 +53,7 @@ describe('the refs that somebody wants', () => {
         const temporary = createTemporaryRepository();
         writeRefs(temporary.dir, packed, loose, isSorted);
         const expected = (await list(temporary))
+          .filter(({ name: text }) => Buffer.compare(Buffer.from(text), Buffer.from(which.notBefore ?? '')) >= 0)
           .filter((ref) => ref.name.startsWith(which.startsWith ?? '') && which.where?.(ref.name) !== false)
           .slice(which.last === undefined ? 0 : -which.last);
         const found = await list(temporary, which);
