@@ -163,7 +163,7 @@ export class Outgoing {
   async #isThere(id: ObjectId): Promise<boolean> {
     this.#behindThere ??= this.#listAll().then((refs) => {
       const ofThreads = refs.filter(({ name }) => name.startsWith(ACTIVE_PREFIX) || name.startsWith(HISTORY_PREFIX));
-      return new VerifiedCommits(this.#repository, new Set(ofThreads.map((ref) => ref.id)));
+      return new VerifiedCommits(this.#repository, new Map(ofThreads.map(({ id }) => [id, undefined])));
     });
     return (await this.#behindThere).has(id);
   }

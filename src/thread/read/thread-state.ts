@@ -46,19 +46,21 @@ export type StartedThread = Pick<ThreadState, 'start'>;
  * @throws {CorruptThread} if its chain is not what storage promises
  */
 export async function readState(repository: Repository, id: ThreadId, from: ObjectId): Promise<ThreadState> {
-  const place = await readPlace(repository, id, from);
+  const place = await readPlace(repository, from, [id], id);
   const prompt = await readTextAt(repository, place.start, 'prompt.md');
   return { id, prompt, ...place, end: place.head.kind === 'end' ? place.head : undefined };
 }
 
 /**
  * Reads as {@link readState} does, but no text.
- * @param id the thread whose kept tallies are used; without one, all commits are read
+ * @param of the threads whose kept tallies are used
+ * @param keepFor the thread for which tallies that are new are kept
  */
 export async function readPlace(
   repository: Repository,
-  id: ThreadId | undefined,
   from: ObjectId,
+  of: readonly ThreadId[],
+  keepFor: ThreadId | undefined,
 ): Promise<ThreadPlace> {
   let kept: readonly KeptTally[] | undefined;
   const entries: TallyEntry[] = [];
@@ -72,16 +74,16 @@ export async function readPlace(
     if (last === undefined && (commit.kind === 'suspend' || commit.kind === 'resume')) pauses.unshift(commit);
     if (commit.kind === 'step') last ??= commit;
     // A short thread has no kept tally, so that its file is not looked for.
-    if (id !== undefined && commit.kind === 'step' && isKept({ steps: commit.node.number })) {
+    if (commit.kind === 'step' && isKept({ steps: commit.node.number })) {
       const { number } = commit.node;
-      kept ??= findKeptTallies(repository, id);
+      kept ??= of.flatMap((id) => findKeptTallies(repository, id));
       known = kept.find((each) => each.commit === commit.id && each.tally.steps === number);
     }
     if (commit.kind === 'start') start = commit;
     if (known !== undefined) break;
     entries.push(await readTallyEntry(repository, commit));
   }
-  const tally = tallyUp(repository, id, entries.toReversed(), known);
+  const tally = tallyUp(repository, keepFor, entries.toReversed(), known);
   if (tally !== undefined) start ??= await readThreadCommit(repository, tally.start);
   if (head === undefined || tally === undefined || start?.kind !== 'start') {
     throw new CorruptThread(from, 'its chain has no start');

@@ -2,11 +2,11 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
-import { committedAt } from '../../thread/read/thread-state.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { readChain } from '../../thread/read/read-chain.ts';
+import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** The place of a commit: its thread, and the last step up to it. Small, because many are kept. */
 export type CommitPlace = {
@@ -40,9 +40,18 @@ export function commitPlaceOf(
 
 /**
  * Reads the place of a commit, without further checks.
+ * @param thread whose tallies save reading all commits, if it leads to the commit; default: all are read
  * @throws {CorruptThread} if it is no sound part of a thread
  */
-export async function readCommitPlace(repository: Repository, id: ObjectId): Promise<CommitPlace | undefined> {
+export async function readCommitPlace(
+  repository: Repository,
+  id: ObjectId,
+  thread?: ThreadId,
+): Promise<CommitPlace | undefined> {
+  if (thread !== undefined) {
+    const { head, start, last = start } = await readPlace(repository, id, [thread], undefined);
+    return commitPlaceOf(head, start, { state: last.hash, stateAt: committedAt(last) });
+  }
   let head: ThreadCommit | undefined;
   let step: ThreadCommit | undefined;
   for await (const commit of readChain(repository, id)) {

@@ -52,6 +52,11 @@ export class KnownNodes implements NodeSource {
     return this.#oids.size;
   }
 
+  /** How many nodes the thread has. */
+  get count(): number {
+    return this.#oids.size + (this.#earlier?.nodes.nodeCount ?? 0);
+  }
+
   /** All nodes of the thread, as a segment has them. */
   get nodes(): SortedRecords {
     const { format } = this.#cache.repository.objects;
@@ -128,8 +133,7 @@ export class KnownNodes implements NodeSource {
    */
   recall({ hash, oid }: IndexEntry): void {
     this.#oids.set(hash, oid);
-    if (this.#oids.size + (this.#earlier?.nodes.nodeCount ?? 0) > this.#maxNodes)
-      throw new TooManyNodes(this.#maxNodes);
+    if (this.count > this.#maxNodes) throw new TooManyNodes(this.#maxNodes);
   }
 
   /** Adds the nodes behind a further parent. */

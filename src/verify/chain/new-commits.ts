@@ -3,7 +3,7 @@ import { Replayer } from '../replay/replay.ts';
 import type { TimeBudget } from '../replay/time-budget.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isKept, keepTallies, type KeptTally } from '../../thread/read/kept-tallies.ts';
+import { isKept, keepTallies, shareTallies, type KeptTally } from '../../thread/read/kept-tallies.ts';
 import { addToTally, readTallyEntry, tallyOfStart } from '../../thread/read/tally.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -24,6 +24,8 @@ export type Origin = {
   checkObjects(commit: CheckedCommit, report: ReportFault): Promise<void>;
   /** Checks a commit of the user's code, with its history. */
   checkCode(id: ObjectId, report: ReportFault): Promise<void>;
+  /** A thread that leads to a verified commit, as far as that is known. */
+  threadOf?(id: ObjectId): ThreadId | undefined;
   /** Is told after each commit how many of a chain's new ones were checked. Stops the check by throwing. */
   passed?(count: number, of: number): void;
 };
@@ -106,7 +108,11 @@ export class NewCommits {
     this.#last = verified && reason === undefined ? { head, verified } : undefined;
     if (verified && reason === undefined && thread !== undefined) {
       if (tallies.length > 0) keepTallies(this.#repository, thread, tallies);
-      if (verified.known.size >= MIN_KEPT_NODES) moveNodes(this.#repository, thread, head, verified);
+      const { size, count } = verified.known;
+      const other = base && this.#origin.threadOf?.(base);
+      const isFork = other !== undefined && other !== thread;
+      if (isFork && tallies.length === 0) shareTallies(this.#repository, other, thread);
+      if ((isFork ? count : size) >= MIN_KEPT_NODES) moveNodes(this.#repository, thread, head, verified);
     }
     return reason;
   }
@@ -124,7 +130,8 @@ export class NewCommits {
     const last = this.#last;
     this.#last = undefined;
     if (last?.head === base) return last.verified;
-    return resumeVerification(this.#nodesOfNone(), this.#replayer, base, thread);
+    const of = new Set([thread, this.#origin.threadOf?.(base)].filter((id) => id !== undefined));
+    return resumeVerification(this.#nodesOfNone(), this.#replayer, base, [...of], thread);
   }
 
   #nodesOfNone(): KnownNodes {
@@ -188,7 +195,8 @@ export class NewCommits {
     }
     const known = this.#places.get(parent);
     if (known) return known;
-    const place = await attempt(report, null, () => readCommitPlace(this.#repository, parent));
+    const thread = this.#origin.threadOf?.(parent);
+    const place = await attempt(report, null, () => readCommitPlace(this.#repository, parent, thread));
     if (place) this.#keep(parent, place);
     return place;
   }

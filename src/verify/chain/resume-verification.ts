@@ -28,17 +28,19 @@ export const MIN_KEPT_NODES = 1_000;
  *
  * Reads few commits where this machine keeps what the others add up to, unless the rules list all steps.
  * @param known has no nodes yet
- * @param thread whose kept results are used; default: those of none
+ * @param of the threads whose kept results are used
+ * @param keepFor the thread for which results that are new are kept
  * @throws {CorruptThread} if the commit is no part of a thread
  */
 export async function resumeVerification(
   known: KnownNodes,
   replayer: Replayer,
   head: ObjectId,
-  thread: ThreadId | undefined,
+  of: readonly ThreadId[],
+  keepFor: ThreadId | undefined,
 ): Promise<VerifiedTally> {
   const { repository } = replayer;
-  const place = await readPlace(repository, thread, head);
+  const place = await readPlace(repository, head, of, keepFor);
   const { start, tally } = place;
   for (const entry of start.index) known.recall(entry);
   const replay = replayer.begin(start, await textOf(repository, start));
@@ -47,12 +49,12 @@ export async function resumeVerification(
   const recall = (from: ObjectId, isEnough?: (id: ObjectId) => boolean): Promise<ObjectId[]> =>
     recallNodes(repository, { progress, known }, from, isEnough);
   // A rule that lists the steps needs all commits anyway.
-  const kept = thread && seen.members === undefined ? findKeptNodes(repository, thread) : undefined;
-  const steps = await recall(head, (id) => known.standOn(kept, id, () => recall(id)));
+  const kept = seen.members === undefined ? of.map((thread) => findKeptNodes(repository, thread)) : [];
+  const steps = await recall(head, (id) => kept.some((nodes) => known.standOn(nodes, id, () => recall(id))));
   if (seen.members === undefined) {
     await resumeReplay(repository, replay, place, seen, known);
     // Of the commit that is here already, as the new ones may not be taken in.
-    if (known.size >= MIN_KEPT_NODES) moveNodes(repository, thread, head, { progress, known });
+    if (known.size >= MIN_KEPT_NODES) moveNodes(repository, keepFor, head, { progress, known });
   } else {
     for (const [at, id] of steps.toReversed().entries()) {
       const commit = await readThreadCommit(repository, id);

@@ -84,6 +84,7 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
       options.signal?.throwIfAborted();
       return ofThreads.has(id);
     },
+    threadOf: (id) => ofThreads.threadOf(id),
     checkObjects: (commit, report) => carried.checkCommit(commit, report),
     checkCode: (id, report) => carried.checkCode(id, report),
     passed(count, of) {

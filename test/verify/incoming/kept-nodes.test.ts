@@ -7,7 +7,10 @@ import { activeRef } from '../../../src/thread/format/thread-refs.ts';
 import { readThreadCommit } from '../../../src/thread/format/thread-commit.ts';
 import { derivedPath, type DerivedKind } from '../../../src/thread/read/derived-path.ts';
 import { readChain } from '../../../src/thread/read/read-chain.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { readState, type CommitOf, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { newThreadId } from '../../../src/thread/new-thread-id.ts';
+import { stepDraft } from '../../thread/thread-fixture.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { collidingTexts } from '../../sync/forge-hash.ts';
@@ -87,8 +90,12 @@ function machine(head: ObjectId | undefined, stateDir?: string): MapRepository {
   return { ...createMapRepository(new Map(remote.objectMap), refs), stateDir };
 }
 
-async function check(local: MapRepository, head: ObjectId, reads: Reads = new Map()): Promise<string | undefined> {
-  const ref = activeRef(state.id);
+async function check(
+  local: MapRepository,
+  head: ObjectId,
+  reads: Reads = new Map(),
+  ref = activeRef(state.id),
+): Promise<string | undefined> {
   return refusals(await checkAll(remote, { local, reads, tips: [tipOf(ref, head)] }))[ref];
 }
 
@@ -230,6 +237,38 @@ describe('what is kept of a thread that goes on', () => {
       // What the check before has kept tells nothing else.
       expect(await check(kept, head), `${name}, again`).toBe(expected);
     }
+  });
+
+  test('serves a fork as well, and changes no answer about it', async () => {
+    const folder = await keptAt(state.head.id);
+    const fork = activeRef(newThreadId(remote.now()));
+    for (const head of Object.values(news)) {
+      const copy = createTemporaryFolder();
+      cpSync(folder, copy, { recursive: true });
+      expect(await check(machine(state.head.id, copy), head, new Map(), fork)).toBe(faults.get(head));
+    }
+    const local = machine(state.head.id, folder);
+    const reads: Reads = new Map();
+    expect(await check(local, news['sound']!, reads, fork)).toBeUndefined();
+    expect(reads.size).toBeLessThan(400);
+    // The fork goes on from what was kept for it.
+    local.refMap.clear();
+    local.refMap.set(fork, news['sound']!);
+    reads.clear();
+    expect(await check(local, news['sound, and one after it']!, reads, fork)).toBeUndefined();
+    expect(reads.size).toBeLessThan(400);
+  });
+
+  test('serves a step that was done again', async () => {
+    const earlier = await readState(remote, state.id, state.last!.commit.parents[0]!);
+    const { role, rule, meta } = state.last!.node;
+    const draft = stepDraft({ role, rule, meta, replaces: state.last!, text: 'Better.' });
+    const poked = await appendStep(remote, earlier, draft);
+    remote.refMap.set(activeRef(state.id), state.head.id);
+    const reads: Reads = new Map();
+    expect(await check(machine(state.head.id, await keptAt(older.head.id)), poked.head.id, reads)).toBeUndefined();
+    expect(reads.size).toBeLessThan(400);
+    expect(await check(machine(state.head.id), poked.head.id)).toBeUndefined();
   });
 
   test('is not kept of a thread that was refused', async () => {

@@ -10,6 +10,8 @@ import { store } from '../forge-commit.ts';
 
 beforeAll(prepareHashing);
 
+const headsOf = (...heads: ObjectId[]): Map<ObjectId, undefined> => new Map(heads.map((head) => [head, undefined]));
+
 async function withThread(): Promise<{
   repository: ReturnType<typeof createMapRepository>;
   start: ObjectId;
@@ -30,6 +32,8 @@ describe('commits that were verified', () => {
     expect(await Promise.all([head, middle, start].map((id) => verified.has(id)))).toEqual([true, true, true]);
     // And the start before others were asked about.
     expect(await (await VerifiedCommits.of(repository, 'threads')).has(start)).toBe(true);
+    const [ref] = await repository.refs.list('refs/threads/');
+    expect([head, middle, start].map((id) => verified.threadOf(id))).toEqual(Array(3).fill(ref?.name.slice(-26)));
   });
 
   test('are, of threads, none of a workflow, and the reverse', async () => {
@@ -64,7 +68,7 @@ describe('commits that were verified', () => {
       return store(repository, 'commit', `tree ${tree}\n${lines}author ${who}\ncommitter ${who}\n\ntop\n`);
     };
     const first = await startLoop(repository);
-    const behind = new VerifiedCommits(repository, new Set([top([first.head.id, code, head])]));
+    const behind = new VerifiedCommits(repository, headsOf(top([first.head.id, code, head])));
     expect(await behind.has(head)).toBe(true);
     expect(await behind.has(first.head.id)).toBe(true);
     expect(await behind.has(code)).toBe(false);
@@ -82,20 +86,20 @@ describe('commits that were verified', () => {
     const asked = commitAt(10 * day);
     const inTime = commitAt(9 * day, asked);
     const tooEarly = commitAt(9 * day - 1, asked);
-    expect(await new VerifiedCommits(repository, new Set([inTime])).has(asked)).toBe(true);
-    expect(await new VerifiedCommits(repository, new Set([tooEarly])).has(asked)).toBe(false);
+    expect(await new VerifiedCommits(repository, headsOf(inTime)).has(asked)).toBe(true);
+    expect(await new VerifiedCommits(repository, headsOf(tooEarly)).has(asked)).toBe(false);
     // The newest is followed first, whatever the order of the heads.
     const newest = commitAt(12 * day, commitAt(11 * day, asked));
-    expect(await new VerifiedCommits(repository, new Set([tooEarly, newest])).has(asked)).toBe(true);
-    expect(await new VerifiedCommits(repository, new Set([newest, tooEarly])).has(asked)).toBe(true);
-    expect(await new VerifiedCommits(repository, new Set()).has(asked)).toBe(false);
+    expect(await new VerifiedCommits(repository, headsOf(tooEarly, newest)).has(asked)).toBe(true);
+    expect(await new VerifiedCommits(repository, headsOf(newest, tooEarly)).has(asked)).toBe(true);
+    expect(await new VerifiedCommits(repository, headsOf()).has(asked)).toBe(false);
   });
 
   test('are found beside a ref that leads to something damaged, and not beside trouble of the disk', async () => {
     const { repository, start, head } = await withThread();
     const damaged = store(repository, 'commit', 'no commit at all');
     const missing = 'd'.repeat(40) as ObjectId;
-    expect(await new VerifiedCommits(repository, new Set([damaged, missing, head])).has(start)).toBe(true);
+    expect(await new VerifiedCommits(repository, headsOf(damaged, missing, head)).has(start)).toBe(true);
     const failing = {
       ...repository,
       objects: {
@@ -103,6 +107,6 @@ describe('commits that were verified', () => {
         read: (id: ObjectId) => (id === head ? Promise.reject(new Error('EIO')) : repository.objects.read(id)),
       },
     };
-    await expect(new VerifiedCommits(failing, new Set([head])).has(start)).rejects.toThrow('EIO');
+    await expect(new VerifiedCommits(failing, headsOf(head)).has(start)).rejects.toThrow('EIO');
   });
 });
