@@ -63,34 +63,45 @@ export class UnexpectedNode extends UwfError {
  * @throws {UnexpectedNode}
  */
 export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: NodeHash }, wanted: Name): Payloads[Name] {
-  if (typeNameOf(node.type) !== wanted || !hasForm(builtInSchema(node.type), node.payload)) {
+  if (typeNameOf(node.type) !== wanted || !checkOf(builtInSchema(node.type))(node.payload)) {
     throw new UnexpectedNode(wanted, node);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The schema of the type and this type of the payload name the same fields.
   return node.payload as unknown as Payloads[Name];
 }
 
-/** Tells whether a value has the fields and types that a built-in schema asks for: of all keywords these use a few. */
-function hasForm(schema: JsonValue | undefined, value: JsonValue): boolean {
-  if (!isJsonObject(schema)) return schema !== false;
-  // By identity: a meta and a configuration may use any names and numbers.
-  if (schema === timeMs && Number(value) > LAST_TIME_MS) return false;
-  const { type, enum: allowed, anyOf, items, format } = schema;
-  if (type !== undefined && ![type].flat().some((name) => isOfType(name, value))) return false;
-  if (Array.isArray(allowed) && !allowed.some((one) => one === value)) return false;
-  if (format === 'cas_ref' && typeof value === 'string' && !isNodeHash(value)) return false;
-  if (Array.isArray(anyOf) && !anyOf.some((one) => hasForm(one, value))) return false;
-  if (Array.isArray(value)) return value.every((item) => hasForm(items, item));
-  return !isJsonObject(value) || hasMembers(schema, value);
+type Check = (value: JsonValue) => boolean;
+
+/** Made once for each part of a built-in schema: a list of many threads reads a million nodes. */
+const checks = new WeakMap<JsonObject, Check>();
+
+/** Returns a test of the fields and types that a built-in schema asks for: of all keywords these use a few. */
+function checkOf(schema: JsonValue | undefined): Check {
+  if (!isJsonObject(schema)) return () => schema !== false;
+  const check = checks.get(schema) ?? makeCheck(schema);
+  checks.set(schema, check);
+  return check;
 }
 
-function hasMembers({ properties = {}, required, additionalProperties }: JsonObject, value: JsonObject): boolean {
-  const names: readonly JsonValue[] = Object.keys(value);
-  if (Array.isArray(required) && !required.every((name) => names.includes(name))) return false;
-  return Object.entries(value).every(([name, member]) => {
-    const isNamed = isJsonObject(properties) && Object.hasOwn(properties, name);
-    return hasForm(isNamed ? properties[name] : additionalProperties, member);
-  });
+function makeCheck(schema: JsonObject): Check {
+  const { type, enum: allowed, anyOf, format, properties = {} } = schema;
+  const types = type === undefined ? undefined : [type].flat();
+  const choices = Array.isArray(anyOf) ? anyOf.map(checkOf) : undefined;
+  const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
+  const members = new Map(Object.entries(properties ?? {}).map(([name, member]) => [name, checkOf(member)]));
+  const [ofItem, ofOther] = [checkOf(schema['items']), checkOf(schema['additionalProperties'])];
+  return (value) => {
+    // By identity: a meta and a configuration may use any names and numbers.
+    if (schema === timeMs && Number(value) > LAST_TIME_MS) return false;
+    if (types !== undefined && !types.some((name) => isOfType(name, value))) return false;
+    if (Array.isArray(allowed) && !allowed.some((one) => one === value)) return false;
+    if (format === 'cas_ref' && typeof value === 'string' && !isNodeHash(value)) return false;
+    if (choices !== undefined && !choices.some((check) => check(value))) return false;
+    if (Array.isArray(value)) return value.every((item) => ofItem(item));
+    if (!isJsonObject(value)) return true;
+    if (!required.every((name) => Object.hasOwn(value, name))) return false;
+    return Object.entries(value).every(([name, member]) => (members.get(name) ?? ofOther)(member));
+  };
 }
 
 function isOfType(name: JsonValue, value: JsonValue): boolean {
