@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSource } from './lib/load-source.js';
 import { longThreadSources, writeLongThread } from './lib/long-thread.js';
+import { writeManyThreads } from './lib/many-threads.js';
 import { workflow } from './lib/one-role.js';
 import { quietEnvironment } from './lib/quiet-environment.js';
 import { runCommand, uwf, uwfCommand } from './lib/run-command.js';
@@ -68,16 +69,17 @@ const axes = {
   },
   threads: {
     async make(source, folder, threads) {
-      const thread = await withThread(source, folder, 4);
-      const head = git(folder, 'rev-parse', `refs/threads/${thread}`);
-      const refs = Array.from({ length: threads - 1 }, (_, at) => `create refs/threads/${idOf(at)} ${head}\n`);
-      git(folder, 'update-ref', '--stdin', { input: refs.join('') });
+      const repository = await source.openRepository(folder);
+      const { oldest } = await writeManyThreads(source, repository, threads - 1, { definition });
+      await repository.close();
+      await withThread(source, folder, 4);
       git(folder, 'pack-refs', '--all');
-      return thread;
+      return oldest;
     },
     commands: {
       'thread list': () => ['thread', 'list'],
       'thread list -n 20': () => ['thread', 'list', '-n', '20'],
+      fsck: () => ['fsck'],
       'thread show': (thread) => ['thread', 'show', thread],
       'thread step': (thread) => ['thread', 'step', thread],
       'thread start': () => ['thread', 'start', 'long', '-p', 'Write.'],
@@ -180,12 +182,4 @@ function git(cwd, ...argv) {
   return execFileSync('git', argv, { cwd, env, input, stdio: ['pipe', 'pipe', 'ignore'] })
     .toString()
     .trim();
-}
-
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
-/** An id of a thread: a fixed time, then a number. */
-function idOf(number) {
-  const digits = Array.from({ length: 5 }, (_, at) => alphabet[Math.floor(number / 32 ** at) % 32]).toReversed();
-  return `01KTWEWZ76${'0'.repeat(11)}${digits.join('')}`;
 }
