@@ -15,7 +15,10 @@ export type CommitPlace = {
   hash: NodeHash;
   /** The number of the step, if it is one. */
   number: number | undefined;
-  start: { hash: NodeHash } & Pick<ThreadStart, 'depth' | 'parentThread' | 'parentState' | 'parentRole'>;
+  start: { hash: NodeHash; oid?: ObjectId | undefined } & Pick<
+    ThreadStart,
+    'depth' | 'parentThread' | 'parentState' | 'parentRole'
+  >;
   /** The last step, or the start: its hash and its commit. */
   state: NodeHash;
   stateAt: CommittedState;
@@ -24,7 +27,7 @@ export type CommitPlace = {
 /** The place of a commit whose thread has been read. */
 export function commitPlaceOf(
   commit: ThreadCommit,
-  { hash, node }: CommitOf<'start'>,
+  { hash, node, index }: CommitOf<'start'>,
   { state, stateAt }: Pick<CommitPlace, 'state' | 'stateAt'>,
 ): CommitPlace {
   const { depth, parentThread, parentState, parentRole } = node;
@@ -32,7 +35,7 @@ export function commitPlaceOf(
     kind: commit.kind,
     hash: commit.hash,
     number: commit.kind === 'step' ? commit.node.number : undefined,
-    start: { hash, depth, parentThread, parentState, parentRole },
+    start: { hash, oid: index.find((entry) => entry.hash === hash)?.oid, depth, parentThread, parentState, parentRole },
     state,
     stateAt,
   };

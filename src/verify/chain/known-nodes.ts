@@ -141,6 +141,11 @@ export class KnownNodes implements NodeSource {
     this.#others.push(nodesBehind(this.#cache.repository, [tip]));
   }
 
+  /** Adds one node behind a further parent, to which otherwise the whole history may have to be walked. */
+  addOneBehind(hash: NodeHash, oid: ObjectId): void {
+    this.#others.push({ find: async (wanted) => (wanted === hash ? this.#cache.read({ hash, oid }) : undefined) });
+  }
+
   /** Adds the nodes behind further parents of earlier commits, oldest first. */
   addBehindEarlier(tips: readonly ObjectId[]): void {
     this.#others = [...tips.map((tip) => nodesBehind(this.#cache.repository, [tip])), ...this.#others];

@@ -163,6 +163,8 @@ export class NewCommits {
       known.addBehind(parent);
       const place = await this.#settleParent(parent, nesting, report);
       if (place) threads.set(parent, place);
+      // A child names the start of its caller.
+      if (commit.kind === 'start' && place?.start.oid) known.addOneBehind(place.start.hash, place.start.oid);
       if (reason() !== undefined) return undefined;
     }
     const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;

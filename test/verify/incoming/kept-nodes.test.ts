@@ -271,6 +271,20 @@ describe('what is kept of a thread that goes on', () => {
     expect(await check(machine(state.head.id), poked.head.id)).toBeUndefined();
   });
 
+  test('serves a child of the thread', async () => {
+    const { start, last, head } = state;
+    const parent = { thread: start.hash, state: last!.hash, role: 'writer', head: head.id, depth: 1 };
+    const child = await startWith(remote, 'true', parent);
+    const reads: Reads = new Map();
+    const local = machine(head.id, await keptAt(head.id));
+    expect(await check(local, child.head.id, reads, activeRef(child.id))).toBeUndefined();
+    expect(reads.size).toBeLessThan(400);
+    const wrong = await startWith(remote, 'true', { ...parent, thread: last!.hash });
+    expect(await check(local, wrong.head.id, new Map(), activeRef(wrong.id))).toBeDefined();
+    remote.refMap.delete(activeRef(child.id));
+    remote.refMap.delete(activeRef(wrong.id));
+  });
+
   test('is not kept of a thread that was refused', async () => {
     const folder = createTemporaryFolder();
     const local = machine(undefined, folder);
