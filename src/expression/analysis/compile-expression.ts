@@ -1,10 +1,9 @@
-import type jsonata from 'jsonata';
 import { reasonForChild } from './confinement.ts';
-import { ExpressionSyntaxError, readJsonataError } from '../expression-errors.ts';
-import { countDefaults } from './count-defaults.ts';
+import { ExpressionSyntaxError } from '../expression-errors.ts';
 import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
 import { comparedStatus } from './last-status.ts';
+import { keepLoaded, takeLoaded } from './load-expression.ts';
 import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-seen.ts';
 import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -25,12 +24,6 @@ export type CompiledExpression = {
 
 /** What a comparison of the last status sees, as `stepsSeen` has it. */
 const LAST_SEEN: StepsSeen = { ...NOTHING_SEEN, newest: 1 };
-
-/** The longest expression taken, in UTF-16 units. */
-export const MAX_EXPRESSION = 65_536;
-
-/** JSONata copies the left side of `?:` and `??` when it parses, so that nesting them doubles the tree each time. */
-const MAX_DEFAULTS = 12;
 
 /** What was found out of the expressions that were asked for last: a rule is tried once for each step. */
 const known = new Map<string, CompiledExpression>();
@@ -97,29 +90,12 @@ export function variableUses(nodes: readonly SyntaxNode[]): VariableUse[] {
 }
 
 /**
- * Makes an expression that can be evaluated, with JSONata's guard rails set to `options`.
- * @throws {ExpressionSyntaxError} when it is not JSONata
- */
-export async function loadExpression(source: string, options: jsonata.JsonataOptions): Promise<jsonata.Expression> {
-  if (source.length > MAX_EXPRESSION)
-    throw new ExpressionSyntaxError(source, `it is longer than ${MAX_EXPRESSION} characters`);
-  if (countDefaults(source) > MAX_DEFAULTS) {
-    throw new ExpressionSyntaxError(source, `it uses ?: and ?? more than ${MAX_DEFAULTS} times`);
-  }
-  const { default: compile } = await import('jsonata');
-  try {
-    return compile(source, options);
-  } catch (error) {
-    throw syntaxError(source, error);
-  }
-}
-
-/**
  * Parses an expression.
  * @throws {ExpressionSyntaxError} as `compileExpression`
  */
 export async function parseExpression(source: string): Promise<SyntaxNode> {
-  const tree: unknown = (await loadExpression(source, {})).ast();
+  const loaded = await takeLoaded(source);
+  const tree: unknown = loaded.expression.ast();
   if (!isSyntaxNode(tree)) throw new ExpressionSyntaxError(source, 'it is empty');
   for (const node of nodesOf(tree)) {
     // JSONata copies the left side of ?: through JSON, which makes an object of a pattern; it would match nothing, silently.
@@ -128,13 +104,7 @@ export async function parseExpression(source: string): Promise<SyntaxNode> {
       throw new ExpressionSyntaxError(source, reason, offsetOf(node));
     }
   }
+  // A rule is evaluated next, and parsing takes as long.
+  keepLoaded(source, loaded);
   return tree;
-}
-
-function syntaxError(source: string, error: unknown): ExpressionSyntaxError {
-  if (error instanceof RangeError) return new ExpressionSyntaxError(source, 'it is nested too deeply');
-  const { message, position, token } = readJsonataError(error);
-  const tokenLength = typeof token === 'string' && token !== '(end)' ? token.length : 0;
-  const offset = position === undefined ? undefined : Math.max(0, position - tokenLength);
-  return new ExpressionSyntaxError(source, message, offset);
 }

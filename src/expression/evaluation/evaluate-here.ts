@@ -1,6 +1,6 @@
-import type jsonata from 'jsonata';
 import type { JsonValue } from '../../json.ts';
-import { compileExpression, loadExpression, type CompiledExpression } from '../analysis/compile-expression.ts';
+import { compileExpression, type CompiledExpression } from '../analysis/compile-expression.ts';
+import { keepLoaded, loadExpression, takeLoaded } from '../analysis/load-expression.ts';
 import { startTimeBox } from './cpu-time.ts';
 import { ExpressionFailed, ExpressionRefused, ExpressionTimeout, readJsonataError } from '../expression-errors.ts';
 import { REFUSED_FUNCTIONS } from '../analysis/function-names.ts';
@@ -34,11 +34,6 @@ export function assertHarmless({ source, refused, unsafe }: CompiledExpression, 
   if (unsafe[0] !== undefined) throw new ExpressionRefused(source, unsafe[0]);
 }
 
-/** Nesting of evaluations; a call of a function takes four or five. */
-const MAX_NESTING = 5000;
-/** The longest list that an expression may come to on its way. */
-const MAX_SEQUENCE = 1_000_000;
-
 /**
  * Evaluates an expression in this very process, within JSONata's own guard rails.
  *
@@ -54,9 +49,7 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
   const compiled = await compileExpression(task.source);
   assertHarmless(compiled, task.mayVary);
   const clone = await closeOwnFunctions(loadExpression);
-  const loaded = idle.get(task.source) ?? (await load(task.source));
-  // An evaluation that begins before this one has ended loads its own.
-  idle.delete(task.source);
+  const loaded = await takeLoaded(task.source);
   loaded.box.hasWallMs = startTimeBox(task.timeoutMs);
   const { expression } = loaded;
   // What needs no child can make no function that it could look at.
@@ -73,34 +66,8 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
     throw evaluationError(task, error);
   } finally {
     // What is watched keeps the watcher.
-    if (compiled.reasonForChild === undefined) keepIdle(task.source, loaded);
+    if (compiled.reasonForChild === undefined) keepLoaded(task.source, loaded);
   }
-}
-
-/** An expression that can be evaluated, and the time box of its evaluation. */
-type Loaded = { expression: jsonata.Expression; box: { hasWallMs: () => number } };
-
-/** Expressions that were evaluated last: a replay evaluates the same ones for each step, and parsing takes as long. */
-const idle = new Map<string, Loaded>();
-const MAX_IDLE = 100;
-const MAX_IDLE_LENGTH = 4096;
-
-async function load(source: string): Promise<Loaded> {
-  const box = { hasWallMs: () => 0 };
-  const limits = {
-    // JSONata looks at it anew each time, and compares it with wall time.
-    get timeout(): number {
-      return box.hasWallMs();
-    },
-    stack: MAX_NESTING,
-    sequence: MAX_SEQUENCE,
-  };
-  return { expression: await loadExpression(source, Object.freeze(limits)), box };
-}
-
-function keepIdle(source: string, loaded: Loaded): void {
-  if (idle.size >= MAX_IDLE) idle.clear();
-  if (source.length <= MAX_IDLE_LENGTH) idle.set(source, loaded);
 }
 
 let toBoolean: Awaited<ReturnType<typeof loadExpression>> | undefined;
