@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openSegmentFile, writeSegmentFile } from '../../cas/lookup/disk-segments.ts';
 import type { Segment } from '../../cas/lookup/segment.ts';
@@ -34,7 +34,9 @@ export function keepNodes(
   const commits: SortedRecords = () => [Buffer.from(commit, 'hex')];
   return orElse(() => {
     makeDerivedFolder(dirname(path));
-    const temporary = `${path}.${randomBytes(8).toString('hex')}`;
+    // One name for all writers, so that the file of a killed one is replaced. If two meet, a reader refuses what they leave.
+    const temporary = `${path}.tmp`;
+    rmSync(temporary, { recursive: true, force: true });
     writeSegmentFile(temporary, { format, nodes, commits }, () => replaceFile(temporary, path));
     return findKeptNodes(repository, thread);
   }, undefined);

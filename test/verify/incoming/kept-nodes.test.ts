@@ -304,6 +304,16 @@ describe('what is kept of a thread that goes on', () => {
     }
   });
 
+  test('replaces what a killed writer left', async () => {
+    const folder = await keptAt(state.head.id);
+    const path = pathOf(folder, 'nodes');
+    rmSync(path);
+    writeFileSync(`${path}.tmp`, 'UWF');
+    expect(await check(machine(state.head.id, folder), news['sound']!)).toBeUndefined();
+    expect(readFileSync(path).includes(Buffer.from(state.head.id, 'hex'))).toBe(true);
+    expect(() => readFileSync(`${path}.tmp`)).toThrow(/ENOENT/);
+  });
+
   test('has the tally and the nodes of the last commit that was checked', async () => {
     const folder = await keptAt(state.head.id);
     const { head } = state;
