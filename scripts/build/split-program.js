@@ -54,7 +54,7 @@ export async function bundleSplitProgram(root, { entry, parts }, options) {
     const names = borrowed[place] ?? new Set();
     const isFirst = place === 0;
     const contents = part.isAtOnce
-      ? (isFirst ? `export * from './${entry}';\n` : '') + offerAtOnce(names)
+      ? (isFirst ? `export * from './${entry}';\n` : '') + offerAtOnce(await exportsOf(root, names))
       : (isFirst ? `Object.assign(exports, require('./${entry}'));\n` : '') + offer(names);
     return /** @type {const} */ ([
       part.output,
@@ -86,13 +86,41 @@ function offer(names) {
 /**
  * A source that offers files by their names, and evaluates all of them, and what they import, at once.
  *
- * @param {Set<string>} names
+ * What a file exports is offered as values: esbuild's own objects have a getter for each, which takes a fifth of the time to
+ * evaluate a part.
+ *
+ * @param {Map<string, string[]>} files what each exports
  */
-function offerAtOnce(names) {
+function offerAtOnce(files) {
+  const all = [...files].map(([name, exported], place) => {
+    const local = (/** @type {string} */ one) => `${one}_${place}`;
+    return {
+      imports: `import { ${exported.map((one) => `${one} as ${local(one)}`).join(', ')} } from './${name}';\n`,
+      member: `${JSON.stringify(name)}: () => ({ ${exported.map((one) => `${one}: ${local(one)}`).join(', ')} }),\n`,
+    };
+  });
+  return `${all.map(({ imports }) => imports).join('')}export const modules = {\n${all.map(({ member }) => member).join('')}};`;
+}
+
+/**
+ * Lists what files export, sorted by their names.
+ *
+ * @param {string} root
+ * @param {Set<string>} names
+ * @returns {Promise<Map<string, string[]>>}
+ */
+async function exportsOf(root, names) {
   const sorted = [...names].toSorted();
-  const imports = sorted.map((name, place) => `import * as module${place} from './${name}';\n`);
-  const members = sorted.map((name, place) => `${JSON.stringify(name)}: () => module${place},\n`);
-  return `${imports.join('')}export const modules = {\n${members.join('')}};`;
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: sorted,
+    format: 'esm',
+    outdir: 'unused',
+    outbase: '.',
+    write: false,
+    metafile: true,
+  });
+  return new Map(Object.values(metafile.outputs).map(({ entryPoint = '', exports }) => [entryPoint, exports]));
 }
 
 /**
