@@ -42,6 +42,7 @@ export const artefacts = [
           'src/cli/commands/log.ts',
           'src/cli/commands/thread/list.ts',
           'src/cli/commands/thread/show.ts',
+          'src/cli/help/overview.ts',
           'src/cli/help/version.ts',
         ],
       },
@@ -60,7 +61,6 @@ export const artefacts = [
         output: 'cli-nodes.cjs',
         files: [
           'src/cli/commands/cas/get.ts',
-          'src/cli/help/overview.ts',
           'src/cli/log/graph.ts',
           'src/cli/log/read-log.ts',
           'src/cli/output/secret-places.ts',

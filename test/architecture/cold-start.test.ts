@@ -60,7 +60,7 @@ test.each([
   ['thread show <thread>', ['cli.cjs', 'cli-store.cjs']],
   ['log -n 20 <thread>', ['cli.cjs']],
   ['log --oneline', ['cli.cjs', 'cli-store.cjs']],
-  ['--help', ['cli.cjs', 'cli-nodes.cjs']],
+  ['--help', ['cli.cjs']],
   ['log --graph', ['cli.cjs', 'cli-store.cjs', 'cli-nodes.cjs']],
   ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
