@@ -8,6 +8,7 @@ import { endProcessGroup } from './process-group.ts';
 import { closeStreams, startProgram } from './start-program.ts';
 import type { ProgramStart, StartedProgram } from './start-program.ts';
 import { whenAborted } from './within.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** After the program has ended, an output that another process holds open is read until it was quiet for so long. */
 const QUIET_MS = 200;
@@ -154,8 +155,8 @@ export function describeEnd(exit: ProgramExit): string {
 
 /** Waits for the outputs to close, or for a silence: a grandchild can keep them open for ever. */
 async function untilQuiet(closed: Promise<true>, streams: Streams): Promise<void> {
-  const deadline = performance.now() + MAX_DRAIN_MS;
-  for (let seen = -1; seen !== streams.bytesRead && performance.now() < deadline;) {
+  const deadline = monotonicMs() + MAX_DRAIN_MS;
+  for (let seen = -1; seen !== streams.bytesRead && monotonicMs() < deadline;) {
     seen = streams.bytesRead;
     const timer = new AbortController();
     const isClosed = await Promise.race([closed, sleep(QUIET_MS, false, { signal: timer.signal }).catch(() => false)]);

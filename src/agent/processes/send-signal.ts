@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryTo } from '../../or-else.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 const MAX_POLL_MS = 50;
 
@@ -11,9 +12,9 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 
 /** Waits for something to become true, and tells whether it did within a time. */
 export async function isTrueWithin(waitMs: number, isTrue: () => boolean): Promise<boolean> {
-  const deadline = performance.now() + waitMs;
+  const deadline = monotonicMs() + waitMs;
   for (let pauseMs = 2; !isTrue(); pauseMs = Math.min(pauseMs * 2, MAX_POLL_MS)) {
-    const leftMs = deadline - performance.now();
+    const leftMs = deadline - monotonicMs();
     if (leftMs <= 0) return false;
     await sleep(Math.min(pauseMs, leftMs));
   }

@@ -4,6 +4,7 @@ import { identityOf } from '../../git/system/process-identity.ts';
 import { descendantsOf, runningProcesses } from './process-table.ts';
 import { isTrueWithin, sendSignal } from './send-signal.ts';
 import { orElse } from '../../or-else.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** A process as it was found: its number may be another's later. */
 export type FoundProcess = { pid: number; startTime: string };
@@ -48,8 +49,8 @@ export async function endStrays(
   signalAll(found, 'SIGTERM');
   if (await isTrueWithin(graceMs, () => !found.some(isThere))) return;
   // A program that starts others in a loop has new ones at each look, until it has ended itself.
-  const deadline = performance.now() + KILL_WAIT_MS;
-  for (let left = [...found]; left.length > 0 && performance.now() < deadline; left = stillThere(found, leader, sign)) {
+  const deadline = monotonicMs() + KILL_WAIT_MS;
+  for (let left = [...found]; left.length > 0 && monotonicMs() < deadline; left = stillThere(found, leader, sign)) {
     signalAll(left, 'SIGKILL');
     await isTrueWithin(POLL_MS, () => !left.some(isThere));
   }

@@ -11,6 +11,7 @@ import { share } from '../../git/system/sharing.ts';
 import { APPEND, writeOwnFile } from '../../git/system/state-folder.ts';
 import { join } from 'node:path';
 import { namesIn } from '../../git/system/names-in.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** A journal that has grown so large makes room for a new one; the one before that goes. */
 export const MAX_JOURNAL_BYTES: number = 4 * 1024 * 1024;
@@ -138,7 +139,7 @@ class ThreadJournal {
     const isAgents = entry.event.startsWith('agent.');
     if (this.#pendingBytes > MAX_PENDING_BYTES && isAgents) this.#skipped += 1;
     else this.#gather(entry);
-    const waitMs = this.#writtenMs + GATHER_MS - performance.now();
+    const waitMs = this.#writtenMs + GATHER_MS - monotonicMs();
     if (waitMs <= 0 || !(isAgents || entry.event === 'debug')) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), waitMs).unref();
   }
@@ -154,7 +155,7 @@ class ThreadJournal {
     this.#pending = [];
     this.#pendingBytes = 0;
     this.#skipped = 0;
-    this.#writtenMs = performance.now();
+    this.#writtenMs = monotonicMs();
     if (text === '') return;
     try {
       writeOwnFile(this.#paths.current, APPEND, text, 0o600);

@@ -9,6 +9,7 @@ import { findLease } from './find-lease.ts';
 import { takeLeaseFile, type Lease } from './lease.ts';
 import { isHolderAlive, readLeaseRecord } from './lease-file.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 const POLL_MS = 100;
 const suffix = '.json';
@@ -38,12 +39,12 @@ async function takeSlot(engine: EngineContext, thread: ThreadId): Promise<Lease 
   // Without a disk there is only this process, and its program knows what it runs.
   if (count === undefined || stateDir === undefined || isBelowAnother(engine)) return undefined;
   const folder = join(stateDir, 'slots');
-  const startedMs = performance.now();
+  const startedMs = monotonicMs();
   for (let isFirst = true; ; isFirst = false) {
     const holders = listHolders(folder, repository.now());
     const slot = holders.length < count ? await takeFree(folder, count, thread, repository.now) : undefined;
     if (slot) {
-      if (!isFirst) engine.debug(thread, 'slot taken', { waitedMs: Math.round(performance.now() - startedMs) });
+      if (!isFirst) engine.debug(thread, 'slot taken', { waitedMs: Math.round(monotonicMs() - startedMs) });
       return slot;
     }
     if (isFirst) engine.tell({ event: 'thread.waiting', thread, limit: count, holders });

@@ -17,6 +17,7 @@ import { findHeldTurn, forgetHeldTurn, holdTurn } from '../recovery/held-turn.ts
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
 import type { ChosenStep, Ending, FinishedTurn, PreparedStep, Step } from './step.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** Errors of the file system that may be gone a moment later. */
 const passing = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBUSY', 'EINTR', 'ENOENT', 'ESTALE', 'EIO']);
@@ -95,7 +96,7 @@ export async function suspendAtLimit(step: PreparedStep, reason: string): Promis
 export async function storeTurn(step: Place, turn: FinishedTurn): Promise<ThreadState> {
   const { engine, state } = step;
   const { role, result, workspace } = turn;
-  const startedMs = performance.now();
+  const startedMs = monotonicMs();
   const after = await untilStored(step, turn);
   workspace?.release();
   if (result.session !== undefined) {
@@ -103,7 +104,7 @@ export async function storeTurn(step: Place, turn: FinishedTurn): Promise<Thread
     writeSession(engine.repository, key, { id: result.session, seen: after.head.id });
   }
   if (after.head.kind !== 'step') return after;
-  engine.debug(state.id, 'step stored', { head: after.head.id, ms: Math.round(performance.now() - startedMs) });
+  engine.debug(state.id, 'step stored', { head: after.head.id, ms: Math.round(monotonicMs() - startedMs) });
   engine.tell({
     event: 'step.finished',
     thread: after.id,

@@ -20,6 +20,7 @@ import { prepareStep } from './prepare.ts';
 import { runAgent } from './run.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import type { ChosenStep, PreparedStep, StepOutcome, TurnEnd, TurnResult, TurnWish } from './step.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** Tries after the first, where a role does not say how many. */
 const DEFAULT_RETRIES = 2;
@@ -44,9 +45,9 @@ export async function takeStep(
 ): Promise<Stepped> {
   if (state.end || state.head.kind === 'suspend') return conclude(engine, state, { isNew: false });
   const step = await openStep(engine, state);
-  const startedMs = performance.now();
+  const startedMs = monotonicMs();
   const choice = await chooseRole(step, role);
-  const ms = Math.round((performance.now() - startedMs) * 10) / 10;
+  const ms = Math.round((monotonicMs() - startedMs) * 10) / 10;
   engine.debug(state.id, 'decision', { ...journalFacts(choice), ms });
   if (choice.kind !== 'role') return conclude(engine, await appendEnd(step, choice));
   return takeChosenStep({ ...step, lease, choice: { ...choice, ...wish } });

@@ -19,6 +19,7 @@ import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { Step } from '../turn/step.ts';
 import type { SnapshotMode } from '../config/config-schema.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
 
@@ -82,9 +83,9 @@ export async function recordWorkspace(
   try {
     const limits = { ...DEFAULT_LIMITS, ...config.snapshot };
     const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
-    const startedMs = performance.now();
+    const startedMs = monotonicMs();
     const snapshot = await takeSnapshot(repository, { location, env, limits, ...(scan && { inspect: scan }) });
-    engine.debug(state.id, 'snapshot', { ms: Math.round(performance.now() - startedMs), tree: snapshot.tree });
+    engine.debug(state.id, 'snapshot', { ms: Math.round(monotonicMs() - startedMs), tree: snapshot.tree });
     const { shortfall, missing } = snapshot;
     if (shortfall !== undefined) shortened(shortfall);
     else if (missing !== undefined) shortened(describeMissing(missing), missing);

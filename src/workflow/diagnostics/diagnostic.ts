@@ -60,7 +60,7 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions 
 /** Orders diagnostics as a reader meets them: by file, then place; errors first on one place. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
-  return a.line - b.line || a.column - b.column || a.severity.localeCompare(b.severity);
+  return a.line - b.line || a.column - b.column || Number(a.severity > b.severity) - Number(a.severity < b.severity);
 }
 
 /** Raised when a workflow that has errors is to be used. Carries all of them. */

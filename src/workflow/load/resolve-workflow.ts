@@ -1,7 +1,6 @@
-import type { Stats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { succeeds } from '../../or-else.ts';
+import { orElse, succeeds } from '../../or-else.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
@@ -77,7 +76,7 @@ export async function resolveWithDiagnostics(
         ...filesAt(join(folder, argument)),
         ...filesAt(join(folder, argument, FOLDER_FILE)),
       ]);
-  const file = await firstFile(files);
+  const file = firstFile(files);
   if (file !== undefined) return loadFile(repository, file);
   lookedAt.push(...files.map((each) => shorten(each, options.cwd)));
   if (!isPath(argument) && whyNoWorkflowName(argument) === undefined) {
@@ -88,8 +87,8 @@ export async function resolveWithDiagnostics(
       return { definition: await loadWorkflow(repository, hash), hash, origin: { kind: 'registry', ref } };
     }
   }
-  if ((await statsOf(named))?.isDirectory()) {
-    throw new NoWorkflowFolder(argument, await workflowsIn(named, options.cwd));
+  if (statsOf(named)?.isDirectory()) {
+    throw new NoWorkflowFolder(argument, workflowsIn(named, options.cwd));
   }
   throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
 }
@@ -118,7 +117,7 @@ export async function listWorkflowFiles(
   const top = workTreeAround(repository, cwd);
   for (const folder of foldersUp(cwd, top)) {
     if (top === undefined || !isFolderInside(top, folder)) continue;
-    for (const file of await workflowFiles(folder)) {
+    for (const file of workflowFiles(folder)) {
       const name = nameFromPath(file);
       // A link in it that leads out is not shown, as the folder is not.
       if (!found.has(name) && isFolderInside(top, dirname(file))) found.set(name, file);
@@ -164,19 +163,17 @@ function filesAt(stem: string): string[] {
 }
 
 /** The workflow files in a folder and in its subfolders; the first file of a name wins. */
-async function workflowFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+function workflowFiles(folder: string): string[] {
+  const entries = orElse(() => readdirSync(folder, { withFileTypes: true }), []);
   const names = entries.map(({ name }) => name).toSorted();
   const files = extensions.flatMap((extension) => names.filter((name) => name.endsWith(extension)));
   const folders = entries.filter((entry) => !entry.isFile()).map(({ name }) => name);
-  const within = await Promise.all(
-    folders.toSorted().map((name) => firstFile(filesAt(join(folder, name, FOLDER_FILE)))),
-  );
+  const within = folders.toSorted().map((name) => firstFile(filesAt(join(folder, name, FOLDER_FILE))));
   return [...files.map((file) => join(folder, file)), ...within.filter((file) => file !== undefined)];
 }
 
-async function workflowsIn(folder: string, cwd: string): Promise<string[]> {
-  return (await workflowFiles(folder)).map((file) => shorten(file, cwd));
+function workflowsIn(folder: string, cwd: string): string[] {
+  return workflowFiles(folder).map((file) => shorten(file, cwd));
 }
 
 /** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
@@ -185,13 +182,12 @@ function isFolderInside(top: string, folder: string): boolean {
 }
 
 /** The first of some paths that is a file. */
-async function firstFile(paths: readonly string[]): Promise<string | undefined> {
-  for (const path of paths) if ((await statsOf(path))?.isFile() === true) return path;
-  return undefined;
+function firstFile(paths: readonly string[]): string | undefined {
+  return paths.find((path) => statsOf(path)?.isFile() === true);
 }
 
-function statsOf(path: string): Promise<Stats | undefined> {
-  return stat(path).catch(() => undefined);
+function statsOf(path: string): Stats | undefined {
+  return orElse(() => statSync(path), undefined);
 }
 
 function isPath(argument: string): boolean {
