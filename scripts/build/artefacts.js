@@ -82,6 +82,8 @@ export const artefacts = [
           'src/git/stores/disk/lock-records.ts',
           'src/git/stores/disk/ref-transaction.ts',
           'src/git/stores/native/native-object-store.ts',
+          'src/git/stores/quarantine.ts',
+          'src/is-within.ts',
           'src/thread/append/append-step.ts',
           'src/thread/append/finish-ending.ts',
           'src/thread/fork/keep-lost-race.ts',
@@ -110,6 +112,7 @@ export const artefacts = [
         files: [
           'src/expression/analysis/compile-expression.ts',
           'src/expression/evaluation/evaluate.ts',
+          'src/moderator/check-reply.ts',
           'src/moderator/decide.ts',
           'src/workflow/nodes/load-workflow.ts',
         ],
@@ -129,7 +132,6 @@ export const artefacts = [
         files: [
           'src/cli/commands/workflow/list.ts',
           'src/cli/commands/workflow/validate.ts',
-          'src/moderator/check-reply.ts',
           'src/workflow/nodes/encode-workflow.ts',
         ],
       },
