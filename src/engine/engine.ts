@@ -1,24 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { createRedactor } from '../redaction/create-redactor.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import { askThread, type Answer, type AskOptions } from './verbs/ask.ts';
-import { cancelThread } from './verbs/cancel.ts';
-import { runChild } from './children/child-threads.ts';
-import { compactThread, type Compacted, type CompactOptions } from './verbs/compact.ts';
+import type { Answer, AskOptions } from './verbs/ask.ts';
+import type { Compacted, CompactOptions } from './verbs/compact.ts';
 import { createEngineContext, type EngineContext, type EngineOptions } from './engine-context.ts';
-import { describeThread, type ThreadView } from './describe/describe.ts';
-import { listThreads, type ListOptions, type ThreadSummary } from './describe/list-threads.ts';
+import type { ThreadView } from './describe/describe.ts';
+import type { ListOptions, ThreadSummary } from './describe/list-threads.ts';
 import type { ThreadOver } from './events.ts';
-import { joinThread } from './verbs/join.ts';
 import { knownSecrets } from './redact/known-secrets.ts';
-import { pokeThread, type PokeOptions } from './verbs/poke.ts';
-import { previewContext, type ContextPreview } from './verbs/preview-context.ts';
-import { checkResumption, resumeAndRun, type ResumeOptions } from './verbs/resume.ts';
-import { checkRun, runThread, type RunOptions } from './verbs/run.ts';
-import { startNew, type StartOptions } from './verbs/start.ts';
-import { stepThread, type StepOptions } from './verbs/step.ts';
+import type { PokeOptions } from './verbs/poke.ts';
+import type { ContextPreview } from './verbs/preview-context.ts';
+import type { ResumeOptions } from './verbs/resume.ts';
+import type { RunOptions } from './verbs/run.ts';
+import type { StartOptions } from './verbs/start.ts';
+import type { StepOptions } from './verbs/step.ts';
 import type { StepOutcome } from './turn/step.ts';
-import { stopThread, type StopOutcome } from './verbs/stop.ts';
+import type { StopOutcome } from './verbs/stop.ts';
 import type { Redaction } from './redact/redaction.ts';
 
 /**
@@ -83,33 +80,41 @@ export interface Engine {
 /** Makes an engine for a repository. */
 export function createEngine(options: EngineOptions): Engine {
   const { redactor = createOwnRedactor(options) } = options;
-  const engine = createEngineContext({ ...options, redactor }, runChild);
-  /** Makes a verb of this engine. Secrets are taken out of its errors, which may quote what an agent has said. */
+  const engine = createEngineContext({ ...options, redactor }, async (...given) =>
+    (await import('./children/child-threads.ts')).runChild(...given),
+  );
+  /**
+   * Makes a verb of this engine, which is loaded when it is called: a command calls one or two. Secrets are taken out of its
+   * errors, which may quote what an agent has said.
+   */
   const bound =
-    <Given extends unknown[], Result>(verb: (engine: EngineContext, ...given: Given) => Promise<Result>) =>
+    <Given extends unknown[], Result>(
+      load: () => Promise<(engine: EngineContext, ...given: Given) => Promise<Result>>,
+    ) =>
     async (...given: Given): Promise<Result> => {
       try {
+        const verb = await load();
         return await verb(engine, ...given);
       } catch (error) {
         throw cleanError(engine.redaction(), error);
       }
     };
   return {
-    start: bound(startNew),
-    step: bound(stepThread),
-    run: bound(runThread),
-    resume: bound(resumeAndRun),
-    checkRun: bound(checkRun),
-    checkResume: bound(checkResumption),
-    poke: bound(pokeThread),
-    compact: bound(compactThread),
-    ask: bound(askThread),
-    cancel: bound(cancelThread),
-    stop: bound(stopThread),
-    join: bound(joinThread),
-    describe: bound(describeThread),
-    list: bound(listThreads),
-    context: bound(previewContext),
+    start: bound(async () => (await import('./verbs/start.ts')).startNew),
+    step: bound(async () => (await import('./verbs/step.ts')).stepThread),
+    run: bound(async () => (await import('./verbs/run.ts')).runThread),
+    resume: bound(async () => (await import('./verbs/resume.ts')).resumeAndRun),
+    checkRun: bound(async () => (await import('./verbs/run.ts')).checkRun),
+    checkResume: bound(async () => (await import('./verbs/resume.ts')).checkResumption),
+    poke: bound(async () => (await import('./verbs/poke.ts')).pokeThread),
+    compact: bound(async () => (await import('./verbs/compact.ts')).compactThread),
+    ask: bound(async () => (await import('./verbs/ask.ts')).askThread),
+    cancel: bound(async () => (await import('./verbs/cancel.ts')).cancelThread),
+    stop: bound(async () => (await import('./verbs/stop.ts')).stopThread),
+    join: bound(async () => (await import('./verbs/join.ts')).joinThread),
+    describe: bound(async () => (await import('./describe/describe.ts')).describeThread),
+    list: bound(async () => (await import('./describe/list-threads.ts')).listThreads),
+    context: bound(async () => (await import('./verbs/preview-context.ts')).previewContext),
   };
 }
 

@@ -77,12 +77,12 @@ test('a log that is told for the first time loads what reads objects, and no pac
   expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']);
 });
 
-test.each(['workflow list', 'workflow validate bench', 'cas put text', 'run bench -p Write.'])(
-  'uwf %s compiles no schema, where all are plain',
+test.each(['workflow list', 'workflow validate bench', 'cas put text', 'thread fork <thread>', 'run bench -p Write.'])(
+  'uwf %s compiles no schema, where all are plain, and loads nothing that pushes or is rare',
   (command) => {
     const files = filesLoadedBy(wordsOf(command));
     expect(files).toContain('cli-nodes.cjs');
-    expect(files).not.toContain('vendor/ajv.cjs');
+    for (const other of ['vendor/ajv.cjs', 'cli-push.cjs', 'cli-late.cjs']) expect(files).not.toContain(other);
   },
 );
 

@@ -6,7 +6,6 @@ import { builtInAgents } from './built-in-agents.ts';
 import type { AgentPackage, PackageDescriptor } from '../contract.ts';
 import { findPackage } from './find-package.ts';
 import type { InstalledPackage } from './find-package.ts';
-import { importModule } from './import-module.ts';
 import { satisfiesRange } from './version-range.ts';
 
 const BUILT_IN = 'builtin:';
@@ -111,6 +110,7 @@ async function checkVersion(
 
 async function importPackage(reference: string, { entry, folder }: ImportablePackage): Promise<unknown> {
   try {
+    const { importModule } = await import('./import-module.ts');
     return await importModule(entry);
   } catch (cause) {
     throw new AgentBroken(`the agent package '${reference}' in ${folder} cannot be loaded: ${String(cause)}`, {
