@@ -13,7 +13,7 @@ import {
   type WalkOptions,
 } from './schema/links/walk-nodes.ts';
 import { getThread } from './thread/find/find-thread.ts';
-import { nodesOfThread } from './thread/nodes/nodes-of-thread.ts';
+import { nodesOfThread } from './thread/cas/nodes-of-thread.ts';
 
 // So that `hashNode` and all that hashes can be called without waiting.
 await prepareHashing();
@@ -98,7 +98,7 @@ export { exportThread } from './thread/export/export-thread.ts';
 export type { ThreadRow } from './thread/export/rows.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find/find-thread.ts';
 export { removeThread } from './thread/remove/remove-thread.ts';
-export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/nodes/thread-cas.ts';
+export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/cas/thread-cas.ts';
 export type { ThreadCommit } from './thread/format/thread-commit.ts';
 export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
 export type { StepEntry } from './thread/read/thread-state.ts';

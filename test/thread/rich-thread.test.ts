@@ -11,9 +11,9 @@ import { findCalledNow, findChildren, isChildOf } from '../../src/thread/find/fi
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../src/thread/fork/fork-thread.ts';
 import { isPartialCloneFile } from '../../src/thread/format/partial-clone-files.ts';
-import { findReferrers } from '../../src/thread/nodes/find-referrers.ts';
-import { nodesOfThread } from '../../src/thread/nodes/nodes-of-thread.ts';
-import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
+import { findReferrers } from '../../src/thread/cas/find-referrers.ts';
+import { nodesOfThread } from '../../src/thread/cas/nodes-of-thread.ts';
+import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { readChildEnds } from '../../src/thread/read/light-chain.ts';
 import { diffThreads } from '../../src/thread/read/diff-threads.ts';
 import { readReply } from '../../src/thread/read/light-chain.ts';

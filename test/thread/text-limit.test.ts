@@ -8,7 +8,7 @@ import { CommitTooLarge } from '../../src/thread/format/commit-limits.ts';
 import { resumeThread } from '../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, TextTooLong } from '../../src/cas/text-limit.ts';
-import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
+import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { readTextAt } from '../../src/thread/format/thread-commit.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { checkAll, refusals } from '../verify/incoming/incoming-fixture.ts';

@@ -6,7 +6,7 @@ import { appendStep } from '../../src/thread/append/append-step.ts';
 import { endThread } from '../../src/thread/append/end-thread.ts';
 import { reopenThread, resumeThread } from '../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
-import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
+import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { committedAt, stateCommit, stateHash, type ThreadState } from '../../src/thread/read/thread-state.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { agent, loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';

@@ -6,7 +6,7 @@ import { pinCompaction } from '../../src/thread/context/compaction.ts';
 import { endThread } from '../../src/thread/append/end-thread.ts';
 import { resumeThread, reopenThread } from '../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
-import { threadCas } from '../../src/thread/nodes/thread-cas.ts';
+import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { stateHash, type ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { MapRepository } from '../helpers/map-repository.ts';
 import { agent, startLoop, stepDraft } from '../thread/thread-fixture.ts';

@@ -2,7 +2,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { AgentCas, AgentRequest } from '../../agent/contract.ts';
 import { parseNodeHash } from '../../cas/hash.ts';
 import { packageRoot } from '../../package-root.ts';
-import { threadCas } from '../../thread/nodes/thread-cas.ts';
+import { threadCas } from '../../thread/cas/thread-cas.ts';
 import { readSaid } from '../../thread/read/read-said.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -7,7 +7,7 @@ import { collectRefs } from '../../schema/links/find-links.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
 import { failureReason } from '../../thread/hint-to-go-on.ts';
-import { resolveLinks } from '../../thread/nodes/resolve-links.ts';
+import { resolveLinks } from '../../thread/cas/resolve-links.ts';
 import type { Redaction } from '../redact/redaction.ts';
 import type { TryReply } from './run.ts';
 import type { PreparedStep, TurnEnd } from './step.ts';

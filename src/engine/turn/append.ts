@@ -8,7 +8,7 @@ import { endThread } from '../../thread/append/end-thread.ts';
 import { suspendThread, type SuspensionDraft } from '../../thread/append/suspend-thread.ts';
 import { firstLine } from '../../thread/format/commit-message.ts';
 import { readTextAt, statusOf } from '../../thread/format/thread-commit.ts';
-import { resolveLinks } from '../../thread/nodes/resolve-links.ts';
+import { resolveLinks } from '../../thread/cas/resolve-links.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -19,12 +19,12 @@ import { firstLine } from '../format/commit-message.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
 import { statusOf } from '../format/thread-commit.ts';
 import { appendCommit } from './append-commit.ts';
-import type { LinkResolution } from '../nodes/resolve-links.ts';
+import type { LinkResolution } from '../cas/resolve-links.ts';
 import { LinkTakenBack } from '../thread-errors.ts';
 import { agentNode, attemptFiles, contentNode, roleIdentity, taken, type AttemptDraft } from './draft-commit.ts';
 import { activeRef, scratchRef } from '../format/thread-refs.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
-import { readScratch, type Scratch } from '../nodes/thread-scratch.ts';
+import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
 import { traceFiles, type TraceDraft } from '../format/trace-files.ts';
 
 /** The folder of a step's tree that holds the files it left. */

@@ -6,7 +6,7 @@ import { findNodeAt, readTextAt } from '../format/thread-commit.ts';
 import { contentNode } from '../append/draft-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { scratchRef } from '../format/thread-refs.ts';
-import { readScratch, type Scratch } from '../nodes/thread-scratch.ts';
+import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
 import type { CommitOf } from '../read/thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 

@@ -8,7 +8,7 @@ import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/
 import { keepAsFork, moveThread } from '../../../src/thread/fork/keep-lost-race.ts';
 import { activeRef, scratchRef } from '../../../src/thread/format/thread-refs.ts';
 import { forkIdFor } from '../../../src/thread/new-thread-id.ts';
-import { threadCas } from '../../../src/thread/nodes/thread-cas.ts';
+import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import { ThreadMoved } from '../../../src/thread/thread-errors.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';

@@ -6,7 +6,7 @@ import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { activeRef, scratchRef } from '../../../src/thread/format/thread-refs.ts';
-import { threadCas } from '../../../src/thread/nodes/thread-cas.ts';
+import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
 import { removeThread, removeThreads } from '../../../src/thread/remove/remove-thread.ts';
 import { forgetRemoved, listRemoved, rememberRemoved } from '../../../src/thread/remove/removed-threads.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';

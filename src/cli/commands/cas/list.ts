@@ -3,7 +3,7 @@ import { getNode } from '../../../cas/node-source.ts';
 import { PINS_REF } from '../../../thread/format/thread-refs.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { NodeHash } from '../../../cas/hash.ts';
-import { findReferrers, type Referrer } from '../../../thread/nodes/find-referrers.ts';
+import { findReferrers, type Referrer } from '../../../thread/cas/find-referrers.ts';
 import { getThread } from '../../../thread/find/find-thread.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { nodeFields, nodeRow, type NodeRow } from '../../output/node.ts';

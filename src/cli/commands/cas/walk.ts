@@ -3,7 +3,7 @@ import type { NodeHash } from '../../../cas/hash.ts';
 import type { NodesOf } from '../../../schema/links/refs.ts';
 import { walk } from '../../../schema/links/walk-nodes.ts';
 import { getThread } from '../../../thread/find/find-thread.ts';
-import { nodesOfThread } from '../../../thread/nodes/nodes-of-thread.ts';
+import { nodesOfThread } from '../../../thread/cas/nodes-of-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { nodeFields, nodeRow } from '../../output/node.ts';
