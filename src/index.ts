@@ -99,7 +99,7 @@ export type { ThreadRow } from './thread/export/rows.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find/find-thread.ts';
 export { removeThread } from './thread/remove/remove-thread.ts';
 export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/cas/thread-cas.ts';
-export type { ThreadCommit } from './thread/format/thread-commit.ts';
+export type { ThreadCommit } from './thread/thread-commit.ts';
 export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
 export type { StepEntry } from './thread/read/thread-state.ts';
 export { readThread, type WholeThread } from './thread/read/whole-thread.ts';

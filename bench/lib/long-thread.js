@@ -87,9 +87,9 @@ export const longThreadSources = [
   'src/git/stores/publish.ts',
   'src/schema/built-in.ts',
   'src/thread/append/start-thread.ts',
-  'src/thread/format/commit-message.ts',
+  'src/thread/append/commit-message.ts',
   'src/thread/append/draft-commit.ts',
-  'src/thread/format/thread-refs.ts',
+  'src/thread/thread-refs.ts',
   'src/workflow/nodes/encode-workflow.ts',
 ];
 

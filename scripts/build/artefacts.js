@@ -86,7 +86,7 @@ export const artefacts = [
           'src/is-within.ts',
           'src/thread/append/append-step.ts',
           'src/thread/append/finish-ending.ts',
-          'src/thread/fork/keep-lost-race.ts',
+          'src/thread/lost-race/keep-as-fork.ts',
           'src/thread/secrets/secret-scan.ts',
         ],
       },

@@ -5,7 +5,7 @@ import { listThreads } from '../engine/describe/list-threads.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { getThread } from '../thread/find/find-thread.ts';
-import { readTextAt } from '../thread/format/thread-commit.ts';
+import { readTextAt } from '../thread/thread-commit.ts';
 import { readChain } from '../thread/read/read-chain.ts';
 import { readSaid } from '../thread/read/read-said.ts';
 import { readReply } from '../thread/read/light-chain.ts';

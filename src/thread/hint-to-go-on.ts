@@ -1,5 +1,5 @@
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
-import type { ThreadCommit } from './format/thread-commit.ts';
+import type { ThreadCommit } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
 
 /** The reason of a turn whose agent failed. {@link isFailure} recognises it. */

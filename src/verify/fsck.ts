@@ -7,7 +7,7 @@ import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { threadOfDamage, type OnDamage } from '../thread/find/find-thread.ts';
 import { isThreadId, type ThreadId } from '../thread/thread-id.ts';
-import { PINS_REF, threadOfRef } from '../thread/format/thread-refs.ts';
+import { PINS_REF, threadOfRef } from '../thread/thread-refs.ts';
 import { REMOTES_PREFIX } from '../thread/remove/remove-thread.ts';
 import { checkNodes } from './commit/check-nodes.ts';
 import { attempt, type Fault, type ReportFault } from './fault.ts';

@@ -4,7 +4,7 @@ import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
 import { DiskObjectStore } from '../../src/git/stores/disk/disk-object-store.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
-import { readThreadCommit } from '../../src/thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { createCliRepository, type CliRepository } from '../helpers/cli.ts';
 import { addManySteps } from '../thread/long-thread.ts';

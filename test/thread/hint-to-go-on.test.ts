@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ThreadCommit } from '../../src/thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
 import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/hint-to-go-on.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 

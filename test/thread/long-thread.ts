@@ -6,7 +6,7 @@ import type { Repository } from '../../src/git/repository.ts';
 import type { NodeHash } from '../../src/cas/hash.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { agentNode, contentNode, draftCommit } from '../../src/thread/append/draft-commit.ts';
-import { activeRef } from '../../src/thread/format/thread-refs.ts';
+import { activeRef } from '../../src/thread/thread-refs.ts';
 import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { agent } from './thread-fixture.ts';
 

@@ -10,7 +10,7 @@ import { threadRows } from '../../src/thread/export/rows.ts';
 import { findCalledNow, findChildren, isChildOf } from '../../src/thread/find/find-children.ts';
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../src/thread/fork/fork-thread.ts';
-import { isPartialCloneFile } from '../../src/thread/format/partial-clone-files.ts';
+import { isPartialCloneFile } from '../../src/verify/chain/partial-clone-files.ts';
 import { findReferrers } from '../../src/thread/cas/find-referrers.ts';
 import { nodesOfThread } from '../../src/thread/cas/nodes-of-thread.ts';
 import { threadCas } from '../../src/thread/cas/thread-cas.ts';

@@ -12,7 +12,7 @@ import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { ThreadMoved } from '../../src/thread/thread-errors.ts';
 import { forkIdFor } from '../../src/thread/new-thread-id.ts';
-import { activeRef, historyRef } from '../../src/thread/format/thread-refs.ts';
+import { activeRef, historyRef } from '../../src/thread/thread-refs.ts';
 import { readState } from '../../src/thread/read/thread-state.ts';
 import { readThread } from '../../src/thread/read/whole-thread.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';

@@ -6,7 +6,7 @@ import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { exportThread, type ExportedCommit, type ExportedNode } from '../../src/thread/export/export-thread.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
-import { indexedFolder } from '../../src/thread/format/thread-commit.ts';
+import { indexedFolder } from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 
 /** A thread as lines that can be changed, and made into objects again. */

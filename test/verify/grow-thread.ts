@@ -1,4 +1,4 @@
-import { readTextAt } from '../../src/thread/format/thread-commit.ts';
+import { readTextAt } from '../../src/thread/thread-commit.ts';
 import { decisionContext } from '../../src/engine/turn/decide.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { decide } from '../../src/moderator/decide.ts';

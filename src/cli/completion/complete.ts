@@ -190,8 +190,8 @@ async function listSteps(cli: CliEnvironment, thread: string | undefined): Promi
   const [{ getThread, listPointers }, { readSteps }, { statusOf }, { firstLine }] = await Promise.all([
     import('../../thread/find/find-thread.ts'),
     import('../../thread/read/read-steps.ts'),
-    import('../../thread/format/thread-commit.ts'),
-    import('../../thread/format/commit-message.ts'),
+    import('../../thread/thread-commit.ts'),
+    import('../../thread/append/commit-message.ts'),
   ]);
   const repository = await openForReading(cli);
   const pointers = thread === undefined ? await listPointers(repository) : [await getThread(repository, thread)];

@@ -2,7 +2,7 @@ import { findStepPlaces, type StepPlaces } from '../../engine/describe/step-plac
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -7,7 +7,7 @@ import type { Repository } from '../../git/repository.ts';
 import { isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { readLightChain } from '../../thread/read/light-chain.ts';

@@ -2,7 +2,7 @@ import { followThread, unfinishedTurn } from '../../engine/journal/read-journal.
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
-import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { EXIT, type ExitCode } from '../errors/exit-code.ts';

@@ -1,4 +1,4 @@
-import { firstLine } from '../../thread/format/commit-message.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
 import { paintStatus, type Palette } from '../output/palette.ts';
 import { formatMore } from '../output/suspension-markdown.ts';
 import { formatDuration, formatTime } from '../output/time.ts';

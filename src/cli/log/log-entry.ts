@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { ThreadCommitKind } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommitKind } from '../../thread/thread-commit.ts';
 import type { Resumption } from '../../thread/read/read-said.ts';
 import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
 import { resumptionFields, suspensionFields } from '../output/suspension-markdown.ts';

@@ -2,7 +2,7 @@ import { orElse } from '../../or-else.ts';
 import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { statusOf } from '../../thread/format/thread-commit.ts';
+import { statusOf } from '../../thread/thread-commit.ts';
 import { outlineSuspension } from '../../thread/read/read-suspension.ts';
 import { readReply, readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
 import type { LogEntry } from './log-entry.ts';

@@ -2,8 +2,8 @@ import { iso } from '../../iso.ts';
 import { agentName } from '../../thread/read/step-view.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import type { Repository } from '../../git/repository.ts';
-import { statusOf } from '../../thread/format/thread-commit.ts';
-import { firstLine } from '../../thread/format/commit-message.ts';
+import { statusOf } from '../../thread/thread-commit.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
 import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
 
 /** A step as lists show it. */

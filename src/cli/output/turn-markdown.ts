@@ -1,5 +1,5 @@
 import type { TracedTurn } from '../../thread/read/read-trace.ts';
-import type { PartKind, ToolCallDraft } from '../../thread/format/trace-files.ts';
+import type { PartKind, ToolCallDraft } from '../../thread/append/trace-files.ts';
 import type { Palette } from './palette.ts';
 import { formatDuration, formatTime } from './time.ts';
 import { formatUsage } from './usage.ts';

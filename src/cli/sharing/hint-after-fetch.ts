@@ -1,7 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
 import type { FetchReport } from '../../sync/report.ts';
 import { hintToResume } from '../../thread/hint-to-go-on.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { Output } from '../output/output.ts';
 
 /** How many threads are searched for one that is suspended. */

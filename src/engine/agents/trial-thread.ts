@@ -4,7 +4,7 @@ import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
 import { startThread } from '../../thread/append/start-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { activeRef, scratchRef } from '../../thread/format/thread-refs.ts';
+import { activeRef, scratchRef } from '../../thread/thread-refs.ts';
 import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { agentCas } from './common-request.ts';

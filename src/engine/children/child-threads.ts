@@ -4,7 +4,7 @@ import { findThread } from '../../thread/find/find-thread.ts';
 import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
 import { stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { admitThreads, admitWorkflow } from '../agents/admission.ts';

@@ -3,7 +3,7 @@ import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { pathName } from '../../cas/path-name.ts';
 import { isJsonObject } from '../../json.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
-import { findNodeAt } from '../../thread/format/thread-commit.ts';
+import { findNodeAt } from '../../thread/thread-commit.ts';
 import type { StartedThread } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';

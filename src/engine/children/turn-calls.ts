@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { isWellFormed } from '../../is-well-formed.ts';
 import { findCalledNow, findUnkeyedNow, type ChildThread } from '../../thread/find/find-children.ts';
 import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { contentNode } from '../../thread/append/draft-commit.ts';
 import { committedAt, stateCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -30,7 +30,7 @@ export async function describeChildren(engine: EngineContext, id: ThreadId, fact
     const { parentRole: role, parentState, call } = start.node;
     if (known.has(pointer.id) || role === null || parentState === null) continue;
     const isLeft = isOver(facts.status) || parentState !== facts.state;
-    const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
+    const { readThreadCommit } = await import('../../thread/thread-commit.ts');
     const head = await readThreadCommit(engine.repository, pointer.head);
     const status = statusHere(engine.repository, pointer.id, statusOfHead(head));
     const end = head.kind === 'end' ? head.hash : null;

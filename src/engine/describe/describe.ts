@@ -73,7 +73,7 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
 
 /** The cached facts of a head have no texts, because texts have no bounds. */
 async function readSuspension(repository: Repository, head: ObjectId): Promise<SuspensionOutline | null> {
-  const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
+  const { readThreadCommit } = await import('../../thread/thread-commit.ts');
   const { outlineSuspension } = await import('../../thread/read/read-suspension.ts');
   const commit = await readThreadCommit(repository, head);
   return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;

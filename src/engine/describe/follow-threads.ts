@@ -3,7 +3,7 @@ import { watchRefs } from '../../git/stores/ref-changes.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from './list-threads.ts';

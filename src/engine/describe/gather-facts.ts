@@ -1,10 +1,10 @@
 import { decide } from '../../moderator/decide.ts';
-import { firstLine } from '../../thread/format/commit-message.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';

@@ -162,7 +162,7 @@ async function mayHaveStatus(
 ): Promise<boolean> {
   // A thread can be corrupt behind a sound head.
   if (statuses === undefined || statuses.includes('newer') || statuses.includes('corrupt')) return true;
-  const { readThreadCommit } = await import('../../thread/format/thread-commit.ts');
+  const { readThreadCommit } = await import('../../thread/thread-commit.ts');
   try {
     return statuses.includes(
       statusHere(repository, pointer.id, statusOfHead(await readThreadCommit(repository, pointer.head))),

@@ -9,7 +9,7 @@ import {
   type ThreadPointer,
 } from '../../thread/find/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { isOver, type ThreadStatus } from '../../thread/read/thread-status.ts';
 import { findAbandoned } from '../leases/find-lease.ts';
 

@@ -7,7 +7,7 @@ import { readAnyTree } from '../../git/stores/read.ts';
 import { decide } from '../../moderator/decide.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { firstLine } from '../../thread/format/commit-message.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import {
   fileOf,

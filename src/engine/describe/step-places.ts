@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { derivedPath } from '../../thread/read/derived-path.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { PackKeep } from '../../git/stores/disk/pack-keep.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
-import { readTextAt, readThreadCommit, type ThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readTextAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';

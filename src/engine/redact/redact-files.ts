@@ -3,7 +3,7 @@ import { ObjectTooLarge } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readAnyTree, readBlob, readTreeIfAny, type ObjectReader } from '../../git/stores/read.ts';
 import { kindOfMode, type TreeLine } from '../../git/format/tree-lines.ts';
-import { MAX_FILE_BYTES } from '../../thread/format/commit-limits.ts';
+import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
 import type { Redaction } from './redaction.ts';
 import { inPlaceOf } from '../../or-else.ts';
 

@@ -17,7 +17,7 @@ import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/thread-refs.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { NewCommits } from '../../verify/chain/new-commits.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';

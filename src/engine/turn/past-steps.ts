@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import type { JsonObject } from '../../json.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
-import { readTextAt, readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import { replyOf } from '../../thread/read/reply-of.ts';
 import { standIns, stepView, type StepView } from '../../thread/read/step-view.ts';

@@ -8,7 +8,7 @@ import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
-import type { TraceDraft } from '../../thread/format/trace-files.ts';
+import type { TraceDraft } from '../../thread/append/trace-files.ts';
 import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

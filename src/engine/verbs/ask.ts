@@ -1,7 +1,7 @@
 import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
-import { readTextAt } from '../../thread/format/thread-commit.ts';
+import { readTextAt } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { StepEntry } from '../../thread/read/thread-state.ts';
 import { readThread, type WholeThread } from '../../thread/read/whole-thread.ts';

@@ -10,10 +10,10 @@ import { readLines } from '../../thread/export/read-lines.ts';
 import { Rebuild } from '../../thread/export/rebuild.ts';
 import { RefusedImport } from '../../thread/export/read-lines.ts';
 import { listPointers } from '../../thread/find/find-thread.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { activeRef, historyRef } from '../../thread/format/thread-refs.ts';
+import { activeRef, historyRef } from '../../thread/thread-refs.ts';
 import { faultOf } from '../../thread/fault-of.ts';
 import { Verification } from '../../verify/chain/verification.ts';
 

@@ -1,6 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
-import { readTextAt } from '../../thread/format/thread-commit.ts';
+import { readTextAt } from '../../thread/thread-commit.ts';
 import { hintToResume } from '../../thread/hint-to-go-on.ts';
 import { pokeIdFor } from '../../thread/new-thread-id.ts';
 import { committedAt, readState, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';

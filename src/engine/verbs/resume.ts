@@ -4,7 +4,7 @@ import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { findCalledNow, findThreadsAt, findUnkeyedNow } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts';
-import { readThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';

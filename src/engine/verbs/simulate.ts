@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';

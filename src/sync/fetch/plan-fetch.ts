@@ -7,7 +7,7 @@ import type { Repository } from '../../git/repository.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
 import type { RemovedThreads } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { scratchRef } from '../../thread/format/thread-refs.ts';
+import { scratchRef } from '../../thread/thread-refs.ts';
 import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
 import { joinRegistrations } from '../reconcile/join-registrations.ts';
 import { createLineage } from '../reconcile/lineage.ts';

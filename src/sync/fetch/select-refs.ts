@@ -2,7 +2,7 @@ import { UwfError } from '../../errors.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { AmbiguousThread } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';

@@ -3,7 +3,7 @@ import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { REDACTED_PREFIX } from '../../thread/secrets/redaction-record.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 

@@ -4,7 +4,7 @@ import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { REDACTED_PREFIX } from '../../thread/secrets/redaction-record.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import { parseSharedRef, type Tip } from './shared-ref.ts';
 

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { PushEdit, PushResult, Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { activeRef, HISTORY_PREFIX } from '../../thread/format/thread-refs.ts';
+import { activeRef, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { makeRemovalMark } from './removal-mark.ts';
 import type { ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';

@@ -2,7 +2,7 @@ import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { moveThread } from '../fork/keep-lost-race.ts';
+import { moveThread } from '../lost-race/keep-as-fork.ts';
 import { advanceState, type ThreadState } from '../read/thread-state.ts';
 import { draftCommit, type CommitDraft } from './draft-commit.ts';
 

@@ -15,17 +15,17 @@ import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { firstLine } from '../format/commit-message.ts';
+import { firstLine } from './commit-message.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
-import { statusOf } from '../format/thread-commit.ts';
+import { statusOf } from '../thread-commit.ts';
 import { appendCommit } from './append-commit.ts';
 import type { LinkResolution } from '../cas/resolve-links.ts';
 import { LinkTakenBack } from '../thread-errors.ts';
 import { agentNode, attemptFiles, contentNode, roleIdentity, taken, type AttemptDraft } from './draft-commit.ts';
-import { activeRef, scratchRef } from '../format/thread-refs.ts';
+import { activeRef, scratchRef } from '../thread-refs.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
 import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
-import { traceFiles, type TraceDraft } from '../format/trace-files.ts';
+import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** The folder of a step's tree that holds the files it left. */
 export const WORKSPACE_FOLDER = 'workspace';

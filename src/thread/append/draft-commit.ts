@@ -11,11 +11,11 @@ import { successorFiles } from '../../schema/successor-files.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
-import { assertCommitFits } from '../format/commit-limits.ts';
+import { assertCommitFits } from './commit-limits.ts';
 import { cutToFit } from '../../cas/text-limit.ts';
 import type { Commit } from '../../git/format/commit.ts';
-import { commitMessage, type Trailers } from '../format/commit-message.ts';
-import { fileTypes, type ThreadCommitKind } from '../format/thread-commit.ts';
+import { commitMessage, type Trailers } from './commit-message.ts';
+import { fileTypes, type ThreadCommitKind } from '../thread-commit.ts';
 
 /** A commit of a thread, to be written. */
 export type CommitDraft = {

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../json.ts';
 import { encodeTyped } from '../../schema/built-in.ts';
 import type { Outcome } from '../../schema/built-in/thread-end.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { firstLine } from '../format/commit-message.ts';
+import { firstLine } from './commit-message.ts';
 import { appendCommit } from './append-commit.ts';
 import { contentNode } from './draft-commit.ts';
-import { activeRef, historyRef } from '../format/thread-refs.ts';
+import { activeRef, historyRef } from '../thread-refs.ts';
 import type { ThreadState } from '../read/thread-state.ts';
 
 /** How a thread ends. `returnCode`: 0 if completed, 130 if cancelled, 1 or the rule's own if failed. */

@@ -1,7 +1,7 @@
 import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
-import { activeRef } from '../format/thread-refs.ts';
+import { activeRef } from '../thread-refs.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function foldEnded(repository: Repository, ended: ThreadPointer): P
   // Loaded only now, because this is rare.
   const [{ readChain }, { keepAsFork }] = await Promise.all([
     import('../read/read-chain.ts'),
-    import('../fork/keep-lost-race.ts'),
+    import('../lost-race/keep-as-fork.ts'),
   ]);
   let isBehind = false;
   for await (const { id } of readChain(repository, ended.head)) {

@@ -11,13 +11,13 @@ import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
-import { firstLine } from '../format/commit-message.ts';
+import { firstLine } from './commit-message.ts';
 import { readState, type ThreadState } from '../read/thread-state.ts';
 import { agentNode, contentNode, draftCommit, taken } from './draft-commit.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
 import { newThreadId } from '../new-thread-id.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { activeRef } from '../format/thread-refs.ts';
+import { activeRef } from '../thread-refs.ts';
 
 /** A definition whose tree is in the batch of the start, and the types of its nodes. */
 export type PinnedWorkflow = { name: string; hash: NodeHash; tree: ObjectId; types: readonly NodeHash[] };

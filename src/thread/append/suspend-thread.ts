@@ -10,10 +10,10 @@ import { assertValid } from '../../schema/validate.ts';
 import { appendCommit } from './append-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { agentNode, attemptFiles, contentNode, roleIdentity, taken, type AttemptDraft } from './draft-commit.ts';
-import { activeRef } from '../format/thread-refs.ts';
+import { activeRef } from '../thread-refs.ts';
 import type { ThreadState } from '../read/thread-state.ts';
 import { cutToFit, MAX_REASON_BYTES } from '../../cas/text-limit.ts';
-import { traceFiles, type TraceDraft } from '../format/trace-files.ts';
+import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** A turn that ended without a step, and why. */
 export type SuspensionDraft = {

@@ -11,7 +11,7 @@ import { putNodes } from '../../schema/put/put-node.ts';
 import { readChain } from '../read/read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
 import { WrongThreadState } from '../thread-errors.ts';
-import { scratchRef } from '../format/thread-refs.ts';
+import { scratchRef } from '../thread-refs.ts';
 import { scratchNodes } from './thread-scratch.ts';
 
 /** A node cannot be taken back, because a step has taken it in. */

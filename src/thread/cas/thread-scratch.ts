@@ -6,7 +6,7 @@ import type { NodeSource } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { scratchRef } from '../format/thread-refs.ts';
+import { scratchRef } from '../thread-refs.ts';
 
 /** What was put under a thread and no step has taken in yet, as files of the tree that will. */
 export type Scratch = {

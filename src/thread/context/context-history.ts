@@ -1,6 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readThreadCommit, statusOf } from '../format/thread-commit.ts';
+import { readThreadCommit, statusOf } from '../thread-commit.ts';
 import { readChain } from '../read/read-chain.ts';
 import { fileOf, readLightChain, readReply, type LightStep } from '../read/light-chain.ts';
 import { ThreadMemory } from '../read/thread-memory.ts';

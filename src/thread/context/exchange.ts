@@ -2,7 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { readSuspension, type RefusedReply, type Suspension } from '../read/read-suspension.ts';
-import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import type { CommitOf } from '../read/thread-state.ts';
 
 /** One event between a role and people during an unfinished turn; `after` counts the steps before it. */

@@ -1,6 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import { hasFailed } from './exchange.ts';
-import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import type { CommitOf } from '../read/thread-state.ts';
 
 /** What a person answered to a role. */

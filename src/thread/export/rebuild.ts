@@ -9,7 +9,7 @@ import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
-import { indexedFolder } from '../format/thread-commit.ts';
+import { indexedFolder } from '../thread-commit.ts';
 import { faultOf } from '../fault-of.ts';
 import { RefusedImport } from './read-lines.ts';
 import { isPauseRow } from './rows.ts';

@@ -10,7 +10,7 @@ import type { ThreadSuspend } from '../../schema/built-in/thread-suspend.ts';
 import { CAS_KEY, findLinks } from '../../schema/links/find-links.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
 import { readChain } from '../read/read-chain.ts';
-import type { ThreadCommit } from '../format/thread-commit.ts';
+import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 

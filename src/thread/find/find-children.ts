@@ -5,7 +5,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../read/read-chain.ts';
 import { possibleChildren } from './find-origins.ts';
 import { listPointers, type ThreadPointer } from './find-thread.ts';
-import { timeOfCommit } from '../format/thread-commit.ts';
+import { timeOfCommit } from '../thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../thread-id.ts';
 import type { LightStart } from '../read/light-chain.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';

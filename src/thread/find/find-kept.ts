@@ -8,9 +8,9 @@ import type { Repository } from '../../git/repository.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { readChildEnds } from '../read/light-chain.ts';
-import { HISTORY_PREFIX, type ThreadPointer } from '../format/thread-refs.ts';
+import { HISTORY_PREFIX, type ThreadPointer } from '../thread-refs.ts';
 import { findStart } from '../read/read-start.ts';
-import { readThreadCommit } from '../format/thread-commit.ts';
+import { readThreadCommit } from '../thread-commit.ts';
 import { parseThreadId, threadTimeMs } from '../thread-id.ts';
 import { readLightChain } from '../read/light-chain.ts';
 

@@ -5,7 +5,7 @@ import type { Ref, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { AmbiguousThread, ThreadNotFound } from '../thread-errors.ts';
 import { timePrefix, type ThreadId } from '../thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../format/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../thread-refs.ts';
 
 export type { ThreadPointer };
 

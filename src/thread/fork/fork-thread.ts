@@ -6,7 +6,7 @@ import type { ThreadPointer } from '../find/find-thread.ts';
 import { WrongThreadState } from '../thread-errors.ts';
 import { newThreadId } from '../new-thread-id.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { activeRef } from '../format/thread-refs.ts';
+import { activeRef } from '../thread-refs.ts';
 
 type Forkable = Pick<ThreadPointer, 'id' | 'head'>;
 

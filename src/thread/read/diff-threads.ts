@@ -5,7 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { readChain } from './read-chain.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
-import { readTextAt, statusOf, type ThreadCommit, type ThreadCommitKind } from '../format/thread-commit.ts';
+import { readTextAt, statusOf, type ThreadCommit, type ThreadCommitKind } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { CommitOf } from './thread-state.ts';
 

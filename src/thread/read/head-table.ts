@@ -5,7 +5,7 @@ import { readDerivedFile, tryToWriteDerivedFile } from '../../git/system/derived
 import { namesIn } from '../../git/system/names-in.ts';
 import { parseJson } from '../../json.ts';
 import type { Shape } from '../../shape.ts';
-import type { ThreadPointer } from '../format/thread-refs.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 
 /** What a command looks up of more threads than this, it looks up in tables. */

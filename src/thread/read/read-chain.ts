@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
+import { readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
 
 /**
  * Walks a thread from a commit back to its start along first parents, newest first.

@@ -7,7 +7,7 @@ import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { readChain } from './read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
 import { readSuspension, textsOf, type Suspension } from './read-suspension.ts';
-import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import { replyOf } from './reply-of.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readChain } from './read-chain.ts';
-import { readTextAt } from '../format/thread-commit.ts';
+import { readTextAt } from '../thread-commit.ts';
 import { replyOf } from './reply-of.ts';
 import type { CommitOf, StepEntry } from './thread-state.ts';
 

@@ -9,7 +9,7 @@ import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { payloadOf, type Payloads } from '../../schema/payload-of.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { readTextAt } from '../format/thread-commit.ts';
+import { readTextAt } from '../thread-commit.ts';
 import { readReply } from './light-chain.ts';
 import type { CommitOf } from './thread-state.ts';
 

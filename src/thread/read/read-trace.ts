@@ -7,7 +7,7 @@ import { isOfType } from '../../schema/built-in.ts';
 import type { ReactSession } from '../../schema/built-in/react.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';
-import { TRACE_FOLDER, type PartKind, type TurnDraft } from '../format/trace-files.ts';
+import { TRACE_FOLDER, type PartKind, type TurnDraft } from '../append/trace-files.ts';
 import { payloadOf, type Payloads } from '../../schema/payload-of.ts';
 
 /** A turn of a trace, read back: its place, counted from 1, and its hash. */

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
+import { readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
 import { nothingForDataError } from '../fault-of.ts';
 
 type Step = Extract<ThreadCommit, { kind: 'step' }>;

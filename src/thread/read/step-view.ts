@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { findNodeAt, statusOf, type ThreadCommit } from '../format/thread-commit.ts';
+import { findNodeAt, statusOf, type ThreadCommit } from '../thread-commit.ts';
 import type { CommitOf, StepEntry, ThreadState } from './thread-state.ts';
 
 /** A step as rules and templates see it; oldest first in `$steps`. */

@@ -4,7 +4,7 @@ import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { countedLimits, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import type { ThreadCommit, ThreadCommitKind } from '../format/thread-commit.ts';
+import type { ThreadCommit, ThreadCommitKind } from '../thread-commit.ts';
 import { readReplaced } from './replaced-steps.ts';
 
 /** A commit of a thread, and the number of the newest step up to it. */

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readTextAt, readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
+import { readTextAt, readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
 import type { CommittedState } from '../new-thread-id.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';

@@ -1,4 +1,4 @@
-import type { ThreadEvent } from '../format/thread-commit.ts';
+import type { ThreadEvent } from '../thread-commit.ts';
 
 /**
  * The status of a thread, from its head and from whether a process holds its lease.

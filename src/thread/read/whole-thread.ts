@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readTextAt, type ThreadCommit } from '../format/thread-commit.ts';
+import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { readChain } from './read-chain.ts';

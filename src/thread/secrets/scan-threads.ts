@@ -7,8 +7,8 @@ import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { listPointers, type ThreadPointer } from '../find/find-thread.ts';
-import { PINS_REF } from '../format/thread-refs.ts';
-import { findEventFile } from '../format/thread-commit.ts';
+import { PINS_REF } from '../thread-refs.ts';
+import { findEventFile } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { SecretPlace, SecretScan } from './secret-scan.ts';
 

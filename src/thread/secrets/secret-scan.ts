@@ -17,7 +17,7 @@ import type { Redactor } from '../../redaction/redactor.ts';
 import { builtInTypes, isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { WORKSPACE_FOLDER } from '../append/append-step.ts';
-import { MAX_FILE_BYTES } from '../format/commit-limits.ts';
+import { MAX_FILE_BYTES } from '../append/commit-limits.ts';
 import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
 import { inPlaceOf } from '../../or-else.ts';
 

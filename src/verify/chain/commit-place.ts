@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -14,7 +14,7 @@ import { readBlob } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { builtIn } from '../../schema/built-in.ts';
-import { isPartialCloneFile } from '../../thread/format/partial-clone-files.ts';
+import { isPartialCloneFile } from './partial-clone-files.ts';
 import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
 

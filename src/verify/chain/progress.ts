@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
 
 /** What the check of the next commit needs of the commits before it. Contains no texts. */

@@ -6,7 +6,7 @@ import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/format/thread-commit.ts';
+import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import type { StepPlace } from '../../thread/read/tally.ts';
 import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/read/thread-state.ts';

@@ -3,7 +3,7 @@ import { Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { checkCommit } from '../commit/check-commit.ts';
 import { findChain, isThreadCommit } from './find-chain.ts';
 import { attempt, type Fault, type ReportFault } from '../fault.ts';

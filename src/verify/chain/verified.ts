@@ -1,7 +1,7 @@
 import type { Replay, Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
 import type { Tally } from '../../thread/read/tally.ts';

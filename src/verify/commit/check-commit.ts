@@ -2,7 +2,7 @@ import { getNode, type NodeSource, type StoredNode } from '../../cas/node-source
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { checkFiles } from './check-files.ts';
 import { checkMessage } from './check-message.ts';

@@ -9,7 +9,7 @@ import { isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { CommitFiles } from './read-files.ts';

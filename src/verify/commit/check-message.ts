@@ -1,14 +1,8 @@
 import { iso } from '../../iso.ts';
 import { encodeCommit, parseCommit, type Signature } from '../../git/format/commit.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
-import { trailerLines, type Trailers } from '../../thread/format/commit-message.ts';
-import {
-  fileTypes,
-  statusOf,
-  timeOfCommit,
-  type ThreadCommit,
-  type ThreadEvent,
-} from '../../thread/format/thread-commit.ts';
+import { trailerLines, type Trailers } from '../../thread/append/commit-message.ts';
+import { fileTypes, statusOf, timeOfCommit, type ThreadCommit, type ThreadEvent } from '../../thread/thread-commit.ts';
 import { roleIdentity } from '../../thread/append/draft-commit.ts';
 import type { ReportFault } from '../fault.ts';
 

@@ -4,7 +4,7 @@ import { keepersOf } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
-import type { ThreadCommit } from '../../thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import type { ReportFault } from '../fault.ts';

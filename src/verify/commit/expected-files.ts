@@ -7,8 +7,8 @@ import { builtIn, isOfType } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { findCasRefs } from '../../schema/links/find-links.ts';
 import { COMPACT_FILE } from '../../thread/context/compaction.ts';
-import type { ThreadCommitKind, ThreadEvent } from '../../thread/format/thread-commit.ts';
-import { TRACE_FOLDER, turnFolder } from '../../thread/format/trace-files.ts';
+import type { ThreadCommitKind, ThreadEvent } from '../../thread/thread-commit.ts';
+import { TRACE_FOLDER, turnFolder } from '../../thread/append/trace-files.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
 /** The nodes that a tree has to contain, by path; and nodes with several possible paths, by each of them. */

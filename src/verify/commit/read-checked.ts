@@ -3,7 +3,7 @@ import { encodeCommit, parseCommit, type Commit } from '../../git/format/commit.
 import { readCommitData } from '../../git/stores/read.ts';
 import { formatOfId, type ObjectId } from '../../git/format/object-id.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { eventOf, kindOfFile, type ThreadCommit, type ThreadEvent } from '../../thread/format/thread-commit.ts';
+import { eventOf, kindOfFile, type ThreadCommit, type ThreadEvent } from '../../thread/thread-commit.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { NodeCache } from '../chain/known-nodes.ts';
 import { readFiles, type CommitFiles } from './read-files.ts';

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readBlob, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { TreeEntry, TreeMode } from '../../git/format/tree.ts';
-import { indexedFolder } from '../../thread/format/thread-commit.ts';
+import { indexedFolder } from '../../thread/thread-commit.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 
 /** The contents of the tree of a thread's commit. */

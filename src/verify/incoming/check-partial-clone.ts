@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
-import { isPartialCloneFile } from '../../thread/format/partial-clone-files.ts';
+import { isPartialCloneFile } from '../chain/partial-clone-files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { RemoteUnreachable } from '../../git/transport/remote-errors.ts';
 import { NotHereYet } from '../fault.ts';

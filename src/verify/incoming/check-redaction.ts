@@ -7,7 +7,7 @@ import { kindOfMode } from '../../git/format/tree-lines.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { marks } from '../../redaction/redactor.ts';
 import type { RedactionRecord } from '../../thread/secrets/redaction-record.ts';
-import { MAX_FILE_BYTES } from '../../thread/format/commit-limits.ts';
+import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 
 /**

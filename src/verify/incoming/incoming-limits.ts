@@ -1,5 +1,5 @@
 import { NODE_LIMITS } from '../../cas/node-limits.ts';
-import { MAX_COMMIT_BYTES, MAX_FILE_BYTES, MAX_PARENTS } from '../../thread/format/commit-limits.ts';
+import { MAX_COMMIT_BYTES, MAX_FILE_BYTES, MAX_PARENTS } from '../../thread/append/commit-limits.ts';
 
 /** Limits of what is accepted from a remote. */
 export type IncomingLimits = {

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../../thread/format/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 

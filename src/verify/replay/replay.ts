@@ -9,7 +9,7 @@ import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
-import { readTextAt, type ThreadCommit } from '../../thread/format/thread-commit.ts';
+import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';

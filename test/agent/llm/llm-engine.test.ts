@@ -8,7 +8,7 @@ import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';
-import { findNodeAt } from '../../../src/thread/format/thread-commit.ts';
+import { findNodeAt } from '../../../src/thread/thread-commit.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import type { EngineFixture } from '../../engine/engine-fixture.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { DiskObjectStore } from '../../../src/git/stores/disk/disk-object-store.ts';
-import { activeRef } from '../../../src/thread/format/thread-refs.ts';
+import { activeRef } from '../../../src/thread/thread-refs.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { cloneCliRepository, createCliRepository, type CliRepository } from '../../helpers/cli.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';

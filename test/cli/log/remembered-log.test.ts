@@ -7,7 +7,7 @@ import { derivedContent } from '../../../src/git/system/derived-file.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { activeRef } from '../../../src/thread/format/thread-refs.ts';
+import { activeRef } from '../../../src/thread/thread-refs.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';

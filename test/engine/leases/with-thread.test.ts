@@ -8,7 +8,7 @@ import { readCurrent, withLease, withThread } from '../../../src/engine/leases/w
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
-import { activeRef } from '../../../src/thread/format/thread-refs.ts';
+import { activeRef } from '../../../src/thread/thread-refs.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';

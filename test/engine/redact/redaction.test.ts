@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
-import { readThreadCommit } from '../../../src/thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { allWritten, formsOf, placesOf } from '../../helpers/all-written.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
 import { createFixture, reply, workflow } from '../engine-fixture.ts';

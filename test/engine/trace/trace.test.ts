@@ -8,7 +8,7 @@ import { getNode } from '../../../src/cas/node-source.ts';
 import { validate } from '../../../src/schema/validate.ts';
 import { walk } from '../../../src/schema/links/walk-nodes.ts';
 import { readTrace } from '../../../src/thread/read/read-trace.ts';
-import { readThreadCommit } from '../../../src/thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../../src/thread/thread-commit.ts';
 import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
-import { scratchRef } from '../../../src/thread/format/thread-refs.ts';
+import { scratchRef } from '../../../src/thread/thread-refs.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import type { ObjectStore } from '../../../src/git/object-store.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { commitMessage, firstLine } from '../../../src/thread/format/commit-message.ts';
+import { commitMessage, firstLine } from '../../../src/thread/append/commit-message.ts';
 
 const trailers = { node: '0000000000000', type: 'thread-step', role: 'writer', status: 'written', agent: 'claude' };
 

@@ -3,7 +3,7 @@ import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
-import { activeRef } from '../../../src/thread/format/thread-refs.ts';
+import { activeRef } from '../../../src/thread/thread-refs.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { readState } from '../../../src/thread/read/thread-state.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';

@@ -5,7 +5,7 @@ import { RefMoved } from '../../../src/git/ref-store.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { activeRef, scratchRef } from '../../../src/thread/format/thread-refs.ts';
+import { activeRef, scratchRef } from '../../../src/thread/thread-refs.ts';
 import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
 import { removeThread, removeThreads } from '../../../src/thread/remove/remove-thread.ts';
 import { forgetRemoved, listRemoved, rememberRemoved } from '../../../src/thread/remove/removed-threads.ts';

@@ -6,7 +6,7 @@ import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { TreeEntry } from '../../../src/git/format/tree.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import type { ThreadCommit } from '../../../src/thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { checkFiles } from '../../../src/verify/commit/check-files.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { store } from '../forge-commit.ts';

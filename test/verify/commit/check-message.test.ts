@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ThreadCommit, ThreadCommitKind } from '../../../src/thread/format/thread-commit.ts';
+import type { ThreadCommit, ThreadCommitKind } from '../../../src/thread/thread-commit.ts';
 import { checkMessage, trailersOf } from '../../../src/verify/commit/check-message.ts';
 import { commitOf, faultsOf, hashOf } from './plain-commits.ts';
 

@@ -4,7 +4,7 @@ import { prepareHashing, type NodeHash } from '../../../src/cas/hash.ts';
 import type { StoredNode } from '../../../src/cas/node-source.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import type { ThreadCommit } from '../../../src/thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { callIdFor } from '../../../src/thread/new-thread-id.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import type { CommitPlace } from '../../../src/verify/chain/commit-place.ts';

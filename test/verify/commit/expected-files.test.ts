@@ -4,7 +4,7 @@ import { encodeNode } from '../../../src/cas/node.ts';
 import { getNode, MemorySource, NodeNotFound } from '../../../src/cas/node-source.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import type { ThreadCommit } from '../../../src/thread/format/thread-commit.ts';
+import type { ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { expectedFiles, isFree } from '../../../src/verify/commit/expected-files.ts';
 import { commitOf, hashOf, idOf } from './plain-commits.ts';
 

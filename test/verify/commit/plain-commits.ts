@@ -1,6 +1,6 @@
 import { parseNodeHash, type NodeHash } from '../../../src/cas/hash.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
-import type { ThreadCommitKind, ThreadEvent } from '../../../src/thread/format/thread-commit.ts';
+import type { ThreadCommitKind, ThreadEvent } from '../../../src/thread/thread-commit.ts';
 import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import type { ReportFault } from '../../../src/verify/fault.ts';
 

@@ -3,7 +3,7 @@ import { prepareHashing } from '../../../src/cas/hash.ts';
 import type { NodeSource } from '../../../src/cas/node-source.ts';
 import { Replayer } from '../../../src/verify/replay/replay.ts';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
-import { readThreadCommit, type ThreadCommit } from '../../../src/thread/format/thread-commit.ts';
+import { readThreadCommit, type ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { startThread } from '../../../src/thread/append/start-thread.ts';
 import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import { KnownNodes, NodeCache } from '../../../src/verify/chain/known-nodes.ts';

@@ -1,6 +1,6 @@
 import { listScratch, isArtifact } from '../../../cas/scratch.ts';
 import { getNode } from '../../../cas/node-source.ts';
-import { PINS_REF } from '../../../thread/format/thread-refs.ts';
+import { PINS_REF } from '../../../thread/thread-refs.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { NodeHash } from '../../../cas/hash.ts';
 import { findReferrers, type Referrer } from '../../../thread/cas/find-referrers.ts';

@@ -14,7 +14,7 @@ import { builtIn, type Artifact } from '../../../schema/built-in.ts';
 import { schemaWords } from '../../../schema/json-schema/schema-words.ts';
 import { putNode } from '../../../schema/put/put-node.ts';
 import { schemaOfType } from '../../../schema/type-schema.ts';
-import { PINS_REF } from '../../../thread/format/thread-refs.ts';
+import { PINS_REF } from '../../../thread/thread-refs.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';
 import { type ReadBound, textFrom } from '../../command-line/read-text.ts';

@@ -3,7 +3,7 @@ import { ofThreadOption } from '../../find/find-step.ts';
 import { findTurn, turnArgument } from '../../find/find-turn.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
-import { readTextAt } from '../../../thread/format/thread-commit.ts';
+import { readTextAt } from '../../../thread/thread-commit.ts';
 
 export const command: Command = defineCommand({
   description: `Prints the text of a step's reply, or of a suspended turn, and nothing else. In a pipe it prints the stored

@@ -1,7 +1,7 @@
 import { iso } from '../../../iso.ts';
 import { findStepPlaces } from '../../../engine/describe/step-places.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { readTextAt } from '../../../thread/format/thread-commit.ts';
+import { readTextAt } from '../../../thread/thread-commit.ts';
 import { readRefused, readSuspension } from '../../../thread/read/read-suspension.ts';
 import { agentName } from '../../../thread/read/step-view.ts';
 import type { CommitOf } from '../../../thread/read/thread-state.ts';

@@ -8,9 +8,9 @@ import { UsageError } from '../../errors/usage-error.ts';
 import { hintToResume } from '../../../thread/hint-to-go-on.ts';
 import { forkThread } from '../../../thread/fork/fork-thread.ts';
 import { getThread } from '../../../thread/find/find-thread.ts';
-import { readThreadCommit, type ThreadCommit } from '../../../thread/format/thread-commit.ts';
+import { readThreadCommit, type ThreadCommit } from '../../../thread/thread-commit.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
-import { activeRef } from '../../../thread/format/thread-refs.ts';
+import { activeRef } from '../../../thread/thread-refs.ts';
 import { readSteps } from '../../../thread/read/read-steps.ts';
 
 export const command: Command = defineCommand({

@@ -5,7 +5,7 @@ import { readJournal, unfinishedTurn } from '../../../engine/journal/read-journa
 import type { Repository } from '../../../git/repository.ts';
 import { getThread, type ThreadPointer } from '../../../thread/find/find-thread.ts';
 import { readSaidUpTo, type Said } from '../../../thread/read/read-said.ts';
-import { readThreadCommit } from '../../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { beforeOption, commitBefore } from '../../find/find-turn.ts';
 import { followDebug, followStory } from '../../follow/follow-turn.ts';

@@ -7,7 +7,7 @@ import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
-import { readThreadCommit } from '../../../thread/format/thread-commit.ts';
+import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
 import { removeThread, removeThreads } from '../../../thread/remove/remove-thread.ts';
 import { NewerFormat, WrongThreadState } from '../../../thread/thread-errors.ts';

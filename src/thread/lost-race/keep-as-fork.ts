@@ -7,8 +7,8 @@ import type { Repository } from '../../git/repository.ts';
 import { ThreadMoved } from '../thread-errors.ts';
 import { forkIdFor } from '../new-thread-id.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { readThreadCommit, type ThreadCommit } from '../format/thread-commit.ts';
-import { activeRef } from '../format/thread-refs.ts';
+import { readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
+import { activeRef } from '../thread-refs.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /**

@@ -1,21 +1,21 @@
-import { readCommitIndex, readNodeAt, type NodeReader } from '../../cas/commit-nodes.ts';
-import type { NodeHash } from '../../cas/hash.ts';
-import type { IndexEntry } from '../../cas/index-blob.ts';
-import type { Node } from '../../cas/node.ts';
-import type { StoredNode } from '../../cas/node-source.ts';
-import type { Commit } from '../../git/format/commit.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
-import { readCommit } from '../../git/stores/read.ts';
-import type { Repository } from '../../git/repository.ts';
-import type { JsonObject } from '../../json.ts';
-import { builtIn, isOfType, typeNameOf, type TypeName } from '../../schema/built-in.ts';
-import type { ThreadEnd } from '../../schema/built-in/thread-end.ts';
-import type { ThreadResume } from '../../schema/built-in/thread-resume.ts';
-import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
-import type { ThreadSuspend } from '../../schema/built-in/thread-suspend.ts';
-import { CorruptThread, NewerFormat } from '../thread-errors.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
+import { readCommitIndex, readNodeAt, type NodeReader } from '../cas/commit-nodes.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { IndexEntry } from '../cas/index-blob.ts';
+import type { Node } from '../cas/node.ts';
+import type { StoredNode } from '../cas/node-source.ts';
+import type { Commit } from '../git/format/commit.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { readCommit } from '../git/stores/read.ts';
+import type { Repository } from '../git/repository.ts';
+import type { JsonObject } from '../json.ts';
+import { builtIn, isOfType, typeNameOf, type TypeName } from '../schema/built-in.ts';
+import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
+import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
+import type { ThreadStart } from '../schema/built-in/thread-start.ts';
+import type { ThreadStep } from '../schema/built-in/thread-step.ts';
+import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
+import { CorruptThread, NewerFormat } from './thread-errors.ts';
+import { payloadOf } from '../schema/payload-of.ts';
 
 /** A commit of a thread, with its node. `kind` names the file of the node. */
 export type ThreadCommit = {

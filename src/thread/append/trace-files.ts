@@ -5,7 +5,7 @@ import { pathName } from '../../cas/path-name.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn, encodeTyped } from '../../schema/built-in.ts';
 import type { TurnTokens } from '../../schema/built-in/react.ts';
-import { contentNode } from '../append/draft-commit.ts';
+import { contentNode } from './draft-commit.ts';
 
 /** The kind of a part of a turn other than input and output. Its file is named after it. */
 export type PartKind = 'thought' | 'plan' | 'refusal' | 'note';
