@@ -7,6 +7,7 @@ import { COMPLETE } from './command-line/words.ts';
 import { createOutput } from './output/output.ts';
 import { harmless } from './output/width.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
+import { fastCommands, readWordsFast } from './command-line/read-words-fast.ts';
 
 export { isAllWritten } from './process/process-streams.ts';
 
@@ -70,7 +71,9 @@ async function runCommand(argv: readonly string[], cli: CliEnvironment): Promise
   }
   const { entry } = target;
   const command = await entry.load();
-  const { args, options, globals } = parseArguments(entry.name, command, target.argv);
+  const isFast = fastCommands.has(entry.name);
+  const read = isFast ? readWordsFast : (await import('./command-line/read-words.ts')).readWords;
+  const { args, options, globals } = parseArguments(entry.name, command, target.argv, read);
   if (globals.isHelp) {
     const { commandHelp } = await import('./help/command-help.ts');
     cli.stdout.write(commandHelp(cli, entry, command));

@@ -4,6 +4,7 @@ import { findCommand } from '../../src/cli/command-line/find-command.ts';
 import { commandHelp } from '../../src/cli/help/command-help.ts';
 import { overview } from '../../src/cli/help/overview.ts';
 import { optionsOf, parseArguments } from '../../src/cli/command-line/parse-arguments.ts';
+import { readWords } from '../../src/cli/command-line/read-words.ts';
 import { widthOf } from '../../src/cli/output/width.ts';
 import { runCommand } from '../helpers/cli.ts';
 
@@ -101,5 +102,5 @@ function understand(words: readonly string[]): void {
   const target = findCommand(words);
   if (target.kind !== 'command') throw new Error(`${words.join(' ')} is no command`);
   const { name, command } = get(target.entry.name);
-  parseArguments(name, command, target.argv);
+  parseArguments(name, command, target.argv, readWords);
 }

@@ -1,4 +1,5 @@
 import { parseArguments } from '../../src/cli/command-line/parse-arguments.ts';
+import { readWords } from '../../src/cli/command-line/read-words.ts';
 import { findCommand } from '../../src/cli/command-line/find-command.ts';
 
 /** The commands of uwf that a text names in quotes, as a user would type them. */
@@ -23,7 +24,7 @@ export async function assertParses(words: readonly string[]): Promise<void> {
   const target = findCommand(words);
   if (target.kind !== 'command') return;
   const { entry, argv } = target;
-  parseArguments(entry.name, await entry.load(), argv);
+  parseArguments(entry.name, await entry.load(), argv, readWords);
 }
 
 /** Returns whether a command only reads a thread or a step by its whole name, so that it can run anywhere. */

@@ -2,7 +2,6 @@ import { nearestName } from '../../nearest-name.ts';
 import { withArticle } from '../../with-article.ts';
 import type { Command, OptionSpec } from './command.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
-import { readWords } from './read-words.ts';
 import { longOption, type GivenOption, type OptionSpecs, type ReadWords } from './words.ts';
 
 /** The command line of one command, read by its declaration. */
@@ -48,14 +47,14 @@ export function optionsOf(command: Pick<Command, 'options' | 'json'>): OptionSpe
  * Options may stand anywhere before `--`; `--json=a,b` takes its fields after an equals sign only, so that `--json` never
  * swallows an argument.
  * @param name what the person typed to name the command, for messages
- * @param read takes the words apart; given by tests
+ * @param read takes the words apart
  * @throws {UsageError} for anything that is not declared, said with the nearest name that is
  */
 export function parseArguments(
   name: string,
   command: Command,
   argv: readonly string[],
-  read: ReadWords = readWords,
+  read: ReadWords,
 ): ParsedArguments {
   const specs = optionsOf(command);
   const words = read(specs, argv);

@@ -1,39 +1,51 @@
-import { lengthOfName, longOption, takesWord, type GivenOption, type ReadWords } from './words.ts';
+import { Command, Option } from 'commander';
+import { lengthOfName, longOption, takesWord, type GivenOption, type OptionSpecs, type ReadWords } from './words.ts';
 
 /**
- * Takes the words of a command line apart, by the options that the command has.
- *
- * To load Commander takes longer than many commands run. A property test holds both to the same answers.
+ * Stands in front of a value that was in one word with its option, since Commander does not tell. No word of a command
+ * line has this character.
  */
+const MARK = '\0';
+
+/** A last word for an option whose value is missing. */
+const END = `${MARK}${MARK}`;
+
+/** Reads words with Commander. */
 export const readWords: ReadWords = (specs, argv) => {
+  // With a subcommand, Commander takes `-5` for an option and not for an argument.
+  const command = new Command().addCommand(new Command(END));
   const options: GivenOption[] = [];
-  const positionals: string[] = [];
-  for (let place = 0; place < argv.length; place += 1) {
-    const word = argv[place] ?? '';
-    if (word === '--') {
-      positionals.push(...argv.slice(place + 1));
-      break;
-    }
-    if (word === '-' || !word.startsWith('-')) {
-      positionals.push(word);
-    } else if (word.startsWith('--')) {
-      const end = lengthOfName(word);
-      const name = word.slice(2, end);
-      const spec = longOption(specs, name);
-      if (spec === undefined) return { unknown: word.slice(0, end) };
-      const isInline = end < word.length;
-      const value = isInline ? word.slice(end + 1) : takesWord(spec) ? argv[(place += 1)] : undefined;
-      options.push({ name, spec, value, isInline });
-    } else {
-      for (let at = 1; at < word.length; at += 1) {
-        const letter = word.charAt(at);
-        const [name, spec] = Object.entries(specs).find(([, { short }]) => short === letter) ?? [];
-        if (name === undefined || spec === undefined) return { unknown: `-${letter}` };
-        const rest = takesWord(spec) ? word.slice(at + 1) : undefined;
-        options.push({ name, spec, value: rest === '' ? argv[(place += 1)] : rest, isInline: Boolean(rest) });
-        if (rest !== undefined) break;
-      }
-    }
+  for (const [name, spec] of Object.entries(specs)) {
+    const hasValue = takesWord(spec);
+    const add = (flags: string, event: string): void => {
+      command.addOption(new Option(flags));
+      command.on(`option:${event}`, (text?: string) => {
+        const isMissing = text === undefined || text === (hasValue ? END : '');
+        options.push({ name, spec, value: isMissing ? undefined : unmark(text), isInline: text?.[0] === MARK });
+      });
+    };
+    // An option of one letter has no long form. To Commander every long option has a value; see `mark`.
+    if (name.length > 1) add(`--${name} <value>`, name);
+    if (spec.short !== undefined) add(`-${spec.short}${hasValue ? ' <value>' : ''}`, spec.short);
   }
-  return { options, positionals };
+  const { operands, unknown } = command.parseOptions([...argv.map((word) => mark(word, specs)), END]);
+  const [first] = unknown;
+  if (first === undefined) return { options, positionals: operands.filter((word) => word !== END).map(unmark) };
+  const word = unmark(first);
+  return { unknown: first.startsWith('--') ? word.slice(0, lengthOfName(word)) : word.slice(0, 2) };
 };
+
+/** Writes a word for Commander. An option without a value gets an empty one, so that it takes no word for it. */
+function mark(word: string, specs: OptionSpecs): string {
+  if (!word.startsWith('-')) return word;
+  if (!word.startsWith('--')) return word.slice(0, 2) + word.slice(2).replaceAll('-', `${MARK}-`);
+  const end = lengthOfName(word);
+  if (end < word.length) return `${word.slice(0, end)}=${MARK}${word.slice(end + 1)}`;
+  const spec = longOption(specs, word.slice(2));
+  return spec === undefined || takesWord(spec) ? word : `${word}=`;
+}
+
+/** The word that was marked. */
+function unmark(word: string): string {
+  return word.replace(/^(--[^=]+)=$/s, '$1').replaceAll(MARK, '');
+}

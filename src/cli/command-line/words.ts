@@ -20,7 +20,12 @@ export type GivenOption = {
 /** The words of a command line, taken apart and not yet checked; or the first option that the command does not have. */
 export type Words = { options: readonly GivenOption[]; positionals: readonly string[] } | { unknown: string };
 
-/** Takes the words of a command line apart, by the options that the command has. */
+/**
+ * Takes the words of a command line apart, by the options that the command has.
+ *
+ * There are two readers, one for the commands that have to start at once and one for all others. A property test holds
+ * both to the same answers.
+ */
 export type ReadWords = (specs: OptionSpecs, argv: readonly string[]) => Words;
 
 /** Whether the next word is an option's value. A value that can be left out never is. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { defineCommand } from '../../../src/cli/command-line/command.ts';
 import { parseArguments } from '../../../src/cli/command-line/parse-arguments.ts';
+import { readWordsFast } from '../../../src/cli/command-line/read-words-fast.ts';
 import { readWords } from '../../../src/cli/command-line/read-words.ts';
 import { parseCount } from '../../../src/cli/command-line/parse-value.ts';
-import { wordsByCommander } from '../../helpers/words-by-commander.ts';
 import { UsageError } from '../../../src/cli/errors/usage-error.ts';
 
 const command = defineCommand({
@@ -24,8 +24,8 @@ const command = defineCommand({
 });
 
 describe.each([
-  ['with commander', wordsByCommander],
-  ['by itself', readWords],
+  ['with commander', readWords],
+  ['by itself', readWordsFast],
 ])('read %s', (_name, read) => {
   const parse = (...argv: string[]): ReturnType<typeof parseArguments> => parseArguments('try', command, argv, read);
 
