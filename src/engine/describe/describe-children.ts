@@ -70,7 +70,7 @@ async function findByRefs(
   const starts: KnownStarts = new Map();
   const children: { pointer: ThreadPointer; start: LightStart }[] = [];
   for (const { pointer, from } of candidates) {
-    const start = await findStart(repository, from, starts);
+    const start = await findStart(repository, from, starts, pointer.id);
     if (start && isChildOf(start.node, { id, startHash: facts.startHash })) children.push({ pointer, start });
   }
   return children;

@@ -78,7 +78,7 @@ async function childrenAmong(
   const children: ChildThread[] = [];
   const starts: KnownStarts = new Map();
   for (const pointer of pointers) {
-    const start = await findStart(repository, pointer.head, starts);
+    const start = await findStart(repository, pointer.head, starts, pointer.id);
     if (start && isChild(start)) children.push({ pointer, start });
   }
   return children;
@@ -92,7 +92,7 @@ export async function findThreadsAt(repository: Repository, start: NodeHash, sta
   const found: ThreadState[] = [];
   const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository, { active: true })) {
-    if ((await findStart(repository, head, starts))?.hash !== start) continue;
+    if ((await findStart(repository, head, starts, id))?.hash !== start) continue;
     const thread = await readState(repository, id, head);
     if (stateHash(thread) === state) found.push(thread);
   }
@@ -109,7 +109,7 @@ async function findTakenIn(
   const sinceMs = parentStart.node.startedAtMs;
   for (const { id, head } of await listPointers(repository, undefined, { sinceMs })) {
     if (threadTimeMs(id) < sinceMs) continue;
-    const start = await findStart(repository, head, starts);
+    const start = await findStart(repository, head, starts, id);
     if (start?.id !== parentStart.id) continue;
     for await (const { commit } of readChain(repository, head)) {
       for (const parent of commit.parents.slice(1)) taken.add(parent);

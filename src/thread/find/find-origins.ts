@@ -39,7 +39,7 @@ export async function possibleChildren(
     let origin = origins.get(pointer);
     if (origin === undefined) {
       if (starts.size > MAX_STARTS) starts.clear();
-      const start = await findStart(repository, pointer.head, starts);
+      const start = await findStart(repository, pointer.head, starts, pointer.id);
       if (start === undefined) continue;
       origin = { start: start.id, parentStart: start.node.parentThread };
       origins.set(pointer, origin);

@@ -3,6 +3,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { CorruptThread } from '../thread-errors.ts';
+import type { ThreadId } from '../thread-id.ts';
+import { findKeptTallies } from './kept-tallies.ts';
 import { readLightChain, readLightCommit, readReply, type LightCommit, type LightStart } from './light-chain.ts';
 
 /** Starts, by the commits that were passed on the way to them. */
@@ -12,14 +14,22 @@ export type KnownStarts = Map<ObjectId, LightStart>;
  * Finds the start of the thread that a commit belongs to; `undefined` if its chain cannot be read.
  *
  * @param known starts that were found before; this one is added. Commits that forks share are read once
+ * @param thread the thread, if it is known: what this machine keeps of it tells where its start may be
  */
 export async function findStart(
   repository: Repository,
   from: ObjectId,
   known: KnownStarts = new Map(),
+  thread?: ThreadId,
 ): Promise<LightStart | undefined> {
   try {
-    return known.get(from) ?? (await startOf(repository, await readLightCommit(repository, from), known));
+    const found = known.get(from);
+    if (found !== undefined) return found;
+    const commit = await readLightCommit(repository, from);
+    const kept = thread === undefined ? undefined : findKeptTallies(repository, thread)[0]?.tally.start;
+    const start = kept === undefined ? undefined : await readLightCommit(repository, kept).catch(() => undefined);
+    if (commit.kind !== 'start' && start?.kind === 'start' && start.hash === commit.node.start) return start;
+    return await startOf(repository, commit, known);
   } catch {
     // Lists report the corrupt thread.
     return undefined;

@@ -10,6 +10,8 @@ import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import { derivedPath } from '../../../src/thread/read/derived-path.ts';
+import { keepTallies } from '../../../src/thread/read/kept-tallies.ts';
+import { findStart } from '../../../src/thread/read/read-start.ts';
 import { readReplaced } from '../../../src/thread/read/replaced-steps.ts';
 import type { Tally } from '../../../src/thread/read/tally.ts';
 import { readState, type CommitOf, type ThreadState } from '../../../src/thread/read/thread-state.ts';
@@ -148,6 +150,19 @@ describe('a tally that this machine keeps', () => {
     const forked = await readState(repository, fork.thread, fork.head);
     expect(forked).toEqual({ ...state, id: fork.thread });
     expect(read.length - before).toBeLessThan(8 * 4 + 12);
+  });
+
+  test('tells where a fork starts, and is not believed if that is the start of another thread', async () => {
+    const { repository, read } = watched(await temporary.open());
+    const fork = await forkThread(repository, { id: state.id, head: state.head.id });
+    const before = read.length;
+    expect((await findStart(repository, fork.head, undefined, fork.thread))?.id).toBe(state.start.id);
+    expect(read.length - before).toBeLessThan(8);
+    const other = await startLoop(repository);
+    for (const start of [other.head.id, state.head.id, parseObjectId('0'.repeat(39) + '1')]) {
+      keepTallies(repository, fork.thread, [{ commit: state.head.id, tally: { ...state.tally, start } }]);
+      expect((await findStart(repository, fork.head, undefined, fork.thread))?.id).toBe(state.start.id);
+    }
   });
 
   test('saves it also for the steps before, back to the one before the last that is kept', async () => {
