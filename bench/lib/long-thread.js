@@ -1,4 +1,5 @@
 import { agent, workflow } from './one-role.js';
+import { writeStep } from './write-step.js';
 
 /**
  * Writes a thread of many steps at once, each with six nodes of about a KiB: the step, the prompt, the reply, and three
@@ -17,7 +18,7 @@ export async function writeLongThread(
   steps,
   { seed = 0, bytes = 1024, definition = workflow } = {},
 ) {
-  const { ObjectBatch, publish, draftCommit, contentNode, agentNode, encodeNode, builtIn, artifactPath } = source;
+  const { ObjectBatch, publish, contentNode, artifactPath } = source;
   await source.prepareHashing();
   const batch = new ObjectBatch();
   const state = await source.startThread(repository, batch, {
@@ -25,7 +26,6 @@ export async function writeLongThread(
     prompt: 'Write.',
     agents: { writer: agent },
   });
-  const by = agentNode(agent).hash;
   const rest = new ObjectBatch();
   let ancestors = [];
   let head = state.head.id;
@@ -35,43 +35,18 @@ export async function writeLongThread(
     const content = contentNode(prose((seed + number) * 8 + 3, bytes), refs);
     const prompt = contentNode(prose((seed + number) * 8 + 4, bytes));
     const atMs = state.start.node.startedAtMs + number;
-    const node = encodeNode(builtIn['thread-step'], {
+    ({ head, ancestors } = writeStep(source, repository, rest, {
       number,
-      role: 'writer',
-      meta: { $status: 'done' },
-      content: content.hash,
-      react: null,
       start: state.start.hash,
-      previous: ancestors[0] ?? null,
       ancestors,
-      compact: null,
-      childThreads: [],
-      agent: by,
-      prompt: prompt.hash,
+      parent: head,
       rule: number === 1 ? 0 : definition.moderator.length - 1,
-      attempts: [],
-      usage: null,
-      startedAtMs: atMs - 1,
-      completedAtMs: atMs,
-    });
-    head = draftCommit(repository, rest, {
-      kind: 'step',
-      node,
-      types: state.tally.types,
-      files: [
-        { path: 'output.md', node: content },
-        { path: 'prompt.md', node: prompt },
-        ...texts.map((text) => ({ path: artifactPath(text), node: text })),
-      ],
-      parents: [head],
-      author: source.roleIdentity('writer', agent.name),
       atMs,
-      subject: `writer: ${source.firstLine(content.payload.text)}`,
-      body: content.payload.text,
-      bodyPath: 'output.md',
-      trailers: { role: 'writer', status: 'done', agent: agent.name, durationMs: 1 },
-    });
-    ancestors = [node.hash, ...ancestors].slice(0, 11);
+      types: state.tally.types,
+      content,
+      prompt,
+      files: texts.map((text) => ({ path: artifactPath(text), node: text })),
+    }));
   }
   await publish(repository, rest, [{ name: source.activeRef(state.id), expected: state.head.id, value: head }]);
   return { id: state.id, head, hash: ancestors[0] };

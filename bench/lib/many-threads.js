@@ -1,5 +1,6 @@
 import { agent, workflow } from './one-role.js';
 import { prose } from './long-thread.js';
+import { writeStep } from './write-step.js';
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** So many threads are written at once. */
@@ -57,42 +58,9 @@ export async function writeManyThreads(source, repository, count, { definition =
       const atMs = startedAtMs + number * 1000;
       const content = contentNode(prose(at * 64 + number * 8, bytes));
       const asked = contentNode(prose(at * 64 + number * 8 + 1, bytes));
-      const node = encodeNode(builtIn['thread-step'], {
-        number,
-        role: 'writer',
-        meta: { $status: 'done' },
-        content: content.hash,
-        react: null,
-        start: start.hash,
-        previous: ancestors[0] ?? null,
-        ancestors,
-        compact: null,
-        childThreads: [],
-        agent: by.hash,
-        prompt: asked.hash,
-        rule: number === 1 ? 0 : definition.moderator.length - 1,
-        attempts: [],
-        usage: null,
-        startedAtMs: atMs - 1,
-        completedAtMs: atMs,
-      });
-      head = draftCommit(repository, batch, {
-        kind: 'step',
-        node,
-        types: known,
-        files: [
-          { path: 'output.md', node: content },
-          { path: 'prompt.md', node: asked },
-        ],
-        parents: [head],
-        author: source.roleIdentity('writer', agent.name),
-        atMs,
-        subject: `writer: ${source.firstLine(content.payload.text)}`,
-        body: content.payload.text,
-        bodyPath: 'output.md',
-        trailers: { role: 'writer', status: 'done', agent: agent.name, durationMs: 1 },
-      });
-      ancestors = [node.hash, ...ancestors].slice(0, 11);
+      const rule = number === 1 ? 0 : definition.moderator.length - 1;
+      const step = { number, start: start.hash, ancestors, parent: head, rule, atMs, types: known, content };
+      ({ head, ancestors } = writeStep(source, repository, batch, { ...step, prompt: asked }));
     }
     oldest ||= id;
     edits.push({ name: source.activeRef(id), expected: null, value: head });

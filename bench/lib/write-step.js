@@ -1,0 +1,56 @@
+import { agent } from './one-role.js';
+
+/**
+ * Adds the step of a benchmark's one role to a batch.
+ *
+ * @param source the result of `loadSource` for `longThreadSources`
+ * @param {object} step
+ * @param {number} step.number from 1
+ * @param {string} step.start the hash of the thread's start
+ * @param {readonly string[]} step.ancestors the hashes of the steps before, newest first, as the step before has got them
+ * @param {string} step.parent the commit before
+ * @param {number} step.rule the rule that gave the turn to the role
+ * @param {number} step.atMs when it was over, in ms since 1970
+ * @param {ReadonlySet<string>} step.types schemas that the thread has
+ * @param step.content the node of the reply
+ * @param step.prompt the node of the prompt
+ * @param {readonly object[]} [step.files] further files of the commit
+ * @returns the commit, and the ancestors of the step after it
+ */
+export function writeStep(source, repository, batch, step) {
+  const { draftCommit, agentNode, encodeNode, builtIn, roleIdentity, firstLine } = source;
+  const { number, start, ancestors, parent, rule, atMs, types, content, prompt, files = [] } = step;
+  const node = encodeNode(builtIn['thread-step'], {
+    number,
+    role: 'writer',
+    meta: { $status: 'done' },
+    content: content.hash,
+    react: null,
+    start,
+    previous: ancestors[0] ?? null,
+    ancestors,
+    compact: null,
+    childThreads: [],
+    agent: agentNode(agent).hash,
+    prompt: prompt.hash,
+    rule,
+    attempts: [],
+    usage: null,
+    startedAtMs: atMs - 1,
+    completedAtMs: atMs,
+  });
+  const head = draftCommit(repository, batch, {
+    kind: 'step',
+    node,
+    types,
+    files: [{ path: 'output.md', node: content }, { path: 'prompt.md', node: prompt }, ...files],
+    parents: [parent],
+    author: roleIdentity('writer', agent.name),
+    atMs,
+    subject: `writer: ${firstLine(content.payload.text)}`,
+    body: content.payload.text,
+    bodyPath: 'output.md',
+    trailers: { role: 'writer', status: 'done', agent: agent.name, durationMs: 1 },
+  });
+  return { head, ancestors: [node.hash, ...ancestors].slice(0, 11) };
+}
