@@ -26,9 +26,10 @@ export async function findStart(
     const found = known.get(from);
     if (found !== undefined) return found;
     const commit = await readLightCommit(repository, from);
+    if (commit.kind === 'start') return commit;
     const kept = thread === undefined ? undefined : findKeptTallies(repository, thread)[0]?.tally.start;
     const start = kept === undefined ? undefined : await readLightCommit(repository, kept).catch(() => undefined);
-    if (commit.kind !== 'start' && start?.kind === 'start' && start.hash === commit.node.start) return start;
+    if (start?.kind === 'start' && start.hash === commit.node.start) return start;
     return await startOf(repository, commit, known);
   } catch {
     // Lists report the corrupt thread.
