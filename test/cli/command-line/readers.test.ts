@@ -9,7 +9,7 @@ import type { ReadWords } from '../../../src/cli/command-line/words.ts';
 import { commandTable } from '../../../src/cli/commands/command-table.ts';
 import { UsageError } from '../../../src/cli/errors/usage-error.ts';
 
-const RUNS = 1500;
+const RUNS = 5000;
 
 /** Has every kind of argument and option that a command can have. */
 const everyKind = defineCommand({
