@@ -41,6 +41,7 @@ const doorsOfGit = ['git/open-repository.ts', 'git/open-stores-by-format.ts'];
 /** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */
 const ground = [
   'errors.ts',
+  'format-time.ts',
   'is-well-formed.ts',
   'is-within.ts',
   'iso.ts',

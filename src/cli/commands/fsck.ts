@@ -4,7 +4,7 @@ import { readingContext } from '../open/reading-context.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { formatFindings } from '../output/findings.ts';
-import { formatCount } from '../output/time.ts';
+import { formatCount } from '../../format-time.ts';
 
 export const command: Command = defineCommand({
   description: `Verifies all threads, as 'uwf thread verify' does for one, and all nodes that were registered or put. It

@@ -2,7 +2,7 @@ import { collectGarbage } from '../../engine/maintenance/collect-garbage.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { formatFacts } from '../output/table.ts';
-import { formatCount } from '../output/time.ts';
+import { formatCount } from '../../format-time.ts';
 
 export const command: Command = defineCommand({
   description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with

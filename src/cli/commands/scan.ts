@@ -7,7 +7,7 @@ import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { secretLines } from '../output/secret-places.ts';
-import { formatCount, plural } from '../output/time.ts';
+import { formatCount, plural } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
 
 /** A person is told how far it is after so many commits. */

@@ -2,7 +2,7 @@ import type { EngineEvent } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/secret-places.ts';
-import { formatDuration } from '../output/time.ts';
+import { formatDuration } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
 
 /** One line for an event that a person should notice in a turn; `undefined` for every other event. */

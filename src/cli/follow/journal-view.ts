@@ -3,9 +3,9 @@ import { formatMeta } from '../output/table.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Palette } from '../output/palette.ts';
-import { formatDuration, formatTime } from '../output/time.ts';
+import { formatDuration, formatTime } from '../../format-time.ts';
 import { fenced } from '../output/turn-markdown.ts';
-import { formatUsage } from '../output/usage.ts';
+import { formatUsage } from '../../agent/format-usage.ts';
 import { fitTo, harmless, oneLine } from '../output/width.ts';
 
 const MAX_ARGUMENTS = 120;

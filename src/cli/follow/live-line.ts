@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette } from '../output/palette.ts';
-import { formatDuration } from '../output/time.ts';
+import { formatDuration } from '../../format-time.ts';
 import { fitTo, oneLine } from '../output/width.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Palette } from '../output/palette.ts';
-import { formatDuration } from '../output/time.ts';
+import { formatDuration } from '../../format-time.ts';
 import { eventNotice } from './event-notice.ts';
 import { fitTo, oneLine, widthOf } from '../output/width.ts';
 

@@ -1,7 +1,7 @@
 import { firstLine } from '../../thread/append/commit-message.ts';
 import { paintStatus, type Palette } from '../output/palette.ts';
 import { formatMore } from '../output/suspension-markdown.ts';
-import { formatDuration, formatTime } from '../output/time.ts';
+import { formatDuration, formatTime } from '../../format-time.ts';
 import { harmless, oneLine } from '../output/width.ts';
 import type { LogEntry } from './log-entry.ts';
 

@@ -2,7 +2,7 @@ import { formatMeta } from './table.ts';
 import type { Resumption } from '../../thread/read/read-said.ts';
 import type { Suspension } from '../../thread/read/read-suspension.ts';
 import type { Palette } from './palette.ts';
-import { formatUsage } from './usage.ts';
+import { formatUsage } from '../../agent/format-usage.ts';
 import { harmless, oneLine } from './width.ts';
 
 /** The fields of a suspension under `--json`. */

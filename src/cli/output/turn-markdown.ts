@@ -1,8 +1,8 @@
 import type { TracedTurn } from '../../thread/read/read-trace.ts';
 import type { PartKind, ToolCallDraft } from '../../thread/append/trace-files.ts';
 import type { Palette } from './palette.ts';
-import { formatDuration, formatTime } from './time.ts';
-import { formatUsage } from './usage.ts';
+import { formatDuration, formatTime } from '../../format-time.ts';
+import { formatUsage } from '../../agent/format-usage.ts';
 import { harmless, oneLine } from './width.ts';
 
 const titles: Readonly<Record<PartKind, string>> = {

@@ -11,7 +11,7 @@ import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { Palette } from '../output/palette.ts';
 import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import { secretLines } from '../output/secret-places.ts';
-import { formatCount, plural } from '../output/time.ts';
+import { formatCount, plural } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
 
 /** As wide as two short ids and the dots between them, as in git's own reports. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPalette } from '../../../src/cli/output/palette.ts';
 import { formatFacts, formatTable } from '../../../src/cli/output/table.ts';
-import { formatAgo, formatCount, formatDuration, formatTime } from '../../../src/cli/output/time.ts';
+import { formatAgo, formatCount, formatDuration, formatTime } from '../../../src/format-time.ts';
 import { allHarmless, fitTo, harmless, harmlessJson, oneLine, widthOf } from '../../../src/cli/output/width.ts';
 
 const plain = createPalette({}, {});

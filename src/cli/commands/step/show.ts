@@ -14,8 +14,8 @@ import type { Palette } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
 import { formatFacts, formatMeta } from '../../output/table.ts';
-import { formatCount, formatDuration, formatTime } from '../../output/time.ts';
-import { formatUsage } from '../../output/usage.ts';
+import { formatCount, formatDuration, formatTime } from '../../../format-time.ts';
+import { formatUsage } from '../../../agent/format-usage.ts';
 import { harmless, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({

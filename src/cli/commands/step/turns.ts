@@ -6,9 +6,9 @@ import { followTurn } from '../../follow/follow-turn.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
-import { formatDuration } from '../../output/time.ts';
+import { formatDuration } from '../../../format-time.ts';
 import { turnMarkdown } from '../../output/turn-markdown.ts';
-import { formatUsage } from '../../output/usage.ts';
+import { formatUsage } from '../../../agent/format-usage.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { readTrace, type Trace, type TracedTurn } from '../../../thread/read/read-trace.ts';
 

@@ -17,7 +17,7 @@ import type { Output } from '../../output/output.ts';
 import type { Column } from '../../output/table.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { shortIds } from '../../output/short-ids.ts';
-import { formatAgo, formatCount, plural } from '../../output/time.ts';
+import { formatAgo, formatCount, plural } from '../../../format-time.ts';
 import { fitTo, oneLine, widthOf } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 

@@ -14,7 +14,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { resumptionFacts, resumptionFields } from '../../output/suspension-markdown.ts';
 import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
-import { formatTime } from '../../output/time.ts';
+import { formatTime } from '../../../format-time.ts';
 import { allHarmless, harmless, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({

@@ -10,8 +10,8 @@ import type { Output } from '../../output/output.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { formatFacts } from '../../output/table.ts';
-import { formatAgo, formatTime } from '../../output/time.ts';
-import { formatUsage } from '../../output/usage.ts';
+import { formatAgo, formatTime } from '../../../format-time.ts';
+import { formatUsage } from '../../../agent/format-usage.ts';
 import { oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({

@@ -5,7 +5,7 @@ import { readingContext } from '../../open/reading-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
-import { formatCount } from '../../output/time.ts';
+import { formatCount } from '../../../format-time.ts';
 
 export const command: Command = defineCommand({
   description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit

@@ -14,7 +14,7 @@ import { momentOption } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
-import { plural } from '../../output/time.ts';
+import { plural } from '../../../format-time.ts';
 import { oneLine } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { formatUsage } from '../../../src/cli/output/usage.ts';
+import { formatUsage } from '../../src/agent/format-usage.ts';
 
 const used = { inputTokens: 12_345, outputTokens: 678, turns: 3 };
 
