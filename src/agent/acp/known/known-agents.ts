@@ -13,7 +13,7 @@ type KnownAgent = {
   /** Variables that hold its key, for those who do not log in with it. */
   keys: readonly string[];
   /** What its config has to say beside the command. */
-  config?: JsonObject;
+  config: JsonObject;
 };
 
 /** uwf's MCP server as the Copilot CLI wants it; the turn is told to it by the environment. */
@@ -21,52 +21,38 @@ export const COPILOT_SERVER = '{"mcpServers":{"uwf":{"command":"uwf","args":["mc
 
 /** They are found in this order. */
 export const knownAgents: readonly KnownAgent[] = [
-  {
-    name: 'claude',
-    title: 'Claude Code',
-    programs: [
-      { program: 'claude-agent-acp', command: ['claude-agent-acp'] },
-      { program: 'claude', command: ['npx', '-y', '@agentclientprotocol/claude-agent-acp'] },
-    ],
-    keys: ['ANTHROPIC_API_KEY'],
-    // Its own default is a model that answers most questions for permission, so that the rules of `permissions` are not asked.
-    config: { mode: 'default' },
-  },
-  {
-    name: 'codex',
-    title: 'Codex',
-    programs: [
-      { program: 'codex-acp', command: ['codex-acp'] },
-      { program: 'codex', command: ['npx', '-y', '@agentclientprotocol/codex-acp'] },
-    ],
-    keys: ['OPENAI_API_KEY'],
-    config: { mode: 'workspace-write' },
-  },
-  {
-    name: 'gemini',
-    title: 'Gemini CLI',
-    programs: [{ program: 'gemini', command: ['gemini', '--acp'] }],
-    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
-    // It takes a file that is not there yet for one that its client cannot read.
-    config: { fs: { read: false } },
-  },
-  native('opencode', 'opencode', ['opencode', 'acp'], []),
-  native('goose', 'goose', ['goose', 'acp'], []),
+  // Its own default is a model that answers most questions for permission, so that the rules of `permissions` are not asked.
+  bridged('claude', 'Claude Code', 'claude-agent-acp', ['ANTHROPIC_API_KEY'], { mode: 'default' }),
+  bridged('codex', 'Codex', 'codex-acp', ['OPENAI_API_KEY'], { mode: 'workspace-write' }),
+  // It takes a file that is not there yet for one that its client cannot read.
+  native('gemini', 'Gemini CLI', ['gemini', '--acp'], ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], { fs: { read: false } }),
+  native('opencode', 'opencode', ['opencode', 'acp']),
+  native('goose', 'goose', ['goose', 'acp']),
   native('cursor', 'Cursor', ['cursor-agent', 'acp'], ['CURSOR_API_KEY']),
   // Over ACP it takes no server that is started with a command: it starts uwf's by itself.
-  native(
-    'copilot',
-    'GitHub Copilot CLI',
-    ['copilot', '--acp', '--stdio', '--additional-mcp-config', COPILOT_SERVER],
-    [],
-  ),
-  { ...native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY']), config: { mode: 'default' } },
-  native('kimi', 'Kimi CLI', ['kimi', 'acp'], []),
-  native('cline', 'cline', ['cline', '--acp'], []),
+  native('copilot', 'GitHub Copilot CLI', ['copilot', '--acp', '--stdio', '--additional-mcp-config', COPILOT_SERVER]),
+  native('qwen', 'Qwen Code', ['qwen', '--acp'], ['OPENAI_API_KEY'], { mode: 'default' }),
+  native('kimi', 'Kimi CLI', ['kimi', 'acp']),
+  native('cline', 'cline', ['cline', '--acp']),
 ];
 
-function native(name: string, title: string, command: readonly [string, ...string[]], keys: string[]): KnownAgent {
-  return { name, title, programs: [{ program: command[0], command }], keys };
+function native(
+  name: string,
+  title: string,
+  command: readonly [string, ...string[]],
+  keys: string[] = [],
+  config: JsonObject = {},
+): KnownAgent {
+  return { name, title, programs: [{ program: command[0], command }], keys, config };
+}
+
+/** An agent that npx starts with a bridge, if the bridge is not installed. */
+function bridged(name: string, title: string, bridge: string, keys: string[], config: JsonObject): KnownAgent {
+  const programs = [
+    { program: bridge, command: [bridge] },
+    { program: name, command: ['npx', '-y', `@agentclientprotocol/${bridge}`] },
+  ];
+  return { name, title, programs, keys, config };
 }
 
 /** A known agent that is installed here, and how to configure it. */
@@ -123,7 +109,7 @@ export function nameOfKnown({ package: reference, config }: ConfiguredAgent): st
  */
 export function warnOfMode(agent: ConfiguredAgent & { name: string }): { message: string; hint: string } | undefined {
   const known = knownAgents.find(({ name }) => name === nameOfKnown(agent));
-  const mode = known?.config?.['mode'];
+  const mode = known?.config['mode'];
   if (known === undefined || typeof mode !== 'string' || agent.config['mode'] !== undefined) return undefined;
   return {
     message: `agent '${agent.name}' has no 'mode': ${known.title} may then permit commands and edits by itself, without asking uwf`,

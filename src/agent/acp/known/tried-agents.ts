@@ -30,114 +30,80 @@ function tried(says: string): TrialFinding {
   return { says, isTested: false };
 }
 
+/** What was found out, beside that each of them ends its turn when it is told to cancel. */
+type Findings = Record<Exclude<(typeof TOPICS)[number], 'cancel'>, TrialFinding>;
+
+function trial(agent: string, title: string, version: string, findings: Findings): AgentTrial {
+  return { agent, title, version, date: DATE, ...findings, cancel: tried('yes') };
+}
+
+const claude: Findings = {
+  permissions: tested('asks, with the command, under `mode: default`'),
+  sessions: tested('continues'),
+  tokens: tested('yes, with caches'),
+  cost: tested('yes'),
+  mcp: tested('yes'),
+  models: tried('`model`'),
+};
+
 const notReached = tried('not reached');
 
 /** All trials; of one agent the newest version first. docs/agents.md has them as a table. */
 export const trials: readonly AgentTrial[] = [
-  {
-    agent: 'opencode',
-    title: 'opencode',
-    version: '1.18.33',
-    date: DATE,
+  trial('opencode', 'opencode', '1.18.33', {
     permissions: tested('asks, with the command, where its own `permission` says `ask`'),
     sessions: tested('continues'),
     tokens: tested('of its last request: "at least"'),
     cost: tested('yes, by the prices of its configuration'),
     mcp: tested('yes'),
     models: tried('`model`'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'gemini',
-    title: 'Gemini CLI',
-    version: '0.61.0',
-    date: DATE,
+  }),
+  trial('gemini', 'Gemini CLI', '0.61.0', {
     permissions: tested('asks; the command stands in its title alone'),
     sessions: tried('continues one that is a minute old, else it is told the whole story'),
     tokens: tried('yes'),
     cost: tried('no'),
     mcp: tested('yes, in a folder that it trusts (`GEMINI_CLI_TRUST_WORKSPACE: "true"`)'),
     models: tried('`model`'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'claude',
-    title: 'Claude Code, bridge',
-    version: '0.101.0',
-    date: DATE,
-    permissions: tested('asks, with the command, under `mode: default`'),
-    sessions: tested('continues'),
-    tokens: tested('yes, with caches'),
-    cost: tested('yes'),
-    mcp: tested('yes'),
-    models: tried('`model`'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'claude',
-    title: 'Claude Code, bridge',
-    version: '0.49.0',
-    date: DATE,
-    permissions: tried('asks, with the command, under `mode: default`'),
-    sessions: tested('continues'),
-    tokens: tested('yes, with caches'),
-    cost: tested('yes'),
+  }),
+  trial('claude', 'Claude Code, bridge', '0.101.0', claude),
+  trial('claude', 'Claude Code, bridge', '0.49.0', {
+    ...claude,
+    permissions: tried(claude.permissions.says),
     mcp: tried('yes'),
-    models: tried('`model`'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'codex',
-    title: 'Codex, bridge',
-    version: '2.6.0',
-    date: DATE,
+  }),
+  trial('codex', 'Codex, bridge', '2.6.0', {
     permissions: tried('asks, with the command, for what leads out of its sandbox, under `mode: workspace-write`'),
     sessions: tried('continues'),
     tokens: tried('yes, with caches'),
     cost: tried('no'),
     mcp: tried('yes'),
     models: tried('`model`'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'copilot',
-    title: 'GitHub Copilot CLI',
-    version: '1.0.102',
-    date: DATE,
+  }),
+  trial('copilot', 'GitHub Copilot CLI', '1.0.102', {
     permissions: tried('asks, with the command'),
     sessions: tried('continues, by loading'),
     tokens: tried('yes, with caches'),
     cost: tried('no'),
     mcp: tried('with `--additional-mcp-config`, as `uwf agent list` has it; none over ACP'),
     models: tried('none to choose with a provider of your own (`COPILOT_MODEL`)'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'qwen',
-    title: 'Qwen Code',
-    version: '0.24.4',
-    date: DATE,
+  }),
+  trial('qwen', 'Qwen Code', '0.24.4', {
     permissions: tested('asks, with the command, under `mode: default`'),
     sessions: tested('continues'),
     tokens: tested('yes, with cache reads'),
     cost: tested('no'),
     mcp: tested('yes'),
     models: tried('those of its configuration'),
-    cancel: tried('yes'),
-  },
-  {
-    agent: 'qwen',
-    title: 'Qwen Code',
-    version: '0.15.10',
-    date: DATE,
+  }),
+  trial('qwen', 'Qwen Code', '0.15.10', {
     permissions: tried('asks, with the command'),
     sessions: tried('continues, by loading'),
     tokens: tried('yes, with cache reads'),
     cost: tried('no'),
     mcp: tried('yes'),
     models: tried('those of its configuration'),
-    cancel: tried('yes'),
-  },
+  }),
   {
     agent: 'cline',
     title: 'cline',
