@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv';
+import { mapValues } from '../../json.ts';
 import { withArticle } from '../../with-article.ts';
 
 /** One thing that is wrong with a value. */
@@ -88,63 +89,54 @@ function describe(error: ErrorObject): SchemaError {
   return { path: error.instancePath, message: sentence(error) };
 }
 
+type Sentence = (params: Readonly<Record<string, string>>, error: ErrorObject) => string;
+
+const atLeast: Sentence = ({ limit }, { keyword }) => `must have at least ${countOf(keyword, limit)}`;
+const atMost: Sentence = ({ limit }, { keyword }) => `must have at most ${countOf(keyword, limit)}`;
+
+/** What each keyword says of a value that it refuses, by ajv's parameters as texts. */
+const sentences: ReadonlyMap<string, Sentence> = new Map(
+  Object.entries<Sentence>({
+    required: ({ missingProperty }) => `lacks the property '${missingProperty}'`,
+    dependentRequired: lacksNeeded,
+    dependencies: lacksNeeded,
+    additionalProperties: ({ additionalProperty }) => `must not have the property '${additionalProperty}'`,
+    unevaluatedProperties: ({ unevaluatedProperty }) => `must not have the property '${unevaluatedProperty}'`,
+    propertyNames: ({ propertyName }) => `must not have the property '${propertyName}': its name is not allowed`,
+    type: (_, { params }) => `must be ${[params['type']].flat().map(nameOfType).join(' or ')}`,
+    const: (_, error) => `must be ${listValues(allowedValues(error))}`,
+    enum: (_, error) => `must be one of ${listValues(allowedValues(error))}`,
+    minimum: ({ limit }) => `must be ${limit} or more`,
+    maximum: ({ limit }) => `must be ${limit} or less`,
+    exclusiveMinimum: ({ limit }) => `must be more than ${limit}`,
+    exclusiveMaximum: ({ limit }) => `must be less than ${limit}`,
+    multipleOf: ({ multipleOf }) => `must be a multiple of ${multipleOf}`,
+    minLength: atLeast,
+    minItems: atLeast,
+    minProperties: atLeast,
+    maxLength: atMost,
+    maxItems: atMost,
+    maxProperties: atMost,
+    uniqueItems: ({ i, j }) => `must not have the same item twice (items ${j} and ${i}, from 0)`,
+    pattern: ({ pattern }) => `must match the pattern '${pattern}'`,
+    format: ({ format }) => (format === 'cas_ref' ? 'must be a node hash' : `must have the format '${format}'`),
+    anyOf: () => 'must match one of the variants in its schema',
+    oneOf: () => 'must match one of the variants in its schema, and no other',
+    not: () => 'must not match what its schema excludes',
+    'false schema': () => 'must not be there',
+  }),
+);
+
 function sentence(error: ErrorObject): string {
-  const { keyword, params } = error;
-  const limit: unknown = params['limit'];
-  switch (keyword) {
-    case 'required':
-      return `lacks the property '${String(params['missingProperty'])}'`;
-    case 'dependentRequired':
-    case 'dependencies':
-      return `lacks the property '${String(params['missingProperty'])}', which '${String(params['property'])}' needs`;
-    case 'additionalProperties':
-      return `must not have the property '${String(params['additionalProperty'])}'`;
-    case 'unevaluatedProperties':
-      return `must not have the property '${String(params['unevaluatedProperty'])}'`;
-    case 'propertyNames':
-      return `must not have the property '${String(params['propertyName'])}': its name is not allowed`;
-    case 'type':
-      return `must be ${[params['type']].flat().map(nameOfType).join(' or ')}`;
-    case 'const':
-    case 'enum':
-      return `must be ${keyword === 'enum' ? 'one of ' : ''}${listValues(allowedValues(error))}`;
-    case 'minimum':
-      return `must be ${String(limit)} or more`;
-    case 'maximum':
-      return `must be ${String(limit)} or less`;
-    case 'exclusiveMinimum':
-      return `must be more than ${String(limit)}`;
-    case 'exclusiveMaximum':
-      return `must be less than ${String(limit)}`;
-    case 'multipleOf':
-      return `must be a multiple of ${String(params['multipleOf'])}`;
-    case 'minLength':
-    case 'minItems':
-    case 'minProperties':
-      return `must have at least ${countOf(keyword, limit)}`;
-    case 'maxLength':
-    case 'maxItems':
-    case 'maxProperties':
-      return `must have at most ${countOf(keyword, limit)}`;
-    case 'uniqueItems':
-      return `must not have the same item twice (items ${String(params['j'])} and ${String(params['i'])}, from 0)`;
-    case 'pattern':
-      return `must match the pattern '${String(params['pattern'])}'`;
-    case 'format':
-      return params['format'] === 'cas_ref'
-        ? 'must be a node hash'
-        : `must have the format '${String(params['format'])}'`;
-    case 'anyOf':
-      return 'must match one of the variants in its schema';
-    case 'oneOf':
-      return 'must match one of the variants in its schema, and no other';
-    case 'not':
-      return 'must not match what its schema excludes';
-    case 'false schema':
-      return 'must not be there';
-    default:
-      return error.message ?? `fails '${keyword}'`;
-  }
+  const { keyword, params, message = `fails '${keyword}'` } = error;
+  // The value of a constant may be anything: to make a text of it could call what it holds.
+  const isPlain = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
+  const texts = mapValues(params, (value: unknown) => (isPlain(value) ? String(value) : ''));
+  return sentences.get(keyword)?.(texts, error) ?? message;
+}
+
+function lacksNeeded({ missingProperty, property }: Readonly<Record<string, string>>): string {
+  return `lacks the property '${missingProperty}', which '${property}' needs`;
 }
 
 function nameOfType(type: unknown): string {
@@ -152,8 +144,8 @@ function nameOfType(type: unknown): string {
 }
 
 /** `1 character`, `3 items`: what a keyword such as `minLength` counts. */
-function countOf(keyword: string, limit: unknown): string {
+function countOf(keyword: string, limit: string | undefined): string {
   const one = keyword.endsWith('Length') ? 'character' : keyword.endsWith('Items') ? 'item' : 'property';
   const many = one === 'property' ? 'properties' : `${one}s`;
-  return `${String(limit)} ${limit === 1 ? one : many}`;
+  return `${limit} ${limit === '1' ? one : many}`;
 }
