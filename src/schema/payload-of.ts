@@ -21,6 +21,7 @@ import type {
   ThreadSuspend,
   Workflow,
 } from './built-in.ts';
+import { types } from './json-schema/plain-schema.ts';
 
 /** What a node of each built-in type holds; schema nodes hold any JSON Schema. */
 export type Payloads = {
@@ -85,7 +86,7 @@ function checkOf(schema: JsonValue | undefined): Check {
 
 function makeCheck(schema: JsonObject): Check {
   const { type, enum: allowed, anyOf, format, properties = {} } = schema;
-  const types = type === undefined ? undefined : [type].flat();
+  const isOfType = type === undefined ? undefined : [type].flat().map((name) => types.get(name));
   const choices = Array.isArray(anyOf) ? anyOf.map(checkOf) : undefined;
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
   const members = new Map(Object.entries(properties ?? {}).map(([name, member]) => [name, checkOf(member)]));
@@ -93,7 +94,7 @@ function makeCheck(schema: JsonObject): Check {
   return (value) => {
     // By identity: a meta and a configuration may use any names and numbers.
     if (schema === timeMs && Number(value) > LAST_TIME_MS) return false;
-    if (types !== undefined && !types.some((name) => isOfType(name, value))) return false;
+    if (isOfType !== undefined && !isOfType.some((is) => is?.(value))) return false;
     if (Array.isArray(allowed) && !allowed.some((one) => one === value)) return false;
     if (format === 'cas_ref' && typeof value === 'string' && !isNodeHash(value)) return false;
     if (choices !== undefined && !choices.some((check) => check(value))) return false;
@@ -102,19 +103,4 @@ function makeCheck(schema: JsonObject): Check {
     if (!required.every((name) => Object.hasOwn(value, name))) return false;
     return Object.entries(value).every(([name, member]) => (members.get(name) ?? ofOther)(member));
   };
-}
-
-function isOfType(name: JsonValue, value: JsonValue): boolean {
-  switch (name) {
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return isJsonObject(value);
-    case 'integer':
-      return Number.isInteger(value);
-    default:
-      return typeof value === name;
-  }
 }

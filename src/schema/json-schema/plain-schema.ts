@@ -72,7 +72,11 @@ const keywords: ReadonlyMap<string, Keyword> = new Map(
   }),
 );
 
-const types: ReadonlyMap<JsonValue, (value: JsonValue) => boolean> = new Map<JsonValue, (value: JsonValue) => boolean>([
+/** Tells of a value whether it has a type of JSON Schema, by the type's name. */
+export const types: ReadonlyMap<JsonValue, (value: JsonValue) => boolean> = new Map<
+  JsonValue,
+  (value: JsonValue) => boolean
+>([
   ['null', (value) => value === null],
   ['boolean', (value) => typeof value === 'boolean'],
   ['integer', (value) => Number.isInteger(value)],
