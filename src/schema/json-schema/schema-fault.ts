@@ -38,7 +38,7 @@ export function findSchemaFault(schema: JsonValue): SchemaError | undefined {
     const message = faultOfPattern(part);
     if (message !== undefined) return { path: '', message };
   }
-  const message = new Applications(schema).findFault();
+  const message = faultOfApplication(schema);
   return message === undefined ? undefined : { path: '', message };
 }
 
@@ -59,44 +59,35 @@ function faultOfPattern({ pattern, patternProperties }: JsonObject): string | un
 /** What applying a schema to one value comes to: how many schemas in all, and how many inside one another. */
 type Extent = { applied: number; chain: number };
 
-/** Which schemas of a schema are applied to the same value as others, by reference or by a keyword such as `allOf`. */
-class Applications {
-  readonly #root: JsonValue;
-  readonly #extents = new Map<JsonObject, Extent>();
-  readonly #open = new Set<JsonObject>();
-
-  constructor(root: JsonValue) {
-    this.#root = root;
-  }
-
-  findFault(): string | undefined {
-    try {
-      for (const { schema } of subschemas(this.#root)) this.#measure(schema);
-      return undefined;
-    } catch (error) {
-      if (error instanceof Endless) return error.message;
-      throw error;
-    }
-  }
-
-  #measure(schema: JsonObject): Extent {
-    const known = this.#extents.get(schema);
+/** Says what is wrong with how schemas of a schema apply others to the same value, by reference or a keyword as `allOf`. */
+function faultOfApplication(root: JsonValue): string | undefined {
+  const extents = new Map<JsonObject, Extent>();
+  const open = new Set<JsonObject>();
+  const measure = (schema: JsonObject): Extent => {
+    const known = extents.get(schema);
     if (known) return known;
-    if (this.#open.has(schema)) throw new Endless('refers to itself without going into the value, which never ends');
-    this.#open.add(schema);
-    if (this.#open.size > MAX_CHAIN) throw new Endless(`applies more than ${MAX_CHAIN} schemas inside one another`);
+    if (open.has(schema)) throw new Endless('refers to itself without going into the value, which never ends');
+    open.add(schema);
+    if (open.size > MAX_CHAIN) throw new Endless(`applies more than ${MAX_CHAIN} schemas inside one another`);
     const extent: Extent = { applied: 1, chain: 1 };
-    for (const { schema: part } of applicators(this.#root, schema).flatMap(({ parts }) => parts)) {
+    for (const { schema: part } of applicators(root, schema).flatMap(({ parts }) => parts)) {
       if (!isJsonObject(part)) continue;
-      const inner = this.#measure(part);
+      const inner = measure(part);
       extent.applied += inner.applied;
       extent.chain = Math.max(extent.chain, inner.chain + 1);
       if (extent.applied > MAX_APPLIED) throw new Endless(`applies more than ${MAX_APPLIED} schemas to one value`);
       if (extent.chain > MAX_CHAIN) throw new Endless(`applies more than ${MAX_CHAIN} schemas inside one another`);
     }
-    this.#open.delete(schema);
-    this.#extents.set(schema, extent);
+    open.delete(schema);
+    extents.set(schema, extent);
     return extent;
+  };
+  try {
+    for (const { schema } of subschemas(root)) measure(schema);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Endless) return error.message;
+    throw error;
   }
 }
 

@@ -20,88 +20,75 @@ const patternTimeoutMs = 1000;
  * @param root the schema in which references are resolved
  */
 export function markRefs(root: JsonValue, schema: JsonValue, value: JsonValue, marks: RefMarks): void {
-  new Marker(root, marks).visit(schema, value, []);
+  // The places that each schema that a reference leads to was held against: it ends circles, which go through a reference,
+  // and shared parts are cheap.
+  const visited = new Map<JsonValue, Set<string>>();
+  const path: (string | number)[] = [];
+
+  /** Notes that a schema was held against the value at a place; false if it was before. */
+  function isNew(schema: JsonValue): boolean {
+    const place = pointer(path);
+    const known = visited.get(schema) ?? new Set();
+    visited.set(schema, known);
+    return !known.has(place) && known.add(place).size > 0;
+  }
+
+  function visit(schema: JsonValue | undefined, value: JsonValue): void {
+    if (!isJsonObject(schema)) return;
+    if (schema['format'] === CAS_REF) mark(marks, pointer(path), schema['cas_type']);
+    for (const { keyword, parts } of applicators(root, schema)) {
+      if (!holding.has(keyword)) continue;
+      for (const { schema: part } of parts) if (!references.has(keyword) || isNew(part)) visit(part, value);
+    }
+    if (Array.isArray(value)) visitItems(schema, value);
+    else if (isJsonObject(value)) visitMembers(schema, value);
+  }
+
+  function visitAll(schemas: readonly (JsonValue | undefined)[], key: string | number, value: JsonValue): void {
+    path.push(key);
+    for (const schema of schemas) visit(schema, value);
+    path.pop();
+  }
+
+  function visitItems(
+    { prefixItems, items, unevaluatedItems, contains }: JsonObject,
+    list: readonly JsonValue[],
+  ): void {
+    const prefix = Array.isArray(prefixItems) ? prefixItems : [];
+    for (const [index, item] of list.entries()) {
+      const own = index < prefix.length ? [prefix[index]] : [items, unevaluatedItems];
+      visitAll([...own, contains], index, item);
+    }
+  }
+
+  function visitMembers(schema: JsonObject, object: JsonObject): void {
+    const properties = asObject(schema['properties']);
+    const patterns = Object.entries(asObject(schema['patternProperties']));
+    for (const [key, part] of Object.entries(asObject(schema['dependentSchemas']))) {
+      if (Object.hasOwn(object, key)) visit(part, object);
+    }
+    for (const [key, member] of Object.entries(object)) {
+      if (!mayBeMarked(member)) continue;
+      const applicable: (JsonValue | undefined)[] = [];
+      for (const [pattern, part] of patterns) if (matches(pattern, key)) applicable.push(part);
+      if (Object.hasOwn(properties, key)) applicable.push(properties[key]);
+      if (applicable.length === 0) applicable.push(schema['additionalProperties'], schema['unevaluatedProperties']);
+      visitAll(applicable, key, member);
+    }
+  }
+
+  visit(schema, value);
 }
 
 const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef']);
 /** Keywords whose schemas may hold for the value. `not` says what it is not; `dependentSchemas` depend on a member. */
 const holding: ReadonlySet<string> = new Set([...references, 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else']);
 
-class Marker {
-  readonly #root: JsonValue;
-  readonly #marks: RefMarks;
-  /**
-   * The places that each schema that a reference leads to was held against: it ends circles, which go through a reference,
-   * and shared parts are cheap.
-   */
-  readonly #visited = new Map<JsonValue, Set<string>>();
-
-  constructor(root: JsonValue, marks: RefMarks) {
-    this.#root = root;
-    this.#marks = marks;
-  }
-
-  visit(schema: JsonValue | undefined, value: JsonValue, path: (string | number)[]): void {
-    if (!isJsonObject(schema)) return;
-    if (schema['format'] === CAS_REF) this.#mark(pointer(path), schema['cas_type']);
-    for (const { keyword, parts } of applicators(this.#root, schema)) {
-      if (!holding.has(keyword)) continue;
-      for (const { schema: part } of parts) {
-        if (!references.has(keyword) || this.#isNew(part, path)) this.visit(part, value, path);
-      }
-    }
-    if (Array.isArray(value)) this.#visitItems(schema, value, path);
-    else if (isJsonObject(value)) this.#visitMembers(schema, value, path);
-  }
-
-  /** Notes that a schema was held against the value at a place; false if it was before. */
-  #isNew(schema: JsonValue, path: (string | number)[]): boolean {
-    const place = pointer(path);
-    const known = this.#visited.get(schema) ?? new Set();
-    this.#visited.set(schema, known);
-    if (known.has(place)) return false;
-    known.add(place);
-    return true;
-  }
-
-  #visitItems(schema: JsonObject, list: readonly JsonValue[], path: (string | number)[]): void {
-    const prefix = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
-    for (const [index, item] of list.entries()) {
-      path.push(index);
-      if (index < prefix.length) this.visit(prefix[index], item, path);
-      else {
-        this.visit(schema['items'], item, path);
-        this.visit(schema['unevaluatedItems'], item, path);
-      }
-      this.visit(schema['contains'], item, path);
-      path.pop();
-    }
-  }
-
-  #visitMembers(schema: JsonObject, object: JsonObject, path: (string | number)[]): void {
-    const properties = asObject(schema['properties']);
-    const patterns = Object.entries(asObject(schema['patternProperties']));
-    for (const [key, part] of Object.entries(asObject(schema['dependentSchemas']))) {
-      if (Object.hasOwn(object, key)) this.visit(part, object, path);
-    }
-    for (const [key, member] of Object.entries(object)) {
-      if (!mayBeMarked(member)) continue;
-      path.push(key);
-      const applicable: (JsonValue | undefined)[] = [];
-      for (const [pattern, part] of patterns) if (matches(pattern, key)) applicable.push(part);
-      if (Object.hasOwn(properties, key)) applicable.push(properties[key]);
-      if (applicable.length === 0) applicable.push(schema['additionalProperties'], schema['unevaluatedProperties']);
-      for (const part of applicable) this.visit(part, member, path);
-      path.pop();
-    }
-  }
-
-  #mark(place: string, casType: JsonValue | undefined): void {
-    const types = typesOf(casType);
-    const known = this.#marks.has(place) ? this.#marks.get(place) : [];
-    // Two branches that disagree leave every type that one of them allows.
-    this.#marks.set(place, known && types && [...new Set([...known, ...types])]);
-  }
+function mark(marks: RefMarks, place: string, casType: JsonValue | undefined): void {
+  const types = typesOf(casType);
+  const known = marks.has(place) ? marks.get(place) : [];
+  // Two branches that disagree leave every type that one of them allows.
+  marks.set(place, known && types && [...new Set([...known, ...types])]);
 }
 
 /** Nothing else can be a link, or hold one: no pattern needs to be tried for the name of anything else. */
