@@ -20,7 +20,7 @@ type Context = {
   report: Report;
   /** What an alias stands for, by the order of the document. */
   targets: Map<Alias, Node>;
-  /** The anchors that are being written out, to find an anchor that contains itself. */
+  /** The collections that are being written out, to find an anchor that contains itself. */
   open: Set<Node>;
   count: number;
 };
@@ -78,17 +78,16 @@ function readNode(context: Context, file: ParsedFile, node: unknown, path: Path)
   if (yaml.isAlias(node)) return readAlias(context, file, node, path);
   const included = context.loaded.included.get(node);
   if (included !== undefined) return readFile(context, included, path);
+  if (yaml.isScalar(node)) {
+    recordScalar(map, file.source, node, path);
+    return readScalar(context, node, path);
+  }
   const [start, end] = node.range ?? [0, 0];
-  if (yaml.isMap(node)) {
-    map.setValue(path, file.source, start, end);
-    return readMap(context, file, node, path);
-  }
-  if (yaml.isSeq(node)) {
-    map.setValue(path, file.source, start, end);
-    return readSequence(context, file, node, path);
-  }
-  recordScalar(map, file.source, node, path);
-  return readScalar(context, node, path);
+  map.setValue(path, file.source, start, end);
+  context.open.add(node);
+  const value = yaml.isMap(node) ? readMap(context, file, node, path) : readSequence(context, file, node, path);
+  context.open.delete(node);
+  return value;
 }
 
 function readAlias(context: Context, file: ParsedFile, alias: Alias, path: Path): JsonValue | undefined {
@@ -102,12 +101,7 @@ function readAlias(context: Context, file: ParsedFile, alias: Alias, path: Path)
     report.error('alias-cycle', path, `*${alias.source} stands inside what it names`);
     return undefined;
   }
-  context.open.add(target);
-  try {
-    return readNode(context, file, target, path);
-  } finally {
-    context.open.delete(target);
-  }
+  return readNode(context, file, target, path);
 }
 
 function readScalar({ report }: Context, node: Scalar, path: Path): JsonValue | undefined {
@@ -121,14 +115,10 @@ function readScalar({ report }: Context, node: Scalar, path: Path): JsonValue | 
 }
 
 function readSequence(context: Context, file: ParsedFile, node: YAMLSeq, path: Path): JsonValue[] {
-  const opened = open(context, node);
-  const items = node.items.map((item, index) => readNode(context, file, item, [...path, index]) ?? null);
-  opened();
-  return items;
+  return node.items.map((item, index) => readNode(context, file, item, [...path, index]) ?? null);
 }
 
 function readMap(context: Context, file: ParsedFile, node: YAMLMap, path: Path): JsonObject {
-  const opened = open(context, node);
   const result: JsonObject = {};
   const own = new Set(node.items.map((pair) => keyText(context, pair)));
   const add = (pair: Pair, isMerged: boolean): void => {
@@ -145,7 +135,6 @@ function readMap(context: Context, file: ParsedFile, node: YAMLMap, path: Path):
     }
   };
   for (const pair of node.items) add(pair, false);
-  opened();
   return result;
 }
 
@@ -177,15 +166,6 @@ function setKeyPlace({ yaml, map }: Context, file: ParsedFile, pair: Pair, path:
   map.setKey(path, file.source, start, end);
 }
 
-/** Marks a collection as being written out; the result ends that. */
-function open(context: Context, node: Node): () => void {
-  const added = !context.open.has(node);
-  context.open.add(node);
-  return () => {
-    if (added) context.open.delete(node);
-  };
-}
-
 /**
  * Notes where a scalar stands and, for a text, how its characters lie in the file, so that a mistake inside an
  * expression or a template can be pointed at.
@@ -194,23 +174,13 @@ function open(context: Context, node: Node): () => void {
  */
 export function recordScalar(map: SourceMap, source: SourceText, node: Scalar, path: Path): void {
   const [start, end] = node.range ?? [0, 0];
-  const { value } = node;
-  if (typeof value !== 'string') {
-    map.setValue(path, source, start, end);
-    return;
-  }
-  if (node.type === 'BLOCK_LITERAL') {
-    const header = source.place(start).line;
-    const firstLine = header + 1;
-    map.setValue(path, source, source.lineStart(firstLine), end, {
-      kind: 'block',
-      firstLine,
-      indent: indentOf(source, firstLine, value),
-    });
-    return;
-  }
-  const quote = node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE' ? 1 : 0;
-  if (source.text.startsWith(value, start + quote)) {
+  const { type, value } = node;
+  const quote = type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE' ? 1 : 0;
+  if (typeof value === 'string' && type === 'BLOCK_LITERAL') {
+    const firstLine = source.place(start).line + 1;
+    const indent = indentOf(source, firstLine, value);
+    map.setValue(path, source, source.lineStart(firstLine), end, { kind: 'block', firstLine, indent });
+  } else if (typeof value === 'string' && source.text.startsWith(value, start + quote)) {
     map.setValue(path, source, start, end, { kind: 'verbatim', start: start + quote });
   } else map.setValue(path, source, start, end);
 }
