@@ -1,9 +1,19 @@
 import { listThreads } from '../../engine/describe/list-threads.ts';
+import { listRemotes } from '../../git/repository/choose-remote.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
+import { getThread, listPointers } from '../../thread/find/find-thread.ts';
+import { readSteps } from '../../thread/read/read-steps.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
-import type { Candidates, Command, OptionSpec } from '../command-line/command.ts';
-import { splitFront } from '../command-line/find-command.ts';
+import { statusOf } from '../../thread/thread-commit.ts';
+import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
+import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
+import type { Candidates, Command } from '../command-line/command.ts';
+import { findCommand, splitFront } from '../command-line/find-command.ts';
 import { optionsOf } from '../command-line/parse-arguments.ts';
+import { readWordsFast } from '../command-line/read-words-fast.ts';
+import { takesWord } from '../command-line/words.ts';
 import { commandTable } from '../commands/command-table.ts';
+import { shippedNames } from '../init/shipped-workflows.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { readingContext } from '../open/reading-context.ts';
@@ -47,14 +57,8 @@ async function findCandidates(cli: CliEnvironment, before: readonly string[], cu
   }
   const ofNoun = verbsOf(first);
   if (ofNoun.length > 0 && second === undefined && !current.startsWith('-')) return ofNoun;
-  const verb = ofNoun.length === 0 ? first : second?.startsWith('-') ? 'list' : (second ?? 'list');
-  const entry = commandTable.find(
-    (candidate) => candidate.noun === (ofNoun.length > 0 ? first : undefined) && candidate.verb === verb,
-  );
-  if (entry === undefined) return [];
-  const command = await entry.load();
-  const rest = before.slice(ofNoun.length > 0 && verb === second ? 2 : 1);
-  return ofCommand(cli, command, rest, current);
+  const target = findCommand(before);
+  return target.kind === 'command' ? ofCommand(cli, await target.entry.load(), target.argv, current) : [];
 }
 
 function verbsOf(noun: string): Candidate[] {
@@ -80,35 +84,27 @@ async function ofCommand(
   current: string,
 ): Promise<Candidate[]> {
   const specs = optionsOf(command);
-  const words = rest.filter(
-    (word, index) => !word.startsWith('-') && waitingOption(specs, rest[index - 1]) === undefined,
-  );
+  const read = readWordsFast(specs, rest);
+  if ('unknown' in read) return [];
+  const { options, positionals } = read;
   const thread =
-    rest.findLast((_, index) => waitingOption(specs, rest[index - 1])?.candidates === 'thread') ??
-    words[command.arguments.findIndex(({ candidates }) => candidates === 'thread')] ??
+    options.findLast(({ spec }) => spec.candidates === 'thread')?.value ??
+    positionals[command.arguments.findIndex(({ candidates }) => candidates === 'thread')] ??
     (cli.env['UWF_THREAD'] || undefined);
   const list = (candidates: Candidates | undefined): Promise<Candidate[]> =>
     candidates === undefined ? Promise.resolve([]) : listCandidates(cli, candidates, thread);
-  const waiting = waitingOption(specs, rest.at(-1));
-  if (waiting !== undefined) return list(waiting.candidates);
+  const last = options.at(-1);
+  const isWaiting = last !== undefined && last.value === undefined && takesWord(last.spec);
+  if (isWaiting) return list(last.spec.candidates);
   if (current.startsWith('-')) {
     return Object.entries(specs).map(([name, { summary }]) => ({
       word: name.length === 1 ? `-${name}` : `--${name}`,
       about: summary,
     }));
   }
-  const last = command.arguments.at(-1);
-  const argument = command.arguments[words.length] ?? (last?.isRepeatable ? last : undefined);
+  const lastArgument = command.arguments.at(-1);
+  const argument = command.arguments[positionals.length] ?? (lastArgument?.isRepeatable ? lastArgument : undefined);
   return list(argument?.candidates);
-}
-
-/** The option whose value comes next. */
-function waitingOption(specs: Readonly<Record<string, OptionSpec>>, word: string | undefined): OptionSpec | undefined {
-  if (word === undefined || !word.startsWith('-') || word.includes('=')) return undefined;
-  const spec = word.startsWith('--')
-    ? specs[word.slice(2)]
-    : Object.values(specs).find(({ short }) => short !== undefined && word === `-${short}`);
-  return spec?.value === undefined || spec.isValueOptional ? undefined : spec;
 }
 
 /**
@@ -151,15 +147,10 @@ async function listCandidates(cli: CliEnvironment, candidates: Candidates, threa
       return listSteps(cli, thread);
     case 'workflow':
       return listWorkflowNames(cli);
-    case 'shipped-workflow': {
-      const { shippedNames } = await import('../init/shipped-workflows.ts');
+    case 'shipped-workflow':
       return shippedNames().map((word) => ({ word, about: 'comes with uwf' }));
-    }
     case 'remote': {
-      const [{ listRemotes }, { location }] = await Promise.all([
-        import('../../git/repository/choose-remote.ts'),
-        openForReading(cli),
-      ]);
+      const { location } = await openForReading(cli);
       const names = location === undefined ? [] : await listRemotes(location, cli.env);
       return names.map((word) => ({ word, about: 'a remote' }));
     }
@@ -173,10 +164,6 @@ async function listCandidates(cli: CliEnvironment, candidates: Candidates, threa
 }
 
 async function listWorkflowNames(cli: CliEnvironment): Promise<Candidate[]> {
-  const [{ listWorkflowFiles }, { WORKFLOWS_PREFIX }] = await Promise.all([
-    import('../../workflow/load/resolve-workflow.ts'),
-    import('../../workflow/registry/workflow-refs.ts'),
-  ]);
   const repository = await openForReading(cli);
   const names = new Map<string, string>();
   for (const { name } of await repository.refs.list(WORKFLOWS_PREFIX))
@@ -187,12 +174,6 @@ async function listWorkflowNames(cli: CliEnvironment): Promise<Candidate[]> {
 
 /** Lists the hashes of steps, newest first; of a single thread their numbers too. */
 async function listSteps(cli: CliEnvironment, thread: string | undefined): Promise<Candidate[]> {
-  const [{ getThread, listPointers }, { readSteps }, { statusOf }, { firstLine }] = await Promise.all([
-    import('../../thread/find/find-thread.ts'),
-    import('../../thread/read/read-steps.ts'),
-    import('../../thread/thread-commit.ts'),
-    import('../../thread/append/commit-message.ts'),
-  ]);
   const repository = await openForReading(cli);
   const pointers = thread === undefined ? await listPointers(repository) : [await getThread(repository, thread)];
   const found = new Map<string, Candidate>();
