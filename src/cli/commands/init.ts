@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { UsageError } from '../errors/usage-error.ts';
-import { CONFIG, WORKFLOWS, formatPrepared, prepareFiles, type PreparedFiles } from '../init/prepare-files.ts';
+import { CONFIG, NOTHING, WORKFLOWS, formatPrepared, prepareFiles, type PreparedFiles } from '../init/prepare-files.ts';
 import { shippedNames } from '../init/shipped-workflows.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
@@ -52,7 +52,7 @@ This command is optional.`,
       throw new UsageError('a bare repository has no work tree to prepare', hint);
     }
     // Checked before anything is written: half an initialisation is of no use.
-    const files = top === undefined ? undefined : await prepareFiles(top, options.with);
+    const files = top === undefined ? NOTHING : await prepareFiles(top, options.with);
     let refspecs: string[] | undefined;
     if (remote !== undefined && location !== undefined) {
       const [{ addFetchRefspecs }, { fetchRefspecs }] = await Promise.all([
@@ -61,26 +61,16 @@ This command is optional.`,
       ]);
       refspecs = await addFetchRefspecs(location, cli.env, remote, fetchRefspecs(remote));
     }
-    files?.write();
-    if (files !== undefined && top !== undefined && !trustsAll(cli)) await trustWritten(cli, repository, files);
+    files.write();
+    if (!trustsAll(cli)) await trustWritten(cli, repository, files);
 
-    const value = {
-      created: files?.created ?? [],
-      unchanged: files?.unchanged ?? [],
-      configured: files?.configured ?? [],
-      kept: files?.kept ?? [],
-      outdated: files?.outdated ?? [],
-      refspecs,
-    };
-    await out.result(value, () => {
-      const lines = [
-        ...(files === undefined ? [] : formatPrepared(files)),
-        ...(refspecs ?? []).map((refspec) => `added    remote.${remote}.fetch ${refspec}`),
-      ];
-      return lines.length === 0 ? 'everything is there already' : lines.join('\n');
+    const { created, unchanged, configured, kept, outdated } = files;
+    await out.result({ created, unchanged, configured, kept, outdated, refspecs }, () => {
+      const added = (refspecs ?? []).map((refspec) => `added    remote.${remote}.fetch ${refspec}`);
+      return [...formatPrepared(files), ...added].join('\n') || 'everything is there already';
     });
     out.hint(hintFor(options.with, remote));
-    for (const path of files?.outdated ?? []) out.hint(`uwf schema show --for ${basename(path, '.json')} > ${path}`);
+    for (const path of outdated) out.hint(`uwf schema show --for ${basename(path, '.json')} > ${path}`);
   },
 });
 

@@ -31,6 +31,17 @@ export type PreparedFiles = {
   write(): void;
 };
 
+/** What a repository without a work tree lacks. */
+export const NOTHING: PreparedFiles = {
+  created: [],
+  unchanged: [],
+  configured: [],
+  kept: [],
+  outdated: [],
+  isConfigChanged: false,
+  write() {},
+};
+
 type FilePlan = { path: string; bytes: Uint8Array };
 
 /**
