@@ -1,20 +1,25 @@
+import { mapValues } from '../../json.ts';
 import type { OutputStream } from '../process/process-streams.ts';
 
-/** Colours by what a piece of text means. Where there is no colour each gives its text back. */
-export type Palette = {
-  readonly isColoured: boolean;
+/** The colour of each kind of text, as ECMA-48 numbers them. */
+const colours = {
   /** Ids and hashes. */
-  readonly id: (text: string) => string;
+  id: '33',
   /** Names of roles, workflows, agents. */
-  readonly name: (text: string) => string;
-  readonly title: (text: string) => string;
+  name: '36',
+  title: '1',
   /** What matters less. */
-  readonly quiet: (text: string) => string;
-  readonly good: (text: string) => string;
-  readonly warning: (text: string) => string;
-  readonly error: (text: string) => string;
-  readonly hint: (text: string) => string;
-};
+  quiet: '2',
+  good: '32',
+  warning: '33',
+  error: '1;31',
+  hint: '34',
+} as const;
+
+/** Colours by what a piece of text means. Where there is no colour each gives its text back. */
+export type Palette = { readonly isColoured: boolean } & Readonly<
+  Record<keyof typeof colours, (text: string) => string>
+>;
 
 /**
  * The colours of a stream: only on a terminal, unless the environment says otherwise.
@@ -27,21 +32,11 @@ export function createPalette(
   env: Readonly<Record<string, string | undefined>>,
 ): Palette {
   const isColoured = wantsColour(stream, env);
-  const paint =
+  const painter =
     (code: string) =>
     (text: string): string =>
       isColoured && text !== '' ? `\u001B[${code}m${text}\u001B[0m` : text;
-  return {
-    isColoured,
-    id: paint('33'),
-    name: paint('36'),
-    title: paint('1'),
-    quiet: paint('2'),
-    good: paint('32'),
-    warning: paint('33'),
-    error: paint('1;31'),
-    hint: paint('34'),
-  };
+  return { isColoured, ...mapValues(colours, painter) };
 }
 
 function wantsColour(stream: Pick<OutputStream, 'isTTY'>, env: Readonly<Record<string, string | undefined>>): boolean {
