@@ -1,5 +1,5 @@
 import { widthOf } from '../output/width.ts';
-import type { ArgumentSpec, Command, OptionSpec } from '../command-line/command.ts';
+import type { Command, OptionSpec } from '../command-line/command.ts';
 import type { CommandEntry } from '../commands/command-table.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
@@ -32,12 +32,11 @@ export function commandHelp(
 /** `uwf thread step [<options>] <thread>`. */
 function synopsisOf(name: string, command: Pick<Command, 'arguments' | 'options'>): string {
   const options = Object.keys(command.options).length > 0 ? ' [<options>]' : '';
-  return `uwf ${name}${options}${command.arguments.map((spec) => ` ${formatArgument(spec)}`).join('')}`;
-}
-
-function formatArgument({ name, isOptional, isRepeatable }: ArgumentSpec): string {
-  const argument = `<${name}>${isRepeatable ? '…' : ''}`;
-  return isOptional ? `[${argument}]` : argument;
+  const names = command.arguments.map(({ name, isOptional, isRepeatable }) => {
+    const argument = `<${name}>${isRepeatable ? '…' : ''}`;
+    return isOptional ? ` [${argument}]` : ` ${argument}`;
+  });
+  return `uwf ${name}${options}${names.join('')}`;
 }
 
 /** `-p, --prompt <text>`. */

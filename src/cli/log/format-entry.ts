@@ -33,12 +33,8 @@ export function formatLong(entry: LogEntry, paint: Palette, position: string): s
   const refused = (entry.refused ?? []).map(({ errors }) => `not accepted: ${errors.map(oneLine).join('; ')}`);
   const said = entry.said?.trim() ? `it said:\n\n${harmless(entry.said).trim()}` : '';
   const texts = [harmless(entry.text).trim(), refused.join('\n'), said].filter((text) => text !== '');
-  if (texts.length > 0) lines.push('', ...indented(texts.join('\n\n')));
+  if (texts.length > 0) lines.push('', texts.join('\n\n').replaceAll(/^(?=.)/gm, '    '));
   return lines.join('\n');
-}
-
-function indented(text: string): string[] {
-  return text.split('\n').map((line) => (line === '' ? '' : `    ${line}`));
 }
 
 function heading({ kind, role, status }: LogEntry, paint: Palette): string {

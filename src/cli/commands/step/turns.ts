@@ -10,7 +10,7 @@ import { formatDuration } from '../../../format-time.ts';
 import { turnMarkdown } from '../../output/turn-markdown.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { readTrace, type Trace, type TracedTurn } from '../../../thread/read/read-trace.ts';
+import { readTrace, type Trace } from '../../../thread/read/read-trace.ts';
 
 export const command: Command = defineCommand({
   description: `Shows the turns of the model behind a step: what it was told, what it thought and said, the tools that it
@@ -74,12 +74,10 @@ function describe({ thread, commit }: FoundTurn, trace: Trace | undefined): obje
     totalTokens: trace?.session.totalTokens ?? null,
     usage: node.usage,
     count: trace?.session.turns.length ?? 0,
-    turns: (trace?.turns ?? []).map(describeTurn),
+    turns: (trace?.turns ?? []).map(({ number, hash, startedAtMs, ...turn }) => {
+      return { number, turn: hash, ...turn, startedAt: iso(startedAtMs) };
+    }),
   };
-}
-
-function describeTurn({ number, hash, startedAtMs, ...turn }: TracedTurn): object {
-  return { number, turn: hash, ...turn, startedAt: iso(startedAtMs) };
 }
 
 function markdown({ commit }: FoundTurn, trace: Trace | undefined, { paint }: Output): string {
