@@ -20,12 +20,15 @@ export type ErrorDetails = {
   /** What to try next, as a sentence without its subject: `run 'uwf thread list'`. */
   hint?: string | undefined;
   cause?: unknown;
+  /** What it is about, for programs: each becomes a field of the error. */
+  facts?: Readonly<Record<string, unknown>>;
 };
 
 /**
  * The base of every error that uwf raises on purpose. Anything else that escapes is a bug.
  *
- * Subclasses add their facts as readonly fields; the message says what happened and to which thing.
+ * The message says what happened and to which thing. A subclass is for an error that code catches, and declares the facts that
+ * code reads as readonly fields.
  */
 export class UwfError extends Error {
   readonly code: string;
@@ -40,6 +43,7 @@ export class UwfError extends Error {
     this.code = details.code;
     this.kind = details.kind;
     this.hint = details.hint;
+    Object.assign(this, details.facts);
   }
 }
 

@@ -12,17 +12,13 @@ export const INDEX_NAME = 'index';
 
 /** A tree's index is not as uwf writes it. */
 export class InvalidIndex extends UwfError {
-  /** Counted from 1; 0 for the index as a whole. */
-  readonly line: number;
-  readonly reason: string;
   constructor(line: number, reason: string) {
     super(`the index of a tree is damaged${line === 0 ? '' : ` in line ${line}`}: ${reason}`, {
       code: 'invalid-index',
       kind: 'data',
       hint: 'it was not written by uwf; fetch the thread again',
+      facts: { line, reason },
     });
-    this.line = line;
-    this.reason = reason;
   }
 }
 

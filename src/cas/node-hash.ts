@@ -5,14 +5,13 @@ export type NodeHash = string & { readonly __brand: 'NodeHash' };
 
 /** Raised for a string that has not the form of a node hash. */
 export class InvalidNodeHash extends UwfError {
-  readonly text: string;
   constructor(text: string) {
     super(`'${text}' is not a node hash`, {
       code: 'invalid-node-hash',
       kind: 'usage',
       hint: 'a node hash has 13 characters out of 0-9 and A-Z without I, L, O and U, the first at most F',
+      facts: { text },
     });
-    this.text = text;
   }
 }
 

@@ -34,16 +34,13 @@ export class NodeNotFound extends UwfError {
 
 /** Two different blobs of one history claim the same hash. One of them was forged, for chance does not do that. */
 export class HashCollision extends UwfError {
-  readonly hash: NodeHash;
-  readonly oids: readonly [ObjectId, ObjectId];
   constructor(hash: NodeHash, oids: readonly [ObjectId, ObjectId]) {
     super(`two different objects, ${oids[0]} and ${oids[1]}, claim to be node ${hash}`, {
       code: 'hash-collision',
       kind: 'data',
       hint: 'find out where the thread came from and do not go on with it',
+      facts: { hash, oids },
     });
-    this.hash = hash;
-    this.oids = oids;
   }
 }
 

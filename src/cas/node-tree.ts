@@ -21,10 +21,8 @@ export type Subtree = { path: string; mode: '040000' | '100644'; id: ObjectId };
 
 /** Two things were to lie at one path of a tree. */
 export class PathTaken extends UwfError {
-  readonly path: string;
   constructor(path: string) {
-    super(`two things were to be stored at '${path}'`, { code: 'path-taken', kind: 'usage' });
-    this.path = path;
+    super(`two things were to be stored at '${path}'`, { code: 'path-taken', kind: 'usage', facts: { path } });
   }
 }
 

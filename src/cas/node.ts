@@ -19,27 +19,25 @@ export type EncodedNode = Node & { hash: NodeHash; blob: Uint8Array };
 
 /** What is stored under a hash is another node, or no node at all. */
 export class HashMismatch extends UwfError {
-  readonly hash: NodeHash;
   constructor(hash: NodeHash, reason: string) {
     super(`what is stored as node ${hash} is something else: ${reason}`, {
       code: 'hash-mismatch',
       kind: 'data',
       hint: "the data was changed or forged; run 'uwf fsck' and fetch the thread again",
+      facts: { hash },
     });
-    this.hash = hash;
   }
 }
 
 /** A blob says the right thing in other words: other spacing, another order of keys, a key twice. */
 export class NotCanonical extends UwfError {
-  readonly hash: NodeHash;
   constructor(hash: NodeHash) {
     super(`node ${hash} is not stored in its canonical form`, {
       code: 'not-canonical',
       kind: 'data',
       hint: 'it was not written by uwf; store the node again',
+      facts: { hash },
     });
-    this.hash = hash;
   }
 }
 

@@ -2,16 +2,13 @@ import { UwfError } from '../errors.ts';
 
 /** A role was asked for that the thread's workflow does not have. */
 export class UnknownRole extends UwfError {
-  readonly workflow: string;
-  readonly role: string;
   constructor(workflow: string, role: string, roles: readonly string[]) {
     super(`workflow ${workflow} has no role '${role}'`, {
       code: 'unknown-role',
       kind: 'usage',
       hint: `its roles are ${roles.join(', ')}`,
+      facts: { workflow, role },
     });
-    this.workflow = workflow;
-    this.role = role;
   }
 }
 
@@ -97,13 +94,12 @@ export class CannotBeAsked extends UwfError {
 
 /** It cannot be told whether a process works on a thread. */
 export class LeaseDamaged extends UwfError {
-  readonly path: string;
   constructor(path: string) {
     super(`${path} says who works on the thread, and is damaged`, {
       code: 'lease-damaged',
       kind: 'environment',
       hint: 'try again in a minute: a process that works on the thread writes it anew, and one that does not loses it',
+      facts: { path },
     });
-    this.path = path;
   }
 }

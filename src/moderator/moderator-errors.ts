@@ -6,14 +6,6 @@ export type RulePart = 'when' | 'prompt' | 'location';
 
 /** A rule whose condition or template has no result. The definition is at fault. */
 export class RuleFailed extends UwfError {
-  /** 0-based, in the stored list. */
-  readonly rule: number;
-  readonly from: string;
-  readonly to: string;
-  readonly part: RulePart;
-  /** The source of that part. */
-  readonly expression: string;
-
   constructor(index: number, rule: Rule, part: RulePart, expression: string, reason: string, cause?: unknown) {
     const hint = cause instanceof UwfError ? cause.hint : undefined;
     super(`${nameOf(index, rule)} has a ${part} that does not work: ${reason}`, {
@@ -21,22 +13,13 @@ export class RuleFailed extends UwfError {
       kind: 'data',
       hint,
       cause,
+      facts: { rule: index, from: rule.from, to: rule.to, part, expression },
     });
-    this.rule = index;
-    this.from = rule.from;
-    this.to = rule.to;
-    this.part = part;
-    this.expression = expression;
   }
 }
 
 /** No rule decides what comes after `from`. The definition is at fault. */
 export class NoRuleMatches extends UwfError {
-  /** The role that ran last, or `__start__`, or `__resume__`. */
-  readonly from: string;
-  /** The 0-based indices of the rules from there, none of which held. */
-  readonly tried: readonly number[];
-
   constructor(from: string, rules: readonly Rule[]) {
     const tried = rules.flatMap((rule, index) => (rule.from === from ? [index] : []));
     const list = rules.flatMap((rule, index) =>
@@ -47,27 +30,21 @@ export class NoRuleMatches extends UwfError {
       code: 'no-rule-matches',
       kind: 'data',
       hint: `add a rule from '${from}' with 'when: null' as the last of them`,
+      facts: { from, tried },
     });
-    this.from = from;
-    this.tried = tried;
   }
 }
 
 /** A role's check that came to no answer. The definition is at fault, not the reply. */
 export class CheckFailed extends UwfError {
-  /** 0-based, in the role's list. */
-  readonly check: number;
-  readonly expression: string;
-
   constructor(check: number, expression: string, cause: UwfError) {
     super(`check ${check + 1} of the role does not work: ${cause.message}`, {
       code: 'check-failed',
       kind: 'data',
       hint: cause.hint,
       cause,
+      facts: { check, expression },
     });
-    this.check = check;
-    this.expression = expression;
   }
 }
 

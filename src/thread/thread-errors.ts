@@ -5,27 +5,25 @@ import type { ThreadId } from './thread-id.ts';
 
 /** No thread has this id or prefix. */
 export class ThreadNotFound extends UwfError {
-  readonly text: string;
   constructor(text: string) {
     super(`there is no thread '${text}'`, {
       code: 'thread-not-found',
       kind: 'usage',
       hint: "run 'uwf thread list --all' to see every thread",
+      facts: { text },
     });
-    this.text = text;
   }
 }
 
 /** A prefix that several threads share. */
 export class AmbiguousThread extends UwfError {
-  readonly candidates: readonly ThreadId[];
   constructor(text: string, candidates: readonly ThreadId[]) {
     super(`'${text}' could be any of ${candidates.length} threads: ${candidates.slice(0, 5).join(', ')}`, {
       code: 'ambiguous-thread',
       kind: 'usage',
       hint: 'give more characters',
+      facts: { candidates },
     });
-    this.candidates = candidates;
   }
 }
 
@@ -54,43 +52,38 @@ export class ThreadMoved extends UwfError {
 
 /** A commit or node of a thread violates the format. */
 export class CorruptThread extends UwfError {
-  readonly commit: ObjectId;
   constructor(commit: ObjectId, what: string, cause?: unknown) {
     super(`commit ${commit} is not a sound part of a thread: ${what}`, {
       code: 'corrupt-thread',
       kind: 'data',
       hint: `look at it with 'git show --stat ${commit}' and check the repository with 'git fsck'`,
       cause,
+      facts: { commit },
     });
-    this.commit = commit;
   }
 }
 
 /** A node has a type that this version of uwf does not know. A newer version wrote it, or another program. */
 export class NewerFormat extends UwfError {
-  readonly commit: ObjectId;
-  readonly type: NodeHash;
   constructor(commit: ObjectId, path: string, type: NodeHash) {
     super(`${path} of commit ${commit} has the type ${type}, which this version of uwf does not know`, {
       code: 'newer-format',
       kind: 'data',
       hint: 'update uwf: a newer version wrote this thread, and it reads the threads of every earlier one',
+      facts: { commit, type },
     });
-    this.commit = commit;
-    this.type = type;
   }
 }
 
 /** A reply links to a node that was deleted before the step was stored. */
 export class LinkTakenBack extends UwfError {
-  readonly hash: NodeHash;
   constructor(hash: NodeHash) {
     super(`the reply links to ${hash}, which was taken back before the step could take it in`, {
       code: 'link-taken-back',
       kind: 'conflict',
       hint: "put it again with 'uwf cas put', then resume the thread",
+      facts: { hash },
     });
-    this.hash = hash;
   }
 }
 
@@ -107,24 +100,24 @@ export class NoRefOfItsOwn extends UwfError {
 
 /** The state of a thread does not allow an operation. */
 export class WrongThreadState extends UwfError {
-  readonly thread: ThreadId;
-  readonly status: string;
   constructor(thread: ThreadId, status: string, what: string, hint: string) {
-    super(`thread ${thread} is ${status}: ${what}`, { code: 'wrong-thread-state', kind: 'usage', hint });
-    this.thread = thread;
-    this.status = status;
+    super(`thread ${thread} is ${status}: ${what}`, {
+      code: 'wrong-thread-state',
+      kind: 'usage',
+      hint,
+      facts: { thread, status },
+    });
   }
 }
 
 /** Instead of the requested operation, a turn that was finished and kept earlier was stored. */
 export class StoredInstead extends UwfError {
-  readonly thread: ThreadId;
   constructor(thread: ThreadId) {
     super(`a reply that was kept for thread ${thread} has been stored now; nothing else was done`, {
       code: 'stored-instead',
       kind: 'conflict',
       hint: `read it with 'uwf thread read ${thread}', and repeat if you still want to`,
+      facts: { thread },
     });
-    this.thread = thread;
   }
 }

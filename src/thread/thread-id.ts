@@ -10,14 +10,13 @@ export type ThreadId = string & { readonly __brand: 'ThreadId' };
 
 /** Raised for a text that cannot be a thread id. */
 export class InvalidThreadId extends UwfError {
-  readonly text: string;
   constructor(text: string) {
     super(`'${text}' is not a thread id`, {
       code: 'invalid-thread-id',
       kind: 'usage',
       hint: "a thread id has 26 characters, such as 01KTWEWZ760000000000000000; 'uwf thread list' shows them",
+      facts: { text },
     });
-    this.text = text;
   }
 }
 

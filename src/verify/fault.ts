@@ -13,10 +13,8 @@ export type Fault = {
 
 /** A content that a partial clone has not fetched yet. It is checked when it is first read. */
 export class NotHereYet extends UwfError {
-  readonly id: ObjectId;
   constructor(id: ObjectId) {
-    super(`object ${id} was not fetched yet`, { code: 'not-here-yet', kind: 'data' });
-    this.id = id;
+    super(`object ${id} was not fetched yet`, { code: 'not-here-yet', kind: 'data', facts: { id } });
   }
 }
 

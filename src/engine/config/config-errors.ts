@@ -27,8 +27,6 @@ export class ConfigInvalid extends UwfError {
 
 /** A configuration file is there and cannot be read. */
 export class ConfigUnreadable extends UwfError {
-  readonly file: string;
-
   constructor(file: string, cause: unknown) {
     const isRefused = cause instanceof FileRefused;
     const reason = isRefused ? `it ${cause.reason}` : messageOf(cause);
@@ -37,23 +35,21 @@ export class ConfigUnreadable extends UwfError {
       kind: 'environment',
       hint: isRefused ? cause.hint : 'look at what lies there, and at its permissions',
       cause,
+      facts: { file },
     });
-    this.file = file;
   }
 }
 
 /** No agent of this name is configured on this machine. */
 export class UnknownAgent extends UwfError {
-  readonly agent: string;
-
   constructor(agent: string, known: readonly string[]) {
     const near = nearestName(agent, known);
     super(`no agent is called '${agent}' on this machine`, {
       code: 'unknown-agent',
       kind: 'usage',
       hint: near === undefined ? `there is ${known.join(', ') || 'none'}` : `did you mean '${near}'?`,
+      facts: { agent },
     });
-    this.agent = agent;
   }
 }
 

@@ -194,18 +194,13 @@ export async function findLimitWaitedAt(
 
 /** A thread waits at a limit, which only a person's word raises. */
 export class WaitsAtLimit extends UwfError {
-  readonly thread: ThreadId;
-  readonly limit: CountedLimit;
-  readonly used: number;
   constructor(thread: ThreadId, { name, used, missing, text }: LimitReached) {
     const option = limitOptions.find(([limit]) => limit === name)?.[1] ?? name;
     super(`thread ${thread} waits at a limit: ${text} (${used} used)`, {
       code: 'waits-at-limit',
       kind: 'usage',
       hint: `run 'uwf thread resume ${thread} --${option} ${missing}' to let it use ${missing} more`,
+      facts: { thread, limit: name, used },
     });
-    this.thread = thread;
-    this.limit = name;
-    this.used = used;
   }
 }

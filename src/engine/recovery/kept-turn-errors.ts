@@ -22,10 +22,6 @@ type NotStored = {
  * `code` and `kind` are those of the error that kept it from being stored.
  */
 export class ReplyNotStored extends UwfError {
-  readonly thread: ThreadId;
-  readonly role: string;
-  readonly path: string | undefined;
-  readonly isKept: boolean;
   constructor({ thread, role, cause, path, said }: NotStored) {
     const known = cause instanceof UwfError ? cause : undefined;
     const reason = messageOf(cause);
@@ -40,23 +36,19 @@ export class ReplyNotStored extends UwfError {
       kind: known?.kind ?? 'environment',
       hint: [known?.hint, next].filter(Boolean).join('; ') || undefined,
       cause,
+      facts: { thread, role, path, isKept },
     });
-    this.thread = thread;
-    this.role = role;
-    this.path = path;
-    this.isKept = isKept;
   }
 }
 
 /** The file of a kept turn is not as it was written, or a newer uwf wrote it. */
 export class KeptTurnDamaged extends UwfError {
-  readonly path: string;
   constructor(thread: ThreadId, path: string) {
     super(`the finished reply that is kept for thread ${thread} in ${path} cannot be read`, {
       code: 'kept-turn-damaged',
       kind: 'data',
       hint: `read what is left of it, then remove ${path}: the role runs again after that`,
+      facts: { path },
     });
-    this.path = path;
   }
 }

@@ -9,18 +9,14 @@ import { isWithin } from '../../is-within.ts';
 
 /** A workflow wants a role to work in a folder that is none of the repository's files. */
 export class WorkingFolderOutside extends UwfError {
-  readonly folder: string;
-  readonly role: string;
-
   constructor(role: string, source: 'cwd' | 'location', folder: string) {
     const who = source === 'cwd' ? `'cwd' of ${role}` : `the rule that gives ${role} its turn`;
     super(`${who} names '${folder}', which is no folder of the work tree`, {
       code: 'working-folder-outside',
       kind: 'data',
       hint: "agents work in the work tree and in those that 'git worktree add' has linked to it; 'uwf thread step <thread> --role <role>' lets a role run where its definition says",
+      facts: { folder, role },
     });
-    this.folder = folder;
-    this.role = role;
   }
 }
 

@@ -29,13 +29,8 @@ export class TemplateSyntaxError extends UwfError {
 
 /** A template that could not be rendered, or not within its limits of time and size. */
 export class TemplateFailed extends UwfError {
-  readonly template: string;
-  readonly reason: string;
-
   constructor(template: string, reason: string) {
-    super(`the template failed: ${reason}`, { code: 'template-failed', kind: 'data' });
-    this.template = template;
-    this.reason = reason;
+    super(`the template failed: ${reason}`, { code: 'template-failed', kind: 'data', facts: { template, reason } });
   }
 }
 

@@ -14,16 +14,13 @@ export type ConfigEntry = {
 
 /** A configuration file that git cannot read either. */
 export class InvalidGitConfig extends UwfError {
-  readonly path: string;
-  readonly line: number;
   constructor(path: string, line: number, reason: string) {
     super(`${path}:${line}: ${reason}`, {
       code: 'invalid-git-config',
       kind: 'environment',
       hint: "run 'git config --list --local' to see what git makes of it",
+      facts: { path, line },
     });
-    this.path = path;
-    this.line = line;
   }
 }
 

@@ -3,17 +3,14 @@ import type { ObjectId, ObjectType } from './object-id.ts';
 
 /** An object whose content does not match its id or its type. */
 export class CorruptObject extends UwfError {
-  readonly id: ObjectId;
-  readonly reason: string;
   constructor(id: ObjectId, reason: string, cause?: unknown) {
     super(`object ${id} is corrupt: ${reason}`, {
       code: 'corrupt-object',
       kind: 'data',
       hint: "run 'git fsck' to see what else is damaged, and fetch the object again from another clone",
       cause,
+      facts: { id, reason },
     });
-    this.id = id;
-    this.reason = reason;
   }
 }
 
@@ -52,37 +49,37 @@ export class ObjectTooLarge extends UwfError {
 
 /** An object cannot be written because git would not accept it. */
 export class UnwritableObject extends UwfError {
-  readonly reason: string;
   constructor(reason: string) {
-    super(`git would not accept this object: ${reason}`, { code: 'unwritable-object', kind: 'usage' });
-    this.reason = reason;
+    super(`git would not accept this object: ${reason}`, {
+      code: 'unwritable-object',
+      kind: 'usage',
+      facts: { reason },
+    });
   }
 }
 /** The disk, or the user's quota on it, is full. Nothing half-written stays. */
 export class StorageFull extends UwfError {
-  readonly path: string;
   constructor(path: string, cause?: unknown) {
     super(`no space left to write ${path}`, {
       code: 'storage-full',
       kind: 'environment',
       hint: 'free some space and repeat; nothing half-written was left behind',
       cause,
+      facts: { path },
     });
-    this.path = path;
   }
 }
 
 /** The repository cannot be written to: a read-only file system, or permissions. */
 export class StorageReadOnly extends UwfError {
-  readonly path: string;
   constructor(path: string, cause?: unknown) {
     super(`${path} cannot be written`, {
       code: 'storage-read-only',
       kind: 'environment',
       hint: 'check that the file system is writable and that the repository belongs to you',
       cause,
+      facts: { path },
     });
-    this.path = path;
   }
 }
 

@@ -23,14 +23,13 @@ export type GitObject = { type: ObjectType; data: Uint8Array };
 
 /** Raised for a string that is no object id. */
 export class InvalidObjectId extends UwfError {
-  readonly text: string;
   constructor(text: string) {
     super(`'${text}' is not a git object id`, {
       code: 'invalid-object-id',
       kind: 'usage',
       hint: 'an object id has 40 hexadecimal digits, or 64 in a repository of sha256 objects',
+      facts: { text },
     });
-    this.text = text;
   }
 }
 

@@ -12,10 +12,6 @@ export type LockFacts = {
 
 /** A ref stayed locked by git or another uwf for longer than the timeout. */
 export class RefLocked extends UwfError {
-  readonly ref: string;
-  readonly lockPath: string;
-  readonly holder: string | undefined;
-  readonly waitedMs: number;
   /** @param ref the ref's name, or `packed-refs` */
   constructor(ref: string, facts: LockFacts) {
     const by = facts.holder === undefined ? '' : ` by ${facts.holder}`;
@@ -26,41 +22,32 @@ export class RefLocked extends UwfError {
         facts.holder === undefined
           ? `repeat; if no git is running in this repository, remove ${facts.lockPath} by hand`
           : 'repeat when it has finished',
+      facts: { ref, lockPath: facts.lockPath, holder: facts.holder, waitedMs: facts.waitedMs },
     });
-    this.ref = ref;
-    this.lockPath = facts.lockPath;
-    this.holder = facts.holder;
-    this.waitedMs = facts.waitedMs;
   }
 }
 
 /** `a` and `a/b` cannot both be refs: one would have to be a file and a folder at once. */
 export class RefNameConflict extends UwfError {
-  readonly ref: string;
-  readonly existing: string;
   constructor(ref: string, existing: string) {
     super(`${ref} cannot exist beside ${existing}`, {
       code: 'ref-name-conflict',
       kind: 'conflict',
       hint: `delete ${existing} first, or choose another name`,
+      facts: { ref, existing },
     });
-    this.ref = ref;
-    this.existing = existing;
   }
 }
 
 /** A text that is not a valid ref name. */
 export class InvalidRefName extends UwfError {
-  readonly text: string;
-  readonly reason: string;
   constructor(text: string, reason: string) {
     super(`'${text}' is not a ref name: ${reason}`, {
       code: 'invalid-ref-name',
       kind: 'usage',
       hint: "see 'git help check-ref-format'",
+      facts: { text, reason },
     });
-    this.text = text;
-    this.reason = reason;
   }
 }
 

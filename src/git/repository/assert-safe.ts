@@ -6,31 +6,25 @@ import type { GitEnvironment } from '../repository.ts';
 
 /** The repository belongs to another user, who would decide what git and uwf run in it. Nothing of it was read. */
 export class DubiousOwnership extends UwfError {
-  /** What `safe.directory` has to name: the top of the work tree, or the bare repository. */
-  readonly path: string;
-  /** What belongs to the other user. */
-  readonly foreign: string;
   constructor(path: string, foreign: string, why = '') {
     super(`detected dubious ownership in repository at '${path}': ${foreign} belongs to another user${why}`, {
       code: 'dubious-ownership',
       kind: 'environment',
       hint: `to add an exception for this directory, call: git config --global --add safe.directory ${quoted(path)}`,
+      facts: { path, foreign },
     });
-    this.path = path;
-    this.foreign = foreign;
   }
 }
 
 /** A bare repository was found by searching, and `safe.bareRepository` requires it to be named. Nothing of it was read. */
 export class BareRepositoryRefused extends UwfError {
-  readonly path: string;
   constructor(path: string) {
     super(`cannot use bare repository '${path}' (safe.bareRepository is 'explicit')`, {
       code: 'bare-repository-refused',
       kind: 'environment',
       hint: `if it is the one that is meant, name it: GIT_DIR=${quoted(path)} uwf ...`,
+      facts: { path },
     });
-    this.path = path;
   }
 }
 

@@ -5,17 +5,13 @@ import type { ObjectFormat } from '../format/object-id.ts';
 
 /** A repository in an unsupported format. It was not changed. */
 export class UnsupportedRepository extends UwfError {
-  readonly path: string;
-  /** The unsupported feature, by its name in git's configuration: `objectFormat sha256`. */
-  readonly feature: string;
   constructor(path: string, feature: string, hint: string) {
     super(`the repository ${path} uses ${feature}, which is not spoken here; nothing was changed`, {
       code: 'unsupported-repository',
       kind: 'environment',
       hint,
+      facts: { path, feature },
     });
-    this.path = path;
-    this.feature = feature;
   }
 }
 

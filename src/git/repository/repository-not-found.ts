@@ -2,28 +2,25 @@ import { UwfError } from '../../errors.ts';
 
 /** The working folder that was named does not exist. */
 export class FolderNotFound extends UwfError {
-  readonly path: string;
   constructor(path: string) {
     super(`there is no folder ${path}`, {
       code: 'folder-not-found',
       kind: 'usage',
       hint: 'name another folder with -C',
+      facts: { path },
     });
-    this.path = path;
   }
 }
 
 /** The search found no git repository. */
 export class RepositoryNotFound extends UwfError {
-  /** The start of the search, or the path that was named as the repository. */
-  readonly path: string;
   /** @param reason what is wrong with `path`; absent: neither it nor a folder above it is a repository */
   constructor(path: string, reason?: string) {
     super(reason === undefined ? `${path} is not in a git repository` : `${path} is not a git repository: ${reason}`, {
       code: 'repository-not-found',
       kind: 'environment',
       hint: "run 'git init' first, or name another folder with -C",
+      facts: { path },
     });
-    this.path = path;
   }
 }

@@ -5,14 +5,13 @@ import { whileOpen } from './while-open.ts';
 
 /** A link in uwf's state folder. The author of the link would choose where uwf writes and removes files. */
 export class LinkedStateFolder extends UwfError {
-  readonly path: string;
   constructor(path: string) {
     super(`${path} is a link, and uwf keeps its files in no folder that one leads to`, {
       code: 'linked-state-folder',
       kind: 'environment',
       hint: 'see where it leads, and remove it: uwf makes a folder of its own',
+      facts: { path },
     });
-    this.path = path;
   }
 }
 

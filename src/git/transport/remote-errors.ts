@@ -6,34 +6,31 @@ import { withoutProgress } from './git-output.ts';
  * unchanged.
  */
 export class RemoteUnreachable extends UwfError {
-  readonly remote: string;
   constructor(remote: string, said: string, cause?: unknown) {
     super(`${remote} cannot be reached: ${withoutProgress(said) || 'it said nothing'}`, {
       code: 'remote-unreachable',
       kind: 'environment',
       hint: `nothing was changed here; 'git ls-remote ${remote}' shows whether git gets through`,
       cause,
+      facts: { remote },
     });
-    this.remote = remote;
   }
 }
 
 /** A partial clone needs a configured remote, from which the missing contents can be fetched. */
 export class NoRemoteToReturnTo extends UwfError {
-  readonly remote: string;
   constructor(remote: string) {
     super(`what is left out now could not be fetched later: ${remote} is no remote of git's configuration`, {
       code: 'no-remote-to-return-to',
       kind: 'usage',
       hint: "give it a name with 'git remote add <name> <url>', or fetch everything",
+      facts: { remote },
     });
-    this.remote = remote;
   }
 }
 
 /** The name is no remote in git's configuration, no URL and no path. */
 export class NoSuchRemote extends UwfError {
-  readonly remote: string;
   constructor(remote: string, known: readonly string[]) {
     super(`there is no remote '${remote}'`, {
       code: 'no-such-remote',
@@ -42,8 +39,8 @@ export class NoSuchRemote extends UwfError {
         known.length > 0
           ? `git knows these: ${known.join(', ')}; a URL or a path will do as well`
           : "'git remote add <name> <url>' adds one; a URL or a path will do as well",
+      facts: { remote },
     });
-    this.remote = remote;
   }
 }
 

@@ -14,14 +14,13 @@ import { runGit } from '../process/run-git.ts';
 
 /** The folder for a new work tree is not empty. */
 export class FolderInUse extends UwfError {
-  readonly folder: string;
   constructor(folder: string) {
     super(`${folder} is there already and is not empty`, {
       code: 'folder-in-use',
       kind: 'usage',
       hint: 'name a folder that does not exist yet',
+      facts: { folder },
     });
-    this.folder = folder;
   }
 }
 

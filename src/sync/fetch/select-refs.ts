@@ -9,16 +9,13 @@ import type { SyncOptions } from '../sync-options.ts';
 
 /** A remote has no thread of this id or prefix. */
 export class ThreadNotThere extends UwfError {
-  readonly text: string;
-  readonly remote: string;
   constructor(text: string, remote: string) {
     super(`${remote} has no thread '${text}'`, {
       code: 'thread-not-there',
       kind: 'usage',
       hint: `run 'uwf thread list --remote=${remote}' to see what it has`,
+      facts: { text, remote },
     });
-    this.text = text;
-    this.remote = remote;
   }
 }
 

@@ -14,16 +14,13 @@ import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 
 /** A remote still has a thread that was to be removed there. */
 class NotRemovedThere extends UwfError {
-  readonly thread: ThreadId;
-  readonly remote: string;
   constructor(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'refused') {
     super(`${remote} still has thread ${thread}: ${reason}`, {
       code: 'not-removed-there',
       kind,
       hint: kind === 'conflict' ? `run 'uwf fetch ${remote}', look at the thread, and repeat` : undefined,
+      facts: { thread, remote },
     });
-    this.thread = thread;
-    this.remote = remote;
   }
 }
 

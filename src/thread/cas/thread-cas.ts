@@ -16,16 +16,13 @@ import { scratchNodes } from './thread-scratch.ts';
 
 /** A node cannot be taken back, because a step has taken it in. */
 export class NodeInUse extends UwfError {
-  readonly hash: NodeHash;
-  readonly step: NodeHash;
   constructor(hash: NodeHash, step: NodeHash) {
     super(`node ${hash} belongs to step ${step} and cannot be removed`, {
       code: 'node-in-use',
       kind: 'conflict',
       hint: "what a step has taken in lives as long as its thread; 'uwf thread rm' removes that",
+      facts: { hash, step },
     });
-    this.hash = hash;
-    this.step = step;
   }
 }
 

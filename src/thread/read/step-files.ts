@@ -13,8 +13,6 @@ type Step = CommitOf<'step'>;
 
 /** A step did not record the files it left. */
 export class NoSnapshot extends UwfError {
-  /** From 1. */
-  readonly number: number;
   constructor(step: Step, earlier: Step | undefined) {
     const { number } = step.node;
     super(`step ${number} (${step.hash}) did not record the files it left`, {
@@ -24,8 +22,8 @@ export class NoSnapshot extends UwfError {
         earlier === undefined
           ? "a role with 'snapshot: on', or 'snapshot: { mode: on }' in .uwf/config.yaml, makes steps record them"
           : `the newest record before it is that of step ${earlier.node.number} (${earlier.hash}); it is the same unless recording was off in between`,
+      facts: { number },
     });
-    this.number = number;
   }
 }
 

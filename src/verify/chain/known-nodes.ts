@@ -20,10 +20,8 @@ import { OidTable } from './oid-table.ts';
 
 /** A thread has more nodes than the limit. */
 export class TooManyNodes extends UwfError {
-  readonly maxNodes: number;
   constructor(maxNodes: number) {
-    super(`it has more than ${maxNodes} nodes`, { code: 'too-many-nodes', kind: 'data' });
-    this.maxNodes = maxNodes;
+    super(`it has more than ${maxNodes} nodes`, { code: 'too-many-nodes', kind: 'data', facts: { maxNodes } });
   }
 }
 

@@ -7,14 +7,13 @@ import { BLANK_STEP, standIns, type StepView } from '../../thread/read/step-view
 
 /** The steps that rules can see take more memory than a fetched thread may use. */
 export class HistoryTooLarge extends UwfError {
-  readonly maxBytes: number;
   constructor(maxBytes: number) {
     super(`what its rules look at of its steps takes more than ${maxBytes} bytes of memory`, {
       code: 'history-too-large',
       kind: 'data',
       hint: 'rules that look at the newest step, or at less of older ones, can be checked on threads of any length',
+      facts: { maxBytes },
     });
-    this.maxBytes = maxBytes;
   }
 }
 

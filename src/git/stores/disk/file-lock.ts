@@ -23,14 +23,13 @@ export type LockTarget = {
 
 /** The lock lapsed while this process stood still, and another process has broken it. */
 export class LockLost extends UwfError {
-  readonly lockPath: string;
   constructor(name: string, lockPath: string) {
     super(`the lock on ${name} lapsed while this process stood still (${lockPath})`, {
       code: 'lock-lost',
       kind: 'conflict',
       hint: 'look at it again and repeat',
+      facts: { lockPath },
     });
-    this.lockPath = lockPath;
   }
 }
 

@@ -10,15 +10,14 @@ import { GitFailed } from '../../process/run-git.ts';
 
 /** A promised object of a partial clone could not be fetched. It is not lost. */
 export class ObjectUnavailable extends UwfError {
-  readonly id: ObjectId;
   constructor(id: ObjectId, said: string, cause?: unknown) {
     super(`object ${id} is not here yet and could not be fetched: ${lastLine(said)}`, {
       code: 'object-unavailable',
       kind: 'environment',
       hint: 'repeat when the remote can be reached; what was fetched before stays readable without it',
       cause,
+      facts: { id },
     });
-    this.id = id;
   }
 }
 
