@@ -1,28 +1,5 @@
 import { UwfError } from '../errors.ts';
 
-/** A role was asked for that the thread's workflow does not have. */
-export class UnknownRole extends UwfError {
-  constructor(workflow: string, role: string, roles: readonly string[]) {
-    super(`workflow ${workflow} has no role '${role}'`, {
-      code: 'unknown-role',
-      kind: 'usage',
-      hint: `its roles are ${roles.join(', ')}`,
-      facts: { workflow, role },
-    });
-  }
-}
-
-/** Waiting took longer than asked for. */
-export class WaitTimeout extends UwfError {
-  constructor(what: string, timeoutMs: number) {
-    super(`${what} was not over within ${timeoutMs / 1000} s`, {
-      code: 'wait-timeout',
-      kind: 'timeout',
-      hint: "wait longer; 'uwf thread list' shows what it does",
-    });
-  }
-}
-
 /** The process at work on a thread could not be ended. */
 export class CannotStop extends UwfError {
   constructor(thread: string, where: string) {
@@ -52,16 +29,6 @@ export class KeyTaken extends UwfError {
       code: 'key-taken',
       kind: 'data',
       hint: 'give each child thread of a turn a key of its own',
-    });
-  }
-}
-
-/** A key that an agent gave a call of a child thread cannot be stored. */
-export class InvalidCallKey extends UwfError {
-  constructor(longest: number) {
-    super(`a key of a child thread is a text of 1 to ${longest} characters, in well-formed Unicode`, {
-      code: 'invalid-call-key',
-      kind: 'data',
     });
   }
 }

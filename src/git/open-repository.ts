@@ -30,7 +30,7 @@ export type OpenOptions = DiscoverOptions & {
  * missing objects of a partial clone, go through the installed git.
  * @throws {RepositoryNotFound} if there is none
  * @throws {DubiousOwnership} if it, or its configuration, belongs to another user and `safe.directory` does not name it
- * @throws {BareRepositoryRefused} if it is bare and `safe.bareRepository` refuses it
+ * @throws {UwfError} `bare-repository-refused` if it is bare and `safe.bareRepository` refuses it
  * @throws {LinkedStateFolder} if uwf's folder in the git folder leads elsewhere
  * @throws {UnsupportedRepository} if neither uwf nor the installed git supports its format
  * @throws {InvalidGitConfig} if its configuration cannot be read

@@ -109,15 +109,3 @@ export class WrongThreadState extends UwfError {
     });
   }
 }
-
-/** Instead of the requested operation, a turn that was finished and kept earlier was stored. */
-export class StoredInstead extends UwfError {
-  constructor(thread: ThreadId) {
-    super(`a reply that was kept for thread ${thread} has been stored now; nothing else was done`, {
-      code: 'stored-instead',
-      kind: 'conflict',
-      hint: `read it with 'uwf thread read ${thread}', and repeat if you still want to`,
-      facts: { thread },
-    });
-  }
-}

@@ -8,18 +8,6 @@ import { UwfError } from '../errors.ts';
  */
 export type ThreadId = string & { readonly __brand: 'ThreadId' };
 
-/** Raised for a text that cannot be a thread id. */
-export class InvalidThreadId extends UwfError {
-  constructor(text: string) {
-    super(`'${text}' is not a thread id`, {
-      code: 'invalid-thread-id',
-      kind: 'usage',
-      hint: "a thread id has 26 characters, such as 01KTWEWZ760000000000000000; 'uwf thread list' shows them",
-      facts: { text },
-    });
-  }
-}
-
 const pattern = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /** Tells whether a text has the form of a whole thread id. */
@@ -27,11 +15,16 @@ export function isThreadId(text: string): text is ThreadId {
   return pattern.test(text);
 }
 
-/** @throws {InvalidThreadId} if `text`, its case aside, has not the form of a thread id */
+/** @throws {UwfError} `invalid-thread-id` if `text`, its case aside, has not the form of a thread id */
 export function parseThreadId(text: string): ThreadId {
   const upper = text.toUpperCase();
-  if (!isThreadId(upper)) throw new InvalidThreadId(text);
-  return upper;
+  if (isThreadId(upper)) return upper;
+  throw new UwfError(`'${text}' is not a thread id`, {
+    code: 'invalid-thread-id',
+    kind: 'usage',
+    hint: "a thread id has 26 characters, such as 01KTWEWZ760000000000000000; 'uwf thread list' shows them",
+    facts: { text },
+  });
 }
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

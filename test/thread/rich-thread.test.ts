@@ -21,7 +21,7 @@ import { readSaid } from '../../src/thread/read/read-said.ts';
 import { findStart, readThreadPrompt, type KnownStarts } from '../../src/thread/read/read-start.ts';
 import { readSteps } from '../../src/thread/read/read-steps.ts';
 import { readSuspension } from '../../src/thread/read/read-suspension.ts';
-import { readTrace, UnknownTurn } from '../../src/thread/read/read-trace.ts';
+import { readTrace } from '../../src/thread/read/read-trace.ts';
 import { filesOfStep } from '../../src/thread/read/step-files.ts';
 import { stepView } from '../../src/thread/read/step-view.ts';
 import { outlineSuspension } from '../../src/thread/read/read-suspension.ts';
@@ -386,7 +386,7 @@ describe('a trace', () => {
     expect(await numbersOf({ before: '2' })).toEqual([1]);
     const { turns } = (await readTrace(repository, commitsOf('step')[0]!))!;
     expect(await numbersOf({ before: turns[1]!.hash.toLowerCase() })).toEqual([1]);
-    await expect(numbersOf({ before: '3' })).rejects.toBeInstanceOf(UnknownTurn);
+    await expect(numbersOf({ before: '3' })).rejects.toMatchObject({ code: 'unknown-turn' });
     await expect(numbersOf({ before: '0' })).rejects.toThrow("the trace has no turn '0'");
     await expect(numbersOf({ before: 'XYZ' })).rejects.toMatchObject({
       hint: 'it has 2; name one by its number or by its hash',

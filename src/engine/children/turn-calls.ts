@@ -1,3 +1,4 @@
+import { UwfError } from '../../errors.ts';
 import type { AgentRequest, ChildOutcome } from '../../agent/contract.ts';
 import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -10,7 +11,7 @@ import { committedAt, stateCommit, type ThreadState } from '../../thread/read/th
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { InvalidCallKey, KeyTaken } from '../engine-errors.ts';
+import { KeyTaken } from '../engine-errors.ts';
 import type { ChildLeft } from '../events.ts';
 
 type CallRequest = Parameters<AgentRequest['runChild']>[0];
@@ -106,7 +107,8 @@ export class TurnCalls {
 
   #placeOf({ key: own, workflow, prompt }: CallRequest): CallPlace {
     if (own !== undefined && (own === '' || own.length > LONGEST_KEY || !isWellFormed(own))) {
-      throw new InvalidCallKey(LONGEST_KEY);
+      const what = `a key of a child thread is a text of 1 to ${LONGEST_KEY} characters, in well-formed Unicode`;
+      throw new UwfError(what, { code: 'invalid-call-key', kind: 'data' });
     }
     const key = own ?? `${workflow} ${contentNode(prompt).hash}`;
     const ordinal = own === undefined ? (this.#ordinals.get(key) ?? 0) : 0;

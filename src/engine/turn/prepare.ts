@@ -1,3 +1,4 @@
+import { UwfError } from '../../errors.ts';
 import { formatInstruction } from '../../agent/extract/format-instruction.ts';
 import { readCarriedCompaction } from '../../thread/context/compaction.ts';
 import {
@@ -19,7 +20,6 @@ import { TurnCalls } from '../children/turn-calls.ts';
 import { isRecording } from '../workspace/record-workspace.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
-import { UnknownRole } from '../engine-errors.ts';
 import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
@@ -29,7 +29,7 @@ import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
 /**
  * Puts together all that a role's turn needs, without running or storing anything.
  * @throws {AgentMissing} if this machine has no agent for the role
- * @throws {UnknownRole} if the workflow has no such role
+ * @throws {UwfError} `unknown-role` if the workflow has no such role
  * @throws {WorkingFolderOutside} if the role is to work elsewhere than in a work tree of the repository
  */
 export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
@@ -82,11 +82,16 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   return { ...step, role, agent, record, allowance, limitReached, request, clock, calls, redaction };
 }
 
-/** @throws {UnknownRole} */
+/** @throws {UwfError} `unknown-role` */
 export function getRole({ name, roles }: WorkflowDefinition, role: string): RoleDefinition {
   const definition = roles[role];
-  if (!definition) throw new UnknownRole(name, role, Object.keys(roles));
-  return definition;
+  if (definition) return definition;
+  throw new UwfError(`workflow ${name} has no role '${role}'`, {
+    code: 'unknown-role',
+    kind: 'usage',
+    hint: `its roles are ${Object.keys(roles).join(', ')}`,
+    facts: { workflow: name, role },
+  });
 }
 
 /** Reads what the turn is told of earlier ones. A step that is done again is told what it was told before. */

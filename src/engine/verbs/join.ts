@@ -1,7 +1,7 @@
+import { UwfError } from '../../errors.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getThread } from '../../thread/find/find-thread.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { WaitTimeout } from '../engine-errors.ts';
 import type { ThreadOver } from '../events.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { describeOver } from '../describe/gather-facts.ts';
@@ -13,7 +13,7 @@ const POLL_MS = 50;
 /**
  * Waits until no process works on a thread, and says how it stands; `undefined` if it could go on (its runner died, or
  * was stopped). See `Engine.join`.
- * @throws {WaitTimeout} if that takes longer than `timeoutMs`
+ * @throws {UwfError} `wait-timeout` if that takes longer than `timeoutMs`
  */
 export async function joinThread(
   engine: EngineContext,
@@ -26,7 +26,11 @@ export async function joinThread(
     if (engine.signal.aborted) throw new Interrupted(id, engine.signal.reason);
     const { timeoutMs } = options;
     if (timeoutMs !== undefined && performance.now() - startedMs > timeoutMs) {
-      throw new WaitTimeout(`the work on thread ${id}`, timeoutMs);
+      throw new UwfError(`the work on thread ${id} was not over within ${timeoutMs / 1000} s`, {
+        code: 'wait-timeout',
+        kind: 'timeout',
+        hint: "wait longer; 'uwf thread list' shows what it does",
+      });
     }
     await sleep(POLL_MS);
   }

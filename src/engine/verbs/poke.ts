@@ -1,3 +1,4 @@
+import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
@@ -5,7 +6,7 @@ import { hintToResume } from '../../thread/hint-to-go-on.ts';
 import { pokeIdFor } from '../../thread/new-thread-id.ts';
 import { committedAt, readState, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
-import { StoredInstead, WrongThreadState } from '../../thread/thread-errors.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
@@ -28,7 +29,15 @@ export async function pokeThread(
   return withThread(engine, thread, options.adoptLease, async (current, lease) => {
     const kept = await storeKept(engine, current);
     // A person speaks about a step that they have seen: this one is new.
-    if (kept) throw new StoredInstead(kept.state.id);
+    if (kept) {
+      const { id } = current;
+      throw new UwfError(`a reply that was kept for thread ${id} has been stored now; nothing else was done`, {
+        code: 'stored-instead',
+        kind: 'conflict',
+        hint: `read it with 'uwf thread read ${id}', and repeat if you still want to`,
+        facts: { thread: id },
+      });
+    }
     const step = await readNewestStep(engine.repository, current);
     const redaction = engine.redaction();
     const said = redaction.text(word);

@@ -21,18 +21,6 @@ export function isObjectType(text: string | undefined): text is ObjectType {
 /** A git object as it is before compression and without its header. */
 export type GitObject = { type: ObjectType; data: Uint8Array };
 
-/** Raised for a string that is no object id. */
-export class InvalidObjectId extends UwfError {
-  constructor(text: string) {
-    super(`'${text}' is not a git object id`, {
-      code: 'invalid-object-id',
-      kind: 'usage',
-      hint: 'an object id has 40 hexadecimal digits, or 64 in a repository of sha256 objects',
-      facts: { text },
-    });
-  }
-}
-
 // A pattern that counts to 40 and 64 would take a millisecond to compile.
 const digits = /^[0-9a-f]+$/;
 
@@ -48,10 +36,15 @@ export function toObjectId(text: string): ObjectId | undefined {
   return isObjectId(lower) ? lower : undefined;
 }
 
-/** @throws {InvalidObjectId} if `text` has not the form of an object id */
+/** @throws {UwfError} `invalid-object-id` if `text` has not the form of an object id */
 export function parseObjectId(text: string): ObjectId {
-  if (!isObjectId(text)) throw new InvalidObjectId(text);
-  return text;
+  if (isObjectId(text)) return text;
+  throw new UwfError(`'${text}' is not a git object id`, {
+    code: 'invalid-object-id',
+    kind: 'usage',
+    hint: 'an object id has 40 hexadecimal digits, or 64 in a repository of sha256 objects',
+    facts: { text },
+  });
 }
 
 /** How many raw bytes an object id of a format has, as trees and pack indexes hold it. */

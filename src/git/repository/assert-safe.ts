@@ -16,18 +16,6 @@ export class DubiousOwnership extends UwfError {
   }
 }
 
-/** A bare repository was found by searching, and `safe.bareRepository` requires it to be named. Nothing of it was read. */
-export class BareRepositoryRefused extends UwfError {
-  constructor(path: string) {
-    super(`cannot use bare repository '${path}' (safe.bareRepository is 'explicit')`, {
-      code: 'bare-repository-refused',
-      kind: 'environment',
-      hint: `if it is the one that is meant, name it: GIT_DIR=${quoted(path)} uwf ...`,
-      facts: { path },
-    });
-  }
-}
-
 /** The second form is that of git before 2.37. */
 const refusal = /^fatal: (?:detected dubious ownership in|unsafe) repository (?:at |\()'(.+?)'(?:$| is owned by)/ms;
 
@@ -48,7 +36,7 @@ export type Doubt = {
  * configuration is and which forms of paths it accepts. git decides before it reads anything of the repository.
  *
  * @throws {DubiousOwnership} if they do not, or if there is no way to tell
- * @throws {BareRepositoryRefused}
+ * @throws {UwfError} `bare-repository-refused`
  * @throws {GitFailed} if git fails for another reason
  * Source: git-config(1), `safe.*`; `die_upon_dubious_ownership` in git's setup.c.
  */
@@ -61,7 +49,14 @@ export async function assertSafe(doubt: Doubt, env: GitEnvironment): Promise<voi
   // git checks fewer paths than uwf, so it is told that the owner differs.
   const differing = foreign === undefined ? {} : { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
   const said = await complaint(folder, settings, { ...env, ...differing });
-  if (said !== undefined && /safe\.bareRepository/.test(said)) throw new BareRepositoryRefused(path);
+  if (said !== undefined && /safe\.bareRepository/.test(said)) {
+    throw new UwfError(`cannot use bare repository '${path}' (safe.bareRepository is 'explicit')`, {
+      code: 'bare-repository-refused',
+      kind: 'environment',
+      hint: `if it is the one that is meant, name it: GIT_DIR=${quoted(path)} uwf ...`,
+      facts: { path },
+    });
+  }
   if (foreign === undefined) return;
   if (said === 'ENOENT') throw new DubiousOwnership(path, foreign, ', and there is no git to ask for exceptions');
   if (said !== undefined) {

@@ -1,3 +1,4 @@
+import { UwfError } from '../../errors.ts';
 import { lstatSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, resolve } from 'node:path';
 import {
@@ -9,7 +10,7 @@ import {
   realPath,
 } from './git-directory.ts';
 import { configuredWorkTree, readRepositoryConfig } from './repository-config.ts';
-import { FolderNotFound, RepositoryNotFound } from './repository-not-found.ts';
+import { RepositoryNotFound } from './repository-not-found.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
 /**
@@ -22,9 +23,9 @@ import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
  * A repository that `GIT_DIR` does not name has to belong to this user, or to be allowed by the user's git configuration,
  * before any of its configuration is read.
  * @param startDir relative paths in `env` are relative to it, as they are to git's working directory
- * @throws {FolderNotFound} if there is no such folder
+ * @throws {UwfError} `folder-not-found` if there is no such folder
  * @throws {RepositoryNotFound} if there is none
- * @throws {DubiousOwnership} {BareRepositoryRefused} if git would not work on it either
+ * @throws {DubiousOwnership} {UwfError} `bare-repository-refused` if git would not work on it either
  * @throws {InvalidGitConfig} if its configuration cannot be read
  * Source: `setup_git_directory_gently_1` and its kin in git's setup.c; git(1), "The Git Repository".
  */
@@ -33,7 +34,11 @@ export async function discoverRepository(
   env: GitEnvironment,
   { isNamed = false }: DiscoverOptions = {},
 ): Promise<RepositoryLocation> {
-  if (kindOfPath(startDir) !== 'folder') throw new FolderNotFound(startDir);
+  if (kindOfPath(startDir) !== 'folder') {
+    const hint = 'name another folder with -C';
+    const facts = { path: startDir };
+    throw new UwfError(`there is no folder ${startDir}`, { code: 'folder-not-found', kind: 'usage', hint, facts });
+  }
   const start = realPath(resolve(startDir));
   const found = env['GIT_DIR'] === undefined ? search(start, env) : explicit(start, env['GIT_DIR'], env);
   if (env['GIT_DIR'] === undefined) await assertMayUse(start, found, env, isNamed);

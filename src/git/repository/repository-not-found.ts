@@ -1,17 +1,5 @@
 import { UwfError } from '../../errors.ts';
 
-/** The working folder that was named does not exist. */
-export class FolderNotFound extends UwfError {
-  constructor(path: string) {
-    super(`there is no folder ${path}`, {
-      code: 'folder-not-found',
-      kind: 'usage',
-      hint: 'name another folder with -C',
-      facts: { path },
-    });
-  }
-}
-
 /** The search found no git repository. */
 export class RepositoryNotFound extends UwfError {
   /** @param reason what is wrong with `path`; absent: neither it nor a folder above it is a repository */

@@ -1,5 +1,6 @@
+import { UwfError } from '../../errors.ts';
 import { existsSync } from 'node:fs';
-import { NoRemoteToReturnTo, RemoteUnreachable } from './remote-errors.ts';
+import { RemoteUnreachable } from './remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
 import type { Repository } from '../repository.ts';
 import { fetchObjects } from './fetch-objects.ts';
@@ -73,7 +74,15 @@ export class NativeRemote implements Remote {
   async fetch(request: FetchRequest): Promise<IncomingObjects> {
     request.signal?.throwIfAborted();
     const { location, env, stateDir, address, mayAsk } = this.#options;
-    if (request.withoutContents && !this.isConfigured) throw new NoRemoteToReturnTo(this.name);
+    if (request.withoutContents && !this.isConfigured) {
+      const what = `what is left out now could not be fetched later: ${this.name} is no remote of git's configuration`;
+      throw new UwfError(what, {
+        code: 'no-remote-to-return-to',
+        kind: 'usage',
+        hint: "give it a name with 'git remote add <name> <url>', or fetch everything",
+        facts: { remote: this.name },
+      });
+    }
     // The targets of the repository's refs, whose objects are complete.
     const has = new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
     const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);

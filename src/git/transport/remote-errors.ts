@@ -17,18 +17,6 @@ export class RemoteUnreachable extends UwfError {
   }
 }
 
-/** A partial clone needs a configured remote, from which the missing contents can be fetched. */
-export class NoRemoteToReturnTo extends UwfError {
-  constructor(remote: string) {
-    super(`what is left out now could not be fetched later: ${remote} is no remote of git's configuration`, {
-      code: 'no-remote-to-return-to',
-      kind: 'usage',
-      hint: "give it a name with 'git remote add <name> <url>', or fetch everything",
-      facts: { remote },
-    });
-  }
-}
-
 /** The name is no remote in git's configuration, no URL and no path. */
 export class NoSuchRemote extends UwfError {
   constructor(remote: string, known: readonly string[]) {

@@ -96,7 +96,7 @@ export interface Remote {
   /**
    * Fetches the objects of the refs that the repository does not have.
    * @throws {RemoteUnreachable} if there is no connection, it broke, or was refused; nothing is left behind
-   * @throws {NoRemoteToReturnTo} for a partial clone from a remote that is not configured
+   * @throws {UwfError} `no-remote-to-return-to` for a partial clone from a remote that is not configured
    */
   fetch(request: FetchRequest): Promise<IncomingObjects>;
 

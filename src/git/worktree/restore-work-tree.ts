@@ -12,18 +12,6 @@ import { differingContents } from './diff-trees.ts';
 import { runWithoutFailing, type IndexRun } from './find-changes.ts';
 import { runGit } from '../process/run-git.ts';
 
-/** The folder for a new work tree is not empty. */
-export class FolderInUse extends UwfError {
-  constructor(folder: string) {
-    super(`${folder} is there already and is not empty`, {
-      code: 'folder-in-use',
-      kind: 'usage',
-      hint: 'name a folder that does not exist yet',
-      facts: { folder },
-    });
-  }
-}
-
 /** The content of a new linked work tree. */
 export type WorkTreeContent = {
   tree: ObjectId;
@@ -52,7 +40,7 @@ export type RestoredWorkTree = {
  * Does not touch other work trees: no index, no `HEAD`, no branch. git refuses paths that lead out of the folder. A folder
  * that cannot be filled is removed.
  * @param folder absolute, or relative to the process; it must not exist, or be empty
- * @throws {FolderInUse} if the folder is not empty
+ * @throws {UwfError} `folder-in-use` if the folder is not empty
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function restoreWorkTree(
@@ -62,7 +50,16 @@ export async function restoreWorkTree(
   folder: string,
 ): Promise<RestoredWorkTree> {
   const path = resolve(folder);
-  if (existsSync(path) && readdirSync(path).length > 0) throw new FolderInUse(path);
+  if (existsSync(path) && readdirSync(path).length > 0) {
+    const hint = 'name a folder that does not exist yet';
+    const facts = { folder: path };
+    throw new UwfError(`${path} is there already and is not empty`, {
+      code: 'folder-in-use',
+      kind: 'usage',
+      hint,
+      facts,
+    });
+  }
   const { tree, commit, unbornBranch } = content;
   await runGit({ location, env, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
   try {

@@ -14,18 +14,6 @@ import { WrongThreadState } from '../thread-errors.ts';
 import { scratchRef } from '../thread-refs.ts';
 import { scratchNodes } from './thread-scratch.ts';
 
-/** A node cannot be taken back, because a step has taken it in. */
-export class NodeInUse extends UwfError {
-  constructor(hash: NodeHash, step: NodeHash) {
-    super(`node ${hash} belongs to step ${step} and cannot be removed`, {
-      code: 'node-in-use',
-      kind: 'conflict',
-      hint: "what a step has taken in lives as long as its thread; 'uwf thread rm' removes that",
-      facts: { hash, step },
-    });
-  }
-}
-
 /** A node of a thread's store, and the step that took it in; `step` is undefined while it waits for one. */
 export type ThreadCasEntry = { hash: NodeHash; step: NodeHash | undefined };
 
@@ -58,7 +46,7 @@ export interface ThreadCas extends NodeSource {
   get(hash: string): Promise<StoredNode>;
   /**
    * Takes back what was put; false if the thread does not have it.
-   * @throws {NodeInUse} if a step has taken it in
+   * @throws {UwfError} `node-in-use` if a step has taken it in
    */
   delete(hash: string): Promise<boolean>;
   /** What was put: first what steps took in, oldest first, then what waits. */
@@ -124,7 +112,14 @@ class ScopedCas implements ThreadCas {
     const removed = await removeFromScratch(this.#repository, scratchRef(id), [hash]);
     if (removed.length > 0) return true;
     const taken = (await this.list()).find((entry) => entry.hash === hash);
-    if (taken?.step !== undefined) throw new NodeInUse(hash, taken.step);
+    if (taken?.step !== undefined) {
+      throw new UwfError(`node ${hash} belongs to step ${taken.step} and cannot be removed`, {
+        code: 'node-in-use',
+        kind: 'conflict',
+        hint: "what a step has taken in lives as long as its thread; 'uwf thread rm' removes that",
+        facts: { hash, step: taken.step },
+      });
+    }
     return false;
   }
 

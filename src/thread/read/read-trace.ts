@@ -20,24 +20,13 @@ export type Trace = {
   turns: TracedTurn[];
 };
 
-/** A trace has no such turn. */
-export class UnknownTurn extends UwfError {
-  constructor(text: string, count: number) {
-    super(`the trace has no turn '${text}'`, {
-      code: 'unknown-turn',
-      kind: 'usage',
-      hint: `it has ${count}; name one by its number or by its hash`,
-    });
-  }
-}
-
 /**
  * Reads the trace of a step or a suspension; `undefined` where the agent left none.
  *
  * Reads the session and the turns that are asked for, and nothing of the others.
  * @param which.limit only the last so many
  * @param which.before only those in front of this one: its number, or the beginning of its hash
- * @throws {UnknownTurn} if there is none like `which.before`
+ * @throws {UwfError} `unknown-turn` if there is none like `which.before`
  * @throws {CorruptThread} if a part of it is not in the commit
  */
 export async function readTrace(
@@ -62,7 +51,10 @@ export async function readTrace(
 function placeOf(turns: readonly NodeHash[], text: string): number {
   const isNumber = /^\d{1,6}$/.test(text);
   const place = isNumber ? Number(text) - 1 : turns.findIndex((hash) => hash.startsWith(text.toUpperCase()));
-  if (turns[place] === undefined) throw new UnknownTurn(text, turns.length);
+  if (turns[place] === undefined) {
+    const hint = `it has ${turns.length}; name one by its number or by its hash`;
+    throw new UwfError(`the trace has no turn '${text}'`, { code: 'unknown-turn', kind: 'usage', hint });
+  }
   return place;
 }
 

@@ -27,13 +27,6 @@ export class NoSnapshot extends UwfError {
   }
 }
 
-/** The repository is not on a disk of its own, where a work tree could be. */
-export class NoPlaceForFiles extends UwfError {
-  constructor() {
-    super('the repository is not on a disk', { code: 'no-place-for-files', kind: 'usage' });
-  }
-}
-
 /** The files that a step left, by what its commit says. */
 export type StepFiles = {
   tree: ObjectId;
@@ -66,7 +59,7 @@ export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missi
  * Makes a linked work tree with exactly the files that a step left; `HEAD` is detached where the step's was.
  *
  * @throws {NoSnapshot} if the step recorded nothing
- * @throws {FolderInUse} {GitFailed} {GitNotFound} as `restoreWorkTree`
+ * @throws {UwfError} `folder-in-use` {GitFailed} {GitNotFound} as `restoreWorkTree`
  */
 export async function restoreStep(
   repository: Repository,
@@ -113,6 +106,8 @@ export async function diffSnapshots(
 }
 
 function locationOf({ location }: Repository): RepositoryLocation {
-  if (location === undefined) throw new NoPlaceForFiles();
+  if (location === undefined) {
+    throw new UwfError('the repository is not on a disk', { code: 'no-place-for-files', kind: 'usage' });
+  }
   return location;
 }

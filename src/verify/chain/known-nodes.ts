@@ -18,13 +18,6 @@ import { isPartialCloneFile } from './partial-clone-files.ts';
 import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
 
-/** A thread has more nodes than the limit. */
-export class TooManyNodes extends UwfError {
-  constructor(maxNodes: number) {
-    super(`it has more than ${maxNodes} nodes`, { code: 'too-many-nodes', kind: 'data', facts: { maxNodes } });
-  }
-}
-
 /**
  * The nodes that a commit of a thread may link to: those of its own tree, of the commits before it, and behind its further
  * parents. Grows while the thread is checked from its start.
@@ -98,7 +91,7 @@ export class KnownNodes implements NodeSource {
   /**
    * Adds a node of the present commit's tree, after its hash was checked.
    * @param root all nodes of the tree
-   * @throws {HashCollision} {NotHereYet} {TooManyNodes}
+   * @throws {HashCollision} {NotHereYet} {UwfError} `too-many-nodes`
    */
   async add(entry: IndexEntry, root: readonly IndexEntry[] = []): Promise<StoredNode> {
     const known = await this.#oidOf(entry.hash);
@@ -127,11 +120,17 @@ export class KnownNodes implements NodeSource {
 
   /**
    * Adds a node of an earlier commit, whose hash was checked with that commit.
-   * @throws {TooManyNodes}
+   * @throws {UwfError} `too-many-nodes`
    */
   recall({ hash, oid }: IndexEntry): void {
     this.#oids.set(hash, oid);
-    if (this.count > this.#maxNodes) throw new TooManyNodes(this.#maxNodes);
+    const maxNodes = this.#maxNodes;
+    if (this.count <= maxNodes) return;
+    throw new UwfError(`it has more than ${maxNodes} nodes`, {
+      code: 'too-many-nodes',
+      kind: 'data',
+      facts: { maxNodes },
+    });
   }
 
   /** Adds the nodes behind a further parent. */

@@ -5,18 +5,6 @@ import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
 import { BLANK_STEP, standIns, type StepView } from '../../thread/read/step-view.ts';
 
-/** The steps that rules can see take more memory than a fetched thread may use. */
-export class HistoryTooLarge extends UwfError {
-  constructor(maxBytes: number) {
-    super(`what its rules look at of its steps takes more than ${maxBytes} bytes of memory`, {
-      code: 'history-too-large',
-      kind: 'data',
-      hint: 'rules that look at the newest step, or at less of older ones, can be checked on threads of any length',
-      facts: { maxBytes },
-    });
-  }
-}
-
 /** The steps of a thread, reduced to what its rules can see. */
 export class StepHistory {
   readonly #seen: StepsSeen;
@@ -54,7 +42,7 @@ export class StepHistory {
 
   /**
    * Adds the next step.
-   * @throws {HistoryTooLarge} if the steps take too much memory
+   * @throws {UwfError} `history-too-large` if the steps take too much memory
    */
   add(step: StepView): void {
     const isOver = this.#newest.length >= Math.max(1, this.#seen.newest);
@@ -69,7 +57,14 @@ export class StepHistory {
       this.#bytes += bytesOf(meta) - (before.visits === 1 ? 0 : bytesOf(before.last));
     }
     const bytes = this.#newest.slice(0, -1).reduce((sum, view) => sum + bytesOf(view), this.#bytes);
-    if (bytes > this.#maxBytes) throw new HistoryTooLarge(this.#maxBytes);
+    if (bytes > this.#maxBytes) {
+      throw new UwfError(`what its rules look at of its steps takes more than ${this.#maxBytes} bytes of memory`, {
+        code: 'history-too-large',
+        kind: 'data',
+        hint: 'rules that look at the newest step, or at less of older ones, can be checked on threads of any length',
+        facts: { maxBytes: this.#maxBytes },
+      });
+    }
   }
 
   /** The steps for the next decision. */

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { diffTrees, EMPTY_TREE } from '../../../src/git/worktree/diff-trees.ts';
 import { removeStaleQuarantines } from '../../../src/git/stores/quarantine.ts';
-import { FolderInUse, restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
+import { restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
 import {
   snapshotFolder,
   takeSnapshot,
@@ -236,7 +236,9 @@ describe('a snapshot of a work tree', () => {
     const folder = createTemporaryFolder();
     writeFileSync(join(folder, 'mine'), 'mine');
     const content = { tree: EMPTY_TREE, commit: EMPTY_TREE };
-    await expect(restoreWorkTree(repository.location!, env, content, folder)).rejects.toThrow(FolderInUse);
+    await expect(restoreWorkTree(repository.location!, env, content, folder)).rejects.toMatchObject({
+      code: 'folder-in-use',
+    });
     expect(readFileSync(join(folder, 'mine'), 'utf8')).toBe('mine');
     await repository.close();
   });

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readingContext } from '../../../src/cli/open/reading-context.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
-import { NoRemoteToReturnTo } from '../../../src/git/transport/remote-errors.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import type { FetchReport } from '../../../src/sync/report.ts';
 import { cloneCliRepository, createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
@@ -141,7 +140,9 @@ test("a filter that the user has for the remote's code stays", async () => {
 
 test('contents are not left out where nothing would remember who has them', async () => {
   const { server, reader } = await createScene();
-  await expect(fetchInto(reader, server.urlOf('shared.git'), true)).rejects.toThrow(NoRemoteToReturnTo);
+  await expect(fetchInto(reader, server.urlOf('shared.git'), true)).rejects.toMatchObject({
+    code: 'no-remote-to-return-to',
+  });
   expect(reader.git('for-each-ref', 'refs/history')).toBe('');
 }, 120_000);
 
