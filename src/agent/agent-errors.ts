@@ -2,50 +2,42 @@ import { UwfError } from '../errors.ts';
 
 /** There is no agent to do the work: none is configured, its package is not installed, or its program is not there. */
 export class AgentMissing extends UwfError {
-  /** What was looked for: a role, a package reference, or a program. */
-  readonly subject: string;
-
-  constructor(message: string, facts: { subject: string; hint: string; cause?: unknown }) {
-    super(message, { code: 'agent-missing', kind: 'agent', hint: facts.hint, cause: facts.cause });
-    this.subject = facts.subject;
+  /** @param subject what was looked for: a role, a package reference, or a program */
+  constructor(message: string, { subject, ...details }: { subject: string; hint: string; cause?: unknown }) {
+    super(message, { code: 'agent-missing', kind: 'agent', ...details, facts: { subject } });
   }
 }
 
 /** The agent is installed, and does nothing before a person has logged in with it. */
 export class AgentNotAuthorized extends UwfError {
-  /** The agent's program, or the server that it talks to. */
-  readonly subject: string;
-
-  constructor(message: string, facts: { subject: string; hint: string; cause?: unknown }) {
-    super(message, { code: 'agent-not-authorized', kind: 'agent', hint: facts.hint, cause: facts.cause });
-    this.subject = facts.subject;
+  /** @param subject the agent's program, or the server that it talks to */
+  constructor(message: string, { subject, ...details }: { subject: string; hint: string; cause?: unknown }) {
+    super(message, { code: 'agent-not-authorized', kind: 'agent', ...details, facts: { subject } });
   }
 }
 
 /** An agent's `config` does not satisfy its package's `configSchema`. Raised before anything runs. */
 export class AgentConfigInvalid extends UwfError {
-  /** The agent's name in the configuration. */
-  readonly agent: string;
-  /** One sentence for each mistake, each naming its key: `agents.tests.config.argv must be an array`. */
-  readonly mistakes: readonly string[];
-
-  /** @param declaredAt where the agent is declared, `file:line:column` */
+  /**
+   * @param agent its name in the configuration
+   * @param mistakes one sentence for each, which names its key: `agents.tests.config.argv must be an array`
+   * @param declaredAt where the agent is declared, `file:line:column`
+   */
   constructor(agent: string, mistakes: readonly string[], declaredAt: string | undefined) {
     super(`the configuration of agent '${agent}' is not valid: ${mistakes.join('; ')}`, {
       code: 'agent-config-invalid',
       // Trying a turn again cannot help: it is the person who typed the configuration that is asked.
       kind: 'usage',
       hint: `correct it in ${declaredAt ?? '.uwf/config.yaml'}`,
+      facts: { agent, mistakes },
     });
-    this.agent = agent;
-    this.mistakes = mistakes;
   }
 }
 
 /** The agent could not do its work, and trying the turn again would not help. */
 export class AgentBroken extends UwfError {
-  constructor(message: string, facts: { hint: string; cause?: unknown }) {
-    super(message, { code: 'agent-broken', kind: 'agent', hint: facts.hint, cause: facts.cause });
+  constructor(message: string, details: { hint: string; cause?: unknown }) {
+    super(message, { code: 'agent-broken', kind: 'agent', ...details });
   }
 }
 

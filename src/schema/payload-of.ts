@@ -43,7 +43,6 @@ export type Payloads = {
 
 /** A node is not of the type that a reader needs, or not of the form that its type has. */
 export class UnexpectedNode extends UwfError {
-  readonly wanted: TypeName;
   constructor(wanted: TypeName, { type, hash }: Node & { hash?: NodeHash }) {
     const is = typeNameOf(type) ?? `a node of type ${type}`;
     const why = is === wanted ? `does not have the form of a ${wanted} node` : `is ${is}, not ${wanted}`;
@@ -51,8 +50,8 @@ export class UnexpectedNode extends UwfError {
       code: 'unexpected-node',
       kind: 'data',
       hint: "it was not written by uwf; run 'uwf thread verify <thread>' on its thread",
+      facts: { wanted },
     });
-    this.wanted = wanted;
   }
 }
 

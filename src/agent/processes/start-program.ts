@@ -22,16 +22,14 @@ export type ProgramStart = {
 
 /** The folder that an agent is to work in is not there. */
 export class WorkingFolderMissing extends UwfError {
-  readonly folder: string;
-
   constructor(folder: string, cause: unknown) {
     super(`the working folder '${folder}' is not there`, {
       code: 'working-folder-missing',
       kind: 'environment',
       hint: "make the folder, or correct 'cwd' of the role",
       cause,
+      facts: { folder },
     });
-    this.folder = folder;
   }
 }
 

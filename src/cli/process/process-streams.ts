@@ -11,14 +11,21 @@ let stderr: OutputStream | undefined;
 /**
  * The process's stdout. A reader that has seen enough ends the command.
  *
- * Its `write` throws {OutputFailed} if the disk is full, for one.
+ * Its `write` throws a `UwfError` (`output-failed`) if the disk is full, for one.
  */
 export function processStdout(): OutputStream {
   return (stdout ??= open(
     1,
     () => process.stdout,
     (error) => {
-      if (errnoOf(error) !== 'EPIPE') throw new OutputFailed(error);
+      if (errnoOf(error) !== 'EPIPE') {
+        throw new UwfError(`what this command prints could not be written: ${error.message}`, {
+          code: 'output-failed',
+          kind: 'environment',
+          hint: 'everything that it stored is kept; print to another place',
+          cause: error,
+        });
+      }
       onClosedPipe();
     },
   ));
@@ -82,18 +89,6 @@ function mayBeTerminal(descriptor: number): boolean {
   // For a closed one, Node has an answer, too.
   if (kind === undefined) return true;
   return kind.isCharacterDevice() && kind.rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
-}
-
-/** What a command prints could not be written: the disk is full, or the file may not be written to. */
-class OutputFailed extends UwfError {
-  constructor(cause: Error) {
-    super(`what this command prints could not be written: ${cause.message}`, {
-      code: 'output-failed',
-      kind: 'environment',
-      hint: 'everything that it stored is kept; print to another place',
-      cause,
-    });
-  }
 }
 
 /** A stream that text is written to, and what is known of the terminal behind it. */

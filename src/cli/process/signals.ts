@@ -35,10 +35,8 @@ export function onClosedPipe(): void {
 
 /** A person, or the end of a pipe, stopped the command. */
 export class CommandStopped extends UwfError {
-  /** The signal that did it. */
-  readonly signal: string;
+  /** @param signal the one that did it */
   constructor(signal: string) {
-    super('interrupted', { code: 'interrupted', kind: 'interrupted' });
-    this.signal = signal;
+    super('interrupted', { code: 'interrupted', kind: 'interrupted', facts: { signal } });
   }
 }

@@ -12,14 +12,10 @@ import { TrustStore, findNew } from './trust-file.ts';
 
 /** No person could be asked for agreement, or the answer was no. Nothing was run or stored. */
 export class NotTrusted extends UwfError {
-  /** As the configuration has them: `agents.tests`, `snapshot`. */
-  readonly names: readonly string[];
-
   constructor(claims: readonly TrustClaim[], hint: string) {
     const names = [...new Set(claims.map(({ name }) => name))];
     const text = `you have not agreed to what this repository would run: ${visible(names.join(', '))}`;
-    super(text, { code: 'not-trusted', kind: 'agent', hint });
-    this.names = names;
+    super(text, { code: 'not-trusted', kind: 'agent', hint, facts: { names } });
   }
 }
 

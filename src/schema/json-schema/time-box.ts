@@ -6,15 +6,14 @@ import { runInTime } from '../../run-in-time.ts';
 
 /** A value could not be checked against a schema in the time a check may take. */
 export class ValidationTimeout extends UwfError {
-  readonly timeoutMs: number;
   constructor(timeoutMs: number, cause: unknown) {
     super(`checking a value against its schema took longer than ${timeoutMs} ms and was stopped`, {
       code: 'validation-timeout',
       kind: 'timeout',
       hint: "look for a 'pattern' in the schema that repeats a repetition, such as (a+)+",
       cause,
+      facts: { timeoutMs },
     });
-    this.timeoutMs = timeoutMs;
   }
 }
 

@@ -8,7 +8,6 @@ import { linksOf } from './refs.ts';
 
 /** A node links to a node that does not exist where it would have to. */
 export class DanglingLink extends UwfError {
-  readonly hash: NodeHash;
   /** Where the link stands in the payload, as a JSON pointer. */
   readonly path: string;
   constructor(hash: NodeHash, path: string) {
@@ -16,31 +15,28 @@ export class DanglingLink extends UwfError {
       code: 'dangling-link',
       kind: 'data',
       hint: "put the node first ('uwf cas put'), or check the hash",
+      facts: { hash },
     });
-    this.hash = hash;
     this.path = path;
   }
 }
 
 /** A node links to a node of a type that is not allowed there. */
 export class WrongLinkType extends UwfError {
-  readonly hash: NodeHash;
   /** As in {@link DanglingLink}. */
   readonly path: string;
-  /** The type of the node that is linked to. */
-  readonly actual: NodeHash;
-  /** The types allowed: names of built-in ones, or hashes. */
-  readonly expected: readonly string[];
-  constructor(link: Link, actual: NodeHash, expected: readonly string[]) {
+  /**
+   * @param actual the type of the node that is linked to
+   * @param expected the types allowed: names of built-in ones, or hashes
+   */
+  constructor({ hash, path }: Link, actual: NodeHash, expected: readonly string[]) {
     const is = typeNameOf(actual) ?? `a node of type ${actual}`;
-    super(`the link at ${link.path || 'the top'} has to lead to ${expected.join(' or ')}, but ${link.hash} is ${is}`, {
+    super(`the link at ${path || 'the top'} has to lead to ${expected.join(' or ')}, but ${hash} is ${is}`, {
       code: 'wrong-link-type',
       kind: 'data',
+      facts: { hash, actual, expected },
     });
-    this.hash = link.hash;
-    this.path = link.path;
-    this.actual = actual;
-    this.expected = expected;
+    this.path = path;
   }
 }
 

@@ -7,10 +7,8 @@ import type { Repository } from '../../git/repository.ts';
 
 /** An artifact calls a git object what it is not. */
 export class WrongPin extends UwfError {
-  readonly oid: ObjectId;
   constructor(oid: ObjectId, said: string, actual: string) {
-    super(`${oid} is a ${actual}, not a ${said}`, { code: 'wrong-pin', kind: 'data' });
-    this.oid = oid;
+    super(`${oid} is a ${actual}, not a ${said}`, { code: 'wrong-pin', kind: 'data', facts: { oid } });
   }
 }
 

@@ -3,14 +3,16 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse, succeeds } from '../../or-else.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import { UwfError } from '../../errors.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { nameFromPath, whyNoWorkflowName } from '../check/check-names.ts';
 import type { WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
+import { listNames } from '../diagnostics/did-you-mean.ts';
 import { encodeWorkflow } from '../nodes/encode-workflow.ts';
-import { findWorkflow, NoWorkflowFolder, WorkflowNotFound } from '../registry/find-workflow.ts';
+import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
 import { loadWorkflow } from '../nodes/load-workflow.ts';
 import { loadWorkflowFile, type LoadedWorkflowFile } from './load-workflow-file.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
@@ -35,7 +37,7 @@ export type ResolvedWorkflow = {
  *
  * @param argument with a slash or an extension it is a path and nothing else
  * @param options.cwd the folder to start from, absolute
- * @throws {NoWorkflowFolder} if it is a folder without one
+ * @throws {UwfError} `workflow-not-found` if it is a folder without one
  * @throws {WorkflowNotFound} naming what was looked at and the nearest name
  * @throws {InvalidWorkflow} if the file that was found has mistakes; a later place is not tried then
  */
@@ -88,7 +90,11 @@ export async function resolveWithDiagnostics(
     }
   }
   if (statsOf(named)?.isDirectory()) {
-    throw new NoWorkflowFolder(argument, workflowsIn(named, options.cwd));
+    const files = workflowsIn(named, options.cwd);
+    const held = files.length === 0 ? 'no workflow file lies in it' : `in it lie ${listNames(files)}`;
+    const hint = "name a file; 'uwf workflow list' lists the workflows that have names";
+    const message = `'${argument}' is a folder without an index.yaml, and no workflow; ${held}`;
+    throw new UwfError(message, { code: 'workflow-not-found', kind: 'usage', hint });
   }
   throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
 }

@@ -14,28 +14,14 @@ import { isInside, retriesBounds } from '../notation/file-schema.ts';
 
 /** A node that was to be a workflow's, or a part of one, is something else. */
 export class NotAWorkflow extends UwfError {
-  /** What was asked for; possibly no hash at all. */
-  readonly hash: string;
+  /** @param hash what was asked for; possibly no hash at all */
   constructor(hash: string, wanted: TypeName) {
     super(`${hash} is no node of type '${wanted}'`, {
       code: 'not-a-workflow',
       kind: 'data',
       hint: "run 'uwf workflow list' to see the workflows there are",
+      facts: { hash },
     });
-    this.hash = hash;
-  }
-}
-
-/** A definition sets fields that this version of uwf stores and verifies, and does not follow yet. */
-export class NewerWorkflow extends UwfError {
-  readonly hash: string;
-  constructor(hash: string, wanted: TypeName) {
-    super(`${wanted} ${hash} needs a newer version of uwf: it sets fields that this version does not follow`, {
-      code: 'newer-format',
-      kind: 'data',
-      hint: 'update uwf: a newer version wrote this workflow',
-    });
-    this.hash = hash;
   }
 }
 
@@ -47,7 +33,7 @@ export class NewerWorkflow extends UwfError {
  * @param source where to look: a repository, a thread's nodes, memory
  * @throws {NodeNotFound} if a node of it is not there
  * @throws {NotAWorkflow} if a node is of another type
- * @throws {NewerWorkflow} if it needs a newer version of uwf
+ * @throws {UwfError} `newer-format` if it needs a newer version of uwf
  * @throws {InvalidWorkflow} if the nodes do not make a definition
  */
 export async function loadWorkflow(source: NodeSource | Repository, hash: string): Promise<WorkflowDefinition> {
@@ -130,6 +116,10 @@ async function read(source: NodeSource, hash: JsonValue | undefined, wanted: Typ
   if (!isOfType(type, wanted) || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
   // Of what successors add, only a rule's `on` is followed.
   const isNewer = wanted === 'workflow' ? hasAny(payload, ['blocks', 'isolation']) : isSuccessor(type);
-  if (isNewer) throw new NewerWorkflow(hash, wanted);
+  if (isNewer) {
+    const message = `${wanted} ${hash} needs a newer version of uwf: it sets fields that this version does not follow`;
+    const hint = 'update uwf: a newer version wrote this workflow';
+    throw new UwfError(message, { code: 'newer-format', kind: 'data', hint, facts: { hash } });
+  }
   return { type, payload };
 }

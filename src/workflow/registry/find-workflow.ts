@@ -7,7 +7,7 @@ import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
 import { isOfType } from '../../schema/built-in.ts';
-import { didYouMean, listNames } from '../diagnostics/did-you-mean.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
 /** A workflow as the registry knows it: the newest version of a name. */
@@ -24,9 +24,7 @@ export type RegisteredWorkflow = {
 
 /** No workflow of this name, or of this hash, is there. */
 export class WorkflowNotFound extends UwfError {
-  readonly workflow: string;
-  /** What was looked at, in order. */
-  readonly lookedAt: readonly string[];
+  /** @param lookedAt where, in order */
   constructor(workflow: string, lookedAt: readonly string[], known: readonly string[]) {
     const places = lookedAt.length === 0 ? '' : `; looked at ${lookedAt.join(', ')}`;
     super(`there is no workflow '${workflow}'${places}`, {
@@ -34,41 +32,27 @@ export class WorkflowNotFound extends UwfError {
       kind: 'usage',
       hint:
         didYouMean(workflow, known) ?? "write one to .uwf/workflows/, or register one with 'uwf workflow add <file>'",
-    });
-    this.workflow = workflow;
-    this.lookedAt = lookedAt;
-  }
-}
-
-/** A folder was named that is no workflow. */
-export class NoWorkflowFolder extends UwfError {
-  constructor(folder: string, files: readonly string[]) {
-    const held = files.length === 0 ? 'no workflow file lies in it' : `in it lie ${listNames(files)}`;
-    super(`'${folder}' is a folder without an index.yaml, and no workflow; ${held}`, {
-      code: 'workflow-not-found',
-      kind: 'usage',
-      hint: "name a file; 'uwf workflow list' lists the workflows that have names",
+      facts: { workflow, lookedAt },
     });
   }
 }
 
 /** A workflow's ref points at a commit that holds no workflow. */
 export class NoRegistration extends UwfError {
-  readonly ref: RefName;
   constructor(ref: RefName, commit: ObjectId) {
     super(`${ref} is at ${commit}, which holds no workflow`, {
       code: 'no-registration',
       kind: 'data',
       hint: `look at it with 'git show ${commit}'; 'uwf workflow rm <name>' removes the ref`,
+      facts: { ref },
     });
-    this.ref = ref;
   }
 }
 
 /**
  * Finds the newest registered version of a workflow; `undefined` if no workflow of this name is registered.
  *
- * @throws {InvalidWorkflowName} if no workflow can have this name
+ * @throws {UwfError} `invalid-workflow-name` if no workflow can have this name
  * @throws {NoRegistration} if the ref holds something else
  */
 export async function findWorkflow(repository: Repository, name: string): Promise<RegisteredWorkflow | undefined> {

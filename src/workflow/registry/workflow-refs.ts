@@ -6,21 +6,20 @@ import { whyNoWorkflowName } from '../check/check-names.ts';
 /** Where registered workflows live, one ref by name; each registration is a commit on it. */
 export const WORKFLOWS_PREFIX = 'refs/workflows/';
 
-/** A text that cannot name a workflow. */
-export class InvalidWorkflowName extends UwfError {
-  readonly workflow: string;
-  constructor(workflow: string, reason: string) {
-    super(`'${workflow}' cannot name a workflow`, { code: 'invalid-workflow-name', kind: 'usage', hint: reason });
-    this.workflow = workflow;
-  }
-}
-
 /**
  * The ref of a registered workflow.
- * @throws {InvalidWorkflowName} if no workflow can have this name
+ * @throws {UwfError} `invalid-workflow-name` if no workflow can have this name
  */
 export function workflowRef(name: string): RefName {
-  const reason = whyNoWorkflowName(name);
-  if (reason !== undefined) throw new InvalidWorkflowName(name, reason);
+  const hint = whyNoWorkflowName(name);
+  if (hint !== undefined) {
+    const facts = { workflow: name };
+    throw new UwfError(`'${name}' cannot name a workflow`, {
+      code: 'invalid-workflow-name',
+      kind: 'usage',
+      hint,
+      facts,
+    });
+  }
   return parseRefName(WORKFLOWS_PREFIX + name);
 }

@@ -20,10 +20,8 @@ export interface SourceReader {
 
 /** A file of a workflow could not be read, or may not be. */
 export class SourceUnreadable extends UwfError {
-  readonly file: string;
   constructor(file: string, reason: string, options: { hint?: string | undefined; cause?: unknown } = {}) {
-    super(`${file} ${reason}`, { code: 'source-unreadable', kind: 'data', ...options });
-    this.file = file;
+    super(`${file} ${reason}`, { code: 'source-unreadable', kind: 'data', ...options, facts: { file } });
   }
 }
 

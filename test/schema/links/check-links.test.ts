@@ -59,10 +59,10 @@ test('all that is wrong is listed in the order of the links, and the first of it
   );
   const found = await problems;
   expect(found).toEqual([expect.any(WrongLinkType), expect.any(DanglingLink), expect.any(DanglingLink)]);
-  expect(found.map(({ hash, path }) => [hash, path])).toEqual([
-    [targets['own'], '/0'],
-    [absent, '/2'],
-    [absent, '/3'],
+  expect(found).toMatchObject([
+    { hash: targets['own'], path: '/0' },
+    { hash: absent, path: '/2' },
+    { hash: absent, path: '/3' },
   ]);
   expect(found[0]).toMatchObject({ actual: builtIn['meta-schema'], expected: ['content'] });
   await expect(asserted()).rejects.toThrow(found[0]!);
