@@ -1,4 +1,5 @@
 import { processFields } from '../../git/system/process-identity.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** Linux counts in hundredths of a second whatever the kernel does. Source: proc(5), times(7), `USER_HZ`. */
 const MS_PER_TICK = 10;
@@ -16,11 +17,11 @@ const MAX_AGE = 0.01;
  * @returns tells how much wall time the box has by now, in ms
  */
 export function startTimeBox(timeoutMs: number): () => number {
-  const startedMs = performance.now();
+  const startedMs = monotonicMs();
   if (startedMs - latest.askedMs > timeoutMs * MAX_AGE) latest = { cpuMs: cpuMsNow(), askedMs: startedMs };
   const before = latest.cpuMs;
   return () => {
-    const wallMs = performance.now() - startedMs;
+    const wallMs = monotonicMs() - startedMs;
     // Looked at for every part of an expression: asking the system takes longer than evaluating it.
     if (wallMs < timeoutMs) return timeoutMs;
     return timeoutMs + Math.max(0, wallMs - (cpuMsNow() - before));
