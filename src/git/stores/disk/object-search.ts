@@ -20,7 +20,8 @@ export type ObjectUse<T> = {
  */
 export class ObjectSearch {
   readonly #folders: readonly { path: string; packs: PackFolder }[];
-  #last: Pack | undefined;
+  /** The pack that had the last object comes first: it usually has the next one too. */
+  #packs: Pack[] = [];
 
   constructor(folders: readonly string[], files: PackFiles) {
     this.#folders = folders.map((path) => ({ path, packs: new PackFolder(path, files) }));
@@ -36,14 +37,13 @@ export class ObjectSearch {
     let damage: CorruptObject[] = [];
     for (let round = 0; round < MAX_ROUNDS; round++) {
       damage = [];
-      // The pack of the last object usually has the next one too.
-      const last = this.#last;
-      if (last !== undefined) {
-        const result = attempt(() => this.#lookInto(last, id, use), damage);
+      // A pack that moves to the front meanwhile leaves the ones behind it where they are.
+      for (const pack of this.#packs) {
+        const result = attempt(() => this.#lookInto(pack, id, use), damage);
         if (result !== undefined) return result;
       }
-      for (const copy of this.#copies(id, use, last)) {
-        const result = attempt(copy, damage);
+      for (const { path } of this.#folders) {
+        const result = attempt(() => use.loose(path), damage);
         if (result !== undefined) return result;
       }
       if (!this.#refresh()) break;
@@ -52,26 +52,17 @@ export class ObjectSearch {
     return undefined;
   }
 
-  /** All places except one pack, each as a function that searches it. */
-  *#copies<T>(id: ObjectId, use: ObjectUse<T>, but: Pack | undefined): Generator<() => T | undefined> {
-    for (const { packs } of this.#folders) {
-      for (const pack of packs.packs) {
-        if (pack !== but) yield () => this.#lookInto(pack, id, use);
-      }
-    }
-    for (const { path } of this.#folders) yield () => use.loose(path);
-  }
-
   #lookInto<T>(pack: Pack, id: ObjectId, use: ObjectUse<T>): T | undefined {
     try {
       const offset = pack.index.find(id);
       if (offset === undefined) return undefined;
-      this.#last = pack;
+      const place = this.#packs.indexOf(pack);
+      if (place > 0) this.#packs.unshift(...this.#packs.splice(place, 1));
       return use.packed(pack, offset);
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error;
       // git has moved its objects; the next listing shows where.
-      if (this.#last === pack) this.#last = undefined;
+      this.#packs = this.#packs.filter((other) => other !== pack);
       for (const { packs } of this.#folders) packs.drop(pack);
       return undefined;
     }
@@ -80,7 +71,10 @@ export class ObjectSearch {
   #refresh(): boolean {
     let changed = false;
     for (const { packs } of this.#folders) changed = packs.refresh() || changed;
-    return changed;
+    if (!changed) return false;
+    const all = new Set(this.#folders.flatMap(({ packs }) => [...packs.packs]));
+    this.#packs = [...new Set([...this.#packs.filter((pack) => all.has(pack)), ...all])];
+    return true;
   }
 }
 
