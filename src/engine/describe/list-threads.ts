@@ -81,8 +81,12 @@ export function inOrder(found: ThreadSummary[], { limit, cursor }: ListOptions):
   return [...waiting, ...others];
 }
 
-/** So many threads are looked up together first, and then ever more: the first are known at once. */
+/**
+ * So many threads are looked up together first, and then ever more: the first are known at once. More than the most would lie
+ * in too many packs.
+ */
 const FIRST_BATCH = 32;
+const MAX_BATCH = 4096;
 
 /**
  * Gives the threads of a list one after the other as they are known, newest first.
@@ -100,7 +104,7 @@ export async function* eachThread(
   const remembered = new RememberedThreads(repository);
   try {
     for await (const batch of inBatches(candidates(repository, options), Math.min(limit, FIRST_BATCH))) {
-      await remembered.lookUp(batch.flatMap((pointer) => ('damage' in pointer ? [] : pointer.head)));
+      remembered.expect(batch.flatMap((pointer) => ('damage' in pointer ? [] : pointer.head)));
       for (const pointer of batch) {
         onLook();
         const summary =
@@ -138,7 +142,7 @@ async function* inBatches<T>(items: AsyncIterable<T>, first: number): AsyncGener
     if (batch.length < size) continue;
     yield batch;
     batch = [];
-    size *= 4;
+    size = Math.min(size * 4, MAX_BATCH);
   }
   yield batch;
 }

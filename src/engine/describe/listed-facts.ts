@@ -42,7 +42,9 @@ export class RememberedThreads {
   #origins: HeadTable<ThreadOrigin> | undefined;
   /** The names of the files, by folder. */
   readonly #files = new Map<string, ReadonlySet<string>>();
-  #present: ReadonlySet<ObjectId> = new Set();
+  #heads: readonly ObjectId[] = [];
+  /** Those of {@link expect} that exist; `undefined` before one of them was remembered. */
+  #present: ReadonlySet<ObjectId> | undefined;
 
   constructor(repository: Repository) {
     this.#repository = repository;
@@ -50,13 +52,10 @@ export class RememberedThreads {
     this.#leased = new Set(listLeases(repository));
   }
 
-  /** Looks up which heads exist, all at once: in the order of their ids neighbours share a page of a pack's index. */
-  async lookUp(heads: readonly ObjectId[]): Promise<void> {
-    const present = new Set<ObjectId>();
-    for (const head of heads.toSorted()) {
-      if (await this.#repository.objects.has(head)) present.add(head);
-    }
-    this.#present = present;
+  /** Says which heads come next. */
+  expect(heads: readonly ObjectId[]): void {
+    this.#heads = heads;
+    this.#present = undefined;
   }
 
   /** What is remembered of a thread at its head. */
@@ -78,8 +77,18 @@ export class RememberedThreads {
   async factsOf(engine: EngineContext, pointer: ThreadPointer, known: ListedFacts | undefined): Promise<ListedFacts> {
     const facts = known ?? (await this.#gather(engine, pointer));
     // The cache must not hide that the commit is missing.
-    if (known !== undefined && !this.#present.has(pointer.head)) await assertPresent(this.#repository, pointer);
+    if (known !== undefined && !(await this.#lookUp()).has(pointer.head))
+      await assertPresent(this.#repository, pointer);
     return withVerdict(this.#repository, pointer, this.#corrupt, facts);
+  }
+
+  /** Looks up which heads exist, all at once: in the order of their ids neighbours share a page of a pack's index. */
+  async #lookUp(): Promise<ReadonlySet<ObjectId>> {
+    if (this.#present !== undefined) return this.#present;
+    const present = new Set<ObjectId>();
+    for (const head of this.#heads.toSorted()) if (await this.#repository.objects.has(head)) present.add(head);
+    this.#present = present;
+    return present;
   }
 
   /** The status of a thread on this machine. */
