@@ -1,6 +1,9 @@
 import type { OptionSpec } from './command.ts';
 
-/** The word by which the scripts ask for what fits; the words typed so far follow, the last one possibly empty. */
+/**
+ * The word by which the scripts (`fixtures/completion/`) ask for what fits. The words typed so far follow, the last one
+ * possibly empty. A script prints lines of `word<tab>description`; without any the shell completes its own files.
+ */
 export const COMPLETE = '__complete';
 
 /** The options that a command line may have, by their long names. */

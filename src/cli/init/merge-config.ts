@@ -6,19 +6,6 @@ import type { Document } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import { UsageError } from '../errors/usage-error.ts';
 
-/** The content of a new configuration. */
-export const NEW_CONFIG = `# yaml-language-server: $schema=schemas/config.json
-# Who does the roles of workflows here: read by uwf, shared with everybody who works on this repository.
-# A file of the same form in the git folder (.git/uwf/config.yaml) is this machine's own, and wins.
-#
-# agents:
-#   tests: { package: "builtin:command", config: { argv: [npm, test], statuses: { 0: passed, default: failed }, output: both } }
-#   me:    { package: "builtin:human" }
-# defaultAgent: me             # does every role that is not named below
-# roles:
-#   develop.tester: tests      # workflow.role, or role
-`;
-
 /** A configuration after the merge, with the names that were added and those that had another value and were kept. */
 type MergedConfig = { text: string; added: string[]; kept: string[] };
 

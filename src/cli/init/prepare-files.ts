@@ -1,9 +1,10 @@
-import { constants, existsSync, lstatSync, mkdirSync } from 'node:fs';
+import { constants, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { fileSchemas, formatSchema, schemaPath } from './file-schemas.ts';
-import { NEW_CONFIG, mergeConfig } from './merge-config.ts';
+import { packageRoot } from '../../package-root.ts';
+import { mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
 import { writeOwnFile } from '../../git/system/state-folder.ts';
 
@@ -79,7 +80,9 @@ export async function prepareFiles(top: string, workflow: string | undefined): P
   missing.unshift(...schemas.filter((file) => !existsSync(join(top, file.path))));
 
   const isNew = !existsSync(join(top, CONFIG));
-  const before = isNew ? NEW_CONFIG : read(CONFIG).toString('utf8');
+  const before = isNew
+    ? readFileSync(join(packageRoot(), 'fixtures/init/config.yaml'), 'utf8')
+    : read(CONFIG).toString('utf8');
   let text = before;
   const configured: string[] = [];
   const kept: string[] = [];
