@@ -1,3 +1,4 @@
+import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, PackageDescriptor } from '../contract.ts';
 import { asValidated } from '../typed-schema.ts';
@@ -5,12 +6,11 @@ import { acpConfigSchema } from './acp-config.ts';
 import { AcpSession } from './acp-session.ts';
 
 /** `builtin:acp`: any agent that speaks the Agent Client Protocol. */
-export const packageDescriptor: PackageDescriptor = {
-  name: 'builtin:acp',
-  version: '1.0.0',
-  capabilities: ['sessions', 'streaming', 'tools', 'permissions'],
-  configSchema: acpConfigSchema,
-};
+export const packageDescriptor: PackageDescriptor = describeBuiltIn(
+  'acp',
+  ['sessions', 'streaming', 'tools', 'permissions'],
+  acpConfigSchema,
+);
 
 /**
  * Makes an agent that drives a coding agent over the Agent Client Protocol.

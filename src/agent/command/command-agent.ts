@@ -1,3 +1,4 @@
+import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import {
@@ -63,12 +64,7 @@ const configSchema = objectSchema(
 type CommandConfig = ValueOf<typeof configSchema>;
 
 /** `builtin:command`: any program that reads a prompt on standard input and writes its reply, or ends with an exit code. */
-export const packageDescriptor: PackageDescriptor = {
-  name: 'builtin:command',
-  version: '1.0.0',
-  capabilities: ['streaming'],
-  configSchema,
-};
+export const packageDescriptor: PackageDescriptor = describeBuiltIn('command', ['streaming'], configSchema);
 
 /**
  * Makes an agent that runs a program for each turn.
@@ -140,26 +136,19 @@ function replyOfProgram(result: ProgramResult, config: CommandConfig): AgentRepl
       isFinal: true,
     };
   }
-  const { exit } = result;
-  const text = textOf(result, config.output);
+  const { exit, output, aside } = result;
+  const isSaidAside = config.output === undefined && output.trim() === '' && aside.trim() !== '';
+  const text = isSaidAside ? aside : output;
   if (config.retryOnExit?.includes(exit) === true) {
     return { kind: 'failed-attempt', reason: reasonOf(program, result), text };
   }
-  const status = statusOf(String(exit), config.statuses ?? {});
+  const statuses = new Map(Object.entries(config.statuses ?? {}));
+  const status = statuses.get(String(exit)) ?? statuses.get('default');
   if (status !== undefined) {
     return { kind: 'reply', text, meta: { $status: status }, isFinal: config.answers !== true };
   }
   if (exit === 0) return { kind: 'reply', text };
   return { kind: 'failed-attempt', reason: reasonOf(program, result), text, isFinal: true };
-}
-
-function textOf({ output, aside }: ProgramResult, wanted: CommandConfig['output']): string {
-  return wanted === undefined && output.trim() === '' && aside.trim() !== '' ? aside : output;
-}
-
-function statusOf(key: string, statuses: Readonly<Record<string, string>>): string | undefined {
-  for (const wanted of [key, 'default']) if (Object.hasOwn(statuses, wanted)) return statuses[wanted];
-  return undefined;
 }
 
 function reasonOf(program: string, { exit, errorTail, output }: ProgramResult): string {

@@ -1,3 +1,4 @@
+import { describeBuiltIn } from '../describe-built-in.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -22,12 +23,7 @@ const configSchema = objectSchema(
 );
 
 /** `builtin:human`: a person takes the turn, at the terminal or later. */
-export const packageDescriptor: PackageDescriptor = {
-  name: 'builtin:human',
-  version: '1.0.0',
-  capabilities: ['interactive'],
-  configSchema,
-};
+export const packageDescriptor: PackageDescriptor = describeBuiltIn('human', ['interactive'], configSchema);
 
 /**
  * Makes an agent that asks a person.

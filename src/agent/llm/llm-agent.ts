@@ -1,3 +1,4 @@
+import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { asValidated } from '../typed-schema.ts';
@@ -15,12 +16,11 @@ import { UsageMeter } from './usage-meter.ts';
 const SIGN_MS = 500;
 
 /** `builtin:llm`: a model behind an OpenAI-compatible server, which works with tools until it is done. */
-export const packageDescriptor: PackageDescriptor = {
-  name: 'builtin:llm',
-  version: '1.0.0',
-  capabilities: ['streaming', 'tools', 'mcp', 'usage', 'structured-result'],
-  configSchema: llmConfigSchema,
-};
+export const packageDescriptor: PackageDescriptor = describeBuiltIn(
+  'llm',
+  ['streaming', 'tools', 'mcp', 'usage', 'structured-result'],
+  llmConfigSchema,
+);
 
 /**
  * Makes an agent that talks with a model.

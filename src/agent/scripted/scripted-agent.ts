@@ -1,3 +1,4 @@
+import { describeBuiltIn } from '../describe-built-in.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { mapTexts } from '../../json.ts';
@@ -26,12 +27,7 @@ const configSchema = objectSchema(
 );
 
 /** `builtin:scripted`: says what a script tells it to, by role and visit; for tests and dry runs. */
-export const packageDescriptor: PackageDescriptor = {
-  name: 'builtin:scripted',
-  version: '1.0.0',
-  capabilities: ['streaming'],
-  configSchema,
-};
+export const packageDescriptor: PackageDescriptor = describeBuiltIn('scripted', ['streaming'], configSchema);
 
 /**
  * Makes an agent that replies from a script.

@@ -1,3 +1,4 @@
+import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, ChildOutcome, PackageDescriptor } from '../contract.ts';
 import { asValidated, NOT_EMPTY, objectSchema, recorded, recordSchema, textSchema } from '../typed-schema.ts';
@@ -22,12 +23,7 @@ const DEFAULT_STATUSES: Readonly<Record<string, string>> = {
 };
 
 /** `builtin:workflow`: a turn is a whole thread of another workflow. */
-export const packageDescriptor: PackageDescriptor = {
-  name: 'builtin:workflow',
-  version: '1.0.0',
-  capabilities: ['children'],
-  configSchema,
-};
+export const packageDescriptor: PackageDescriptor = describeBuiltIn('workflow', ['children'], configSchema);
 
 /**
  * Makes an agent that gives its turn to a child thread.
