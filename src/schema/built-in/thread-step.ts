@@ -26,21 +26,38 @@ import type { Usage } from './usage.ts';
 /** At most this many steps are named in `ancestors`. */
 export const MAX_ANCESTORS = 11;
 
+/** What is recorded of every turn, whether it came to a step or was suspended. */
+export type TurnRecord = {
+  role: string;
+  /** The {@link ThreadStart}. */
+  start: NodeHash;
+  /** The step before; null if there is none. */
+  previous: NodeHash | null;
+  /** The {@link ReactSession}; null where the agent leaves no trace. */
+  react: NodeHash | null;
+  /** The {@link Attempt}s that did not count, oldest first. */
+  attempts: NodeHash[];
+  /** The {@link AgentRecord} that ran, or was about to. */
+  agent: NodeHash;
+  /** What the agent calls its own version or model, where it says. */
+  agentVersion?: string;
+  /** What the agent was told, a {@link Content}. */
+  prompt: NodeHash;
+  /** The place of the rule that gave the turn to this role; null where a person did. */
+  rule: number | null;
+  /** All tries together; null where the agent reports nothing. */
+  usage: Usage | null;
+  redacted?: Redacted;
+};
+
 /** One role's turn. */
-export type ThreadStep = {
+export type ThreadStep = TurnRecord & {
   /** From 1, counting steps only. */
   number: number;
-  role: string;
   /** What the reply reports, under the schema of its role. */
   meta: JsonObject;
   /** What the reply says, a {@link Content}; its refs are what was put during the turn. */
   content: NodeHash;
-  /** The {@link ReactSession}; null where the agent leaves no trace. */
-  react: NodeHash | null;
-  /** The {@link ThreadStart}. */
-  start: NodeHash;
-  /** The step before; null for the first. */
-  previous: NodeHash | null;
   /** The step that this one took the place of, its commit being a further parent; absent where it took none. */
   replaces?: NodeHash;
   /** The steps before, newest first, at most {@link MAX_ANCESTORS}; the first is `previous`. */
@@ -49,20 +66,8 @@ export type ThreadStep = {
   compact: NodeHash | null;
   /** The {@link ThreadEnd}s of threads that were run for this turn. */
   childThreads: NodeHash[];
-  /** The {@link AgentRecord} that ran. */
-  agent: NodeHash;
-  /** What the agent calls its own version or model, where it says. */
-  agentVersion?: string;
   /** Why the agent stopped, in its own words, where it says. */
   stopReason?: string;
-  /** What the agent was told, a {@link Content}. */
-  prompt: NodeHash;
-  /** The place of the rule that gave the turn to this role; null where a person did. */
-  rule: number | null;
-  /** The {@link Attempt}s that did not count, oldest first. */
-  attempts: NodeHash[];
-  /** All tries together; null where the agent reports nothing. */
-  usage: Usage | null;
   /** The work tree as the step left it. */
   workspace?: {
     /** The folder `workspace/` of the step's own tree. */
@@ -75,7 +80,6 @@ export type ThreadStep = {
      */
     missing?: { count: number; files: { path: string; reason: string }[] };
   };
-  redacted?: Redacted;
   /** Reserved: how the turn was kept apart, and what changed outside all the same. */
   isolation?: JsonObject;
   /** Reserved: what the code of branches was merged from, and by what. */

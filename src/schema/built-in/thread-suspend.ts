@@ -11,11 +11,10 @@ import {
   anyText,
   timeMs,
   word,
-  type Redacted,
   type Successor,
 } from './schema-parts.ts';
+import type { TurnRecord } from './thread-step.ts';
 import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
-import type { Usage } from './usage.ts';
 
 /** Who or what stopped a turn. */
 export type SuspendCause = FirstCause | NewCause;
@@ -29,35 +28,14 @@ const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'ga
 export const suspendCauses: readonly SuspendCause[] = [...firstCauses, ...newCauses];
 
 /** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
-export type ThreadSuspend = {
-  /** The role whose turn it is. */
-  role: string;
+export type ThreadSuspend = TurnRecord & {
   /** Why, for the person who is to answer. */
   reason: string;
   cause: SuspendCause;
-  /** The {@link ThreadStart}. */
-  start: NodeHash;
-  /** The last step; null if there is none yet. */
-  previous: NodeHash | null;
   /** What the agent said before it stopped, a {@link Content}. */
   content: NodeHash | null;
-  /** The {@link ReactSession}; null where the agent leaves no trace. */
-  react: NodeHash | null;
-  /** The {@link Attempt}s that did not count, oldest first. */
-  attempts: NodeHash[];
-  /** The {@link AgentRecord} that ran, or was about to. */
-  agent: NodeHash;
-  /** What the agent calls its own version or model, where it says. */
-  agentVersion?: string;
-  /** What the agent was told, a {@link Content}. */
-  prompt: NodeHash;
-  /** The place of the rule that gave the turn to this role; null where a person did. */
-  rule: number | null;
-  /** null where the agent reports nothing. */
-  usage: Usage | null;
   /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
   due?: number;
-  redacted?: Redacted;
   /** In ms since 1970. */
   suspendedAtMs: number;
 };
