@@ -49,22 +49,12 @@ function sample(schema: JsonObject, root: JsonObject, extent: SampleExtent, dept
     const [variant] = schemaVariants(schema, root);
     if (variant !== undefined) return sample(variant, root, extent, depth + 1);
   }
-  switch (typeOf(schema)) {
-    case 'object':
-      return sampleObject(schema, root, extent, depth);
-    case 'array':
-      return sampleArray(schema, root, depth);
-    case 'integer':
-      return sampleNumber(schema, true);
-    case 'number':
-      return sampleNumber(schema, false);
-    case 'boolean':
-      return true;
-    case 'null':
-      return null;
-    default:
-      return sampleString(schema);
-  }
+  const type = typeOf(schema);
+  if (type === 'object') return sampleObject(schema, root, extent, depth);
+  if (type === 'array') return sampleArray(schema, root, depth);
+  if (type === 'integer' || type === 'number') return sampleNumber(schema, type === 'integer');
+  if (type === 'null') return null;
+  return type === 'boolean' || sampleString(schema);
 }
 
 function givenValue(schema: JsonObject): JsonValue | undefined {

@@ -18,7 +18,7 @@ export class WorkingFolder {
   /** What is kept from the agent there. */
   readonly guard: GuardedPaths;
 
-  private constructor(path: string, guard: GuardedPaths) {
+  protected constructor(path: string, guard: GuardedPaths) {
     this.path = path;
     this.guard = guard;
   }

@@ -51,7 +51,7 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
       answer = await ask(talk, told, request);
     } catch (error) {
       if (!(error instanceof ModelUnavailable)) throw error;
-      const { due } = error;
+      const { due } = error.facts;
       const said = talk.opened.redact(error.message);
       const common = { text, usage: meter.total };
       if (due === undefined) return { kind: 'failed-attempt', reason: said, ...common, isFinal: true };

@@ -12,7 +12,11 @@ export type RunningProcess = { pid: number; parent: number; group: number };
  */
 export function runningProcesses(): RunningProcess[] | undefined {
   const names = orElse(() => readdirSync('/proc'), undefined);
-  return names?.flatMap((name) => (/^\d+$/u.test(name) ? readProcess(Number(name)) : []));
+  return names?.flatMap((name) => {
+    if (!/^\d+$/u.test(name)) return [];
+    const [state, parent, group] = processFields(Number(name));
+    return state === undefined ? [] : [{ pid: Number(name), parent: Number(parent), group: Number(group) }];
+  });
 }
 
 /** The children of a process, their children and so on; empty where the system has no `/proc`. */
@@ -26,9 +30,4 @@ export function descendantsOf(pid: number): number[] {
   }
   found.delete(pid);
   return [...found];
-}
-
-function readProcess(pid: number): RunningProcess[] {
-  const [state, parent, group] = processFields(pid);
-  return state === undefined ? [] : [{ pid, parent: Number(parent), group: Number(group) }];
 }

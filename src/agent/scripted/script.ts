@@ -125,17 +125,14 @@ export async function loadScript(file: string): Promise<Script> {
   const yaml = await import('yaml');
   const document = yaml.parseDocument(source, { version: '1.2', logLevel: 'silent' });
   const [fault] = document.errors;
-  if (fault !== undefined) throw new AgentBroken(`the script ${file} is not YAML: ${faultIn(fault.message)}`, { hint });
+  // The mistake and its place, without the text of the file: a link may lead to any file.
+  const mistake = fault?.message.replace(/:?\n[^]*$/u, '');
+  if (mistake !== undefined) throw new AgentBroken(`the script ${file} is not YAML: ${mistake}`, { hint });
   const script: unknown = document.toJS();
   if (!isJsonObject(script)) throw new AgentBroken(`the script ${file} does not list replies by role`, { hint });
   const mistakes = await checkValue({ ...scriptSchema, $defs: scriptDefinitions }, script, 'script');
   if (mistakes.length > 0) throw new AgentBroken(`the script ${file} is not valid: ${mistakes.join('; ')}`, { hint });
   return asValidated(script, scriptSchema);
-}
-
-/** The mistake and its place, without the text of the file: a link may lead to any file. */
-function faultIn(message: string): string {
-  return message.replace(/:?\n[^]*$/u, '');
 }
 
 function read(file: string): string {

@@ -2,6 +2,7 @@ import { scanningRedactor } from '../open/open-redactor.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
@@ -21,13 +22,7 @@ registered workflows and types. Of recorded code it searches what differs from t
 Secrets are the values that this machine knows to be secret, and texts in the form of a token: the same that a run redacts.
 For each it prints the place and the rule, never the value. A file of more than 32 MiB is not searched, but listed.`,
   arguments: [
-    {
-      name: 'thread',
-      summary: 'only these threads, by their ids or first characters',
-      isOptional: true,
-      isRepeatable: true,
-      candidates: 'thread',
-    },
+    { ...optionalThreadArgument, summary: 'only these threads, by their ids or first characters', isRepeatable: true },
   ],
   json: {
     commits: 'how many commits were looked through',

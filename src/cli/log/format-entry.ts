@@ -7,7 +7,9 @@ import type { LogEntry } from './log-entry.ts';
 
 /** One line for an entry: `3F2V04Y8ZNQWE coder approved: the first line of the reply`. */
 export function formatShort(entry: LogEntry, paint: Palette): string {
-  return `${paint.id(entry.hash)} ${heading(entry, paint)}${subject(entry)}`;
+  const line = oneLine(firstLine(entry.text));
+  const subject = line === '' || line === entry.status ? '' : `: ${line}`;
+  return `${paint.id(entry.hash)} ${heading(entry, paint)}${subject}`;
 }
 
 /**
@@ -50,9 +52,4 @@ function heading({ kind, role, status }: LogEntry, paint: Palette): string {
       return `${paint.name(role ?? '')}${outcome}`;
     }
   }
-}
-
-function subject({ text, status }: LogEntry): string {
-  const line = oneLine(firstLine(text));
-  return line === '' || line === status ? '' : `: ${line}`;
 }

@@ -48,13 +48,8 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
       return { ...common, at: iso(resumedAtMs), text: await readReply(repository, commit), ...resumption };
     }
     case 'end': {
-      const { outcome, completedAtMs } = commit.node;
-      return {
-        ...common,
-        status: outcome,
-        at: iso(completedAtMs),
-        text: await readReply(repository, commit),
-      };
+      const { outcome: status, completedAtMs } = commit.node;
+      return { ...common, status, at: iso(completedAtMs), text: await readReply(repository, commit) };
     }
   }
 }

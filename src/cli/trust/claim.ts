@@ -80,13 +80,11 @@ function* linesOf(value: JsonValue, path: string): Generator<string> {
 function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
   if (binding.package.startsWith('builtin:')) return [];
   const found = findPackage(binding.package, root);
-  if (found === undefined || !isInside(root, found.folder)) return [];
-  return [{ word: `the package ${binding.package}`, ...hasher.hashFolder(found.folder) }];
-}
-
-/** Tells whether a folder is below a root, by its name or with symbolic links followed. */
-function isInside(root: string, folder: string): boolean {
-  return isWithin(folder, root) || isWithin(realpathSync(folder), realpathSync(root));
+  if (found === undefined) return [];
+  const { folder } = found;
+  // By its name, or with symbolic links followed.
+  if (!isWithin(folder, root) && !isWithin(realpathSync(folder), realpathSync(root))) return [];
+  return [{ word: `the package ${binding.package}`, ...hasher.hashFolder(folder) }];
 }
 
 /**

@@ -28,7 +28,7 @@ export function readableErrors(found: readonly ErrorObject[] | null | undefined)
     rest = verdict.rest;
     readable.push(...verdict.found);
   }
-  readable.push(...rest.map(describe));
+  readable.push(...rest.map((error) => ({ path: error.instancePath, message: sentence(error) })));
   const unique = new Map(readable.map((error) => [`${error.path}\n${error.message}`, error]));
   return [...unique.values()].slice(0, MAX_ERRORS);
 }
@@ -83,10 +83,6 @@ function allowedValues(error: ErrorObject): unknown[] {
 
 function listValues(values: readonly unknown[]): string {
   return values.map((value) => JSON.stringify(value)).join(', ');
-}
-
-function describe(error: ErrorObject): SchemaError {
-  return { path: error.instancePath, message: sentence(error) };
 }
 
 type Sentence = (params: Readonly<Record<string, string>>, error: ErrorObject) => string;

@@ -110,13 +110,11 @@ function checkVariable(
   if (isOpen || names.has(root)) return;
   const of = statuses === undefined ? `role '${from}'` : `role '${from}' with ${listNames(statuses)}`;
   report.error('unknown-variable', path, `${name} names '${root}', which a reply of ${of} does not have`, {
-    hint: hasField(shape, root) ? `'${root}' comes with another status` : didYouMean(root, [...names, body, ...always]),
+    hint: shape.fields().names.has(root)
+      ? `'${root}' comes with another status`
+      : didYouMean(root, [...names, body, ...always]),
     at,
   });
-}
-
-function hasField(shape: SchemaShape, name: string): boolean {
-  return shape.fields().names.has(name);
 }
 
 /** The offset of a line and column, both from 1. */

@@ -1,5 +1,5 @@
 import type * as Yaml from 'yaml';
-import type { Alias, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import type { Alias, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { setMember, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { LoadedSources, ParsedFile } from './load-sources.ts';
@@ -85,7 +85,9 @@ function readNode(context: Context, file: ParsedFile, node: unknown, path: Path)
   const [start, end] = node.range ?? [0, 0];
   map.setValue(path, file.source, start, end);
   context.open.add(node);
-  const value = yaml.isMap(node) ? readMap(context, file, node, path) : readSequence(context, file, node, path);
+  const value = yaml.isMap(node)
+    ? readMap(context, file, node, path)
+    : node.items.map((item, index) => readNode(context, file, item, [...path, index]) ?? null);
   context.open.delete(node);
   return value;
 }
@@ -112,10 +114,6 @@ function readScalar({ report }: Context, node: Scalar, path: Path): JsonValue | 
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   report.error('not-json', path, `${node.source ?? 'this'} is nothing that JSON can carry`);
   return undefined;
-}
-
-function readSequence(context: Context, file: ParsedFile, node: YAMLSeq, path: Path): JsonValue[] {
-  return node.items.map((item, index) => readNode(context, file, item, [...path, index]) ?? null);
 }
 
 function readMap(context: Context, file: ParsedFile, node: YAMLMap, path: Path): JsonObject {

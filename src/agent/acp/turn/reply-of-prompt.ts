@@ -59,6 +59,7 @@ export async function replyOfPrompt(
     const what = `${role} stopped without a reply after a person denied this: ${turn.deniedLast}`;
     return suspend('agent', `${what}; how is it to go on?`);
   }
+  const why = text.split('\n', 1)[0]?.trim() ?? '';
   switch (stopReason) {
     case 'end_turn': {
       const version = facts.agentVersion === undefined ? {} : { agentVersion: facts.agentVersion };
@@ -69,7 +70,7 @@ export async function replyOfPrompt(
     case 'max_turn_requests':
       return suspend('limit', `${role} asked its model as often as it may`);
     case 'refusal':
-      return suspend('agent', `${role} refused to do this${saidWhy(text)}`);
+      return suspend('agent', `${role} refused to do this${why === '' ? '' : `: ${cutText(why, 300)}`}`);
     case 'cancelled':
       return { kind: 'failed-attempt', reason: 'the agent cancelled its turn by itself', ...common };
     default: {
@@ -86,9 +87,4 @@ async function readReportedResult(stepDir: string): Promise<JsonObject | undefin
   // uwf's server replaces the file as a whole: what is no JSON is not its work, and the front matter can still be read.
   const value = parseJson(json);
   return isJsonObject(value) ? value : undefined;
-}
-
-function saidWhy(text: string): string {
-  const line = text.split('\n', 1)[0]?.trim() ?? '';
-  return line === '' ? '' : `: ${cutText(line, 300)}`;
 }

@@ -63,7 +63,7 @@ export async function askModel(
   const limitMs = settings.requestTimeoutMs;
   const request = new AbortController();
   const stopped = AbortSignal.any([signal, request.signal]);
-  const onSilence = (): void => request.abort(new ModelUnavailable(`the server said nothing for ${limitMs} ms`, {}));
+  const onSilence = (): void => request.abort(new ModelUnavailable(`the server said nothing for ${limitMs} ms`));
   const silence = limitMs === undefined ? undefined : setTimeout(onSilence, limitMs);
   try {
     let text = '';
@@ -117,7 +117,7 @@ export async function askModel(
         default:
       }
     }
-    if (end === undefined) throw new ModelUnavailable('the answer broke off', {});
+    if (end === undefined) throw new ModelUnavailable('the answer broke off');
     const { messages: answered } = await result.response;
     return { text, calls, ...end, messages: answered.filter(({ role }) => role === 'assistant') };
   } catch (error) {

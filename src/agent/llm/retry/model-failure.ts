@@ -8,23 +8,22 @@ import { isNumber, isString, objectOf, recordOf } from '../../../shape.ts';
 
 /** The model could not be asked, or did not answer to the end; asking again may help. */
 export class ModelUnavailable extends Error {
-  /** How long the server asks to be left alone; `undefined` where it does not say. */
-  readonly retryAfterMs: number | undefined;
-  /** The same as a point in time, in ms since 1970. */
-  readonly due: number | undefined;
-  /** True where asking again within this turn cannot help, but another day can. */
-  readonly isFinal: boolean;
+  readonly facts: UnavailableFacts;
 
-  constructor(
-    message: string,
-    facts: { retryAfterMs?: number | undefined; due?: number | undefined; isFinal?: boolean; cause?: unknown },
-  ) {
-    super(message, { cause: facts.cause });
-    this.retryAfterMs = facts.retryAfterMs;
-    this.due = facts.due;
-    this.isFinal = facts.isFinal ?? false;
+  constructor(message: string, { cause, ...facts }: UnavailableFacts & { cause?: unknown } = {}) {
+    super(message, { cause });
+    this.facts = facts;
   }
 }
+
+type UnavailableFacts = {
+  /** How long the server asks to be left alone; `undefined` where it does not say. */
+  retryAfterMs?: number | undefined;
+  /** The same as a point in time, in ms since 1970. */
+  due?: number | undefined;
+  /** True where asking again within this turn cannot help, but another day can. */
+  isFinal?: boolean;
+};
 
 /** The server sends more than any answer has. Asking again would only cost as much again. */
 export class AnswerTooLarge extends Error {}

@@ -25,8 +25,8 @@ export async function withRetries<Result>(
       return await attempt();
     } catch (error) {
       signal.throwIfAborted();
-      const asked = error instanceof ModelUnavailable ? error.retryAfterMs : undefined;
-      if (!(error instanceof ModelUnavailable) || error.isFinal || retry >= maxRetries) throw error;
+      const asked = error instanceof ModelUnavailable ? error.facts.retryAfterMs : undefined;
+      if (!(error instanceof ModelUnavailable) || error.facts.isFinal || retry >= maxRetries) throw error;
       if (asked !== undefined && asked > maxRetryAfterMs) throw error;
       const backoffMs = Math.min(baseDelayMs * 2 ** retry, maxDelayMs) * (1 - Math.random() / 4);
       const delayMs = asked ?? backoffMs;

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 
-import type { ProgramExit, ProgramRun } from '../../processes/run-program.ts';
+import type { ProgramRun } from '../../processes/run-program.ts';
 import type { AgentRequest } from '../../contract.ts';
 import { pidNamespace, runContained } from '../../processes/run-contained.ts';
 import { scrubbedEnvironment, looksSecret } from '../../processes/scrubbed-environment.ts';
@@ -77,7 +77,8 @@ export function commandTool(
           onAside: () => {},
         };
         const { exit, isCut } = await runContained(program, await pidNamespace());
-        const why = isCut ? `it wrote more than ${MAX_OUTPUT_BYTES} bytes and was ended` : describeExit(exit);
+        const how = typeof exit === 'number' ? `exit code ${exit}` : `ended by ${exit}`;
+        const why = isCut ? `it wrote more than ${MAX_OUTPUT_BYTES} bytes and was ended` : how;
         return `${output.text()}\n[${why}]`;
       } catch (error) {
         if (signal.aborted || !clock.aborted) throw error;
@@ -85,10 +86,6 @@ export function commandTool(
       }
     },
   });
-}
-
-function describeExit(exit: ProgramExit): string {
-  return typeof exit === 'number' ? `exit code ${exit}` : `ended by ${exit}`;
 }
 
 /** Where programs and devices lie that any command may name. */

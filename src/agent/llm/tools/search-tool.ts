@@ -30,7 +30,10 @@ export function searchTool(folder: WorkFolder): Tool {
       },
     ),
     async run({ pattern, regex = false, ignoreCase = false, path = '.', extension = '' }, signal) {
-      const expression = compile(regex ? pattern : escape(pattern), ignoreCase);
+      const expression = compile(
+        regex ? pattern : pattern.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`),
+        ignoreCase,
+      );
       const found: string[] = [];
       let spentMs = 0;
       for await (const real of filesIn(folder, await folder.find(path))) {
@@ -89,8 +92,4 @@ function compile(source: string, ignoreCase: boolean): RegExp {
   } catch (error) {
     throw new ToolFailure(messageOf(error));
   }
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`);
 }

@@ -20,23 +20,17 @@ type Asking = Pick<AgentRequest, 'askPerson' | 'role'>;
  * Paths are compared after every symbolic link in them was followed, so that neither `..` nor a link leads out. What
  * belongs to git and to uwf is guarded: see `GuardedPaths`. What is to be asked for, a person allows for this one call.
  */
-export class WorkFolder {
-  readonly #folder: WorkingFolder;
+export class WorkFolder extends WorkingFolder {
   readonly #request: Asking;
 
-  private constructor(folder: WorkingFolder, request: Asking) {
-    this.#folder = folder;
+  private constructor({ path, guard }: WorkingFolder, request: Asking) {
+    super(path, guard);
     this.#request = request;
   }
 
   /** @throws {WorkingFolderMissing} */
   static async open(request: Pick<AgentRequest, 'cwd' | 'env'> & Asking): Promise<WorkFolder> {
     return new WorkFolder(await WorkingFolder.at(request.cwd, request.env), request);
-  }
-
-  /** Its real path. */
-  get path(): string {
-    return this.#folder.path;
   }
 
   /**
@@ -66,7 +60,7 @@ export class WorkFolder {
 
   /** Tells whether a real path may be listed and searched without asking a person. */
   isFree(real: string): boolean {
-    return this.#folder.guard.guardOf(real, 'read') === 'free';
+    return this.guard.guardOf(real, 'read') === 'free';
   }
 
   /**
@@ -75,7 +69,7 @@ export class WorkFolder {
    * @throws {ToolFailure} if it is none: a folder, a device, binary, not UTF-8, or too large
    */
   async readText(real: string): Promise<string> {
-    const text = await this.#folder.guard.readText(real).catch((error: unknown) => this.#fail(error, real));
+    const text = await this.guard.readText(real).catch((error: unknown) => this.#fail(error, real));
     if (text.includes('\0')) throw new ToolFailure(`'${this.nameOf(real)}' is not a text`);
     return text;
   }
@@ -85,7 +79,7 @@ export class WorkFolder {
    * @returns undefined if the file cannot be read, or is binary
    */
   async readToSearch(real: string): Promise<string | undefined> {
-    const bytes = await this.#folder.guard.read(real).catch(() => undefined);
+    const bytes = await this.guard.read(real).catch(() => undefined);
     return bytes === undefined || bytes.includes(0) ? undefined : bytes.toString('utf8');
   }
 
@@ -94,7 +88,7 @@ export class WorkFolder {
    * @throws as `readText`
    */
   async writeText(real: string, text: string): Promise<void> {
-    await this.#folder.guard.write(real, text).catch((error: unknown) => this.#fail(error, real));
+    await this.guard.write(real, text).catch((error: unknown) => this.#fail(error, real));
   }
 
   /**
@@ -113,7 +107,7 @@ export class WorkFolder {
   async #pass(path: string, real: string, access: Access): Promise<void> {
     const lexical = resolve(this.path, path);
     const guards = [real, ...(isWithin(lexical, this.path) ? [lexical] : [])].map((each) =>
-      this.#folder.guard.guardOf(each, access),
+      this.guard.guardOf(each, access),
     );
     const isToBe = access === 'read' ? 'is not to be read' : 'is not to be written';
     if (guards.includes('refused')) throw new ToolRefused(`'${path}' belongs to git or to uwf and ${isToBe}`);
@@ -135,7 +129,7 @@ export class WorkFolder {
 
   async #follow(path: string): Promise<string> {
     if (path.includes('\0')) throw new ToolFailure('a path has no NUL in it');
-    return this.#folder.resolveInside(path).catch((error: unknown) => {
+    return this.resolveInside(path).catch((error: unknown) => {
       if (error instanceof PathFault) throw new ToolRefused(`'${path}' lies outside the working folder`);
       if (errnoOf(error) === 'ELOOP') throw new ToolFailure(`'${path}' is a link that leads to itself`);
       throw error;

@@ -1,6 +1,5 @@
 import { warnOfMode } from '../../../agent/acp/known/known-agents.ts';
-import { describeAgentPackage } from '../../../agent/load/load-agent-package.ts';
-import { builtInAgents } from '../../../agent/load/built-in-agents.ts';
+import { builtInNames, describeAgentPackage } from '../../../agent/load/load-agent-package.ts';
 import { configRoot } from '../../../engine/config/config.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
@@ -32,7 +31,10 @@ a package is run: an npm package says it in its package.json, under 'uwf'.`,
     const { agents } = await configHere(cli, repository);
     const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
     const isPackage = /^builtin:|[/]/.test(args.agent);
-    if (binding === undefined && !isPackage) throw unknownAgent(args.agent, Object.keys(agents));
+    if (binding === undefined && !isPackage) {
+      const hint = hintAtName(args.agent, [...Object.keys(agents), ...builtInNames()]);
+      throw new UsageError(`no agent '${args.agent}' is configured here`, hint);
+    }
     const reference = binding?.package ?? args.agent;
     const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? cli.cwd;
     const described = await describeAgentPackage(reference, { resolveFrom, version: binding?.version });
@@ -66,9 +68,4 @@ function describeConfig(schema: JsonObject, { paint }: Output): string {
     return [`  ${paint.name(name)}${names.has(name) ? ' (needed)' : ''}`, oneLine(about)] as const;
   });
   return facts.length === 0 ? 'its config says nothing' : `${paint.title('its config may say')}\n${formatFacts(facts)}`;
-}
-
-function unknownAgent(name: string, configured: readonly string[]): UsageError {
-  const builtIns = Object.keys(builtInAgents).map((agent) => `builtin:${agent}`);
-  return new UsageError(`no agent '${name}' is configured here`, hintAtName(name, [...configured, ...builtIns]));
 }

@@ -37,7 +37,11 @@ true', and an agent whose package does not declare that it answers.`,
     const config = await configHere(cli, repository);
     const { agents } = config;
     const binding = Object.hasOwn(agents, args.agent) ? agents[args.agent] : undefined;
-    if (binding === undefined) throw unknownAgent(args.agent, Object.keys(agents));
+    if (binding === undefined) {
+      const names = Object.keys(agents);
+      const hint = hintAtName(args.agent, names, names.length === 0 ? "'uwf init' writes a configuration" : undefined);
+      throw new UsageError(`no agent '${args.agent}' is configured here`, hint);
+    }
     const cwd = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
     const path = [join(packageRoot(), 'bin'), cli.env['PATH']].filter(Boolean).join(delimiter);
     const env = Object.entries({ ...cli.env, PATH: path }).flatMap(([name, value]) =>
@@ -66,8 +70,3 @@ true', and an agent whose package does not declare that it answers.`,
     return failed.length > 0 ? EXIT.agent : EXIT.done;
   },
 });
-
-function unknownAgent(name: string, configured: readonly string[]): UsageError {
-  const otherwise = configured.length === 0 ? "'uwf init' writes a configuration" : undefined;
-  return new UsageError(`no agent '${name}' is configured here`, hintAtName(name, configured, otherwise));
-}
