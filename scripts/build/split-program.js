@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { build } from 'esbuild';
 import { checkPlugins } from './check-plugins.js';
-import { apartFromPrograms, lazyBuiltinsPlugin, vendorPlugin } from './plugins.js';
+import { apartFromPrograms, vendorPlugin } from './plugins.js';
 
 /**
  * @typedef {import('./artefacts.js').Part} Part
@@ -28,7 +28,7 @@ export async function bundleSplitProgram(root, { entry, parts }, options) {
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [apartFromPrograms, ...checkPlugins, lazyBuiltinsPlugin, plugin, vendorPlugin],
+      plugins: [apartFromPrograms, ...checkPlugins, plugin, vendorPlugin],
       // All that is imported lies in a bundle or is Node's own, and `require` loads it. A program with `import()` could not
       // be cached.
       supported: { 'dynamic-import': false },
@@ -124,7 +124,8 @@ async function exportsOf(root, names) {
 }
 
 /**
- * Leaves out of one part what lies in another, and takes it from there when it is needed.
+ * Leaves out of one part what lies in another. It is required as `./cli-nodes.cjs#src/cas/hash.ts`, which `bin/uwf.js`
+ * understands. esbuild would wrap a module of its own for this in an object for each file that imports it, 800 for a step.
  *
  * @param {string} root
  * @param {object} options
@@ -147,14 +148,8 @@ function partsPlugin(root, { parts, place, placeOf, onBorrow }) {
         const isHere = itsPlace === place ? !(isDynamic && parts[place]?.isAtOnce) : itsPlace > place && !isDynamic;
         if (isHere || !name.startsWith('src/')) return undefined;
         onBorrow(name);
-        return { path: name, namespace: 'borrowed', pluginData: parts[itsPlace]?.output };
+        return { path: `./${parts[itsPlace]?.output}#${name}`, external: true };
       });
-      build.onResolve({ filter: /.*/, namespace: 'borrowed' }, (request) => ({ path: request.path, external: true }));
-      build.onLoad({ filter: /.*/, namespace: 'borrowed' }, ({ path: name, pluginData: file }) => ({
-        // Inherited, because esbuild copies the own properties of a module for each file that imports it.
-        contents: `module.exports = Object.create(require('./${file}').modules[${JSON.stringify(name)}]());`,
-        loader: 'js',
-      }));
     },
   };
 }

@@ -14,7 +14,7 @@ type BenchRepository = {
 };
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const bundle = path.join(root, 'dist/cli.cjs');
+const dist = path.join(root, 'dist');
 
 let repository: BenchRepository;
 
@@ -32,8 +32,14 @@ afterAll(() => {
 /** Runs a command as `bin/uwf.js` does. @returns the files that were loaded for it, relative to `dist/` */
 function filesLoadedBy(argv: readonly string[]): string[] {
   const program = `
-    require(${JSON.stringify(bundle)}).main(process.argv.slice(1)).then((code) => {
-      process.stderr.write('\\n' + JSON.stringify({ code, files: Object.keys(require.cache) }));
+    const fs = require('node:fs');
+    const files = [];
+    const { openSync } = fs;
+    fs.openSync = (file, ...rest) => (files.push(file), openSync(file, ...rest));
+    const { createLoader } = require(${JSON.stringify(path.join(root, 'bin/uwf.js'))});
+    const argv = process.argv.slice(1);
+    createLoader(${JSON.stringify(dist)}, argv, {}).load('cli.cjs').main(argv).then((code) => {
+      process.stderr.write('\\n' + JSON.stringify({ code, files: files.filter((file) => file.endsWith('.cjs')) }));
     });`;
   const { stderr } = spawnSync(process.execPath, ['-e', program, '--', ...argv], {
     cwd: repository.folder,
@@ -43,7 +49,7 @@ function filesLoadedBy(argv: readonly string[]): string[] {
   // The program above writes it as its last line.
   const { code, files } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { code: number; files: string[] };
   expect(code, stderr).toBe(0);
-  return files.map((file) => path.relative(path.dirname(bundle), file));
+  return files.map((file) => path.relative(dist, file));
 }
 
 /** The words of a command line, with the thread and the hash of its last node in their places. */

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { EOL, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { packageRoot } from '../../src/package-root.ts';
@@ -77,6 +77,17 @@ test('a program that has changed is another program', () => {
   start('log');
   writeProgram('HELLO', 'fedcba9876543210');
   expect(start('log')).toMatchObject({ said: 'HELLO', caches: [expect.anything(), expect.anything()] });
+});
+
+test('a program takes a module of another, and a module of Node that it uses is loaded then', () => {
+  writeFileSync(
+    path.join(folder, 'two.cjs'),
+    `/*${digest}*/exports.modules = { 'src/a.ts': () => ({ word: 'hello' }) };`,
+  );
+  const imports = `const a = require('./two.cjs#src/a.ts'), os = require('node:os'), fs = require('node:fs');`;
+  const says = `[a.word, a === require('./two.cjs#src/a.ts'), Object.hasOwn(os, 'EOL'), os.EOL, fs.constants.O_RDONLY].join()`;
+  writeFileSync(path.join(folder, 'one.cjs'), `/*${digest}*/${imports} exports.say = () => ${says};`);
+  expect(start('log').said).toBe(`hello,true,false,${EOL},0`);
 });
 
 /** The only cache there is. */

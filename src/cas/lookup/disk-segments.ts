@@ -1,5 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import * as fs from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
@@ -60,22 +73,22 @@ export class DiskSegments implements SegmentStore {
     const temporary = join(this.#folder, `${temporaryPrefix}${randomBytes(8).toString('hex')}`);
     return writeSegmentFile(temporary, content, (digest) => {
       const name = digest + suffix;
-      this.#removeAbandoned(fs.statSync(temporary).mtimeMs);
-      fs.renameSync(temporary, join(this.#folder, name));
+      this.#removeAbandoned(statSync(temporary).mtimeMs);
+      renameSync(temporary, join(this.#folder, name));
       this.list();
       return name;
     });
   }
 
   remove(names: Iterable<string>): void {
-    for (const name of names) fs.rmSync(join(this.#folder, name), { force: true });
+    for (const name of names) rmSync(join(this.#folder, name), { force: true });
     this.list();
   }
 
   clear(): boolean {
     const names = listFolder(this.#folder).filter((name) => name.endsWith(suffix));
     // uwf makes no folder of this name: it is in the way.
-    for (const name of names) fs.rmSync(join(this.#folder, name), { recursive: true, force: true });
+    for (const name of names) rmSync(join(this.#folder, name), { recursive: true, force: true });
     this.#open.clear();
     this.#known = undefined;
     return names.length > 0;
@@ -97,8 +110,8 @@ export class DiskSegments implements SegmentStore {
   #removeAbandoned(nowMs: number): void {
     for (const name of listFolder(this.#folder).filter((entry) => entry.startsWith(temporaryPrefix))) {
       const path = join(this.#folder, name);
-      const modifiedMs = fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
-      if (nowMs - modifiedMs > abandonedAfterMs) fs.rmSync(path, { force: true });
+      const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
+      if (nowMs - modifiedMs > abandonedAfterMs) rmSync(path, { force: true });
     }
   }
 }
@@ -108,9 +121,9 @@ export class DiskSegments implements SegmentStore {
  * @throws {DamagedSegment} if it is something else
  */
 export function openSegmentFile(path: string, cache: PageCache = new PageCache(cachedBytes)): Segment {
-  const stats = fs.lstatSync(path);
+  const stats = lstatSync(path);
   if (!stats.isFile()) throw new DamagedSegment();
-  return Segment.open(stats.size <= MAX_KEPT_BYTES ? memoryBytes(fs.readFileSync(path)) : fileBytes(path, cache));
+  return Segment.open(stats.size <= MAX_KEPT_BYTES ? memoryBytes(readFileSync(path)) : fileBytes(path, cache));
 }
 
 /**
@@ -121,22 +134,22 @@ export function writeSegmentFile<T>(path: string, content: SegmentContent, place
   try {
     return place(writeFile(path, content));
   } catch (error) {
-    fs.rmSync(path, { force: true });
+    rmSync(path, { force: true });
     throw error;
   }
 }
 
 /** Writes a segment to a new file, which is on the disk when this returns, and gives the SHA-1 of its content. */
 function writeFile(path: string, content: SegmentContent): string {
-  return whileOpen(fs.openSync(path, 'wx'), (descriptor) => {
+  return whileOpen(openSync(path, 'wx'), (descriptor) => {
     const digest = createHash('sha1');
     writeSegment(content, (bytes) => {
       for (let written = 0; written < bytes.length;) {
-        written += fs.writeSync(descriptor, bytes, written, bytes.length - written);
+        written += writeSync(descriptor, bytes, written, bytes.length - written);
       }
       digest.update(bytes);
     });
-    fs.fsyncSync(descriptor);
+    fsyncSync(descriptor);
     share(path);
     return digest.digest('hex');
   });
@@ -144,19 +157,19 @@ function writeFile(path: string, content: SegmentContent): string {
 
 function listFolder(folder: string): string[] {
   // An error means not made yet, or not readable: what is not there is worked out again from the refs.
-  return orElse(() => fs.readdirSync(folder).toSorted(), []);
+  return orElse(() => readdirSync(folder).toSorted(), []);
 }
 
 // Closes the files of a lookup that is no longer used: repositories have no end that would do it.
-const openFiles = new FinalizationRegistry<number>((descriptor) => fs.closeSync(descriptor));
+const openFiles = new FinalizationRegistry<number>((descriptor) => closeSync(descriptor));
 
 function fileBytes(path: string, cache: PageCache): SegmentBytes {
   // Open from now on: another process may unlink the file while it is in use here.
-  const descriptor = fs.openSync(path, READ);
-  const { size } = fs.fstatSync(descriptor);
+  const descriptor = openSync(path, READ);
+  const { size } = fstatSync(descriptor);
   const read = cache.open((buffer, position) => {
     const wanted = Math.max(0, Math.min(buffer.length, size - position));
-    const count = fs.readSync(descriptor, buffer, 0, wanted, position);
+    const count = readSync(descriptor, buffer, 0, wanted, position);
     if (count !== wanted) throw new DamagedSegment();
     return buffer.subarray(0, count);
   });
