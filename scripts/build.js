@@ -5,7 +5,7 @@
 //
 // --quiet     prints nothing when there is nothing to do
 // --force     builds in any case
-// --programs  only what the tests start: the CLI and the evaluator
+// --programs  only what the tests start: the CLI, what its page loads, and the evaluator
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -56,12 +56,11 @@ function fingerprint() {
 
 /** @returns {Promise<Made>} */
 async function makePrograms() {
-  const { bundlePrograms } = await import('./build/bundle.js');
-  return bundlePrograms(
-    root,
-    outputFolder,
-    artefacts.filter(({ kind }) => kind === 'program'),
-  );
+  const { bundlePages, bundlePrograms } = await import('./build/bundle.js');
+  const of = (/** @type {string} */ wanted) => artefacts.filter(({ kind }) => kind === wanted);
+  const pages = await bundlePages(root, outputFolder, of('page'));
+  const programs = await bundlePrograms(root, outputFolder, of('program'));
+  return { files: [...pages.files, ...programs.files], sources: [...pages.sources, ...programs.sources] };
 }
 
 /** @returns {Promise<Made>} */
@@ -126,7 +125,7 @@ function sizeOf(name) {
  * @returns {Promise<boolean>} whether anything was built
  */
 export async function build({ programsOnly = false, force = false, log = () => {} } = {}) {
-  mkdirSync(outputFolder, { recursive: true });
+  mkdirSync(path.join(outputFolder, 'web'), { recursive: true });
   const current = fingerprint();
   const record = readRecord();
   const isThere = (/** @type {string} */ name) => statSync(path.join(outputFolder, name), { throwIfNoEntry: false });

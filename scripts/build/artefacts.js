@@ -12,7 +12,7 @@
  * What a build makes.
  *
  * @typedef {object} Artefact
- * @property {'program' | 'library'} kind
+ * @property {'program' | 'library' | 'page'} kind
  * @property {string} entry the source file
  * @property {string} output name of its file
  * @property {Part[]} [parts] of a program that is made in parts; the first has the entry
@@ -23,6 +23,7 @@
  *   looks at every byte of a file that is loaded (docs/decisions/0001-one-bundle-per-entry.md).
  * - `import-module.cjs` holds the only `import()` of a path that is known at run time. It is a file of its own, because a
  *   program that contains `import()` cannot be loaded from V8's code cache.
+ * - What a page loads goes to browsers: classic scripts and a style sheet.
  * - Libraries are ES modules with declarations. `errors.js` is a file of its own, so that all libraries have one class
  *   `UwfError`.
  *
@@ -162,11 +163,15 @@ export const artefacts = [
           'src/engine/verbs/step.ts',
         ],
       },
+      { output: 'cli-web.cjs', files: ['src/cli/commands/web.ts'] },
       { output: 'cli-late.cjs' },
     ],
   },
   { kind: 'program', entry: 'src/agent/load/import-module.ts', output: 'import-module.cjs' },
   { kind: 'program', entry: 'src/expression/evaluation/evaluator-main.ts', output: 'evaluator.cjs' },
+  { kind: 'page', entry: 'src/web/browser/page.ts', output: 'web/page.js' },
+  { kind: 'page', entry: 'src/web/browser/stream-worker.ts', output: 'web/stream-worker.js' },
+  { kind: 'page', entry: 'src/web/browser/page.css', output: 'web/page.css' },
   { kind: 'library', entry: 'src/errors.ts', output: 'errors.js' },
   { kind: 'library', entry: 'src/index.ts', output: 'index.js' },
   { kind: 'library', entry: 'src/agent/contract-suite/index.ts', output: 'agent-contract.js' },
@@ -183,9 +188,19 @@ export const vendorGroups = {
   acp: ['@agentclientprotocol/sdk/unstable'],
   ai: ['ai', '@ai-sdk/openai-compatible'],
   ajv: ['ajv/dist/2020.js', 'ajv-formats'],
+  hono: [
+    '@hono/node-server',
+    'hono',
+    'hono/body-limit',
+    'hono/cookie',
+    'hono/html',
+    'hono/jsx/jsx-runtime',
+    'hono/streaming',
+  ],
   'isomorphic-git': ['isomorphic-git'],
   jsonata: ['jsonata'],
   liquidjs: ['liquidjs'],
+  'markdown-it': ['markdown-it'],
   mcp: [
     '@modelcontextprotocol/sdk/client/index.js',
     '@modelcontextprotocol/sdk/client/streamableHttp.js',

@@ -108,6 +108,25 @@ export async function bundleLibraries(root, outputFolder, libraries) {
 }
 
 /**
+ * Bundles what the page loads, for the browsers of the last years.
+ *
+ * @param {string} root
+ * @param {string} outputFolder
+ * @param {Artefact[]} pages
+ */
+export async function bundlePages(root, outputFolder, pages) {
+  const bundles = await Promise.all(
+    pages.map(async ({ entry, output }) => {
+      const target = ['chrome123', 'firefox120', 'safari17.5'];
+      const options = /** @type {const} */ ({ ...shared, platform: 'browser', format: 'iife', minify: true });
+      const bundle = await build({ ...options, target, absWorkingDir: root, entryPoints: [entry] });
+      return /** @type {const} */ ([output, bundle]);
+    }),
+  );
+  return writeAll(outputFolder, bundles, (source) => source);
+}
+
+/**
  * @param {string} outputFolder
  * @param {(readonly [string, Bundle])[]} bundles
  * @param {(source: string) => string} finish

@@ -27,7 +27,7 @@ const sourceFolder = fileURLToPath(new URL('../../src', import.meta.url));
 /** Every TypeScript file under `src/`, sorted by name. */
 export function readSourceFiles(): SourceFile[] {
   return readdirSync(sourceFolder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => name.replaceAll(path.sep, '/'))
     .toSorted()
     .map((name) => {

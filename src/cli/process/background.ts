@@ -18,14 +18,8 @@ import { APPEND } from '../../git/system/state-folder.ts';
 /**
  * Runs a command on a thread in a process of its own, which goes on when this one has ended.
  *
- * This process takes the lease before the new process starts, and hands it over. From this call on no other process can
- * work on the thread, and one of two concurrent calls fails.
- * Prints the thread, and how to wait for it.
+ * Prints the thread, and how to wait for it; otherwise as {@link startInBackground}.
  * @param shown the fields of the result that are known already
- * @param argv the words after `uwf`
- * @param input what the process reads on stdin; nothing if absent
- * @throws {LeaseHeld} if another process works on the thread
- * @throws {StorageFull} / {StorageReadOnly}; nothing runs then
  */
 export async function runInBackground(
   { cli, out }: { cli: CliEnvironment; out: Output },
@@ -35,6 +29,29 @@ export async function runInBackground(
   input?: string,
 ): Promise<void> {
   const { thread } = shown;
+  const log = await startInBackground(cli, repository, thread, argv, input);
+  await out.result({ ...shown, status: 'running', log }, () => thread);
+  out.hint(`'uwf thread join ${thread}' waits for it; its output is in ${log}`);
+}
+
+/**
+ * Starts a process of its own for a command on a thread.
+ *
+ * This process takes the lease before the new process starts, and hands it over. From this call on no other process can
+ * work on the thread, and one of two concurrent calls fails.
+ * @param argv the words after `uwf`
+ * @param input what the process reads on stdin; nothing if absent
+ * @returns the file that its output goes to
+ * @throws {LeaseHeld} if another process works on the thread
+ * @throws {StorageFull} / {StorageReadOnly}; nothing runs then
+ */
+export async function startInBackground(
+  cli: CliEnvironment,
+  repository: Repository,
+  thread: ThreadId,
+  argv: readonly string[],
+  input?: string,
+): Promise<string> {
   if (repository.stateDir === undefined) {
     const reason = 'this repository is not on a disk, so no other process can work on it';
     throw new UwfError(reason, { code: 'no-background', kind: 'environment' });
@@ -61,12 +78,11 @@ export async function runInBackground(
     child.unref();
     closeSync(output);
     if (stdin !== undefined) closeSync(stdin);
+    return log;
   } catch (error) {
     lease.release();
     throw asStorageError(error, folder);
   }
-  await out.result({ ...shown, status: 'running', log }, () => thread);
-  out.hint(`'uwf thread join ${thread}' waits for it; its output is in ${log}`);
 }
 
 /** An unlinked file for the input. With a pipe, this process would have to wait until all of it is read. */

@@ -1,5 +1,4 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { StringDecoder } from 'node:string_decoder';
 import { READ } from '../../git/system/read-regular-file.ts';
 import { isJsonObject } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -15,16 +14,22 @@ const CHUNK_BYTES = 64 * 1024;
 /** Reads on in a thread's journal: each call gives what was written since the one before, the first all there is. */
 export interface JournalReader {
   next(): JournalEntry[];
+  /** Where the next call reads on; a later reader that gets it reads on there. */
+  place(): JournalPlace | undefined;
   close(): void;
 }
+
+/** A place in a journal: its generation, which is one file, and the bytes of it that were read. */
+export type JournalPlace = { generation: string; offset: number };
 
 /**
  * Opens the journal of a thread on this machine; there need not be one yet.
  *
  * Lines that are damaged are left out. Follows the journal into a new file when the old one has grown too large.
+ * @param from a place that an earlier reader has reached; the whole journal if its file is gone
  */
-export function openJournal({ stateDir }: Repository, thread: ThreadId): JournalReader {
-  if (stateDir === undefined) return { next: () => [], close: () => {} };
+export function openJournal({ stateDir }: Repository, thread: ThreadId, from?: JournalPlace): JournalReader {
+  if (stateDir === undefined) return { next: () => [], place: () => undefined, close: () => {} };
   const { current, older } = journalPaths(stateDir, thread);
   let tail: FileTail | undefined;
   let isFirst = true;
@@ -33,10 +38,14 @@ export function openJournal({ stateDir }: Repository, thread: ThreadId): Journal
       const lines: string[] = [];
       tail ??= FileTail.open(current);
       if (isFirst) {
-        const before = FileTail.open(older);
-        // The same, if it was put aside in between.
-        if (before && before.inode !== tail?.inode) lines.push(...before.read());
-        before?.close();
+        if (tail?.isAt(from)) tail.skipTo(from);
+        else {
+          const before = FileTail.open(older);
+          if (before?.isAt(from)) before.skipTo(from);
+          // The same, if it was put aside in between.
+          if (before && before.inode !== tail?.inode) lines.push(...before.read());
+          before?.close();
+        }
         isFirst = false;
       }
       while (tail) {
@@ -49,6 +58,7 @@ export function openJournal({ stateDir }: Repository, thread: ThreadId): Journal
       }
       return lines.flatMap(parseLine);
     },
+    place: () => tail?.place(),
     close() {
       tail?.close();
       tail = undefined;
@@ -91,9 +101,9 @@ export function isAllStored(entries: readonly JournalEntry[]): boolean {
 class FileTail {
   readonly #descriptor: number;
   readonly inode: number;
-  readonly #decoder = new StringDecoder('utf8');
+  readonly #generation: string;
   #position = 0;
-  #rest = '';
+  #rest = Buffer.alloc(0);
 
   static open(path: string): FileTail | undefined {
     // An error: it is not written yet, or was put aside in this very moment.
@@ -107,7 +117,23 @@ class FileTail {
 
   private constructor(descriptor: number) {
     this.#descriptor = descriptor;
-    this.inode = fstatSync(descriptor).ino;
+    const { ino, birthtimeMs } = fstatSync(descriptor);
+    this.inode = ino;
+    this.#generation = `${ino}-${Math.round(birthtimeMs)}`;
+  }
+
+  isAt(place: JournalPlace | undefined): place is JournalPlace {
+    return place?.generation === this.#generation;
+  }
+
+  /** Passes over what an earlier reader has read. */
+  skipTo({ offset }: JournalPlace): void {
+    this.#position = Math.min(offset, fstatSync(this.#descriptor).size);
+  }
+
+  /** The end of the last whole line that was read. */
+  place(): JournalPlace {
+    return { generation: this.#generation, offset: this.#position - this.#rest.length };
   }
 
   /** The whole lines that were written since. */
@@ -118,9 +144,10 @@ class FileTail {
       const count = readSync(this.#descriptor, buffer, 0, buffer.length, this.#position);
       if (count === 0) return lines;
       this.#position += count;
-      const parts = (this.#rest + this.#decoder.write(buffer.subarray(0, count))).split('\n');
-      this.#rest = parts.pop() ?? '';
-      lines.push(...parts);
+      const bytes = Buffer.concat([this.#rest, buffer.subarray(0, count)]);
+      const end = bytes.lastIndexOf('\n') + 1;
+      this.#rest = bytes.subarray(end);
+      if (end > 0) lines.push(...bytes.toString('utf8', 0, end - 1).split('\n'));
     }
   }
 

@@ -13,15 +13,23 @@ const CLOCK_STEP_MS = 50;
  * @returns a function that tells whether refs may have changed since its last call; true for the first call
  */
 export function watchRefs(commonDir: string, prefixes: readonly string[]): () => boolean {
-  let last = '';
+  let last: string | undefined = '';
   return () => {
-    const times = new Map([['packed-refs', timeOf(join(commonDir, 'packed-refs'))]]);
-    for (const prefix of prefixes) addTimes(commonDir, prefix.replace(/\/$/, ''), times);
-    const stamp = JSON.stringify([...times]);
-    const hasChanged = stamp !== last;
-    last = Date.now() - Math.max(...times.values()) < CLOCK_STEP_MS ? '' : stamp;
+    const stamp = refTimes(commonDir, prefixes);
+    const hasChanged = stamp === undefined || stamp !== last;
+    last = stamp;
     return hasChanged;
   };
+}
+
+/**
+ * The times of `packed-refs` and of the folders of loose refs, as a text: equal texts mean that no ref has changed.
+ * `undefined` right after a change, when another one might not show.
+ */
+export function refTimes(commonDir: string, prefixes: readonly string[]): string | undefined {
+  const times = new Map([['packed-refs', timeOf(join(commonDir, 'packed-refs'))]]);
+  for (const prefix of prefixes) addTimes(commonDir, prefix.replace(/\/$/, ''), times);
+  return Date.now() - Math.max(...times.values()) < CLOCK_STEP_MS ? undefined : JSON.stringify([...times]);
 }
 
 function addTimes(commonDir: string, folder: string, times: Map<string, number>): void {

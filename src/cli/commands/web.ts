@@ -1,0 +1,81 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { UsageError } from '../errors/usage-error.ts';
+import { parseCount } from '../command-line/parse-value.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { machineKey } from '../open/machine-key.ts';
+import { openForWriting } from '../open/open-repository.ts';
+import { createWebHandler } from '../../web/create-web-handler.tsx';
+import { serveWeb } from '../../web/serve-web.ts';
+import { pageActions } from '../web/page-actions.ts';
+
+const LOOPBACK = '127.0.0.1';
+/** A repository's port is one of these, so that its address stays the same; the ones behind it are tried if it is taken. */
+const FIRST_PORT = 7400;
+const PORTS = 1000;
+const PORTS_TRIED = 10;
+
+export const command: Command = defineCommand({
+  description: `Serves a page of this repository until it is interrupted: its threads, what they wait for, and what their
+agents say while they work. It prints the address, whose last part is a token that logs a browser in; the browser stays
+logged in when the command starts again.
+
+The page only shows unless --write is given. Trust in a repository is never given on the page: 'uwf trust' does that.
+
+It listens on ${LOOPBACK}. With --host it listens elsewhere, and asks for the password in UWF_WEB_PASSWORD; it speaks plain
+HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave --host away.`,
+  options: {
+    port: { value: '<n>', summary: 'listen on this port; 0 takes any that is free', parse: parseCount },
+    host: { value: '<addr>', summary: 'listen on this address, with a password' },
+    write: { summary: 'let visitors answer and run threads' },
+    open: { summary: 'open the page in your browser' },
+  },
+  examples: [
+    { command: 'uwf web --open', comment: 'look at what goes on' },
+    { command: 'uwf web --write', comment: 'answer on the page, too' },
+  ],
+  async run({ options, cli, out }) {
+    const { host = LOOPBACK, port, write, open } = options;
+    const password = cli.env['UWF_WEB_PASSWORD'] || undefined;
+    const isLocal = host === LOOPBACK || host === 'localhost' || host === '::1';
+    if (!isLocal && password === undefined) {
+      throw new UsageError(`--host ${host} needs a password in UWF_WEB_PASSWORD: others can reach the page there`);
+    }
+    const repository = await openForWriting(cli);
+    const place = repository.location?.commonDir ?? 'memory';
+    const id = createHash('sha256').update(place).digest();
+    const first = FIRST_PORT + (id.readUInt32BE(0) % PORTS);
+    const ports =
+      port === undefined ? [...Array.from({ length: PORTS_TRIED }, (_, index) => first + index), 0] : [port];
+    const token = randomBytes(24).toString('base64url');
+    const key = createHmac('sha256', machineKey(cli.env, 'web.key')).update(place).digest();
+    const server = await serveWeb(host, ports, (listening) =>
+      createWebHandler({
+        repository,
+        key,
+        secret: isLocal ? { token } : { password: password ?? '' },
+        cookie: `uwf-${id.toString('hex', 0, 6)}-${listening}`,
+        hosts: isLocal ? [] : [host.toLowerCase()],
+        ...(write && { actions: pageActions(cli, repository) }),
+      }),
+    );
+    const address = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}/`;
+    const page = isLocal ? `${address}#token=${token}` : address;
+    cli.stdout.write(`${page}\n`);
+    if (!isLocal) out.hint('this page is not encrypted: others on the way can read it and the password');
+    if (open) await openInBrowser(page);
+    await new Promise((resolve) => cli.signal.addEventListener('abort', resolve));
+    await server.close();
+    await repository.close();
+  },
+});
+
+/** Opens an address in the user's browser; the printed address is there where that fails. */
+async function openInBrowser(page: string): Promise<void> {
+  const { spawn } = await import('node:child_process');
+  const programs = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] } as const;
+  const [program, ...argv] =
+    process.platform === 'darwin' || process.platform === 'win32' ? programs[process.platform] : ['xdg-open'];
+  const child = spawn(program ?? 'xdg-open', [...argv, page], { detached: true, stdio: 'ignore' });
+  child.on('error', () => {});
+  child.unref();
+}

@@ -1,0 +1,147 @@
+import { openJournal, type JournalPlace, type JournalReader } from '../../engine/journal/read-journal.ts';
+import type { JournalEntry } from '../../engine/journal/journal.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import type { LiveEvent, TurnPart } from './live-event.ts';
+import { addPart, partOf } from './running-turn.ts';
+import { stateOf } from './topics.ts';
+import { watchRepository } from './watch-repository.ts';
+
+/** What a browser shows: topics with the state that it shows, threads with the place in the journal that it has reached. */
+export type Shown = {
+  states: Map<string, string>;
+  journals: Map<ThreadId, JournalPlace | undefined>;
+};
+
+/** One stream shows so many things at most: several tabs, not a scan of all threads. */
+const MAX_TOPICS = 64;
+
+/** Reads what a browser shows from the query of its stream: `state=<topic>@<state>`, `journal=<thread>@<place>`. */
+export function shownIn(query: URLSearchParams): Shown {
+  const states = new Map<string, string>();
+  for (const text of query.getAll('state').slice(0, MAX_TOPICS)) {
+    const [topic = '', state = ''] = text.split('@');
+    if (topic === 'threads' || isThreadId(topic)) states.set(topic, state);
+  }
+  const journals = new Map<ThreadId, JournalPlace | undefined>();
+  for (const text of query.getAll('journal').slice(0, MAX_TOPICS)) {
+    const [, thread = '', generation, offset] = /^(\w+)@(?:([\d-]+):(\d{1,15}))?$/.exec(text) ?? [];
+    if (!isThreadId(thread)) continue;
+    journals.set(thread, generation === undefined ? undefined : { generation, offset: Number(offset) });
+  }
+  return { states, journals };
+}
+
+/** Tells browsers what changes in what they show. It watches the repository while there is a stream, and keeps no history. */
+export class Live {
+  readonly #engine: EngineContext;
+  readonly #streams = new Set<Stream>();
+  #watcher: { close(): void } | undefined;
+
+  constructor(engine: EngineContext) {
+    this.#engine = engine;
+  }
+
+  get streams(): number {
+    return this.#streams.size;
+  }
+
+  /** Tells of changes until the signal is aborted: first how what is shown differs from how things are. */
+  open(shown: Shown, send: (event: LiveEvent) => void, signal: AbortSignal): void {
+    const stream = new Stream(this.#engine, shown, send);
+    this.#streams.add(stream);
+    this.#watcher ??= watchRepository(this.#engine.repository, () => this.#check());
+    signal.addEventListener('abort', () => {
+      this.#streams.delete(stream);
+      stream.close();
+      if (this.#streams.size > 0) return;
+      this.#watcher?.close();
+      this.#watcher = undefined;
+    });
+    stream.check(this.#states());
+  }
+
+  #check(): void {
+    const states = this.#states();
+    for (const stream of this.#streams) stream.check(states);
+  }
+
+  /** States of topics, each computed once for all streams. */
+  #states(): (topic: string) => Promise<string> {
+    const known = new Map<string, Promise<string>>();
+    return (topic) => {
+      const state = known.get(topic) ?? stateOf(this.#engine, topic);
+      known.set(topic, state);
+      return state;
+    };
+  }
+}
+
+/** What one browser shows, and what it was told. */
+class Stream {
+  readonly #shown: Shown;
+  readonly #send: (event: LiveEvent) => void;
+  readonly #journals: Map<ThreadId, JournalReader>;
+  /** Checks follow one another, so that no old state is told after a new one. */
+  #last: Promise<void> = Promise.resolve();
+  /** Of the check that waits. */
+  #next: ((topic: string) => Promise<string>) | undefined;
+  #isClosed = false;
+
+  constructor({ repository }: EngineContext, shown: Shown, send: (event: LiveEvent) => void) {
+    this.#shown = shown;
+    this.#send = send;
+    this.#journals = new Map(
+      [...shown.journals].map(([thread, place]) => [thread, openJournal(repository, thread, place)]),
+    );
+  }
+
+  /** Tells what has changed. Of several checks that wait, the newest is enough. */
+  check(stateNow: (topic: string) => Promise<string>): void {
+    const isWaiting = this.#next !== undefined;
+    this.#next = stateNow;
+    if (isWaiting) return;
+    this.#last = this.#last.then(async () => {
+      const stateOfTopic = this.#next;
+      this.#next = undefined;
+      if (this.#isClosed || stateOfTopic === undefined) return;
+      for (const [thread, journal] of this.#journals) this.#tellWords(thread, journal);
+      for (const [topic, state] of this.#shown.states) {
+        const now = await stateOfTopic(topic);
+        if (now === state) continue;
+        this.#shown.states.set(topic, now);
+        this.#tell({ event: 'state', topic, state: now });
+      }
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const journal of this.#journals.values()) journal.close();
+  }
+
+  #tellWords(thread: ThreadId, journal: JournalReader): void {
+    const from = placeText(journal.place() ?? this.#shown.journals.get(thread));
+    const parts: TurnPart[] = [];
+    let hasTurned = false;
+    for (const entry of journal.next()) {
+      hasTurned ||= isTurning(entry);
+      addPart(parts, partOf(entry));
+    }
+    if (hasTurned) this.#tell({ event: 'turn', thread });
+    else if (parts.length > 0) this.#tell({ event: 'words', thread, from, place: placeText(journal.place()), parts });
+  }
+
+  #tell(event: LiveEvent): void {
+    if (!this.#isClosed) this.#send(event);
+  }
+}
+
+/** A place as a page and the query of a stream have it. */
+export function placeText(place: JournalPlace | undefined): string {
+  return place === undefined ? '' : `${place.generation}:${place.offset}`;
+}
+
+function isTurning({ event }: JournalEntry): boolean {
+  return event === 'step.started' || event === 'step.finished' || /^thread\.(?!waiting)/.test(event);
+}

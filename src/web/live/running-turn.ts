@@ -1,0 +1,91 @@
+import { openJournal, unfinishedTurn, type JournalPlace } from '../../engine/journal/read-journal.ts';
+import type { JournalEntry } from '../../engine/journal/journal.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { TurnPart } from './live-event.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+
+/** The turn that goes on, or that was cut off, as far as this machine's journal has it. */
+export type RunningTurn = {
+  role: string;
+  agent: string;
+  number: number;
+  parts: TurnPart[];
+};
+
+/** Longer results of tools and inputs are cut: a page is no place for a megabyte. */
+const MAX_TOOL_LENGTH = 4_000;
+/** A page has so much of a turn, its end; the rest is in the trace when the turn is stored. */
+const MAX_TURN_LENGTH = 200_000;
+
+/**
+ * Reads the turn that goes on, if any, and the place in the journal up to which it was read.
+ */
+export function readRunningTurn(
+  repository: Repository,
+  thread: ThreadId,
+): { turn: RunningTurn | undefined; place: JournalPlace | undefined } {
+  const journal = openJournal(repository, thread);
+  try {
+    const [start, ...entries] = unfinishedTurn(journal.next());
+    const place = journal.place();
+    if (start?.event !== 'step.started') return { turn: undefined, place };
+    const { role, agent, number } = start;
+    const parts: TurnPart[] = [];
+    for (const entry of entries) addPart(parts, partOf(entry));
+    return { turn: { role, agent, number, parts: newest(parts) }, place };
+  } finally {
+    journal.close();
+  }
+}
+
+/** What an entry of the journal adds to a turn; `undefined` for what a person need not see. */
+export function partOf(entry: JournalEntry): TurnPart | undefined {
+  switch (entry.event) {
+    case 'agent.text':
+      return { kind: 'text', text: entry.text };
+    case 'agent.thought':
+      return { kind: 'thought', text: entry.text };
+    case 'agent.plan':
+      return { kind: 'plan', text: entry.text };
+    case 'agent.tool':
+      return { kind: 'tool', text: cut(`${entry.name} ${JSON.stringify(entry.arguments)}`) };
+    case 'agent.result':
+      return { kind: entry.isError ? 'error' : 'result', text: cut(entry.result) };
+    case 'agent.refusal':
+      return { kind: 'notice', text: `not given: ${entry.text}` };
+    case 'agent.pause':
+      return { kind: 'notice', text: `waits: ${entry.text}` };
+    case 'reply.refused':
+      return { kind: 'notice', text: `reply ${entry.attempt} was not accepted: ${entry.errors.join('; ')}` };
+    case 'journal.skipped':
+      return { kind: 'notice', text: `${entry.lines} lines came too fast and are not shown` };
+    default:
+      return undefined;
+  }
+}
+
+/** Appends a part, or continues the last one if that is the same speech. */
+export function addPart(parts: TurnPart[], part: TurnPart | undefined): void {
+  if (part === undefined) return;
+  const last = parts.at(-1);
+  if (last?.kind === part.kind && (part.kind === 'text' || part.kind === 'thought')) last.text += part.text;
+  else parts.push({ ...part });
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_TOOL_LENGTH ? text : `${text.slice(0, MAX_TOOL_LENGTH)} …`;
+}
+
+/** The end of a turn that is too long for a page. */
+function newest(parts: TurnPart[]): TurnPart[] {
+  let length = 0;
+  const first = parts.findLastIndex(({ text }) => {
+    length += text.length;
+    return length > MAX_TURN_LENGTH;
+  });
+  if (first === -1) return parts;
+  const cutPart = parts[first];
+  const rest = parts.slice(first + 1);
+  const kept = cutPart && { ...cutPart, text: cutPart.text.slice(length - MAX_TURN_LENGTH) };
+  return [{ kind: 'notice', text: 'the beginning of this turn is left out' }, ...(kept ? [kept] : []), ...rest];
+}

@@ -1,0 +1,57 @@
+import { statSync, watch, type FSWatcher } from 'node:fs';
+import { join } from 'node:path';
+import type { Repository } from '../../git/repository.ts';
+import { orElse } from '../../or-else.ts';
+
+/** Changes that no watcher has told, such as a process that died, are noticed after this time. */
+const POLL_MS = 5_000;
+/** Changes that come together are told as one. */
+const GATHER_MS = 20;
+
+/**
+ * Calls back when something may have changed: refs, leases, journals. It says neither what nor whether for certain.
+ *
+ * Watches folders, and looks by itself every few seconds: a file system may tell nothing.
+ */
+export function watchRepository(repository: Repository, onChange: () => void): { close(): void } {
+  const watched = new Map<string, { watcher: FSWatcher; inode: number }>();
+  let gathering: NodeJS.Timeout | undefined;
+  const notice = (): void => {
+    gathering ??= setTimeout(() => {
+      gathering = undefined;
+      watchFolders();
+      onChange();
+    }, GATHER_MS);
+  };
+  const watchFolders = (): void => {
+    for (const folder of foldersOf(repository)) {
+      const inode = statSync(folder, { throwIfNoEntry: false })?.ino;
+      const known = watched.get(folder);
+      if (known?.inode === inode) continue;
+      // git removes folders of refs that become empty, and makes them again.
+      known?.watcher.close();
+      watched.delete(folder);
+      const watcher = inode === undefined ? undefined : orElse(() => watch(folder, notice), undefined);
+      // Where this system allows no more watchers, the poll finds the changes.
+      if (watcher !== undefined && inode !== undefined)
+        watched.set(folder, { watcher: watcher.on('error', () => {}), inode });
+    }
+  };
+  watchFolders();
+  const poll = setInterval(notice, POLL_MS);
+  return {
+    close() {
+      clearInterval(poll);
+      clearTimeout(gathering);
+      for (const { watcher } of watched.values()) watcher.close();
+    },
+  };
+}
+
+/** Where refs, leases and journals lie. An ended thread leaves `refs/threads`, so the folders of days need no watcher. */
+function foldersOf({ location, stateDir }: Repository): string[] {
+  if (location === undefined || stateDir === undefined) return [];
+  const { commonDir } = location;
+  const refs = ['refs', 'refs/threads', 'refs/history'].map((name) => join(commonDir, name));
+  return [commonDir, ...refs, stateDir, join(stateDir, 'leases'), join(stateDir, 'journal')];
+}

@@ -1,0 +1,161 @@
+import type { Html } from '../html.ts';
+import { formatUsage } from '../../agent/format-usage.ts';
+import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { plural } from '../../format-time.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
+import { readSaidUpTo, type Said } from '../../thread/read/read-said.ts';
+import { readRunningTurn } from '../live/running-turn.ts';
+import { stateOf } from '../live/topics.ts';
+import { AnswerPanel } from '../parts/answer-panel.tsx';
+import { Page } from '../parts/layout.tsx';
+import { Meta } from '../parts/meta.tsx';
+import { Ago } from '../parts/ago.tsx';
+import { RunningTurnPanel } from '../parts/running-turn.tsx';
+import { SaidText } from '../parts/said-text.tsx';
+import { Status } from '../parts/status.tsx';
+import { isOver } from '../../thread/read/thread-status.ts';
+import type { Visit } from '../site.ts';
+
+/** So many steps are on one page: browsers take megabytes for each hundred. */
+const PAGE_STEPS = 200;
+
+/**
+ * The story of a thread: its steps as a conversation, with suspensions and answers in their places.
+ * @param id of the thread, or a prefix that only it has
+ */
+export async function threadPage(visit: Visit, id: string): Promise<Html> {
+  const { site, url, nowMs } = visit;
+  const { repository } = site.engine;
+  const pointer = await getThread(repository, id);
+  // Computed before the thread is read: a change in between is then told, and not missed.
+  const state = await stateOf(site.engine, pointer.id);
+  const view = await describeThread(site.engine, pointer.id);
+  const before = Number(url.searchParams.get('before')) || undefined;
+  const said = await readSaidUpTo(repository, view.head, { limit: PAGE_STEPS, before });
+  const first = said.find(({ kind }) => kind === 'step')?.number ?? 0;
+  const isNewest = before === undefined;
+  const title = view.prompt === '' ? view.thread : view.prompt;
+  return (
+    <Page site={site} title={title} live={isNewest ? { topic: pointer.id, state } : undefined}>
+      <h1>{title}</h1>
+      <Facts view={view} nowMs={nowMs} />
+      {first > 1 && (
+        <p>
+          <a href={`/t/${view.thread}?before=${first}`}>Earlier steps</a>
+        </p>
+      )}
+      <ol class="story" aria-label="What was said">
+        {said.map((entry) => (
+          <Entry thread={view.thread} entry={entry} nowMs={nowMs} />
+        ))}
+      </ol>
+      {isNewest && !isOver(view.status) && (
+        <RunningTurnPanel
+          thread={pointer.id}
+          {...readRunningTurn(repository, pointer.id)}
+          isRunning={view.holder !== null}
+        />
+      )}
+      {isNewest && view.status === 'suspended' && <AnswerPanel visit={visit} view={view} />}
+      {!isNewest && (
+        <p>
+          <a href={`/t/${view.thread}`}>Newest steps</a>
+        </p>
+      )}
+    </Page>
+  );
+}
+
+function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
+  const { status, workflow, steps, nextRole, parent, calls, usage, startedAt, endedAt, reason } = view;
+  return (
+    <div class="thread-facts">
+      <p class="facts">
+        <Status status={status} />
+        <span>{workflow}</span>
+        <span>{plural(steps, 'step')}</span>
+        {nextRole && <span>next: {nextRole}</span>}
+        <span>
+          started <Ago at={startedAt} nowMs={nowMs} />
+        </span>
+        {endedAt && (
+          <span>
+            ended <Ago at={endedAt} nowMs={nowMs} />
+          </span>
+        )}
+        {usage && <span>{formatUsage(usage)}</span>}
+      </p>
+      {reason && status !== 'suspended' && <p class="reason">{reason}</p>}
+      {parent && (
+        <p class="facts">
+          called by <a href={`/t/${parent}`}>{parent}</a>
+        </p>
+      )}
+      {calls.length > 0 && (
+        <details>
+          <summary>{plural(calls.length, 'child thread')}</summary>
+          <ul class="children">
+            {calls.map((child) => (
+              <li>
+                <a href={`/t/${child.thread}`}>{child.thread}</a> <Status status={child.status} /> {child.role}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Entry({ thread, entry, nowMs }: { thread: string; entry: Said; nowMs: number }): Html {
+  const { kind, role, number, completedAt, text } = entry;
+  const when = <Ago at={completedAt} nowMs={nowMs} />;
+  switch (kind) {
+    case 'start':
+      return (
+        <li class="entry person" id="task">
+          <h2>
+            The task <span class="quiet">{when}</span>
+          </h2>
+          <SaidText text={text} />
+        </li>
+      );
+    case 'step':
+      return (
+        <li class="entry" id={`step-${number}`}>
+          <h2>
+            <a href={`/t/${thread}/${entry.step}`}>
+              {number}. {role}
+            </a>{' '}
+            <span class="quiet">{when}</span>
+          </h2>
+          <Meta meta={entry.meta ?? {}} />
+          <SaidText text={text} />
+        </li>
+      );
+    case 'suspend':
+      return (
+        <li class="entry waited" id={entry.suspension}>
+          <h2>
+            {role} waited <span class="quiet">{when}</span>
+          </h2>
+          <p class="reason">{entry.reason}</p>
+          <SaidText text={text} />
+          {entry.refused.length > 0 && (
+            <p class="quiet">
+              {entry.refused.length === 1 ? '1 reply' : `${entry.refused.length} replies`} not accepted
+            </p>
+          )}
+        </li>
+      );
+    case 'resume':
+      return (
+        <li class="entry person" id={entry.resumption}>
+          <h2>
+            {entry.by ?? 'A person'} answered <span class="quiet">{when}</span>
+          </h2>
+          <SaidText text={text} />
+        </li>
+      );
+  }
+}

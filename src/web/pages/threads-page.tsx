@@ -1,0 +1,164 @@
+import type { Html } from '../html.ts';
+import { listThreads, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
+import { plural } from '../../format-time.ts';
+import { isThreadId } from '../../thread/thread-id.ts';
+import { threadStatuses } from '../../thread/read/thread-status.ts';
+import { stateOf } from '../live/topics.ts';
+import { Page } from '../parts/layout.tsx';
+import { Ago } from '../parts/ago.tsx';
+import { Status } from '../parts/status.tsx';
+import type { Visit } from '../site.ts';
+
+const PAGE_THREADS = 50;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The list of threads, with the filters of its address. */
+export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
+  const filters = filtersOf(url.searchParams);
+  // Computed before the list is read: a change in between is then told, and not missed.
+  const state = await stateOf(site.engine, 'threads');
+  const threads = await listThreads(site.engine, { ...optionsOf(filters), limit: PAGE_THREADS });
+  const last = threads.length === PAGE_THREADS ? threads.at(-1) : undefined;
+  return (
+    <Page site={site} title="Threads" live={{ topic: 'threads', state }}>
+      <h1>Threads</h1>
+      <FilterForm filters={filters} />
+      {threads.length === 0 && <NoThreads isFiltered={Object.values(filters).some((value) => value !== '')} />}
+      {groups.map(({ title, isIn }) => (
+        <Group title={title} threads={threads.filter(isIn)} nowMs={nowMs} />
+      ))}
+      {last && (
+        <p>
+          <a href={addressOf({ ...filters, after: last.thread })}>Older threads</a>
+        </p>
+      )}
+    </Page>
+  );
+}
+
+const isWaiting = ({ status }: ThreadSummary): boolean => status === 'suspended' || status === 'interrupted';
+const isRunning = ({ status }: ThreadSummary): boolean => status === 'running';
+
+const groups = [
+  { title: 'Waiting for you', isIn: isWaiting },
+  { title: 'Running', isIn: isRunning },
+  { title: 'Others', isIn: (thread: ThreadSummary) => !isWaiting(thread) && !isRunning(thread) },
+];
+
+type GroupProps = { title: string; threads: ThreadSummary[]; nowMs: number };
+
+function Group({ title, threads, nowMs }: GroupProps): Html | null {
+  if (threads.length === 0) return null;
+  const id = title.toLowerCase().replaceAll(' ', '-');
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>
+        {title} <span class="count">{threads.length}</span>
+      </h2>
+      <ul class="threads">
+        {threads.map((thread) => (
+          <Row thread={thread} nowMs={nowMs} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
+  const { thread: id, status, workflow, steps, nextRole, prompt, reason, startedAt } = thread;
+  return (
+    <li id={id} data-status={status} data-head={thread.head}>
+      <a class="task" href={`/t/${id}`}>
+        {prompt === '' ? id : prompt}
+      </a>
+      <p class="facts">
+        <Status status={status} />
+        <span>{workflow}</span>
+        <span>{plural(steps, 'step')}</span>
+        {nextRole && <span>next: {nextRole}</span>}
+        <Ago at={startedAt} nowMs={nowMs} />
+      </p>
+      {reason && <p class="reason">{reason}</p>}
+    </li>
+  );
+}
+
+function NoThreads({ isFiltered }: { isFiltered: boolean }): Html {
+  if (isFiltered) return <p>No thread is like that.</p>;
+  return (
+    <p>
+      There is no thread yet. <code>uwf run &lt;workflow&gt; -p &lt;task&gt;</code> starts one.
+    </p>
+  );
+}
+
+const filterNames = ['status', 'workflow', 'role', 'text', 'since', 'until', 'after'] as const;
+type Filters = Readonly<Record<(typeof filterNames)[number], string>>;
+
+function filtersOf(query: URLSearchParams): Filters {
+  const valueOf = (name: string): string => query.get(name)?.trim() ?? '';
+  const [status, workflow, role, text] = [valueOf('status'), valueOf('workflow'), valueOf('role'), valueOf('text')];
+  return { status, workflow, role, text, since: valueOf('since'), until: valueOf('until'), after: valueOf('after') };
+}
+
+function optionsOf({ status, workflow, role, text, since, until, after }: Filters): ListOptions {
+  const chosen = threadStatuses.filter((each) => each === status);
+  return {
+    statuses: chosen.length > 0 ? chosen : threadStatuses,
+    workflow: workflow || undefined,
+    role: role || undefined,
+    text: text || undefined,
+    sinceMs: timeOfDay(since, 0),
+    untilMs: timeOfDay(until, DAY_MS - 1),
+    cursor: isThreadId(after) ? after : undefined,
+  };
+}
+
+/** A moment of a day such as `2026-11-23`, in ms since 1970 (UTC). */
+function timeOfDay(day: string, offsetMs: number): number | undefined {
+  const timeMs = Date.parse(day);
+  return Number.isNaN(timeMs) ? undefined : timeMs + offsetMs;
+}
+
+function addressOf(filters: Filters): string {
+  return `/?${new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== '')).toString()}`;
+}
+
+function FilterForm({ filters }: { filters: Filters }): Html {
+  return (
+    <form class="filters" method="get" action="/" role="search">
+      <label>
+        Text
+        <input type="search" name="text" value={filters.text} />
+      </label>
+      <label>
+        Status
+        <select name="status">
+          <option value="">any</option>
+          {threadStatuses.map((status) => (
+            <option value={status} selected={status === filters.status}>
+              {status}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Workflow
+        <input name="workflow" value={filters.workflow} />
+      </label>
+      <label>
+        Role
+        <input name="role" value={filters.role} />
+      </label>
+      <label>
+        From
+        <input type="date" name="since" value={filters.since} />
+      </label>
+      <label>
+        Until
+        <input type="date" name="until" value={filters.until} />
+      </label>
+      <button type="submit">Filter</button>
+    </form>
+  );
+}

@@ -1,0 +1,61 @@
+import { raw } from 'hono/html';
+import type { Html } from '../html.ts';
+import type { Site } from '../site.ts';
+
+type PageProps = {
+  site: Site;
+  title: string;
+  /** What the page shows, and in which state: when the state changes, the browser is told and loads the page again. */
+  live?: { topic: string; state: string } | undefined;
+  children?: unknown;
+};
+
+const places = [
+  ['/', 'Threads'],
+  ['/inbox', 'Inbox'],
+] as const;
+
+/** A page with its navigation. */
+export function Page({ site, title, live, children }: PageProps): Html {
+  return (
+    <Document title={`${title} · ${site.name}`}>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="bar">
+        <a class="brand" href="/">
+          uwf <span>{site.name}</span>
+        </a>
+        <nav aria-label="Pages">
+          {places.map(([path, name]) => (
+            <a href={path}>{name}</a>
+          ))}
+        </nav>
+        <p class="connection" role="status" id="connection"></p>
+      </header>
+      <main id="main" {...(live && { 'data-topic': live.topic, 'data-state': live.state })}>
+        {children}
+      </main>
+    </Document>
+  );
+}
+
+/** The frame of every page, also of those for visitors who are not logged in. */
+export function Document({ title, children }: { title: string; children?: unknown }): Html {
+  return (
+    <>
+      {raw('<!doctype html>')}
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>{title}</title>
+          <link rel="stylesheet" href="/assets/page.css" />
+          <script src="/assets/page.js" defer></script>
+        </head>
+        <body>{children}</body>
+      </html>
+    </>
+  );
+}

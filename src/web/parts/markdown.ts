@@ -1,0 +1,20 @@
+import { raw } from 'hono/html';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import MarkdownIt from 'markdown-it';
+
+/** Longer texts are shown as they are: a renderer needs many times their size. */
+const MAX_LENGTH = 200_000;
+
+/** HTML in a text is shown as text, and no image is loaded: the texts are those of agents. */
+const renderer = new MarkdownIt({ html: false, linkify: true, breaks: false });
+renderer.disable('image');
+renderer.renderer.rules.link_open = (tokens, index, options, _env, self) => {
+  tokens[index]?.attrSet('rel', 'noreferrer noopener nofollow');
+  tokens[index]?.attrSet('target', '_blank');
+  return self.renderToken(tokens, index, options);
+};
+
+/** A text as HTML that can run nothing; its headings stand below those of the page. */
+export function markdown(text: string): HtmlEscapedString | undefined {
+  return text.length > MAX_LENGTH ? undefined : raw(renderer.render(text));
+}

@@ -1,0 +1,73 @@
+import { createAdaptorServer } from '@hono/node-server';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { UwfError } from '../errors.ts';
+import type { WebHandler } from './create-web-handler.tsx';
+
+/** No free port was found, or this user may not listen there. */
+export class CannotListen extends UwfError {
+  constructor(host: string, port: number, cause: NodeJS.ErrnoException) {
+    const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
+    super(`cannot listen on ${host}:${port}: ${why}`, {
+      code: 'cannot-listen',
+      kind: 'environment',
+      hint: '--port names another port; 0 takes any that is free',
+      cause,
+    });
+  }
+}
+
+/** A server of the page. */
+export type WebServer = { port: number; close(): Promise<void> };
+
+/** More connections than a person's browsers make. */
+const MAX_CONNECTIONS = 500;
+
+/**
+ * Serves the page over HTTP.
+ *
+ * @param ports to try, one after the other; 0 is any that is free
+ * @param handlerFor makes the handler once the port is known
+ * @throws {CannotListen} if none can be had
+ */
+export async function serveWeb(
+  host: string,
+  ports: readonly number[],
+  handlerFor: (port: number) => WebHandler,
+): Promise<WebServer> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Without options the adaptor makes a server of HTTP/1.1.
+  const server = createAdaptorServer({
+    // No request is read before the port is known.
+    fetch: async (request: Request) => handler.fetch(request),
+  }) as Server;
+  server.maxConnections = MAX_CONNECTIONS;
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000;
+  const port = await listen(server, host, ports);
+  const handler = handlerFor(port);
+  return {
+    port,
+    async close() {
+      handler.close();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function listen(server: Server, host: string, ports: readonly number[]): Promise<number> {
+  let failure: CannotListen | undefined;
+  for (const port of ports) {
+    server.listen(port, host);
+    try {
+      await once(server, 'listening');
+      const address = server.address();
+      return typeof address === 'object' && address !== null ? address.port : port;
+    } catch (error) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node raises system errors here.
+      failure ??= new CannotListen(host, port, error as NodeJS.ErrnoException);
+    }
+  }
+  throw failure ?? new Error('no port was given');
+}
