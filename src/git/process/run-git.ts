@@ -44,7 +44,7 @@ export type GitRun = GitStart & {
   /** Its stdin; default: empty. */
   input?: string | Uint8Array;
   /** Receives stderr, a line at a time. */
-  onProgress?: (line: string) => void;
+  onProgress?: ((line: string) => void) | undefined;
   /** Ends it if stdout and stderr together are longer. */
   maxOutputBytes?: number;
   /** Ends it if it has written nothing this long after its start: it may wait for ever. */

@@ -25,7 +25,7 @@ export type GitStart = {
    */
   maxDataBytes?: number;
   /** Ends it when aborted. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Gives it a lower priority and lets this process end before it. */
   isInBackground?: boolean;
 };
@@ -54,7 +54,7 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
       ...variables,
     },
     stdio: ['pipe', 'pipe', 'pipe'],
-    ...(signal && { signal }),
+    signal,
   });
   if (start.isInBackground === true) leaveInBackground(child);
   return child;

@@ -95,12 +95,7 @@ export async function fetchRefs(
   const asked = ids?.map((id) => `+${id}:${landing}ids/${id}`) ?? named;
   const input = asked.map((line) => `${line}\n`).join('');
   try {
-    const control = {
-      ...towardsRemote(mayAsk),
-      ...(signal && { signal }),
-      ...(onProgress && { onProgress }),
-    };
-    await runGit({ ...folder.run(args), input, ...control });
+    await runGit({ ...folder.run(args), input, ...towardsRemote(mayAsk), signal, onProgress });
   } catch (error) {
     const isOfNames = error instanceof GitFailed && readFetchFailure(error).isOfNames;
     if (!isOfNames || signal?.aborted || fetchHead(folder) === '') throw error;

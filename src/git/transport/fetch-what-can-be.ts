@@ -28,7 +28,7 @@ export async function fetchWhatCanBe(
   }
   const { signal } = request;
   const { mayAsk } = control;
-  const run = { ...folder.run([]), mayAsk, ...(signal && { signal }) };
+  const run = { ...folder.run([]), mayAsk, signal };
   const except = new Set(request.except);
   const told = (await listRemoteRefs(run, remote, request.refs)).filter(({ name }) => !except.has(name));
   await bringInParts([...new Set(told.map(({ id }) => id))], MAX_TRIES, async (ids) => {

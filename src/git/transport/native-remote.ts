@@ -67,7 +67,7 @@ export class NativeRemote implements Remote {
     signal?.throwIfAborted();
     if (bundle !== undefined && !existsSync(bundle)) return [];
     const isWidened = (await listVariables()).some((set) => isOfRepository(set) && set.name.startsWith('protocol.'));
-    const run = { location, env: isWidened ? { ...byDefault, ...env } : env, mayAsk, ...(signal && { signal }) };
+    const run = { location, env: isWidened ? { ...byDefault, ...env } : env, mayAsk, signal };
     return this.#reach(() => listRemoteRefs(run, address, patterns));
   }
 
@@ -129,8 +129,7 @@ export class NativeRemote implements Remote {
   #promisorFor(folder: GuestFolder, { signal }: FetchRequest): Promisor {
     const { location, env, address, mayAsk } = this.#options;
     return {
-      bring: (ids) =>
-        this.#reach(() => fetchObjects({ ...folder.run([]), mayAsk, ...(signal && { signal }) }, address, ids)),
+      bring: (ids) => this.#reach(() => fetchObjects({ ...folder.run([]), mayAsk, signal }, address, ids)),
       remember: async () => {
         const set = (key: string, value: string): Promise<unknown> =>
           runGit({ location, env, args: ['config', '--local', `remote.${this.name}.${key}`, value] });

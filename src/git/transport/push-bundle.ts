@@ -24,7 +24,7 @@ import { whileOpen } from '../system/while-open.ts';
 export async function pushBundle(folder: GuestFolder, path: string, request: PushRequest): Promise<PushResult[]> {
   const { edits, signal } = request;
   const had = existsSync(path)
-    ? await fetchRefs(folder, path, { refs: ['refs/*'], ...(signal && { signal }) }, { mayAsk: false, isLocal: false })
+    ? await fetchRefs(folder, path, { refs: ['refs/*'], signal }, { mayAsk: false, isLocal: false })
     : [];
   const refs = new Map<string, ObjectId>(had.map(({ name, id }) => [name, id]));
   const results: PushResult[] = [];
@@ -78,7 +78,7 @@ async function writeBundle(
     writeFileSync(join(folder.path, 'packed-refs'), formatPackedRefs([...refs].map(([name, id]) => ({ name, id }))));
     const input = [...refs.keys()].map((name) => `${name}\n`).join('');
     const args = ['bundle', 'create', '--quiet', made, '--stdin'];
-    await runGit({ ...folder.run(args), input, ...(signal && { signal }) });
+    await runGit({ ...folder.run(args), input, signal });
     sync(made);
     putInPlace(made, path);
     syncFolder(dirname(path));

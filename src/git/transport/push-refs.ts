@@ -63,12 +63,7 @@ async function pushBatch(
       remote,
       ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
     ];
-    const run = {
-      ...folder.run(args),
-      ...towardsRemote(mayAsk),
-      ...(signal && { signal }),
-      ...(onProgress && { onProgress }),
-    };
+    const run = { ...folder.run(args), ...towardsRemote(mayAsk), signal, onProgress };
     try {
       return parsePushResults((await runGit(run)).toString('utf8'), '');
     } catch (error) {

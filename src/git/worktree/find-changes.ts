@@ -165,7 +165,7 @@ async function changedSubmodules(
     const filters = ownPrograms(location, env).filter(({ use }) => use === 'files');
     const unset = filters.flatMap(({ name }) => turnedOff(name.slice(0, name.lastIndexOf('.')), 'clean'));
     const args = [...unset, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
-    const run = { location, env: withoutPlaces(env), ...(signal && { signal }) };
+    const run = { location, env: withoutPlaces(env), signal };
     if ((await listOf(run, args)).length === 0) continue;
     const reason = 'is a submodule with changes that are not recorded, only its commit is; commit them there';
     changed.push({ path, reason });

@@ -1,8 +1,9 @@
 import { copyFileSync, utimesSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { orElse } from '../../or-else.ts';
+import { isNotThere } from '../format/object-errors.ts';
 import { readIfThere } from '../repository/git-directory.ts';
-import { errnoOf } from '../format/object-errors.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
 import { readCommit, type ObjectReader } from '../stores/read.ts';
 import { isRefName } from '../format/ref-name.ts';
@@ -158,14 +159,13 @@ export function snapshotFolder(stateDir: string): string {
  * Source: git's Documentation/technical/racy-git.txt.
  */
 function copyIndex(from: string, to: string): void {
-  try {
+  const copy = (): void => {
     const { mtimeMs } = statSync(from);
     copyFileSync(from, to);
     const seconds = Math.floor(mtimeMs / 1000);
     utimesSync(to, seconds, seconds);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-  }
+  };
+  orElse(copy, undefined, isNotThere);
 }
 
 /** Stops git when it takes too long or writes too much. */

@@ -4,7 +4,6 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
 import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
@@ -46,23 +45,7 @@ export function commitPlaceOf(
  * @param thread whose tallies save reading all commits, if it leads to the commit; default: all are read
  * @throws {CorruptThread} if it is no sound part of a thread
  */
-export async function readCommitPlace(
-  repository: Repository,
-  id: ObjectId,
-  thread?: ThreadId,
-): Promise<CommitPlace | undefined> {
-  if (thread !== undefined) {
-    const { head, start, last = start } = await readPlace(repository, id, [thread], undefined);
-    return commitPlaceOf(head, start, { state: last.hash, stateAt: committedAt(last) });
-  }
-  let head: ThreadCommit | undefined;
-  let step: ThreadCommit | undefined;
-  for await (const commit of readChain(repository, id)) {
-    head ??= commit;
-    if (commit.kind === 'step') step ??= commit;
-    if (commit.kind !== 'start') continue;
-    const state = step ?? commit;
-    return commitPlaceOf(head, commit, { state: state.hash, stateAt: committedAt(state) });
-  }
-  return undefined;
+export async function readCommitPlace(repository: Repository, id: ObjectId, thread?: ThreadId): Promise<CommitPlace> {
+  const { head, start, last = start } = await readPlace(repository, id, thread ? [thread] : [], undefined);
+  return commitPlaceOf(head, start, { state: last.hash, stateAt: committedAt(last) });
 }

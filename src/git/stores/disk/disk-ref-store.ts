@@ -1,4 +1,4 @@
-import { asStorageError } from '../../format/object-errors.ts';
+import { storing } from '../../format/object-errors.ts';
 import type { ObjectId } from '../../format/object-id.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
 import type { RepositoryLocation } from '../../repository.ts';
@@ -48,11 +48,7 @@ export class DiskRefStore implements RefStore {
 
   async removeStaleLocks(): Promise<void> {
     const records = await this.#lockRecords();
-    try {
-      records.sweep();
-    } catch (error) {
-      throw asStorageError(error, this.#location.commonDir);
-    }
+    storing(this.#location.commonDir, () => records.sweep());
   }
 
   /** Closes the packed refs; they are opened again when they are needed. */

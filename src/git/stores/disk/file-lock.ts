@@ -145,15 +145,13 @@ export class FileLock {
 
   #tryToTake(): 'taken' | 'held' | 'no-folder' {
     try {
-      linkSync(this.#recordPath, this.lockPath);
+      this.#take();
+      return 'taken';
     } catch (error) {
-      const code = errnoOf(error) ?? '';
-      if (code === 'EEXIST') return 'held';
-      if (code === 'ENOENT') return 'no-folder';
-      if (!isWithoutHardLinks(error)) throw error;
-      return this.#takeByContent();
+      if (errnoOf(error) === 'EEXIST') return 'held';
+      if (errnoOf(error) === 'ENOENT') return 'no-folder';
+      throw error;
     }
-    return 'taken';
   }
 
   /** Restores the record if another process has removed `<common dir>/uwf` meanwhile. */
@@ -168,15 +166,13 @@ export class FileLock {
    * Without hard links the lock contains the name of its record. A process that is killed before it writes the name leaves an
    * ordinary lock.
    */
-  #takeByContent(): 'taken' | 'held' | 'no-folder' {
+  #take(): void {
     try {
-      createFile(this.lockPath, `${basename(this.#recordPath)}\n`);
+      linkSync(this.#recordPath, this.lockPath);
     } catch (error) {
-      if (errnoOf(error) === 'EEXIST') return 'held';
-      if (errnoOf(error) === 'ENOENT') return 'no-folder';
-      throw error;
+      if (!isWithoutHardLinks(error)) throw error;
+      createFile(this.lockPath, `${basename(this.#recordPath)}\n`);
     }
-    return 'taken';
   }
 
   #lost(): LockLost {

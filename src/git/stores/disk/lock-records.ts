@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { constants, readdirSync, renameSync } from 'node:fs';
+import { constants, renameSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { findOwnStats } from '../../system/find-stats.ts';
+import { namesIn } from '../../system/names-in.ts';
 import { makeFolders } from '../../system/make-folders.ts';
 import { errnoOf } from '../../format/object-errors.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../../system/process-identity.ts';
@@ -189,7 +190,7 @@ export class LockRecords {
 
   #all(): Record[] {
     const records: Record[] = [];
-    for (const name of this.#names()) {
+    for (const name of namesIn(this.#folder)) {
       const [identity = '', , target = ''] = name.split('@');
       const owner = parseIdentity(identity);
       if (owner === undefined) continue;
@@ -201,15 +202,6 @@ export class LockRecords {
       records.push({ path, name, owner, lockPath, stats });
     }
     return records;
-  }
-
-  #names(): string[] {
-    try {
-      return readdirSync(this.#folder);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return [];
-      throw error;
-    }
   }
 }
 

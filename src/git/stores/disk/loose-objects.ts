@@ -1,10 +1,12 @@
 import { constants } from 'node:buffer';
-import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
+import { existsSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { CorruptObject, ObjectTooLarge, errnoOf } from '../../format/object-errors.ts';
+import { CorruptObject, isNotThere, ObjectTooLarge } from '../../format/object-errors.ts';
 import { isObjectType, type GitObject, type ObjectId } from '../../format/object-id.ts';
 import { inflate, inflateStart, isPlausibleSize } from './inflate.ts';
 import { READ } from '../../system/read-regular-file.ts';
+import { whileOpen } from '../../system/while-open.ts';
+import { orElse } from '../../../or-else.ts';
 import { readAt } from '../../system/open-files.ts';
 
 /** Compressed bytes that always include the header. */
@@ -46,16 +48,7 @@ function looseObjectPath(folder: string, id: ObjectId): string {
 }
 
 function readWhole(path: string): Buffer | undefined {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, READ);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
-  try {
-    return readAt(descriptor, Buffer.allocUnsafe(fstatSync(descriptor).size), 0);
-  } finally {
-    closeSync(descriptor);
-  }
+  const file = orElse(() => openSync(path, READ), undefined, isNotThere);
+  if (file === undefined) return undefined;
+  return whileOpen(file, () => readAt(file, Buffer.allocUnsafe(fstatSync(file).size), 0));
 }

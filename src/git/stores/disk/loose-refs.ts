@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../../or-else.ts';
 import { errnoOf } from '../../format/object-errors.ts';
 import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/loose-ref.ts';
 import { findStats } from '../../system/find-stats.ts';
@@ -59,14 +60,8 @@ type BadName = (name: string) => void;
 type Found = { names: RefName[]; badName: BadName | undefined };
 
 function collect(root: string, prefix: string, ofWorktree: boolean, found: Found): void {
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(join(root, prefix), { withFileTypes: true });
-  } catch (error) {
-    if (absences.has(errnoOf(error))) return;
-    throw error;
-  }
-  for (const entry of entries) {
+  const list = (): Dirent[] => readdirSync(join(root, prefix), { withFileTypes: true });
+  for (const entry of orElse(list, [], (error) => absences.has(errnoOf(error)))) {
     const name = prefix + entry.name;
     if (entry.isDirectory()) {
       if (isOwnOfWorktree(`${name}/`) === ofWorktree) collect(root, `${name}/`, ofWorktree, found);

@@ -1,6 +1,8 @@
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../../format/object-errors.ts';
+import { isNotThere } from '../../format/object-errors.ts';
+import { orElse } from '../../../or-else.ts';
+import { namesIn } from '../../system/names-in.ts';
 import type { PackFiles } from './pack-files.ts';
 import { Pack } from './pack.ts';
 
@@ -33,7 +35,7 @@ export class PackFolder {
   refresh(): boolean {
     const time = this.#modificationTime();
     if (time !== undefined && time === this.#settledTime) return false;
-    const names = new Set(time === undefined ? [] : this.#names());
+    const names = new Set(time === undefined ? [] : namesIn(this.#dir));
     const before = this.#packs;
     const after = new Map<string, Pack>();
     for (const name of names) {
@@ -63,20 +65,6 @@ export class PackFolder {
   }
 
   #modificationTime(): bigint | undefined {
-    try {
-      return statSync(this.#dir, { bigint: true }).mtimeNs;
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
-      throw error;
-    }
-  }
-
-  #names(): string[] {
-    try {
-      return readdirSync(this.#dir);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return [];
-      throw error;
-    }
+    return orElse(() => statSync(this.#dir, { bigint: true }).mtimeNs, undefined, isNotThere);
   }
 }

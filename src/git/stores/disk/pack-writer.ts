@@ -1,5 +1,6 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { tryTo } from '../../../or-else.ts';
 import { asStorageError } from '../../format/object-errors.ts';
 import type { GitObject, ObjectFormat } from '../../format/object-id.ts';
 import type { WrittenObjects } from '../../object-store.ts';
@@ -59,10 +60,11 @@ export class PackWriter {
       renameSync(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
       syncFolder(folder);
       // A keep that cannot be removed, as on a disk that has become read-only, goes as that of an ended process.
-      return { release: async () => ignoringErrors(() => keep.remove()) };
+      // What is left is found by its keep.
+      return { release: async () => tryTo(() => keep.remove()) };
     } catch (error) {
       // The index goes first, as it came last. The first error says more than one about cleaning up after it.
-      for (const file of made.toReversed()) ignoringErrors(() => removeFile(file));
+      for (const file of made.toReversed()) tryTo(() => removeFile(file));
       throw asStorageError(error, folder);
     }
   }
@@ -91,12 +93,4 @@ function* joined(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
     bytes = 0;
   }
   yield Buffer.concat(waiting);
-}
-
-function ignoringErrors(remove: () => void): void {
-  try {
-    remove();
-  } catch {
-    // What is left is found by its keep.
-  }
 }

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { errnoOf } from '../../format/object-errors.ts';
+import { isNotThere } from '../../format/object-errors.ts';
+import { orElse } from '../../../or-else.ts';
 import type { ObjectId } from '../../format/object-id.ts';
 import type { BrokenPackedRefs } from '../../format/ref-errors.ts';
 import { READ } from '../../system/read-regular-file.ts';
@@ -114,13 +115,8 @@ export class PackedRefs {
     if (known !== undefined && stats !== undefined && isSame(known.stats, stats)) return known;
     this.close();
     if (stats === undefined) return undefined;
-    let descriptor: number;
-    try {
-      descriptor = openSync(this.path, READ);
-    } catch (error) {
-      if (errnoOf(error) === 'ENOENT') return undefined;
-      throw error;
-    }
+    const descriptor = orElse(() => openSync(this.path, READ), undefined, isNotThere);
+    if (descriptor === undefined) return undefined;
     const opened = fstatSync(descriptor, { bigint: true });
     const size = Number(opened.size);
     const read = (position: number, length: number): Buffer =>

@@ -2,7 +2,8 @@ import { readdirSync, rmdirSync } from 'node:fs';
 import type { Dirent } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolders } from '../../system/make-folders.ts';
-import { errnoOf } from '../../format/object-errors.ts';
+import { errnoOf, isNotThere } from '../../format/object-errors.ts';
+import { orElse } from '../../../or-else.ts';
 import { syncFolder } from '../../system/durable-file.ts';
 
 /** The folder is not empty, not there, or not a folder. */
@@ -29,13 +30,7 @@ export function makeFoldersOf(path: string): string[] {
 
 /** Syncs folders, each once. A folder that was removed meanwhile is skipped: its removal counts. */
 export function syncFolders(folders: Iterable<string>): void {
-  for (const folder of new Set(folders)) {
-    try {
-      syncFolder(folder);
-    } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error;
-    }
-  }
+  for (const folder of new Set(folders)) orElse(() => syncFolder(folder), undefined, isNotThere);
 }
 
 /**
