@@ -10,10 +10,7 @@ import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import { encodeTyped } from '../../schema/built-in.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
-import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
@@ -21,32 +18,22 @@ import { statusOf } from '../thread-commit.ts';
 import { appendCommit } from './append-commit.ts';
 import type { LinkResolution } from '../cas/resolve-links.ts';
 import { LinkTakenBack } from '../thread-errors.ts';
-import { agentNode, attemptFiles, contentNode, roleIdentity, taken, type AttemptDraft } from './draft-commit.ts';
+import { contentNode, roleIdentity } from './draft-commit.ts';
+import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef, scratchRef } from '../thread-refs.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
 import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
-import { traceFiles, type TraceDraft } from './trace-files.ts';
 
 /** The folder of a step's tree that holds the files it left. */
 export const WORKSPACE_FOLDER = 'workspace';
 
 /** A finished turn, as the engine hands it over. */
-export type StepDraft = {
-  role: string;
+export type StepDraft = TurnFacts & {
   meta: JsonObject;
   /** The reply's body. */
   text: string;
-  /** The whole prompt of the agent. */
-  prompt: string;
-  agent: AgentRecord;
   agentVersion?: string | undefined;
   stopReason?: string | undefined;
-  /** The rule that chose the role; null if a person forced it. */
-  rule: number | null;
-  usage: Usage | null;
-  attempts: readonly AttemptDraft[];
-  /** Absent if the agent reports no trace. */
-  trace?: TraceDraft | undefined;
   /** Ends of the child threads this turn ran, with their commits. */
   childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
   /** Nodes that `meta` links to and that are not in the thread. */
@@ -55,8 +42,6 @@ export type StepDraft = {
   replaces?: CommitOf<'step'> | undefined;
   /** The files that the turn left. The caller protects their objects until the step is stored. */
   workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
-  /** What was redacted in its texts. */
-  redacted?: Redacted | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -92,31 +77,21 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   const compact = draft.replaces
     ? await compactionOf(repository, draft.replaces)
     : compactionFor(scratch, previous?.hash);
-  const prompt = contentNode(draft.prompt);
-  const agent = agentNode(draft.agent);
-  const attempts = attemptFiles(draft.attempts);
-  const trace = draft.trace && traceFiles(draft.trace, draft.role, agent.hash);
+  const { fields, files: turnFiles, agent } = encodeTurn(draft);
   const payload: JsonObject = {
+    ...fields,
     number: state.tally.steps + 1,
-    role: draft.role,
     meta: draft.meta,
     content: content.hash,
-    react: trace?.session ?? null,
     start: state.start.hash,
     previous: previous?.hash ?? null,
     ...(draft.replaces && { replaces: draft.replaces.hash }),
     ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
     compact: compact?.hash ?? null,
     childThreads: draft.childThreads.map((child) => child.hash),
-    agent: agent.hash,
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
-    prompt: prompt.hash,
-    rule: draft.rule,
-    attempts: attempts.hashes,
-    usage: draft.usage,
     ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
-    ...taken(draft),
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };
@@ -125,9 +100,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
 
   const files: NodeFile[] = [
     { path: 'output.md', node: content },
-    { path: 'prompt.md', node: prompt },
-    ...attempts.files,
-    ...(trace?.files ?? []),
+    ...turnFiles,
     ...(compact ? [{ path: COMPACT_FILE, node: compact }] : []),
     ...takenIn(state, [...scratch.files.filter((file) => !isCompaction(file)), ...draft.linked.nodes.map(fileOf)]),
   ];

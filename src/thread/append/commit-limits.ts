@@ -8,21 +8,18 @@ export const MAX_PARENTS: number = 2_000;
 export const MAX_FILE_BYTES: number = 32 * 1024 * 1024;
 
 /** A commit exceeds the limits of a fetch. Nothing was stored. */
-export class CommitTooLarge extends UwfError {
-  constructor(reason: string) {
-    super(`this cannot be stored as a commit: ${reason}`, {
-      code: 'commit-too-large',
-      kind: 'data',
-      hint: 'name fewer commits and threads, and keep the status and the names of roles and agents short',
-    });
-  }
+export function commitTooLarge(reason: string): UwfError {
+  return new UwfError(`this cannot be stored as a commit: ${reason}`, {
+    code: 'commit-too-large',
+    kind: 'data',
+    hint: 'name fewer commits and threads, and keep the status and the names of roles and agents short',
+  });
 }
 
-/** @throws {CommitTooLarge} if a fetch would refuse this commit */
+/** @throws {UwfError} `commit-too-large` if a fetch would refuse this commit */
 export function assertCommitFits(commit: Commit): void {
   const { length } = commit.parents;
-  if (length > MAX_PARENTS) throw new CommitTooLarge(`it has ${length} parents, more than ${MAX_PARENTS}`);
+  if (length > MAX_PARENTS) throw commitTooLarge(`it has ${length} parents, more than ${MAX_PARENTS}`);
   const { byteLength } = encodeCommit(commit);
-  if (byteLength > MAX_COMMIT_BYTES)
-    throw new CommitTooLarge(`it has ${byteLength} bytes, more than ${MAX_COMMIT_BYTES}`);
+  if (byteLength > MAX_COMMIT_BYTES) throw commitTooLarge(`it has ${byteLength} bytes, more than ${MAX_COMMIT_BYTES}`);
 }
