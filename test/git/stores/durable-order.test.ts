@@ -1,7 +1,7 @@
 import type * as NodeFs from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { PackWriter } from '../../../src/git/stores/disk/pack-writer.ts';
+import { packWriter } from '../../../src/git/stores/disk/pack-writer.ts';
 import { Quarantine } from '../../../src/git/stores/quarantine.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
@@ -45,7 +45,7 @@ beforeEach(() => {
 
 test('a pack is on the disk before its index, and both before the folder that names them', () => {
   const { dir } = createTemporaryRepository();
-  new PackWriter(join(dir, '.git'), {}, 'sha1').write([{ type: 'blob', data: Buffer.from('kept') }]);
+  packWriter(join(dir, '.git'), {}, 'sha1')([{ type: 'blob', data: Buffer.from('kept') }]);
   expect(calls).toEqual([
     'rename pack-*.keep',
     'sync pack-*.pack',

@@ -8,7 +8,7 @@ import { findObjectFolders } from './object-folders.ts';
 import type { ObjectEnvironment } from './object-folders.ts';
 import { ObjectSearch } from './object-search.ts';
 import { PackFiles } from './pack-files.ts';
-import { PackWriter } from './pack-writer.ts';
+import { packWriter } from './pack-writer.ts';
 import { readPackedObject } from './read-packed-object.ts';
 
 const MAX_DELTA_BASE_BYTES = 16 * 1024 * 1024;
@@ -26,12 +26,12 @@ export class DiskObjectStore implements ObjectStore {
   readonly #commonDir: string;
   readonly #env: ObjectEnvironment;
   #search: ObjectSearch | undefined;
-  readonly #writer: PackWriter;
+  readonly #write: ReturnType<typeof packWriter>;
 
   constructor(commonDir: string, env: ObjectEnvironment) {
     this.#commonDir = commonDir;
     this.#env = env;
-    this.#writer = new PackWriter(commonDir, env, this.format);
+    this.#write = packWriter(commonDir, env, this.format);
   }
 
   async read(id: ObjectId, options: ReadOptions = {}): Promise<GitObject | undefined> {
@@ -54,7 +54,7 @@ export class DiskObjectStore implements ObjectStore {
   }
 
   async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
-    return this.#writer.write(objects);
+    return this.#write(objects);
   }
 
   async close(): Promise<void> {

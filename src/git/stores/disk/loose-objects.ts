@@ -7,7 +7,7 @@ import { inflate, inflateStart, isPlausibleSize } from './inflate.ts';
 import { READ } from '../../system/read-regular-file.ts';
 import { whileOpen } from '../../system/while-open.ts';
 import { orElse } from '../../../or-else.ts';
-import { readAt } from '../../system/open-files.ts';
+import { readAt } from '../../system/read-at.ts';
 
 /** Compressed bytes that always include the header. */
 const startBytes = 1024;

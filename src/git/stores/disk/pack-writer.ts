@@ -16,58 +16,50 @@ import { newPackName } from './pack-name.ts';
 const PACK_MODE = 0o444;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Writes into a repository's own object folder: each group of objects as one small pack. */
-export class PackWriter {
-  readonly #commonDir: string;
-  readonly #env: ObjectEnvironment;
-  readonly #format: ObjectFormat;
-  #keepsAreSwept = false;
-
-  constructor(commonDir: string, env: ObjectEnvironment, format: ObjectFormat) {
-    this.#commonDir = commonDir;
-    this.#env = env;
-    this.#format = format;
-  }
-
-  /**
-   * Writes objects as one pack with its index, durable when it returns, and kept from git until it is released. The first
-   * time it also removes what killed writers left.
-   *
-   * The order is keep, pack, index: git looks for indexes, so that it never sees a pack that is not whole or not kept. No
-   * file has one of git's names for temporary files, because `git gc --prune=now` removes those while they are written. What
-   * a crash leaves has a keep, by which {@link removeStalePackKeeps} finds it.
-   *
-   * A pack's name is its own, not that of its content: two writers of the same objects must not share a keep, which the
-   * one would remove while the other still needs it.
-   * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
-   */
-  write(objects: readonly GitObject[]): WrittenObjects {
+/**
+ * Makes the function that writes into a repository's own object folder: each group of objects as one small pack with its index,
+ * durable when it returns, and kept from git until it is released. The first time it also removes what killed writers left.
+ *
+ * The order is keep, pack, index: git looks for indexes, so that it never sees a pack that is not whole or not kept. No
+ * file has one of git's names for temporary files, because `git gc --prune=now` removes those while they are written. What
+ * a crash leaves has a keep, by which {@link removeStalePackKeeps} finds it.
+ *
+ * A pack's name is its own, not that of its content: two writers of the same objects must not share a keep, which the
+ * one would remove while the other still needs it.
+ * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
+ */
+export function packWriter(
+  commonDir: string,
+  env: ObjectEnvironment,
+  format: ObjectFormat,
+): (objects: readonly GitObject[]) => WrittenObjects {
+  let keepsAreSwept = false;
+  return (objects) => {
     if (objects.length === 0) return { release: async () => {} };
-    const [own = this.#commonDir] = findObjectFolders(this.#commonDir, this.#env);
+    const [own = commonDir] = findObjectFolders(commonDir, env);
     const folder = join(own, 'pack');
-    if (!this.#keepsAreSwept) removeStalePackKeeps(folder);
-    this.#keepsAreSwept = true;
-    const path = join(folder, newPackName(this.#format));
+    if (!keepsAreSwept) removeStalePackKeeps(folder);
+    keepsAreSwept = true;
+    const path = join(folder, newPackName(format));
     const made: string[] = [];
     try {
       makeFolders(folder);
       const keep = new PackKeep(path);
       made.push(keep.path);
-      const pack = writePackFile(`${path}.pack`, objects, this.#format);
+      const pack = writePackFile(`${path}.pack`, objects, format);
       made.push(`${path}.pack`);
-      createDurableFile(`${path}${UNFINISHED_INDEX}`, [encodePackIndex(pack, this.#format)], PACK_MODE);
+      createDurableFile(`${path}${UNFINISHED_INDEX}`, [encodePackIndex(pack, format)], PACK_MODE);
       made.push(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
       renameSync(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
       syncFolder(folder);
       // A keep that cannot be removed, as on a disk that has become read-only, goes as that of an ended process.
-      // What is left is found by its keep.
       return { release: async () => tryTo(() => keep.remove()) };
     } catch (error) {
       // The index goes first, as it came last. The first error says more than one about cleaning up after it.
       for (const file of made.toReversed()) tryTo(() => removeFile(file));
       throw asStorageError(error, folder);
     }
-  }
+  };
 }
 
 function writePackFile(path: string, objects: readonly GitObject[], format: ObjectFormat): EncodedPack {

@@ -6,7 +6,7 @@ import type { ObjectId } from '../../format/object-id.ts';
 import type { BrokenPackedRefs } from '../../format/ref-errors.ts';
 import { READ } from '../../system/read-regular-file.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
-import { readAt } from '../../system/open-files.ts';
+import { readAt } from '../../system/read-at.ts';
 import { PackedRefsLines, soundRefs, withoutRefs, type PackedLine } from '../../format/packed-refs-lines.ts';
 
 /** One version of the file: git replaces the file, so an open file does not change. */

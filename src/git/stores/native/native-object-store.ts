@@ -1,5 +1,5 @@
 import { UwfError } from '../../../errors.ts';
-import { PackWriter } from '../disk/pack-writer.ts';
+import { packWriter } from '../disk/pack-writer.ts';
 import { CorruptObject, ObjectTooLarge } from '../../format/object-errors.ts';
 import { hashObject, isObjectType } from '../../format/object-id.ts';
 import type { GitObject, ObjectFormat, ObjectId, ObjectType } from '../../format/object-id.ts';
@@ -47,7 +47,7 @@ export class NativeObjectStore implements ObjectStore {
   readonly format: ObjectFormat;
   readonly #sizes: LongLivedGit;
   readonly #contents: LongLivedGit;
-  readonly #packs: PackWriter;
+  readonly #write: ReturnType<typeof packWriter>;
 
   constructor(location: RepositoryLocation, env: GitEnvironment, format: ObjectFormat) {
     this.format = format;
@@ -55,7 +55,7 @@ export class NativeObjectStore implements ObjectStore {
       new LongLivedGit({ location, env, args: ['--no-replace-objects', 'cat-file', mode] });
     this.#sizes = open('--batch-check');
     this.#contents = open('--batch');
-    this.#packs = new PackWriter(location.commonDir, env, format);
+    this.#write = packWriter(location.commonDir, env, format);
   }
 
   async read(id: ObjectId, { maxBytes }: ReadOptions = {}): Promise<GitObject | undefined> {
@@ -76,7 +76,7 @@ export class NativeObjectStore implements ObjectStore {
   }
 
   async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
-    return this.#packs.write(objects);
+    return this.#write(objects);
   }
 
   async close(): Promise<void> {

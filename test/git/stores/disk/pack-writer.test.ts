@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { PackWriter } from '../../../../src/git/stores/disk/pack-writer.ts';
+import { packWriter } from '../../../../src/git/stores/disk/pack-writer.ts';
 import type { GitObject } from '../../../../src/git/format/object-id.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../../helpers/temporary-repository.ts';
 
@@ -18,7 +18,7 @@ test('a collection of garbage while a pack is written takes nothing of it away',
       return Buffer.from('a reply\n');
     },
   };
-  const written = new PackWriter(join(dir, '.git'), {}, 'sha1').write([object]);
+  const written = packWriter(join(dir, '.git'), {}, 'sha1')([object]);
   expect(seen[0]).toHaveLength(2);
   expect(git('cat-file', '--batch-check', '--batch-all-objects')).toMatch(/^[0-9a-f]{40} blob 8$/);
   await written.release();
