@@ -58,81 +58,57 @@ export interface ThreadCas extends NodeSource {
  * @param thread an id, or a prefix that only this thread has
  */
 export function threadCas(repository: Repository, thread: string): ThreadCas {
-  return new ScopedCas(repository, thread);
-}
-
-class ScopedCas implements ThreadCas {
-  readonly #repository: Repository;
-  readonly #thread: string;
-
-  constructor(repository: Repository, thread: string) {
-    this.#repository = repository;
-    this.#thread = thread;
-  }
-
-  put(text: string): Promise<NodeHash> {
-    return this.putTyped(builtIn.content, { text });
-  }
-
-  async putTyped(type: NodeHash, payload: JsonValue): Promise<NodeHash> {
-    return onlyOf(await this.putAll([{ type, payload }]));
-  }
-
-  async pin(artifact: Artifact, blob?: Uint8Array): Promise<NodeHash> {
-    return onlyOf(await this.#put([{ type: builtIn.artifact, payload: { ...artifact } }], blob));
-  }
-
-  putAll(nodes: readonly Node[]): Promise<NodeHash[]> {
-    return this.#put(nodes);
-  }
-
-  async #put(nodes: readonly Node[], blob?: Uint8Array): Promise<NodeHash[]> {
-    const pointer = await getThread(this.#repository, this.#thread);
+  const putAll = async (nodes: readonly Node[], blob?: Uint8Array): Promise<NodeHash[]> => {
+    const pointer = await getThread(repository, thread);
     if (pointer.isHistory) {
       const hint = 'put it under a running thread, or without --thread';
       throw new WrongThreadState(pointer.id, 'over', 'no step will take in what is put now', hint);
     }
-    const kept = nodesBehind(this.#repository, [pointer.head]);
-    return putNodes(this.#repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
-  }
+    const kept = nodesBehind(repository, [pointer.head]);
+    return putNodes(repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
+  };
+  const cas: ThreadCas = {
+    put: (text) => cas.putTyped(builtIn.content, { text }),
+    putAll: (nodes) => putAll(nodes),
+    get: (hash) => getNode(cas, parseNodeHash(hash)),
+    putTyped: async (type, payload) => onlyOf(await putAll([{ type, payload }])),
+    pin: async (artifact, blob) => onlyOf(await putAll([{ type: builtIn.artifact, payload: { ...artifact } }], blob)),
 
-  async find(hash: NodeHash): Promise<StoredNode | undefined> {
-    const { id, head } = await getThread(this.#repository, this.#thread);
-    const source = combineSources(await scratchNodes(this.#repository, id), nodesBehind(this.#repository, [head]));
-    return source.find(hash);
-  }
+    async find(hash) {
+      const { id, head } = await getThread(repository, thread);
+      const source = combineSources(await scratchNodes(repository, id), nodesBehind(repository, [head]));
+      return source.find(hash);
+    },
 
-  get(hash: string): Promise<StoredNode> {
-    return getNode(this, parseNodeHash(hash));
-  }
+    async delete(hash) {
+      if (!isNodeHash(hash)) return false;
+      const { id } = await getThread(repository, thread);
+      const removed = await removeFromScratch(repository, scratchRef(id), [hash]);
+      if (removed.length > 0) return true;
+      const taken = (await cas.list()).find((entry) => entry.hash === hash);
+      if (taken?.step !== undefined) {
+        throw new UwfError(`node ${hash} belongs to step ${taken.step} and cannot be removed`, {
+          code: 'node-in-use',
+          kind: 'conflict',
+          hint: "what a step has taken in lives as long as its thread; 'uwf thread rm' removes that",
+          facts: { hash, step: taken.step },
+        });
+      }
+      return false;
+    },
 
-  async delete(hash: string): Promise<boolean> {
-    if (!isNodeHash(hash)) return false;
-    const { id } = await getThread(this.#repository, this.#thread);
-    const removed = await removeFromScratch(this.#repository, scratchRef(id), [hash]);
-    if (removed.length > 0) return true;
-    const taken = (await this.list()).find((entry) => entry.hash === hash);
-    if (taken?.step !== undefined) {
-      throw new UwfError(`node ${hash} belongs to step ${taken.step} and cannot be removed`, {
-        code: 'node-in-use',
-        kind: 'conflict',
-        hint: "what a step has taken in lives as long as its thread; 'uwf thread rm' removes that",
-        facts: { hash, step: taken.step },
-      });
-    }
-    return false;
-  }
-
-  async list(): Promise<ThreadCasEntry[]> {
-    const { id, head } = await getThread(this.#repository, this.#thread);
-    const entries: ThreadCasEntry[] = [];
-    for await (const commit of readChain(this.#repository, head)) {
-      const put = commit.index.filter(isArtifact).map((entry) => ({ hash: entry.hash, step: commit.hash }));
-      entries.unshift(...put);
-    }
-    const waiting = (await listScratch(this.#repository, scratchRef(id))).filter(isArtifact);
-    return [...entries, ...waiting.map((entry) => ({ hash: entry.hash, step: undefined }))];
-  }
+    async list() {
+      const { id, head } = await getThread(repository, thread);
+      const entries: ThreadCasEntry[] = [];
+      for await (const commit of readChain(repository, head)) {
+        const put = commit.index.filter(isArtifact).map((entry) => ({ hash: entry.hash, step: commit.hash }));
+        entries.unshift(...put);
+      }
+      const waiting = (await listScratch(repository, scratchRef(id))).filter(isArtifact);
+      return [...entries, ...waiting.map((entry) => ({ hash: entry.hash, step: undefined }))];
+    },
+  };
+  return cas;
 }
 
 function onlyOf(hashes: readonly NodeHash[]): NodeHash {
