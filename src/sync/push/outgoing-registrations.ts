@@ -10,6 +10,7 @@ import { CarriedObjects } from '../../verify/incoming/carried-objects.ts';
 import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import type { OutgoingVerdict } from './outgoing.ts';
+import { eachOnce } from '../../each-once.ts';
 
 /**
  * Checks what a push would send of a workflow's registry, with the checks of a fetch.
@@ -32,9 +33,7 @@ export async function checkRegistration(
   const secrets: OutgoingVerdict['secrets'] = [];
   const passed = new Set(before === null ? [] : [before]);
   const waiting = scan === undefined ? [] : [head];
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-    if (passed.has(id)) continue;
-    passed.add(id);
+  for (const id of eachOnce(waiting, passed)) {
     const { tree, parents } = await readCommit(bounded.objects, id);
     const { index } = await readFiles(bounded, tree, () => {});
     const nodes = await Promise.all(index.map(async (entry) => [entry.path, await cache.read(entry)] as const));

@@ -12,6 +12,7 @@ import { checkForm } from '../../verify/commit/check-form.ts';
 import { firstFault } from '../../verify/fault.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { VerifiedCommits } from '../../verify/incoming/verified-commits.ts';
+import { eachOnce } from '../../each-once.ts';
 
 /** A thread's ref that a push would send. */
 export type OutgoingRef = {
@@ -80,9 +81,7 @@ export class Outgoing {
     const passed = await this.#behind(before);
     const secrets: SecretPlace[] = [];
     const waiting = [head];
-    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      if (passed.has(id)) continue;
-      passed.add(id);
+    for (const id of eachOnce(waiting, passed)) {
       signal?.throwIfAborted();
       const { threads, ...seen } = this.#seen.get(id) ?? (await this.#look(id));
       const isOdd = seen.fault !== undefined || seen.isRedacted || seen.secrets.length > 0;

@@ -5,6 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadChange } from '../report.ts';
+import { eachOnce } from '../../each-once.ts';
 
 /** A report names at most this many commits. */
 const MAX_NAMED = 1000;
@@ -93,9 +94,7 @@ async function findCodeCommits(repository: Repository, head: ObjectId, had: Obje
   const code = new Set<ObjectId>();
   const passed = new Set<ObjectId>(had === null ? [] : [had]);
   const waiting = [head];
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-    if (passed.has(id)) continue;
-    passed.add(id);
+  for (const id of eachOnce(waiting, passed)) {
     if (!(await isThreads(repository, id))) {
       code.add(id);
       continue;

@@ -3,6 +3,7 @@ import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { readCommit, type ObjectReader } from '../../git/stores/read.ts';
+import { eachOnce } from '../../each-once.ts';
 
 /** The registry of a workflow after a fetch, and what became of it. The objects of `batch` are still to be written. */
 type JoinedRegistry = { kind: 'new' | 'forward' | 'joined'; head: ObjectId; batch?: ObjectBatch };
@@ -34,11 +35,8 @@ export async function joinRegistrations(
 /** Tells whether a registration is an ancestor of another. Reads all history: registries are short. */
 export async function leadsTo(objects: ObjectReader, from: ObjectId, wanted: ObjectId): Promise<boolean> {
   const waiting = [from];
-  const passed = new Set<ObjectId>();
-  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+  for (const id of eachOnce(waiting)) {
     if (id === wanted) return true;
-    if (passed.has(id)) continue;
-    passed.add(id);
     waiting.push(...(await readCommit(objects, id)).parents);
   }
   return false;

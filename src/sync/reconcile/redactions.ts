@@ -5,6 +5,7 @@ import { nothingForDataError } from '../../thread/fault-of.ts';
 import { readRecord, type RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Relation } from './relate-tips.ts';
+import { eachOnce } from '../../each-once.ts';
 
 type Relate = (one: ObjectId, other: ObjectId) => Promise<Relation | undefined>;
 
@@ -67,9 +68,7 @@ export class Redactions {
   #allAfter(id: ObjectId): ObjectId[] {
     const found = new Set<ObjectId>();
     const waiting = [...(this.#after.get(id) ?? [])];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      if (found.has(next)) continue;
-      found.add(next);
+    for (const next of eachOnce(waiting, found)) {
       waiting.push(...(this.#after.get(next) ?? []));
     }
     return [...found].toReversed();
