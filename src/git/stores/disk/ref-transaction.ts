@@ -14,6 +14,7 @@ import type { LockRecords } from './lock-records.ts';
 import { makeFoldersOf, removeEmptyFoldersAbove, removeEmptyTree, syncFolders } from './ref-folders.ts';
 import { isOwnOfWorktree, refPath } from './ref-path.ts';
 import type { RefReader } from './ref-reader.ts';
+import { tryTo } from '../../../or-else.ts';
 
 /** An edit, and the ref that it changes: the end of a chain of symbolic refs. */
 type Change = { edit: RefEdit; name: RefName; path: string; lock: FileLock; folders: string[] };
@@ -220,8 +221,8 @@ export class RefTransaction {
   }
 
   #release(): void {
-    this.#packedLock?.release();
-    for (const { lock } of this.#changes) lock.release();
+    // The others are released too, and what was changed stays changed: a lock that is left goes with its process.
+    for (const lock of [this.#packedLock, ...this.#changes.map((change) => change.lock)]) tryTo(() => lock?.release());
     const { location } = this.#context;
     for (const { name } of this.#changes) {
       removeEmptyFoldersAbove(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, name);
