@@ -39,8 +39,9 @@ export async function checkFiles(
   const isWhole = files.index.every(({ path }) => nodes.has(path));
   for (const entry of files.index) {
     const choice = choices.get(entry.path);
+    // Under one of its possible names, not under two.
+    const wanted = paths.get(entry.path) ?? (choice && !chosen.has(choice) ? choice.hash : undefined);
     if (choice) chosen.add(choice);
-    const wanted = paths.get(entry.path) ?? choice?.hash;
     if (wanted === undefined) {
       const node = nodes.get(entry.path);
       // A node that could not be read has been reported.

@@ -147,6 +147,10 @@ describe('the files of a commit', () => {
     expect(await faultsOf(traced, { files: { ...files, 'trace/001/parts/1-plan.md': output } })).toEqual([
       `trace/001/parts/1-plan.md: it is node ${output.hash}, the commit's node says ${note.hash}`,
     ]);
+    const both = { ...files, 'trace/001/parts/1-note.md': note, 'trace/001/parts/1-plan.md': note };
+    expect(await faultsOf(traced, { files: both })).toEqual([
+      'trace/001/parts/1-plan.md: nothing accounts for a file of this name',
+    ]);
     const names = ['thought', 'plan', 'refusal', 'note'].map((kind) => `trace/001/parts/1-${kind}.md`);
     expect(await faultsOf(traced, { files })).toEqual([`none of ${names.join(', ')} holds node ${note.hash}`]);
   });
