@@ -1,16 +1,14 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import type { JsonObject } from '../../json.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
-import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
+import { readTextAt } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
 import { replyOf } from '../../thread/read/reply-of.ts';
 import { standIns, stepView, type StepView } from '../../thread/read/step-view.ts';
-import type { StepPlace } from '../../thread/read/tally.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
-import { CorruptThread } from '../../thread/thread-errors.ts';
+import { readRoles } from '../../thread/read/read-roles.ts';
 
 type Place = Pick<ThreadState, 'head' | 'start' | 'last' | 'tally'>;
 
@@ -47,7 +45,10 @@ export function pastSteps(repository: Repository, state: Place, hasTexts: boolea
       }
       const steps = await readViews(repository, state, 'newest', hasTexts, newest);
       const seen = { steps: counts ? [...standIns(state.tally.roles, steps), ...steps] : steps };
-      return visits || ends ? { ...seen, roles: await readRoles(repository, state, ends) } : seen;
+      if (!visits && !ends) return seen;
+      const memory = memoryOf(repository, state).ends;
+      if (memory.size > MAX_ENDS) memory.clear();
+      return { ...seen, roles: await readRoles(repository, state.tally, ends, memory) };
     },
   };
 }
@@ -119,24 +120,4 @@ async function fetchTexts(
     texts.push(...replyOf(commit));
   }
   await repository.objects.prefetch(texts);
-}
-
-/** What `$visits` answers of each role, and where they are seen, what `$first` and `$last` answer. */
-async function readRoles(repository: Repository, state: Place, hasEnds: boolean): Promise<Map<string, RoleSeen>> {
-  const { ends } = memoryOf(repository, state);
-  if (ends.size > MAX_ENDS) ends.clear();
-  const metaOf = async (place: StepPlace | null): Promise<JsonObject | undefined> => {
-    if (place === null) return undefined;
-    const known = ends.get(place.commit);
-    if (known !== undefined) return known;
-    const commit = await readThreadCommit(repository, place.commit);
-    if (commit.kind !== 'step') throw new CorruptThread(place.commit, 'it is no step');
-    ends.set(place.commit, commit.node.meta);
-    return commit.node.meta;
-  };
-  const roles = new Map<string, RoleSeen>();
-  for (const [role, { visits, first, last }] of state.tally.roles) {
-    roles.set(role, hasEnds ? { visits, first: await metaOf(first), last: await metaOf(last) } : { visits });
-  }
-  return roles;
 }

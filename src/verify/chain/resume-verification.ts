@@ -1,14 +1,11 @@
 import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
-import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import { ObjectMissing } from '../../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { JsonObject } from '../../json.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
-import type { StepPlace } from '../../thread/read/tally.ts';
 import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -18,6 +15,7 @@ import { findKeptNodes, keepNodes } from './kept-nodes.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
 import { textPathOf, type VerifiedTally } from './verified.ts';
+import { readRoles } from '../../thread/read/read-roles.ts';
 
 /** Fewer nodes are not worth a file: to find them in their commits takes some hundredths of a second. */
 export const MIN_KEPT_NODES = 1_000;
@@ -120,15 +118,7 @@ async function resumeReplay(
   { newest, ends }: StepsSeen,
   known: KnownNodes,
 ): Promise<void> {
-  const metaOf = async (place: StepPlace | null): Promise<JsonObject | undefined> => {
-    const commit = place === null ? undefined : await readThreadCommit(repository, place.commit);
-    return commit?.kind === 'step' ? commit.node.meta : undefined;
-  };
-  const roles = new Map<string, RoleSeen>();
-  for (const [role, { visits, first, last }] of tally.roles) {
-    if (visits === 0) continue;
-    roles.set(role, ends ? { visits, first: await metaOf(first), last: await metaOf(last) } : { visits });
-  }
+  const roles = await readRoles(repository, tally, ends);
   const steps: StepEntry[] = [];
   for await (const commit of readChain(repository, head.id)) {
     if (steps.length >= Math.min(Math.max(1, newest), tally.steps)) break;
