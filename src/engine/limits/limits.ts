@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import type { CountedLimit, MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
@@ -73,13 +73,28 @@ export function findBudgetExceeded(allowance: Allowance, usage: Usage): string |
   return firstOf({ ...allowance, ...used }, (used, limit) => used > limit, 'exceeded', budgets)?.text;
 }
 
-const units: Record<CountedLimit, string> = {
-  maxVisits: 'visits',
-  maxSteps: 'steps',
-  maxTurns: 'turns',
-  maxTokens: 'tokens',
-  maxCostUsd: 'US dollars',
+/** An option of `uwf thread resume` that raises a limit. */
+export type LimitOption = 'steps' | 'visits' | 'turns' | 'tokens' | 'cost';
+
+/** The option for each limit, and what it counts. */
+const counted: Record<CountedLimit, { option: LimitOption; unit: string; of: (used: Used) => number }> = {
+  maxVisits: { option: 'visits', unit: 'visits', of: ({ steps }) => steps },
+  maxSteps: { option: 'steps', unit: 'steps', of: ({ steps }) => steps },
+  maxTurns: { option: 'turns', unit: 'turns', of: ({ usage }) => usage?.turns ?? 0 },
+  maxTokens: {
+    option: 'tokens',
+    unit: 'tokens',
+    of: ({ usage }) => (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0),
+  },
+  maxCostUsd: { option: 'cost', unit: 'US dollars', of: ({ usage }) => usage?.costUsd ?? 0 },
 };
+
+/** The limits that people raise when they resume a thread, with the option for each. */
+export const limitOptions: readonly (readonly [CountedLimit, LimitOption])[] = countedLimits.map((name) => [
+  name,
+  counted[name].option,
+]);
+
 const budgets: readonly CountedLimit[] = ['maxTurns', 'maxTokens', 'maxCostUsd'];
 const names: readonly CountedLimit[] = ['maxVisits', 'maxSteps', ...budgets];
 
@@ -91,41 +106,27 @@ function firstOf(
 ): LimitReached | undefined {
   // Visits are counted for the role, also where the workflow or the thread limits them.
   const { maxVisits, ...others } = { ...DEFAULT_LIMITS, ...ofThread };
-  const sets: { limits: Limits; whose: string; counted: Used }[] = [
+  const sets: { limits: Limits; whose: string; usedBy: Used }[] = [
     {
       limits: combineLimits(ofRole, maxVisits === undefined ? {} : { maxVisits }),
       whose: ` of ${role}`,
-      counted: usedByRole,
+      usedBy: usedByRole,
     },
-    { limits: others, whose: '', counted: usedByThread },
+    { limits: others, whose: '', usedBy: usedByThread },
   ];
   for (const name of among) {
-    for (const { limits, whose, counted } of sets) {
+    for (const { limits, whose, usedBy } of sets) {
       const allowed = limits[name];
       if (allowed === undefined) continue;
       const limit = rounded(allowed + (more[name] ?? 0));
-      const used = rounded(countOf(name, counted));
+      const used = rounded(counted[name].of(usedBy));
       if (!isOver(used, limit)) continue;
-      const what = name === 'maxVisits' ? `visits to ${role}` : `${units[name]}${whose}`;
+      const what = name === 'maxVisits' ? `visits to ${role}` : `${counted[name].unit}${whose}`;
       const missing = roundUp(name, allowed + Math.max(0, used - limit));
       return { name, limit, used, missing, text: `the limit of ${limit} ${what} is ${verb}` };
     }
   }
   return undefined;
-}
-
-function countOf(name: CountedLimit, { steps, usage }: Used): number {
-  switch (name) {
-    case 'maxSteps':
-    case 'maxVisits':
-      return steps;
-    case 'maxTurns':
-      return usage?.turns ?? 0;
-    case 'maxTokens':
-      return usage ? usage.inputTokens + usage.outputTokens : 0;
-    case 'maxCostUsd':
-      return usage?.costUsd ?? 0;
-  }
 }
 
 /** Without what adding up fractions leaves behind. */
@@ -137,18 +138,6 @@ function rounded(amount: number): number {
 function roundUp(name: CountedLimit, amount: number): number {
   return name === 'maxCostUsd' ? Math.ceil(amount * 100) / 100 : Math.ceil(amount);
 }
-
-/** An option of `uwf thread resume` that raises a limit. */
-export type LimitOption = 'steps' | 'visits' | 'turns' | 'tokens' | 'cost';
-
-/** The limits that people raise when they resume a thread, with the option for each. */
-export const limitOptions: readonly (readonly [CountedLimit, LimitOption])[] = [
-  ['maxSteps', 'steps'],
-  ['maxVisits', 'visits'],
-  ['maxTurns', 'turns'],
-  ['maxTokens', 'tokens'],
-  ['maxCostUsd', 'cost'],
-];
 
 /**
  * Puts together what limits a role's turn, and what the thread has used of it over its life: its steps, its turns that
@@ -195,11 +184,10 @@ export async function findLimitWaitedAt(
 /** A thread waits at a limit, which only a person's word raises. */
 export class WaitsAtLimit extends UwfError {
   constructor(thread: ThreadId, { name, used, missing, text }: LimitReached) {
-    const option = limitOptions.find(([limit]) => limit === name)?.[1] ?? name;
     super(`thread ${thread} waits at a limit: ${text} (${used} used)`, {
       code: 'waits-at-limit',
       kind: 'usage',
-      hint: `run 'uwf thread resume ${thread} --${option} ${missing}' to let it use ${missing} more`,
+      hint: `run 'uwf thread resume ${thread} --${counted[name].option} ${missing}' to let it use ${missing} more`,
       facts: { thread, limit: name, used },
     });
   }
