@@ -1,6 +1,5 @@
 import { storing } from '../../format/object-errors.ts';
-import type { ObjectId } from '../../format/object-id.ts';
-import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
+import type { RefStore } from '../../ref-store.ts';
 import type { RepositoryLocation } from '../../repository.ts';
 import type { LockRecords } from './lock-records.ts';
 import { RefReader } from './ref-reader.ts';
@@ -12,53 +11,29 @@ import { RefReader } from './ref-reader.ts';
  * An edit of a symbolic ref is made on the ref it leads to. No reflog is written (git writes none for refs outside
  * `refs/heads/`, `refs/remotes/` and `refs/notes/` either, unless it is told to), and no hook is run.
  */
-export class DiskRefStore implements RefStore {
-  readonly #location: RepositoryLocation;
-  readonly #reader: RefReader;
-  #records: LockRecords | undefined;
-  readonly #lockTimeoutMs: number;
-
-  constructor(location: RepositoryLocation, lockTimeoutMs: number) {
-    this.#location = location;
-    this.#reader = new RefReader(location);
-    this.#lockTimeoutMs = lockTimeoutMs;
-  }
-
-  async read(name: RefName): Promise<ObjectId | undefined> {
-    return this.#reader.follow(name).id;
-  }
-
-  async list(prefix: string, wanted?: WantedRefs): Promise<Ref[]> {
-    return this.#reader.list(prefix, wanted);
-  }
-
-  async update(edits: readonly RefEdit[]): Promise<void> {
-    if (edits.length === 0) return;
-    // Loaded late: reading does not need it.
-    const { RefTransaction } = await import('./ref-transaction.ts');
-    const context = {
-      location: this.#location,
-      reader: this.#reader,
-      records: await this.#lockRecords(),
-      lockTimeoutMs: this.#lockTimeoutMs,
-    };
-    // Every attempt compares the values again. Only a process that stood still for half a minute needs a second one.
-    while (!(await new RefTransaction(edits, context).run()));
-  }
-
-  async removeStaleLocks(): Promise<void> {
-    const records = await this.#lockRecords();
-    storing(this.#location.commonDir, () => records.sweep());
-  }
-
-  /** Closes the packed refs; they are opened again when they are needed. */
-  close(): void {
-    this.#reader.packed.close();
-  }
-
-  async #lockRecords(): Promise<LockRecords> {
-    if (this.#records !== undefined) return this.#records;
+export function openDiskRefs(location: RepositoryLocation, lockTimeoutMs: number): RefStore & { close(): void } {
+  const reader = new RefReader(location);
+  let records: LockRecords | undefined;
+  // What changes refs is loaded late: reading does not need it.
+  const lockRecords = async (): Promise<LockRecords> => {
     const { LockRecords: Records } = await import('./lock-records.ts');
-    return (this.#records ??= new Records(this.#location.commonDir));
-  }
+    return (records ??= new Records(location.commonDir));
+  };
+  return {
+    read: async (name) => reader.follow(name).id,
+    list: async (prefix, wanted) => reader.list(prefix, wanted),
+    async update(edits) {
+      if (edits.length === 0) return;
+      const { RefTransaction } = await import('./ref-transaction.ts');
+      const context = { location, reader, records: await lockRecords(), lockTimeoutMs };
+      // Every attempt compares the values again. Only a process that stood still for half a minute needs a second one.
+      while (!(await new RefTransaction(edits, context).run()));
+    },
+    async removeStaleLocks() {
+      const owned = await lockRecords();
+      storing(location.commonDir, () => owned.sweep());
+    },
+    /** Closes the packed refs; they are opened again when they are needed. */
+    close: () => reader.packed.close(),
+  };
 }

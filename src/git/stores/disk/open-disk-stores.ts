@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../../object-store.ts';
 import type { RefStore } from '../../ref-store.ts';
 import type { RepositoryLocation } from '../../repository.ts';
-import { DiskRefStore } from './disk-ref-store.ts';
+import { openDiskRefs } from './disk-ref-store.ts';
 import { LateObjectStore } from './late-object-store.ts';
 import type { ObjectEnvironment } from './object-folders.ts';
 
@@ -24,7 +24,7 @@ const LOCK_TIMEOUT_MS = 10_000;
  */
 export function openDiskStores(location: RepositoryLocation, options: DiskStoreOptions = {}): DiskStores {
   const objects = new LateObjectStore(location.commonDir, options.env ?? {});
-  const refs = new DiskRefStore(location, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
+  const refs = openDiskRefs(location, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
   return {
     objects,
     refs,

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { StorageReadOnly } from '../../../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../../src/git/format/ref-name.ts';
-import { DiskRefStore } from '../../../../src/git/stores/disk/disk-ref-store.ts';
+import { openDiskRefs } from '../../../../src/git/stores/disk/disk-ref-store.ts';
 import { formatIdentity, ownIdentity } from '../../../../src/git/system/process-identity.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
@@ -12,11 +12,11 @@ import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts'
 const name = parseRefName('refs/threads/a');
 const [one, two] = ['1', '2'].map((digit) => digit.repeat(40)) as [ObjectId, ObjectId];
 let commonDir: string;
-let refs: DiskRefStore;
+let refs: ReturnType<typeof openDiskRefs>;
 
 beforeEach(() => {
   commonDir = createTemporaryFolder();
-  refs = new DiskRefStore({ gitDir: commonDir, commonDir, workTree: undefined }, 0);
+  refs = openDiskRefs({ gitDir: commonDir, commonDir, workTree: undefined }, 0);
 });
 
 test('refs are changed, read and listed; packed refs are opened again after the store was closed', async () => {
