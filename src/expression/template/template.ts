@@ -28,18 +28,13 @@ export class TemplateSyntaxError extends UwfError {
 }
 
 /** A template that could not be rendered, or not within its limits of time and size. */
-export class TemplateFailed extends UwfError {
-  constructor(template: string, reason: string) {
-    super(`the template failed: ${reason}`, { code: 'template-failed', kind: 'data', facts: { template, reason } });
-  }
+export function templateFailed(template: string, reason: string): UwfError {
+  return new UwfError(`the template failed: ${reason}`, {
+    code: 'template-failed',
+    kind: 'data',
+    facts: { template, reason },
+  });
 }
-
-/** A template that is Liquid. */
-export type CompiledTemplate = {
-  readonly source: string;
-  /** Liquid's own nodes; `undefined` for a text without any tag or output, which needs no engine. */
-  readonly nodes: readonly Template[] | undefined;
-};
 
 /** A variable that a template takes from outside, where it is named. */
 export type TemplateVariable = {
@@ -60,15 +55,15 @@ export function isPlainText(source: string): boolean {
 }
 
 /**
- * Parses a template. Loads Liquid at the first call with a text that is not plain.
+ * Parses a template: Liquid's own nodes; `undefined` for a text without any tag or output, which needs no engine.
  *
  * @throws {TemplateSyntaxError} when it is not Liquid, names a filter that does not exist, or a tag that reads files
  */
-export async function compileTemplate(source: string): Promise<CompiledTemplate> {
-  if (isPlainText(source)) return { source, nodes: undefined };
+async function parseTemplate(source: string): Promise<Template[] | undefined> {
+  if (isPlainText(source)) return undefined;
   const liquid = await liquidEngine();
   try {
-    return { source, nodes: liquid.parse(source) };
+    return liquid.parse(source);
   } catch (error) {
     const { reason, line, column } = liquidError(error);
     throw new TemplateSyntaxError(source, reason, line, column);
@@ -80,23 +75,20 @@ export async function compileTemplate(source: string): Promise<CompiledTemplate>
  *
  * Bounded in time (1 s), in what it makes on the way (8 million characters and items) and in its result (4 million).
  * @throws {TemplateSyntaxError} when the source is not Liquid
- * @throws {TemplateFailed} when a filter fails or a limit is reached
+ * @throws {UwfError} `template-failed` when a filter fails or a limit is reached
  */
-export async function renderTemplate(
-  template: string | CompiledTemplate,
-  variables: Readonly<Record<string, JsonValue>>,
-): Promise<string> {
-  const { source, nodes } = typeof template === 'string' ? await compileTemplate(template) : template;
+export async function renderTemplate(source: string, variables: Readonly<Record<string, JsonValue>>): Promise<string> {
+  const nodes = await parseTemplate(source);
   if (nodes === undefined) return source;
   const liquid = await liquidEngine();
   let result: unknown;
   try {
-    result = liquid.renderSync([...nodes], variables);
+    result = liquid.renderSync(nodes, variables);
   } catch (error) {
-    throw new TemplateFailed(source, liquidError(error).reason);
+    throw templateFailed(source, liquidError(error).reason);
   }
   const text = String(result);
-  if (text.length > MAX_RESULT) throw new TemplateFailed(source, `its result is longer than ${MAX_RESULT} characters`);
+  if (text.length > MAX_RESULT) throw templateFailed(source, `its result is longer than ${MAX_RESULT} characters`);
   return text;
 }
 
@@ -115,10 +107,10 @@ export function seenByTemplate(source: string): StepsSeen {
  * @throws {TemplateSyntaxError} when the source is not Liquid
  */
 export async function templateVariables(source: string): Promise<TemplateVariable[]> {
-  const { nodes } = await compileTemplate(source);
+  const nodes = await parseTemplate(source);
   if (nodes === undefined) return [];
   const liquid = await liquidEngine();
-  const { globals } = liquid.analyzeSync([...nodes], { partials: false });
+  const { globals } = liquid.analyzeSync(nodes, { partials: false });
   const found = Object.values(globals)
     .flat()
     .flatMap((variable): TemplateVariable[] => {
