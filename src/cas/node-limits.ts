@@ -15,27 +15,25 @@ export const NODE_LIMITS: NodeLimits = { maxBytes: 16 * 1024 * 1024, maxValues: 
 export const MAX_SCHEMA_BYTES: number = 256 * 1024;
 
 /** A node is larger than any reader of a fetched thread would take. */
-export class NodeTooLarge extends UwfError {
-  constructor(reason: string) {
-    super(`this cannot be stored as a node: ${reason}`, {
-      code: 'node-too-large',
-      kind: 'data',
-      hint: 'keep what is larger in a file of the repository, and name or pin that',
-    });
-  }
+export function nodeTooLarge(reason: string): UwfError {
+  return new UwfError(`this cannot be stored as a node: ${reason}`, {
+    code: 'node-too-large',
+    kind: 'data',
+    hint: 'keep what is larger in a file of the repository, and name or pin that',
+  });
 }
 
 /** Makes the error for a node of more bytes than {@link NODE_LIMITS} allows. @param bytes how many, in words */
-export function tooManyBytes(bytes: string): NodeTooLarge {
-  return new NodeTooLarge(`it has ${bytes} bytes, more than the ${NODE_LIMITS.maxBytes} of the largest`);
+export function tooManyBytes(bytes: string): UwfError {
+  return nodeTooLarge(`it has ${bytes} bytes, more than the ${NODE_LIMITS.maxBytes} of the largest`);
 }
 
-/** @throws {NodeTooLarge} if a fetch would refuse this blob */
+/** @throws {UwfError} `node-too-large` if a fetch would refuse this blob */
 export function assertNodeFits(blob: Uint8Array): void {
   const { byteLength } = blob;
   if (byteLength > NODE_LIMITS.maxBytes) throw tooManyBytes(String(byteLength));
   const reason = whyNoJson(blob, NODE_LIMITS);
-  if (reason !== undefined) throw new NodeTooLarge(reason);
+  if (reason !== undefined) throw nodeTooLarge(reason);
 }
 
 const [BRACE, END_BRACE, BRACKET, END_BRACKET, COMMA, QUOTE, BACKSLASH] = [...Buffer.from('{}[],"\\')];

@@ -20,10 +20,12 @@ export type TreeFile = NodeFile | IndexEntry;
 export type Subtree = { path: string; mode: '040000' | '100644'; id: ObjectId };
 
 /** Two things were to lie at one path of a tree. */
-export class PathTaken extends UwfError {
-  constructor(path: string) {
-    super(`two things were to be stored at '${path}'`, { code: 'path-taken', kind: 'usage', facts: { path } });
-  }
+export function pathTaken(path: string): UwfError {
+  return new UwfError(`two things were to be stored at '${path}'`, {
+    code: 'path-taken',
+    kind: 'usage',
+    facts: { path },
+  });
 }
 
 type Folder = Map<string, Folder | TreeEntry>;
@@ -34,8 +36,8 @@ type Folder = Map<string, Folder | TreeEntry>;
  * Nodes in `subtrees` are not listed: those have an index of their own. Blobs of nodes given as index entries are not
  * added; the caller knows that the repository keeps them until the new tree does.
  * @returns the id of the tree
- * @throws {NodeTooLarge} if a fetch would refuse one of the nodes
- * @throws {PathTaken} if two files share a path, or one lies where another needs a folder
+ * @throws {UwfError} `node-too-large` if a fetch would refuse one of the nodes
+ * @throws {UwfError} `path-taken` if two files share a path, or one lies where another needs a folder
  * @throws {UnwritableObject} if git would not accept a path
  */
 export function writeNodeTree(
@@ -60,11 +62,11 @@ function place(root: Folder, path: string, what: Omit<TreeEntry, 'name'>): void 
   let folder = root;
   for (const component of components.slice(0, -1)) {
     const next = folder.get(component) ?? new Map<string, Folder | TreeEntry>();
-    if (!(next instanceof Map)) throw new PathTaken(path);
+    if (!(next instanceof Map)) throw pathTaken(path);
     folder.set(component, next);
     folder = next;
   }
-  if (folder.has(name)) throw new PathTaken(path);
+  if (folder.has(name)) throw pathTaken(path);
   folder.set(name, { ...what, name });
 }
 

@@ -1,14 +1,12 @@
 import { UwfError } from '../errors.ts';
 
 /** The process at work on a thread could not be ended. */
-export class CannotStop extends UwfError {
-  constructor(thread: string, where: string) {
-    super(`the process at work on thread ${thread} could not be stopped: ${where}`, {
-      code: 'cannot-stop',
-      kind: 'environment',
-      hint: 'stop it where it runs, as the user it runs as',
-    });
-  }
+export function cannotStop(thread: string, where: string): UwfError {
+  return new UwfError(`the process at work on thread ${thread} could not be stopped: ${where}`, {
+    code: 'cannot-stop',
+    kind: 'environment',
+    hint: 'stop it where it runs, as the user it runs as',
+  });
 }
 
 /** A child thread would lie deeper than the limit. */
@@ -34,14 +32,15 @@ export class KeyTaken extends UwfError {
 }
 
 /** The process that took a thread's lease for another one has ended, or was stopped, before it handed it over. */
-export class HandOverFailed extends UwfError {
-  constructor(thread: string) {
-    super(`the work on thread ${thread} was not handed over: the process that wanted to start it has ended`, {
+export function handOverFailed(thread: string): UwfError {
+  return new UwfError(
+    `the work on thread ${thread} was not handed over: the process that wanted to start it has ended`,
+    {
       code: 'hand-over-failed',
       kind: 'conflict',
       hint: `run 'uwf thread run ${thread}'`,
-    });
-  }
+    },
+  );
 }
 
 /** A question was put to an agent that takes turns alone: a program that would do its work again, or a workflow. */

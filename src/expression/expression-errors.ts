@@ -66,16 +66,14 @@ export class ExpressionTimeout extends ExpressionError {
 }
 
 /** The process that evaluates what needs one could not be had. The machine is at fault, not the expression. */
-export class EvaluatorUnavailable extends UwfError {
-  constructor(reason: string, cause?: unknown) {
-    super(`the process that evaluates expressions ${reason}`, {
-      code: 'evaluator-unavailable',
-      kind: 'environment',
-      hint: 'try again',
-      cause,
-      facts: { reason },
-    });
-  }
+export function evaluatorUnavailable(reason: string, cause?: unknown): UwfError {
+  return new UwfError(`the process that evaluates expressions ${reason}`, {
+    code: 'evaluator-unavailable',
+    kind: 'environment',
+    hint: 'try again',
+    cause,
+    facts: { reason },
+  });
 }
 
 const MAX_QUOTE = 120;

@@ -29,10 +29,10 @@ export type OpenOptions = DiscoverOptions & {
  * An ordinary repository is served by uwf's own stores. Formats that these do not support (SHA-256, reftable), and the
  * missing objects of a partial clone, go through the installed git.
  * @throws {RepositoryNotFound} if there is none
- * @throws {DubiousOwnership} if it, or its configuration, belongs to another user and `safe.directory` does not name it
+ * @throws {UwfError} `dubious-ownership` if it, or its configuration, belongs to another user and `safe.directory` does not name it
  * @throws {UwfError} `bare-repository-refused` if it is bare and `safe.bareRepository` refuses it
  * @throws {LinkedStateFolder} if uwf's folder in the git folder leads elsewhere
- * @throws {UnsupportedRepository} if neither uwf nor the installed git supports its format
+ * @throws {UwfError} `unsupported-repository` if neither uwf nor the installed git supports its format
  * @throws {InvalidGitConfig} if its configuration cannot be read
  */
 export async function openRepository(dir: string, options: OpenOptions = {}): Promise<Repository> {

@@ -18,7 +18,7 @@ export type FormatStoreOptions = { env: GitEnvironment; lockTimeoutMs?: number }
  *
  * git serves objects of SHA-256 and refs in a reftable; SHA-1 objects, and ref files with either hash, are read from disk.
  * The missing objects of a partial clone are fetched.
- * @throws {UnsupportedRepository} if there is no git that supports the format
+ * @throws {UwfError} `unsupported-repository` if there is no git that supports the format
  */
 export async function openStoresByFormat(
   location: RepositoryLocation,

@@ -21,7 +21,7 @@ export type CheckContext = {
  *
  * Bindings are `$meta`, `$steps`, `$start` and the functions over the steps; `meta`, `steps`, `start` are the input document.
  * @throws {CheckFailed} when a check does not compile, or comes to no answer within its box
- * @throws {EvaluatorUnavailable} when a check needs the child and the machine does not give it
+ * @throws {UwfError} `evaluator-unavailable` when a check needs the child and the machine does not give it
  */
 export async function checkReply(
   checks: readonly RoleCheck[],

@@ -23,7 +23,7 @@ export type DecideOptions = {
  * A function of values: the same rules and context give the same decision, whenever and wherever. `__start__` stands for the
  * last role before the first step, `__resume__` when an ended thread is resumed. What is wrong with the rules is a decision
  * of the kind `failed`, no exception.
- * @throws {EvaluatorUnavailable} when a condition needs the child and the machine does not give it; the rules are not at fault
+ * @throws {UwfError} `evaluator-unavailable` when a condition needs the child and the machine does not give it; the rules are not at fault
  */
 export async function decide(
   rules: readonly Rule[],
@@ -37,7 +37,7 @@ export async function decide(
  * Decides who is next where a limit keeps the role from running that {@link decide} gives the turn to, by the rules that
  * are there for that.
  * @returns `undefined` where none of them holds
- * @throws {EvaluatorUnavailable} as `decide` does
+ * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
 export async function decideAtLimit(
   rules: readonly Rule[],

@@ -16,15 +16,13 @@ export class ThreadNotFound extends UwfError {
 }
 
 /** A prefix that several threads share. */
-export class AmbiguousThread extends UwfError {
-  constructor(text: string, candidates: readonly ThreadId[]) {
-    super(`'${text}' could be any of ${candidates.length} threads: ${candidates.slice(0, 5).join(', ')}`, {
-      code: 'ambiguous-thread',
-      kind: 'usage',
-      hint: 'give more characters',
-      facts: { candidates },
-    });
-  }
+export function ambiguousThread(text: string, candidates: readonly ThreadId[]): UwfError {
+  return new UwfError(`'${text}' could be any of ${candidates.length} threads: ${candidates.slice(0, 5).join(', ')}`, {
+    code: 'ambiguous-thread',
+    kind: 'usage',
+    hint: 'give more characters',
+    facts: { candidates },
+  });
 }
 
 /** Another writer advanced the thread first. A fork keeps the commit that lost, if it cost something. */

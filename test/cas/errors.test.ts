@@ -3,9 +3,9 @@ import { NotJson } from '../../src/cas/canonical.ts';
 import { InvalidNodeHash, parseNodeHash } from '../../src/cas/hash.ts';
 import { InvalidIndex } from '../../src/cas/index-blob.ts';
 import { HashMismatch, NotCanonical } from '../../src/cas/node.ts';
-import { NodeTooLarge } from '../../src/cas/node-limits.ts';
+import { nodeTooLarge } from '../../src/cas/node-limits.ts';
 import { HashCollision, NodeNotFound } from '../../src/cas/node-source.ts';
-import { PathTaken } from '../../src/cas/node-tree.ts';
+import { pathTaken } from '../../src/cas/node-tree.ts';
 import { TextTooLong } from '../../src/cas/text-limit.ts';
 import type { UwfError } from '../../src/errors.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
@@ -69,7 +69,7 @@ test.each<[UwfError, object]>([
     },
   ],
   [
-    new NodeTooLarge('it has 2 bytes'),
+    nodeTooLarge('it has 2 bytes'),
     {
       code: 'node-too-large',
       kind: 'data',
@@ -99,7 +99,7 @@ test.each<[UwfError, object]>([
     },
   ],
   [
-    new PathTaken('a/b'),
+    pathTaken('a/b'),
     { code: 'path-taken', kind: 'usage', message: "two things were to be stored at 'a/b'", path: 'a/b' },
   ],
   [

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { extractReply } from '../../src/agent/extract/extract-reply.ts';
-import { NODE_LIMITS, NodeTooLarge } from '../../src/cas/node-limits.ts';
+import { NODE_LIMITS } from '../../src/cas/node-limits.ts';
 import { InvalidSchema } from '../../src/schema/json-schema/invalid-schema.ts';
 import { compileSchema } from '../../src/schema/json-schema/validator.ts';
 import { appendStep } from '../../src/thread/append/append-step.ts';
-import { CommitTooLarge } from '../../src/thread/append/commit-limits.ts';
 import { resumeThread } from '../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, TextTooLong } from '../../src/cas/text-limit.ts';
@@ -70,7 +69,7 @@ test.each([
   const repository = createMapRepository();
   const { id } = await startLoop(repository);
   const refs = new Map(repository.refMap);
-  await expect(threadCas(repository, id).put(text)).rejects.toThrow(NodeTooLarge);
+  await expect(threadCas(repository, id).put(text)).rejects.toMatchObject({ code: 'node-too-large' });
   expect(repository.refMap).toEqual(refs);
 });
 
@@ -78,7 +77,7 @@ test('a step whose commit no fetch would take is not stored', async () => {
   const repository = createMapRepository();
   const start = await startLoop(repository);
   const meta = { $status: 'x'.repeat(1_100_000) };
-  await expect(appendStep(repository, start, stepDraft({ meta }))).rejects.toThrow(CommitTooLarge);
+  await expect(appendStep(repository, start, stepDraft({ meta }))).rejects.toMatchObject({ code: 'commit-too-large' });
 });
 
 test('a schema that no fetch would take is a mistake', async () => {

@@ -11,7 +11,7 @@ import { agreeToGit } from '../trust/agree-to-git.ts';
  *
  * @param name as it was typed; `undefined` for the one that git would choose
  * @throws {NotTrusted} if the repository's own configuration makes git run a program that the user has not agreed to
- * @throws {NoSuchRemote} if there is none of this name, and it is no URL and no path
+ * @throws {UwfError} `no-such-remote` if there is none of this name, and it is no URL and no path
  */
 export async function openRemoteHere(
   cli: CliEnvironment,

@@ -8,7 +8,7 @@ import { UwfError } from '../../errors.ts';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { HandOverFailed, LeaseDamaged } from '../engine-errors.ts';
+import { handOverFailed, LeaseDamaged } from '../engine-errors.ts';
 import { inProcessLeases, leasePath } from './find-lease.ts';
 import {
   createRecordFile,
@@ -68,7 +68,7 @@ export interface Lease {
  * @param adopt the token of a lease that another process took for this one; no other will do
  * @throws {LeaseHeld} if a living process has it
  * @throws {LeaseDamaged} if it cannot be told whether a process holds it
- * @throws {HandOverFailed} if the process that took the lease for this one has ended before it handed it over
+ * @throws {UwfError} `hand-over-failed` if the process that took the lease for this one has ended before it handed it over
  */
 export async function takeLease(repository: Repository, thread: ThreadId, adopt?: string): Promise<Lease> {
   const { stateDir } = repository;
@@ -107,9 +107,9 @@ export async function takeLeaseFile(
 async function adoptLease(repository: Repository, thread: ThreadId, path: string, token: string): Promise<Lease> {
   for (;;) {
     const found = readLeaseRecord(path);
-    if (found === undefined || found === 'unreadable' || found.token !== token) throw new HandOverFailed(thread);
+    if (found === undefined || found === 'unreadable' || found.token !== token) throw handOverFailed(thread);
     if (found.holder.pid === process.pid) return new FileLease(path, found, repository.now);
-    if (!isHolderAlive(found, repository.now())) throw new HandOverFailed(thread);
+    if (!isHolderAlive(found, repository.now())) throw handOverFailed(thread);
     // The process that took it for this one is about to hand it over.
     await sleep(HAND_OVER_POLL_MS);
   }

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
 import type { FileHit } from '../../thread/secrets/secret-scan.ts';
 import { stateCommit } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -8,6 +6,7 @@ import type { EngineContext } from '../engine-context.ts';
 import type { ChosenStep, FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 import { forgetKeptTurn, readKept, writeKept } from './kept-turn.ts';
+import { keptPath } from './kept-path.ts';
 
 const VERSION = 1;
 /** How many places a suspension names. */
@@ -35,7 +34,7 @@ export function holdTurn(
 ): FinishedTurn {
   const { again, ...rest } = turn;
   const { attempts, usage, trace, session, text } = turn.result;
-  const path = heldPath(engine.repository, state.id);
+  const path = keptPath(engine.repository, state.id, 'held');
   const held: HeldTurn = { version: VERSION, turn: rest, files, head: state.head.id };
   const isHeld = path !== undefined && again === undefined;
   if (isHeld) writeKept(path, JSON.stringify(held));
@@ -53,7 +52,7 @@ export function findHeldTurn({
   state,
   choice: { role, again },
 }: ChosenStep): Omit<HeldTurn, 'version' | 'head'> | undefined {
-  const path = heldPath(repository, state.id);
+  const path = keptPath(repository, state.id, 'held');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Its digest is right, so a version of uwf wrote it.
   const held = path === undefined ? undefined : (readKept(path, state.id) as HeldTurn | undefined);
   if (held === undefined || held.version !== VERSION || again !== undefined || held.turn.role !== role)
@@ -67,10 +66,6 @@ export function findHeldTurn({
 
 /** Forgets the turn that is held for a thread. */
 export function forgetHeldTurn({ repository }: EngineContext, thread: ThreadId): void {
-  const path = heldPath(repository, thread);
+  const path = keptPath(repository, thread, 'held');
   if (path !== undefined) forgetKeptTurn(path);
-}
-
-function heldPath({ stateDir }: Repository, thread: ThreadId): string | undefined {
-  return stateDir === undefined ? undefined : join(stateDir, 'held', `${thread}.json`);
 }

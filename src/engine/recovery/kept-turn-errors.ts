@@ -42,13 +42,11 @@ export class ReplyNotStored extends UwfError {
 }
 
 /** The file of a kept turn is not as it was written, or a newer uwf wrote it. */
-export class KeptTurnDamaged extends UwfError {
-  constructor(thread: ThreadId, path: string) {
-    super(`the finished reply that is kept for thread ${thread} in ${path} cannot be read`, {
-      code: 'kept-turn-damaged',
-      kind: 'data',
-      hint: `read what is left of it, then remove ${path}: the role runs again after that`,
-      facts: { path },
-    });
-  }
+export function keptTurnDamaged(thread: ThreadId, path: string): UwfError {
+  return new UwfError(`the finished reply that is kept for thread ${thread} in ${path} cannot be read`, {
+    code: 'kept-turn-damaged',
+    kind: 'data',
+    hint: `read what is left of it, then remove ${path}: the role runs again after that`,
+    facts: { path },
+  });
 }

@@ -16,7 +16,7 @@ import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import { keptPath } from './kept-path.ts';
-import { KeptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
+import { keptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
 
 /** The version of the files of kept turns. */
 const VERSION = 1;
@@ -63,7 +63,7 @@ export type KeptWorkspace = {
  * @returns the error to raise; where the turn could not be kept either, its message holds what the agent has said
  */
 export function keepTurn(engine: EngineContext, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
-  const path = keptPath(engine.repository, state.id);
+  const path = keptPath(engine.repository, state.id, 'kept');
   const facts = { thread: state.id, role: turn.role, cause };
   if (cause instanceof RedactionFailed) {
     const sealed = path !== undefined && tryToKeep(path, state, turn, engine.sealKey);
@@ -86,7 +86,7 @@ export function keepTurn(engine: EngineContext, state: ThreadState, turn: Finish
  * @returns what is to be called once the turn is stored
  */
 export function keepMeanwhile(repository: Repository, state: ThreadState, turn: FinishedTurn): Meanwhile {
-  const path = keptPath(repository, state.id);
+  const path = keptPath(repository, state.id, 'kept');
   if (path === undefined) return { stop: () => undefined, forget: () => undefined };
   let isKept = false;
   const timer = setTimeout(() => {
@@ -119,34 +119,34 @@ function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn, sealKey
 /**
  * Reads the turn of a thread that is kept on this machine; `undefined` if there is none.
  * @returns with `isSealed`, what may hold secrets
- * @throws {KeptTurnDamaged} if the file is not as it was written, or was encrypted with another key
+ * @throws {UwfError} `kept-turn-damaged` if the file is not as it was written, or was encrypted with another key
  */
 export function readKeptTurn(
   { repository, sealKey }: Pick<EngineContext, 'repository' | 'sealKey'>,
   thread: ThreadId,
 ): { turn: KeptTurn; path: string; isSealed: boolean } | undefined {
-  const path = keptPath(repository, thread);
+  const path = keptPath(repository, thread, 'kept');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Its digest is right, so a version of uwf wrote it.
   const kept = path === undefined ? undefined : (readKept(path, thread) as KeptTurn | SealedTurn | undefined);
   if (path === undefined || kept === undefined) return undefined;
   // The digest was right: it is what `keepTurn` of some version wrote.
-  if (kept.version !== VERSION) throw new KeptTurnDamaged(thread, path);
+  if (kept.version !== VERSION) throw keptTurnDamaged(thread, path);
   if (!('sealed' in kept)) return { turn: kept, path, isSealed: false };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- What was encrypted is what `keepTurn` gave.
   const turn = unseal(kept.sealed, sealKey()) as KeptTurn | undefined;
-  if (turn === undefined) throw new KeptTurnDamaged(thread, path);
+  if (turn === undefined) throw keptTurnDamaged(thread, path);
   return { turn, path, isSealed: true };
 }
 
 /**
  * Reads what {@link writeKept} wrote; `undefined` if there is none.
- * @throws {KeptTurnDamaged} if the file is not as it was written
+ * @throws {UwfError} `kept-turn-damaged` if the file is not as it was written
  */
 export function readKept(path: string, thread: ThreadId): unknown {
   const text = readIfThere(path);
   if (text === undefined) return undefined;
   const [digest, json = ''] = text.split('\n');
-  if (digest !== digestOf(json)) throw new KeptTurnDamaged(thread, path);
+  if (digest !== digestOf(json)) throw keptTurnDamaged(thread, path);
   return JSON.parse(json);
 }
 

@@ -50,10 +50,12 @@ export type ThreadRedaction = {
 };
 
 /** A thread cannot be written anew. Nothing was changed. */
-export class RedactionRefused extends UwfError {
-  constructor(thread: ThreadId, reason: string, hint: string) {
-    super(`thread ${thread} cannot be written anew: ${reason}`, { code: 'redaction-refused', kind: 'data', hint });
-  }
+export function redactionRefused(thread: ThreadId, reason: string, hint: string): UwfError {
+  return new UwfError(`thread ${thread} cannot be written anew: ${reason}`, {
+    code: 'redaction-refused',
+    kind: 'data',
+    hint,
+  });
 }
 
 /** What is about to be changed. */
@@ -66,8 +68,8 @@ export type PlannedRedaction = ThreadRedaction & {
  * Writes a thread anew without its secrets, and with it all threads that share the commits that change. What it gives has
  * been verified; nothing is changed before it is applied.
  *
- * @throws {ThreadNotFound} {AmbiguousThread} {NoRefOfItsOwn}
- * @throws {RedactionRefused} if what would be written is not sound
+ * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` {NoRefOfItsOwn}
+ * @throws {UwfError} `redaction-refused` if what would be written is not sound
  */
 export async function planRedaction(
   repository: Repository,
@@ -133,7 +135,7 @@ async function assertSound(view: Repository, threads: readonly Moved[], written:
   for (const { thread, after } of threads) {
     const wrong = await verification.verify(after);
     const hint = `'uwf thread verify ${thread}' tells whether it is sound as it is; 'uwf thread rm ${thread}' removes it`;
-    if (wrong !== undefined) throw new RedactionRefused(thread, `it would not be sound: ${wrong}`, hint);
+    if (wrong !== undefined) throw redactionRefused(thread, `it would not be sound: ${wrong}`, hint);
   }
 }
 
@@ -157,7 +159,7 @@ async function applyRedaction(
       leases.push(await takeLease(repository, thread));
       if (findKeptTurn(repository, thread) === undefined) continue;
       const hint = `'uwf thread step ${thread}' stores it; repeat then`;
-      throw new RedactionRefused(thread, 'a finished turn of it is not stored yet', hint);
+      throw redactionRefused(thread, 'a finished turn of it is not stored yet', hint);
     }
     const edits: RefEdit[] = [];
     for (const moved of threads) edits.push(...(await editsOf(repository, batch, rewriter, moved)));

@@ -30,7 +30,7 @@ import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
  * Puts together all that a role's turn needs, without running or storing anything.
  * @throws {AgentMissing} if this machine has no agent for the role
  * @throws {UwfError} `unknown-role` if the workflow has no such role
- * @throws {WorkingFolderOutside} if the role is to work elsewhere than in a work tree of the repository
+ * @throws {UwfError} `working-folder-outside` if the role is to work elsewhere than in a work tree of the repository
  */
 export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const { engine, lease, state, definition, choice } = step;

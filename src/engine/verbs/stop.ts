@@ -6,7 +6,7 @@ import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { CannotStop } from '../engine-errors.ts';
+import { cannotStop } from '../engine-errors.ts';
 import { findLease, findLeaseRecord, findLeasesOf } from '../leases/find-lease.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -22,7 +22,7 @@ const POLL_MS = 25;
  * time kills it together with its agent's process group.
  *
  * The thread stays where its last step left it. Where the process has died and left its agent, that is ended.
- * @throws {CannotStop} if the process is on another machine, or not ours to stop
+ * @throws {UwfError} `cannot-stop` if the process is on another machine, or not ours to stop
  */
 export async function stopThread(
   engine: EngineContext,
@@ -55,8 +55,8 @@ export async function stopThread(
 }
 
 function ask(thread: ThreadId, holder: ProcessIdentity): void {
-  if (isAlive(holder) === 'other-host') throw new CannotStop(thread, `process ${holder.pid} runs on ${holder.host}`);
-  if (holder.pid === process.pid) throw new CannotStop(thread, "it is this very process; abort the engine's signal");
+  if (isAlive(holder) === 'other-host') throw cannotStop(thread, `process ${holder.pid} runs on ${holder.host}`);
+  if (holder.pid === process.pid) throw cannotStop(thread, "it is this very process; abort the engine's signal");
   signal(thread, holder, 'SIGTERM');
 }
 
@@ -86,6 +86,6 @@ function signal(thread: ThreadId, holder: ProcessIdentity, name: NodeJS.Signals)
     process.kill(holder.pid, name);
   } catch (error) {
     // ESRCH: it ended by itself.
-    if (errnoOf(error) !== 'ESRCH') throw new CannotStop(thread, `process ${holder.pid}`);
+    if (errnoOf(error) !== 'ESRCH') throw cannotStop(thread, `process ${holder.pid}`);
   }
 }

@@ -8,16 +8,14 @@ import type { EngineContext } from '../engine-context.ts';
 import { isWithin } from '../../is-within.ts';
 
 /** A workflow wants a role to work in a folder that is none of the repository's files. */
-export class WorkingFolderOutside extends UwfError {
-  constructor(role: string, source: 'cwd' | 'location', folder: string) {
-    const who = source === 'cwd' ? `'cwd' of ${role}` : `the rule that gives ${role} its turn`;
-    super(`${who} names '${folder}', which is no folder of the work tree`, {
-      code: 'working-folder-outside',
-      kind: 'data',
-      hint: "agents work in the work tree and in those that 'git worktree add' has linked to it; 'uwf thread step <thread> --role <role>' lets a role run where its definition says",
-      facts: { folder, role },
-    });
-  }
+export function workingFolderOutside(role: string, source: 'cwd' | 'location', folder: string): UwfError {
+  const who = source === 'cwd' ? `'cwd' of ${role}` : `the rule that gives ${role} its turn`;
+  return new UwfError(`${who} names '${folder}', which is no folder of the work tree`, {
+    code: 'working-folder-outside',
+    kind: 'data',
+    hint: "agents work in the work tree and in those that 'git worktree add' has linked to it; 'uwf thread step <thread> --role <role>' lets a role run where its definition says",
+    facts: { folder, role },
+  });
 }
 
 /**
@@ -27,7 +25,7 @@ export class WorkingFolderOutside extends UwfError {
  * Both come with a thread, which may be another user's. So they lead, links followed, into the folder that agents work
  * in or into a work tree of the same repository, and never into what belongs to git.
  * @returns absolute, links resolved where one was named; a folder that is not there is the agent's trouble
- * @throws {WorkingFolderOutside} if they lead elsewhere
+ * @throws {UwfError} `working-folder-outside` if they lead elsewhere
  */
 export function workingFolder(
   { cwd, repository: { location } }: Pick<EngineContext, 'cwd' | 'repository'>,
@@ -40,8 +38,7 @@ export function workingFolder(
   if (folder === undefined) return cwd;
   const path = followLinks(resolve(cwd, folder));
   const isWork = (top: string): boolean => path !== undefined && isWithin(path, top) && !isGits(top, path, location);
-  if (path === undefined || !workTrees(cwd, location).some(isWork))
-    throw new WorkingFolderOutside(role, source, folder);
+  if (path === undefined || !workTrees(cwd, location).some(isWork)) throw workingFolderOutside(role, source, folder);
   return path;
 }
 

@@ -23,7 +23,7 @@ const DEFAULT_TIMEOUT_MS = 1000;
  * @throws {ExpressionRefused} when it names a function that a replay forbids, or reaches into JSONata itself
  * @throws {ExpressionFailed} when it comes to no value, or takes too much memory
  * @throws {ExpressionTimeout} when the time is up
- * @throws {EvaluatorUnavailable} when the child is needed and cannot be had
+ * @throws {UwfError} `evaluator-unavailable` when the child is needed and cannot be had
  */
 export function evaluate(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<JsonValue | undefined> {
   return evaluateInBox(source, scope, 'value', options);

@@ -14,7 +14,7 @@ import {
   type EvaluatorAnswer,
   type EvaluatorRequest,
 } from './evaluator-protocol.ts';
-import { EvaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from '../expression-errors.ts';
+import { evaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from '../expression-errors.ts';
 import type { Scope } from './scope.ts';
 
 /** How much longer than its time box an evaluation may take before the child, which can no longer answer, is killed. */
@@ -79,7 +79,7 @@ export class EvaluatorChild {
    * @throws {ExpressionSyntaxError} when the source is not JSONata
    * @throws {ExpressionFailed} when it comes to no value, or takes the child's whole memory
    * @throws {ExpressionTimeout} when the time is up; the child is killed then
-   * @throws {EvaluatorUnavailable} when the child does not start, or dies of something else
+   * @throws {UwfError} `evaluator-unavailable` when the child does not start, or dies of something else
    */
   evaluate(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
     const result = this.#queue.then(() => this.#evaluateNext(task, scope));
@@ -124,8 +124,8 @@ export class EvaluatorChild {
     if (loaded === scope) return;
     const request = (loaded && this.#growthOf(loaded, scope)) ?? this.#whole(scope);
     const outcome = await this.#ask(request, START_TIMEOUT_MS);
-    if (outcome.kind === 'late') throw new EvaluatorUnavailable(`did not start within ${START_TIMEOUT_MS} ms`);
-    if (outcome.kind === 'died') throw new EvaluatorUnavailable(`ended at its start (${howItEnded(outcome)})`);
+    if (outcome.kind === 'late') throw evaluatorUnavailable(`did not start within ${START_TIMEOUT_MS} ms`);
+    if (outcome.kind === 'died') throw evaluatorUnavailable(`ended at its start (${howItEnded(outcome)})`);
     this.#loadedScope = scope;
   }
 
@@ -198,7 +198,7 @@ export class EvaluatorChild {
   async #start(): Promise<ChildProcessWithoutNullStreams> {
     const program = join(packageRoot(), 'dist', 'evaluator.cjs');
     if (!existsSync(program))
-      throw new EvaluatorUnavailable(`is missing: ${program} does not exist (npm run build makes it)`);
+      throw evaluatorUnavailable(`is missing: ${program} does not exist (npm run build makes it)`);
     const [{ spawn }, { createInterface }] = await Promise.all([import('node:child_process'), import('node:readline')]);
     // A bare environment: no secrets, no NODE_OPTIONS, and the same time zone everywhere.
     const node = [process.execPath, `--max-old-space-size=${this.#heapMb}`, ...confined(program)];
@@ -271,7 +271,7 @@ const OUT_OF_MEMORY: ReadonlySet<unknown> = new Set(['SIGABRT', 'SIGTRAP', 'SIGI
 function diedEvaluating(task: EvaluationTask, death: Death, heapMb: number): Error {
   if (OUT_OF_MEMORY.has(death.signal ?? death.code))
     return new ExpressionFailed(task.source, `it needs more than ${heapMb} MB of memory`);
-  return new EvaluatorUnavailable(`ended before it answered (${howItEnded(death)})`);
+  return evaluatorUnavailable(`ended before it answered (${howItEnded(death)})`);
 }
 
 function howItEnded({ code, signal }: Death): string {

@@ -5,15 +5,16 @@ import { GitFailed } from '../process/run-git.ts';
 import type { GitEnvironment } from '../repository.ts';
 
 /** The repository belongs to another user, who would decide what git and uwf run in it. Nothing of it was read. */
-export class DubiousOwnership extends UwfError {
-  constructor(path: string, foreign: string, why = '') {
-    super(`detected dubious ownership in repository at '${path}': ${foreign} belongs to another user${why}`, {
+export function dubiousOwnership(path: string, foreign: string, why = ''): UwfError {
+  return new UwfError(
+    `detected dubious ownership in repository at '${path}': ${foreign} belongs to another user${why}`,
+    {
       code: 'dubious-ownership',
       kind: 'environment',
       hint: `to add an exception for this directory, call: git config --global --add safe.directory ${quoted(path)}`,
       facts: { path, foreign },
-    });
-  }
+    },
+  );
 }
 
 /** The second form is that of git before 2.37. */
@@ -35,7 +36,7 @@ export type Doubt = {
  * Asks git whether `safe.directory` and `safe.bareRepository` allow a repository, because git knows where its protected
  * configuration is and which forms of paths it accepts. git decides before it reads anything of the repository.
  *
- * @throws {DubiousOwnership} if they do not, or if there is no way to tell
+ * @throws {UwfError} `dubious-ownership` if they do not, or if there is no way to tell
  * @throws {UwfError} `bare-repository-refused`
  * @throws {GitFailed} if git fails for another reason
  * Source: git-config(1), `safe.*`; `die_upon_dubious_ownership` in git's setup.c.
@@ -58,14 +59,14 @@ export async function assertSafe(doubt: Doubt, env: GitEnvironment): Promise<voi
     });
   }
   if (foreign === undefined) return;
-  if (said === 'ENOENT') throw new DubiousOwnership(path, foreign, ', and there is no git to ask for exceptions');
+  if (said === 'ENOENT') throw dubiousOwnership(path, foreign, ', and there is no git to ask for exceptions');
   if (said !== undefined) {
     const [, named] = refusal.exec(said) ?? [];
-    throw named === undefined ? new GitFailed(['rev-parse'], said) : new DubiousOwnership(named, foreign);
+    throw named === undefined ? new GitFailed(['rev-parse'], said) : dubiousOwnership(named, foreign);
   }
   const nothingConfigured = { HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
   if ((await complaint(folder, [], { PATH: env['PATH'], ...nothingConfigured, ...differing })) === undefined) {
-    throw new DubiousOwnership(path, foreign, ', and this git is too old to have an eye on it');
+    throw dubiousOwnership(path, foreign, ', and this git is too old to have an eye on it');
   }
 }
 

@@ -25,7 +25,7 @@ import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
  * @param startDir relative paths in `env` are relative to it, as they are to git's working directory
  * @throws {UwfError} `folder-not-found` if there is no such folder
  * @throws {RepositoryNotFound} if there is none
- * @throws {DubiousOwnership} {UwfError} `bare-repository-refused` if git would not work on it either
+ * @throws {UwfError} `dubious-ownership` {UwfError} `bare-repository-refused` if git would not work on it either
  * @throws {InvalidGitConfig} if its configuration cannot be read
  * Source: `setup_git_directory_gently_1` and its kin in git's setup.c; git(1), "The Git Repository".
  */

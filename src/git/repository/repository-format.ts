@@ -4,15 +4,13 @@ import type { ConfigEntry } from '../format/config.ts';
 import type { ObjectFormat } from '../format/object-id.ts';
 
 /** A repository in an unsupported format. It was not changed. */
-export class UnsupportedRepository extends UwfError {
-  constructor(path: string, feature: string, hint: string) {
-    super(`the repository ${path} uses ${feature}, which is not spoken here; nothing was changed`, {
-      code: 'unsupported-repository',
-      kind: 'environment',
-      hint,
-      facts: { path, feature },
-    });
-  }
+export function unsupportedRepository(path: string, feature: string, hint: string): UwfError {
+  return new UwfError(`the repository ${path} uses ${feature}, which is not spoken here; nothing was changed`, {
+    code: 'unsupported-repository',
+    kind: 'environment',
+    hint,
+    facts: { path, feature },
+  });
 }
 
 const ordinaryClone = 'work in a clone of the ordinary format (sha1 objects, files as refs)';
@@ -35,13 +33,13 @@ export type RepositoryFormat = {
  *
  * Stricter than git in one point: an unknown extension is refused in version 0 too, where git ignores it.
  * @param path the repository's folder, for the message
- * @throws {UnsupportedRepository} naming the feature
+ * @throws {UwfError} `unsupported-repository` naming the feature
  * Source: git's Documentation/technical/repository-version.txt, partial-clone.txt and `check_repo_format` (setup.c).
  */
 export function readRepositoryFormat(entries: readonly ConfigEntry[], path: string): RepositoryFormat {
   const version = findConfigEntry(entries, 'core.repositoryformatversion')?.value ?? '0';
   if (version !== '0' && version !== '1') {
-    throw new UnsupportedRepository(path, `repositoryFormatVersion ${version}`, ordinaryClone);
+    throw unsupportedRepository(path, `repositoryFormatVersion ${version}`, ordinaryClone);
   }
   const format: RepositoryFormat = { objects: 'sha1', refs: 'files', promisors: [] };
   const promisors = new Set<string>();
@@ -59,18 +57,18 @@ export function readRepositoryFormat(entries: readonly ConfigEntry[], path: stri
 function readExtension(key: string, value: string, format: RepositoryFormat, path: string): void {
   if (key === 'objectformat' && (value === 'sha1' || value === 'sha256')) format.objects = value;
   else if (key === 'refstorage' && (value === 'files' || value === 'reftable')) format.refs = value;
-  else if (key === 'objectformat') throw new UnsupportedRepository(path, `objectFormat ${value}`, ordinaryClone);
-  else if (key === 'refstorage') throw new UnsupportedRepository(path, `refStorage ${value}`, filesAsRefs);
+  else if (key === 'objectformat') throw unsupportedRepository(path, `objectFormat ${value}`, ordinaryClone);
+  else if (key === 'refstorage') throw unsupportedRepository(path, `refStorage ${value}`, filesAsRefs);
   else if (key === 'compatobjectformat') {
-    throw new UnsupportedRepository(path, `compatObjectFormat ${value}`, ordinaryClone);
-  } else if (!harmless.has(key)) throw new UnsupportedRepository(path, `the extension '${key}'`, ordinaryClone);
+    throw unsupportedRepository(path, `compatObjectFormat ${value}`, ordinaryClone);
+  } else if (!harmless.has(key)) throw unsupportedRepository(path, `the extension '${key}'`, ordinaryClone);
 }
 
 /**
  * Checks that a format is the ordinary one, for stores that support no other.
  *
  * @param need what would open the repository, if anything would
- * @throws {UnsupportedRepository} naming the feature
+ * @throws {UwfError} `unsupported-repository` naming the feature
  */
 export function assertOrdinaryFormat(
   { objects, refs, promisors }: RepositoryFormat,
@@ -78,9 +76,9 @@ export function assertOrdinaryFormat(
   need?: string,
 ): void {
   const hint = (otherwise: string): string => (need === undefined ? otherwise : `${need}; or ${otherwise}`);
-  if (objects !== 'sha1') throw new UnsupportedRepository(path, `objectFormat ${objects}`, hint(ordinaryClone));
-  if (refs !== 'files') throw new UnsupportedRepository(path, `refStorage ${refs}`, hint(filesAsRefs));
+  if (objects !== 'sha1') throw unsupportedRepository(path, `objectFormat ${objects}`, hint(ordinaryClone));
+  if (refs !== 'files') throw unsupportedRepository(path, `refStorage ${refs}`, hint(filesAsRefs));
   if (promisors.length > 0) {
-    throw new UnsupportedRepository(path, `partialClone of ${promisors.join(', ')}`, hint(fullClone));
+    throw unsupportedRepository(path, `partialClone of ${promisors.join(', ')}`, hint(fullClone));
   }
 }

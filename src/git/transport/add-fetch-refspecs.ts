@@ -1,4 +1,4 @@
-import { NoSuchRemote } from './remote-errors.ts';
+import { noSuchRemote } from './remote-errors.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { listGitVariables } from '../process/git-variables.ts';
 import { remotesIn } from '../repository/choose-remote.ts';
@@ -8,7 +8,7 @@ import { runGit } from '../process/run-git.ts';
  * Adds fetch refspecs to a remote, and changes nothing else in git's configuration.
  *
  * @returns the refspecs that were new
- * @throws {NoSuchRemote} if git knows no remote of this name; nothing is written then
+ * @throws {UwfError} `no-such-remote` if git knows no remote of this name; nothing is written then
  */
 export async function addFetchRefspecs(
   location: RepositoryLocation,
@@ -18,7 +18,7 @@ export async function addFetchRefspecs(
 ): Promise<string[]> {
   const variables = await listGitVariables(location, env);
   const known = remotesIn(variables);
-  if (!known.includes(remote)) throw new NoSuchRemote(remote, known);
+  if (!known.includes(remote)) throw noSuchRemote(remote, known);
   const key = `remote.${remote}.fetch`;
   const present = new Set(variables.filter(({ name }) => name === key).map(({ value }) => value));
   const missing = refspecs.filter((refspec) => !present.has(refspec));

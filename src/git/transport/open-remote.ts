@@ -3,7 +3,7 @@ import { listGitVariables, listingAfter } from '../process/git-variables.ts';
 import { NativeRemote } from './native-remote.ts';
 import { readConfigFiles } from '../repository/read-config-files.ts';
 import { remoteUrl } from '../repository/remote-url.ts';
-import { NoSuchRemote, RemotesNeedDisk } from './remote-errors.ts';
+import { noSuchRemote, RemotesNeedDisk } from './remote-errors.ts';
 import type { Remote } from './remote.ts';
 import type { GitEnvironment, Repository } from '../repository.ts';
 
@@ -25,7 +25,7 @@ export type OpenRemoteOptions = {
  *
  * @throws {RemotesNeedDisk} if the repository is not on a disk
  * @throws {GitNotFound} if there is no git: only git reaches remotes
- * @throws {NoSuchRemote} if the name is no remote, URL or path
+ * @throws {UwfError} `no-such-remote` if the name is no remote, URL or path
  * @throws {GitFailed} as `runGit`
  */
 export async function openRemote(
@@ -41,7 +41,7 @@ export async function openRemote(
   const chosen = name ?? defaultRemote(variables, configured, location, direction);
   const isConfigured = configured.includes(chosen);
   const address = isConfigured ? chosen : addressOf(chosen, location, options.cwd);
-  if (address === undefined) throw new NoSuchRemote(chosen, configured);
+  if (address === undefined) throw noSuchRemote(chosen, configured);
   const url = remoteUrl(variables, address, direction);
   return new NativeRemote(repository, {
     name: withoutPassword(chosen),

@@ -18,18 +18,16 @@ export class RemoteUnreachable extends UwfError {
 }
 
 /** The name is no remote in git's configuration, no URL and no path. */
-export class NoSuchRemote extends UwfError {
-  constructor(remote: string, known: readonly string[]) {
-    super(`there is no remote '${remote}'`, {
-      code: 'no-such-remote',
-      kind: 'usage',
-      hint:
-        known.length > 0
-          ? `git knows these: ${known.join(', ')}; a URL or a path will do as well`
-          : "'git remote add <name> <url>' adds one; a URL or a path will do as well",
-      facts: { remote },
-    });
-  }
+export function noSuchRemote(remote: string, known: readonly string[]): UwfError {
+  return new UwfError(`there is no remote '${remote}'`, {
+    code: 'no-such-remote',
+    kind: 'usage',
+    hint:
+      known.length > 0
+        ? `git knows these: ${known.join(', ')}; a URL or a path will do as well`
+        : "'git remote add <name> <url>' adds one; a URL or a path will do as well",
+    facts: { remote },
+  });
 }
 
 /** The repository is not on a disk, so git cannot reach remotes for it. */

@@ -18,9 +18,6 @@ export type FileChange = {
   deleted: number | null;
 };
 
-/** The empty tree, which git knows without storing it. */
-export const EMPTY_TREE: ObjectId = parseObjectId('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
-
 const changes: Readonly<Record<string, FileChange['change']>> = {
   A: 'added',
   D: 'deleted',

@@ -32,7 +32,7 @@ export type Fetched = { report: FetchReport; there: readonly RemoteRef[] };
  * No object of a thread that fails a check enters the repository; the other threads are fetched. If a thread has diverged,
  * a fork keeps one side: no step of this repository is lost.
  * @throws {RemoteUnreachable} if the remote cannot be reached, or the connection broke; nothing is changed then
- * @throws {ThreadNotThere} {AmbiguousThread} if a named thread is unknown or ambiguous
+ * @throws {ThreadNotThere} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  * @throws {RefMoved} {RefLocked} {StorageFull} {StorageReadOnly} as the stores do; threads that were done by then stay
  */
 export async function fetchThreads(

@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import type { Remote } from '../../git/transport/remote.ts';
-import { AmbiguousThread } from '../../thread/thread-errors.ts';
+import { ambiguousThread } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
@@ -33,7 +33,7 @@ export type Selection = {
  * Selects the refs to fetch. If only some threads are wanted, lists the remote's refs first.
  *
  * @param mayBeMissing true if the remote may lack a named thread
- * @throws {ThreadNotThere} {AmbiguousThread} if a named thread is unknown or ambiguous
+ * @throws {ThreadNotThere} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
 export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMissing: boolean): Promise<Selection> {
   const { threads, sinceMs, endedSinceMs, endedUntilMs, signal } = options;
@@ -90,6 +90,6 @@ function resolve(text: string, threads: Iterable<ThreadId>): ThreadId | undefine
   const found = [...threads].filter((thread) => thread.startsWith(wanted));
   const [first, second] = found;
   if (first === undefined || wanted === '') return undefined;
-  if (second !== undefined) throw new AmbiguousThread(text, found);
+  if (second !== undefined) throw ambiguousThread(text, found);
   return first;
 }

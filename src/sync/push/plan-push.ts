@@ -48,7 +48,7 @@ export type PushFacts = {
 
 /**
  * Finds the threads that the user named.
- * @throws {ThreadNotFound} {AmbiguousThread} as `getThread`
+ * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` as `getThread`
  */
 export async function pushScope(repository: Repository, threads: readonly string[] | undefined): Promise<PushScope> {
   if (threads === undefined) return undefined;

@@ -28,7 +28,7 @@ export type Pushed = { report: PushReport; isContended: boolean };
  * One push creates the history ref of an ended thread and deletes its active ref. No ref is forced, so a concurrent push by
  * another client loses nothing.
  * @throws {RemoteUnreachable} if the outcome of the push is unknown; pushing again shows it
- * @throws {ThreadNotFound} {AmbiguousThread} if a named thread is unknown or ambiguous
+ * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
 export async function pushThreads(
   { repository }: { repository: Repository },

@@ -13,15 +13,13 @@ import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 
 /** A remote still has a thread that was to be removed there. */
-class NotRemovedThere extends UwfError {
-  constructor(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'refused') {
-    super(`${remote} still has thread ${thread}: ${reason}`, {
-      code: 'not-removed-there',
-      kind,
-      hint: kind === 'conflict' ? `run 'uwf fetch ${remote}', look at the thread, and repeat` : undefined,
-      facts: { thread, remote },
-    });
-  }
+function notRemovedThere(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'refused'): UwfError {
+  return new UwfError(`${remote} still has thread ${thread}: ${reason}`, {
+    code: 'not-removed-there',
+    kind,
+    hint: kind === 'conflict' ? `run 'uwf fetch ${remote}', look at the thread, and repeat` : undefined,
+    facts: { thread, remote },
+  });
 }
 
 /**
@@ -29,7 +27,7 @@ class NotRemovedThere extends UwfError {
  * unless it has steps that the remote never had. This repository is not changed.
  *
  * @throws {ThreadNotThere} if the remote has neither the thread nor its removal mark
- * @throws {NotRemovedThere} with `conflict` if the thread is here, and has steps there that are not here, or another client
+ * @throws {UwfError} `not-removed-there` with `conflict` if the thread is here, and has steps there that are not here, or another client
  *   moves it; with `refused` if the remote does not allow it; nothing is changed then
  * @throws {RemoteUnreachable} as `Remote`
  */
@@ -74,7 +72,7 @@ async function assertSeen(
   if (!here.threads.has(thread) && !tracked.threads.has(thread)) return;
   const unseen: ObjectId[] = [];
   for (const { id } of tips) if (!(await repository.objects.has(id))) unseen.push(id);
-  if (unseen.length > 0) throw new NotRemovedThere(thread, remote.name, 'it has steps that are not here', 'conflict');
+  if (unseen.length > 0) throw notRemovedThere(thread, remote.name, 'it has steps that are not here', 'conflict');
 }
 
 function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Remote): void {
@@ -82,5 +80,5 @@ function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Re
   const first = failed.find(({ outcome }) => outcome !== 'undone') ?? failed[0];
   if (first === undefined) return;
   const kind = first.outcome === 'refused' ? 'refused' : 'conflict';
-  throw new NotRemovedThere(thread, remote.name, first.reason, kind);
+  throw notRemovedThere(thread, remote.name, first.reason, kind);
 }

@@ -3,7 +3,7 @@ import { BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
 import { isRefName } from '../../git/format/ref-name.ts';
 import type { Ref, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { AmbiguousThread, ThreadNotFound } from '../thread-errors.ts';
+import { ambiguousThread, ThreadNotFound } from '../thread-errors.ts';
 import { timePrefix, type ThreadId } from '../thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../thread-refs.ts';
 
@@ -101,7 +101,7 @@ export async function findThread(repository: Repository, id: ThreadId): Promise<
  * without a ref is found through its callers.
  * @throws {ThreadNotFound} if there is none
  * @throws {BrokenRef} {BrokenPackedRefs} if no readable ref matches, and a damaged one may
- * @throws {AmbiguousThread} if there are several
+ * @throws {UwfError} `ambiguous-thread` if there are several
  */
 export async function getThread(repository: Repository, idOrPrefix: string): Promise<ThreadPointer> {
   const wanted = idOrPrefix.toUpperCase();
@@ -117,7 +117,7 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
   const [first, second] = matches;
   if (!first) throw new ThreadNotFound(idOrPrefix);
   const ids = matches.map((match) => match.id);
-  if (second) throw new AmbiguousThread(idOrPrefix, ids);
+  if (second) throw ambiguousThread(idOrPrefix, ids);
   return first;
 }
 

@@ -12,19 +12,17 @@ import type { CommitOf } from './thread-state.ts';
 type Step = CommitOf<'step'>;
 
 /** A step did not record the files it left. */
-export class NoSnapshot extends UwfError {
-  constructor(step: Step, earlier: Step | undefined) {
-    const { number } = step.node;
-    super(`step ${number} (${step.hash}) did not record the files it left`, {
-      code: 'no-snapshot',
-      kind: 'data',
-      hint:
-        earlier === undefined
-          ? "a role with 'snapshot: on', or 'snapshot: { mode: on }' in .uwf/config.yaml, makes steps record them"
-          : `the newest record before it is that of step ${earlier.node.number} (${earlier.hash}); it is the same unless recording was off in between`,
-      facts: { number },
-    });
-  }
+export function noSnapshot(step: Step, earlier: Step | undefined): UwfError {
+  const { number } = step.node;
+  return new UwfError(`step ${number} (${step.hash}) did not record the files it left`, {
+    code: 'no-snapshot',
+    kind: 'data',
+    hint:
+      earlier === undefined
+        ? "a role with 'snapshot: on', or 'snapshot: { mode: on }' in .uwf/config.yaml, makes steps record them"
+        : `the newest record before it is that of step ${earlier.node.number} (${earlier.hash}); it is the same unless recording was off in between`,
+    facts: { number },
+  });
 }
 
 /** The files that a step left, by what its commit says. */
@@ -58,7 +56,7 @@ export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missi
 /**
  * Makes a linked work tree with exactly the files that a step left; `HEAD` is detached where the step's was.
  *
- * @throws {NoSnapshot} if the step recorded nothing
+ * @throws {UwfError} `no-snapshot` if the step recorded nothing
  * @throws {UwfError} `folder-in-use` {GitFailed} {GitNotFound} as `restoreWorkTree`
  */
 export async function restoreStep(
@@ -69,7 +67,7 @@ export async function restoreStep(
 ): Promise<RestoredStep> {
   const location = locationOf(repository);
   const files = await filesOfStep(repository, step);
-  if (files === undefined) throw new NoSnapshot(step, await findRecordedBefore(repository, step));
+  if (files === undefined) throw noSnapshot(step, await findRecordedBefore(repository, step));
   const { tree, commit, isWhole, missing } = files;
   // A work tree needs a commit to begin with, and leaves it again where the step had none.
   const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };

@@ -23,14 +23,12 @@ export type RedactionRecord = {
 };
 
 /** A commit under `refs/uwf/redacted/` is no redaction record. */
-export class InvalidRecord extends UwfError {
-  constructor(id: ObjectId, reason: string) {
-    super(`commit ${id} is no record of a redaction: ${reason}`, {
-      code: 'invalid-redaction-record',
-      kind: 'data',
-      hint: 'it was not written by uwf; remove the ref that leads to it',
-    });
-  }
+export function invalidRecord(id: ObjectId, reason: string): UwfError {
+  return new UwfError(`commit ${id} is no record of a redaction: ${reason}`, {
+    code: 'invalid-redaction-record',
+    kind: 'data',
+    hint: 'it was not written by uwf; remove the ref that leads to it',
+  });
 }
 
 export function redactedRef(thread: ThreadId): RefName {
@@ -51,7 +49,7 @@ export function addRecord(batch: ObjectBatch, record: RedactionRecord, parents: 
 
 /**
  * Reads a record.
- * @throws {InvalidRecord} if it is not as {@link addRecord} writes one
+ * @throws {UwfError} `invalid-redaction-record` if it is not as {@link addRecord} writes one
  */
 export async function readRecord(
   objects: ObjectReader & { format: ObjectFormat },
@@ -59,20 +57,20 @@ export async function readRecord(
 ): Promise<RedactionRecord> {
   const { tree, parents } = await readCommit(objects, id);
   const [file] = await readTree(objects, tree);
-  if (file?.name !== FILE) throw new InvalidRecord(id, `it has no file '${FILE}'`);
+  if (file?.name !== FILE) throw invalidRecord(id, `it has no file '${FILE}'`);
   const text = Buffer.from(await readBlob(objects, file.id, { maxBytes: MAX_BYTES })).toString('utf8');
   const [thread = '', ...lines] = text.split('\n');
-  if (!isThreadId(thread)) throw new InvalidRecord(id, 'it names no thread');
+  if (!isThreadId(thread)) throw invalidRecord(id, 'it names no thread');
   const commits = new Map<ObjectId, ObjectId>();
   for (const line of lines.slice(0, -1)) {
     const [before = '', after = '', ...rest] = line.split(' ');
     if (!isObjectId(before) || !isObjectId(after) || rest.length > 0)
-      throw new InvalidRecord(id, 'a line is no pair of commits');
+      throw invalidRecord(id, 'a line is no pair of commits');
     commits.set(before, after);
   }
   const record = { thread, commits };
   if (addRecord(new ObjectBatch(objects.format), record, parents) !== id)
-    throw new InvalidRecord(id, 'uwf writes it otherwise');
+    throw invalidRecord(id, 'uwf writes it otherwise');
   return record;
 }
 

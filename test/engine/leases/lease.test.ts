@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { HandOverFailed } from '../../../src/engine/engine-errors.ts';
 import {
   findAbandoned,
   findLease,
@@ -184,12 +183,12 @@ describe('a lease', () => {
 describe('a lease that is handed over', () => {
   test('is adopted with its token and by no other', async () => {
     const { token } = write(recordOf());
-    await expect(takeLease(repository, thread, 'another token')).rejects.toThrow(HandOverFailed);
+    await expect(takeLease(repository, thread, 'another token')).rejects.toMatchObject({ code: 'hand-over-failed' });
     const lease = await takeLease(repository, thread, token);
     expect(lease.token).toBe(token);
     lease.release();
     expect(existsSync(path)).toBe(false);
-    await expect(takeLease(repository, thread, token)).rejects.toThrow(HandOverFailed);
+    await expect(takeLease(repository, thread, token)).rejects.toMatchObject({ code: 'hand-over-failed' });
   });
 
   test('is waited for while the process that took it lives', async () => {
@@ -202,9 +201,9 @@ describe('a lease that is handed over', () => {
 
   test('is lost if that process ends first', async () => {
     const { token } = write(recordOf({ holder: await endedProcess() }));
-    await expect(takeLease(repository, thread, token)).rejects.toThrow(HandOverFailed);
+    await expect(takeLease(repository, thread, token)).rejects.toMatchObject({ code: 'hand-over-failed' });
     writeFileSync(path, 'no lease');
-    await expect(takeLease(repository, thread, token)).rejects.toThrow(HandOverFailed);
+    await expect(takeLease(repository, thread, token)).rejects.toMatchObject({ code: 'hand-over-failed' });
   });
 
   test('has the other process as its holder, and is not renewed here', async () => {

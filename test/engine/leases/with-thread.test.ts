@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createEngineContext, type EngineContext } from '../../../src/engine/engine-context.ts';
-import { HandOverFailed } from '../../../src/engine/engine-errors.ts';
 import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
 import { LeaseHeld, takeLease } from '../../../src/engine/leases/lease.ts';
 import { readCurrent, withLease, withThread } from '../../../src/engine/leases/with-thread.ts';
@@ -72,9 +71,9 @@ describe('work under the lease of a thread', () => {
 
   test('adopts the lease that it is given the token of', async () => {
     const { token } = await takeLease(repository, state.id);
-    await expect(withLease(createEngine(), state.id, 'another', () => Promise.resolve())).rejects.toThrow(
-      HandOverFailed,
-    );
+    await expect(withLease(createEngine(), state.id, 'another', () => Promise.resolve())).rejects.toMatchObject({
+      code: 'hand-over-failed',
+    });
     expect(await withLease(createEngine(), state.id, token, (lease) => Promise.resolve(lease.token))).toBe(token);
   });
 

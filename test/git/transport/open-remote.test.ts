@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { openRemote, type OpenRemoteOptions } from '../../../src/git/transport/open-remote.ts';
 import { GitNotFound } from '../../../src/git/process/run-git.ts';
-import { NoSuchRemote, RemotesNeedDisk, RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
+import { RemotesNeedDisk, RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
@@ -25,7 +25,7 @@ async function scene() {
 describe('the remote that is taken where none is named', () => {
   test('is the only one there is, else origin', async () => {
     const { git, open } = await scene();
-    await expect(open()).rejects.toThrow(NoSuchRemote);
+    await expect(open()).rejects.toMatchObject({ code: 'no-such-remote' });
     git('remote', 'add', 'upstream', 'https://example.com/a.git');
     expect((await open()).name).toBe('upstream');
     git('remote', 'add', 'origin', 'https://example.com/b.git');
@@ -65,7 +65,7 @@ describe('a remote that is named', () => {
     expect((await open(named)).url).toBe(named);
     expect(await (await open(named)).list(['refs/threads/*'])).toEqual([]);
     for (const name of ['nothing', 'no/such/path', '', '-x', '--upload-pack=false']) {
-      await expect(open(name)).rejects.toThrow(NoSuchRemote);
+      await expect(open(name)).rejects.toMatchObject({ code: 'no-such-remote' });
     }
   });
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { diffTrees, EMPTY_TREE } from '../../../src/git/worktree/diff-trees.ts';
+import { diffTrees } from '../../../src/git/worktree/diff-trees.ts';
 import { removeStaleQuarantines } from '../../../src/git/stores/quarantine.ts';
 import { restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
 import {
@@ -32,6 +32,9 @@ import {
   runGit,
   type TemporaryRepository,
 } from '../../helpers/temporary-repository.ts';
+import { parseObjectId } from '../../../src/git/format/object-id.ts';
+
+const EMPTY_TREE = parseObjectId('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
 
 const roomy: SnapshotLimits = { maxBytes: 100_000_000, timeoutMs: 30_000 };
 

@@ -166,7 +166,7 @@ async function removeEverywhere(
  * Removes one thread from this repository.
  *
  * @param before runs first, under the thread's lease; if it throws, nothing is removed
- * @throws {ThreadNotFound} {AmbiguousThread} if there is no such thread, or several
+ * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` if there is no such thread, or several
  * @throws {WrongThreadState} if it is not over, without `force`
  * @throws {LeaseHeld} if another process works on it
  */

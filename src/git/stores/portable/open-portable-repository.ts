@@ -3,7 +3,7 @@ import { FALLBACK_COMMITTER } from '../../repository/identity.ts';
 import {
   assertOrdinaryFormat,
   readRepositoryFormat,
-  UnsupportedRepository,
+  unsupportedRepository,
 } from '../../repository/repository-format.ts';
 import { RepositoryNotFound } from '../../repository/repository-not-found.ts';
 import type { Identity, Repository } from '../../repository.ts';
@@ -31,7 +31,7 @@ export type PortableOptions = {
  * For one process only, because there are no locks between processes. Within the process, changes run one after the other,
  * and refs change by compare-and-swap. There is no location, no state folder, and no remote.
  * @throws {RepositoryNotFound} if there is none and `create` is not set
- * @throws {UnsupportedRepository} for a format that uwf does not speak, and for a linked worktree unless `gitdir` names
+ * @throws {UwfError} `unsupported-repository` for a format that uwf does not speak, and for a linked worktree unless `gitdir` names
  * the repository that it belongs to
  */
 export async function openPortableRepository(options: PortableOptions): Promise<Repository> {
@@ -47,7 +47,7 @@ export async function openPortableRepository(options: PortableOptions): Promise<
   const config = (await files.readText(`${gitdir}/config`)) ?? '';
   if ((await files.kindOf(`${gitdir}/commondir`)) !== undefined) {
     const hint = 'name the repository that it belongs to with gitdir: refs and objects are there';
-    throw new UnsupportedRepository(gitdir, 'a linked worktree', hint);
+    throw unsupportedRepository(gitdir, 'a linked worktree', hint);
   }
   assertOrdinaryFormat(readRepositoryFormat(parseGitConfig(config, `${gitdir}/config`), gitdir), gitdir);
   const now = options.now ?? Date.now;

@@ -71,12 +71,8 @@ export class PortableRefStore implements RefStore {
       if ((id ?? null) !== edit.expected) throw new RefMoved(edit.name, edit.expected, id ?? null);
       if (edit.value !== edit.expected) changes.push({ ...edit, name });
     }
-    const writes: { name: RefName; value: ObjectId }[] = [];
-    const deletions = new Set<RefName>();
-    for (const { name, value } of changes) {
-      if (value === null) deletions.add(name);
-      else writes.push({ name, value });
-    }
+    const writes = changes.flatMap(({ name, value }) => (value === null ? [] : [{ name, value }]));
+    const deletions = new Set(changes.filter(({ value }) => value === null).map(({ name }) => name));
     for (const { name } of writes) await this.#assertNoConflict(name, writes, packed);
     await this.#apply(writes, deletions);
   }

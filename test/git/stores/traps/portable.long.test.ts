@@ -9,7 +9,6 @@ import { openPortableRepository } from '../../../../src/git/stores/portable/open
 import { readCommit } from '../../../../src/git/stores/read.ts';
 import { parseRefName } from '../../../../src/git/format/ref-name.ts';
 import { RefMoved } from '../../../../src/git/ref-store.ts';
-import { UnsupportedRepository } from '../../../../src/git/repository/repository-format.ts';
 import { RepositoryNotFound } from '../../../../src/git/repository/repository-not-found.ts';
 import { blob } from '../../../contracts/store-fixture.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../../helpers/memory-repository.ts';
@@ -44,7 +43,7 @@ describe('a linked worktree', () => {
     main.git('worktree', 'add', '--quiet', linked);
     const before = files(join(main.dir, '.git'));
     const attempt = openPortableRepository({ fs: nodeFs, dir: linked });
-    await expect(attempt).rejects.toThrow(UnsupportedRepository);
+    await expect(attempt).rejects.toMatchObject({ code: 'unsupported-repository' });
     await expect(attempt).rejects.toMatchObject({ feature: 'a linked worktree' });
     expect(files(join(main.dir, '.git'))).toEqual(before);
   });
