@@ -10,7 +10,7 @@ import { CarriedObjects } from '../../verify/incoming/carried-objects.ts';
 import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import type { OutgoingVerdict } from './outgoing.ts';
-import { eachOnce } from '../../each-once.ts';
+import { eachOnce } from '../each-once.ts';
 
 /**
  * Checks what a push would send of a workflow's registry, with the checks of a fetch.

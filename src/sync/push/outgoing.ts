@@ -12,7 +12,7 @@ import { checkForm } from '../../verify/commit/check-form.ts';
 import { firstFault } from '../../verify/fault.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { VerifiedCommits } from '../../verify/incoming/verified-commits.ts';
-import { eachOnce } from '../../each-once.ts';
+import { eachOnce } from '../each-once.ts';
 
 /** A thread's ref that a push would send. */
 export type OutgoingRef = {

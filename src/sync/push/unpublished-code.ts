@@ -5,7 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadChange } from '../report.ts';
-import { eachOnce } from '../../each-once.ts';
+import { eachOnce } from '../each-once.ts';
 
 /** A report names at most this many commits. */
 const MAX_NAMED = 1000;

@@ -3,7 +3,7 @@ import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { readCommit, type ObjectReader } from '../../git/stores/read.ts';
-import { eachOnce } from '../../each-once.ts';
+import { eachOnce } from '../each-once.ts';
 
 /** The registry of a workflow after a fetch, and what became of it. The objects of `batch` are still to be written. */
 type JoinedRegistry = { kind: 'new' | 'forward' | 'joined'; head: ObjectId; batch?: ObjectBatch };

@@ -5,7 +5,7 @@ import { nothingForDataError } from '../../thread/fault-of.ts';
 import { readRecord, type RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Relation } from './relate-tips.ts';
-import { eachOnce } from '../../each-once.ts';
+import { eachOnce } from '../each-once.ts';
 
 type Relate = (one: ObjectId, other: ObjectId) => Promise<Relation | undefined>;
 

@@ -11,7 +11,6 @@ import { readChain } from '../read/read-chain.ts';
 import { listPointers } from '../find/find-thread.ts';
 import { scratchNodes } from './thread-scratch.ts';
 import type { ThreadState } from '../read/thread-state.ts';
-import { eachOnce } from '../../each-once.ts';
 
 /** What a step's links need: nodes of elsewhere to copy in, commits of other threads to stand on, and what is missing. */
 export type LinkResolution = {
@@ -41,7 +40,10 @@ export async function resolveLinks(
   const commits = new Set<ObjectId>();
   const missing = new Set<NodeHash>();
   const queue = [...hashes];
-  for (const hash of eachOnce(queue)) {
+  const seen = new Set<NodeHash>();
+  for (let hash = queue.pop(); hash !== undefined; hash = queue.pop()) {
+    if (seen.has(hash)) continue;
+    seen.add(hash);
     if (await behind.find(hash)) continue;
     if (await scratch.find(hash)) {
       waiting.push(hash);
