@@ -61,7 +61,8 @@ function writeList(items: readonly JsonValue[]): void {
 }
 
 function writeMap(object: JsonObject): void {
-  const keys = Object.keys(object).toSorted(compareKeys);
+  const keys = Object.keys(object);
+  keys.sort(keys.every(isAscii) ? compareAsciiKeys : compareKeys);
   writeHead(map, keys.length);
   for (const key of keys) {
     writeText(key);
@@ -72,12 +73,13 @@ function writeMap(object: JsonObject): void {
 
 /** The order of encoded keys: the shorter first, for its length comes first; then by their bytes. */
 function compareKeys(a: string, b: string): number {
-  if (isAscii(a) && isAscii(b)) {
-    if (a.length !== b.length) return a.length - b.length;
-    return a < b ? -1 : 1;
-  }
   const [bytesOfA, bytesOfB] = [Buffer.from(a), Buffer.from(b)];
   return bytesOfA.length - bytesOfB.length || Buffer.compare(bytesOfA, bytesOfB);
+}
+
+/** The same order, without encoding them. */
+function compareAsciiKeys(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : 1);
 }
 
 function isAscii(text: string): boolean {

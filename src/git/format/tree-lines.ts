@@ -1,4 +1,4 @@
-import { objectIdFromBytes, type ObjectId } from './object-id.ts';
+import type { ObjectId } from './object-id.ts';
 
 /** One line of a tree as it is stored. */
 export type TreeLine = {
@@ -28,7 +28,8 @@ export function readTreeLines(data: Uint8Array, idBytes: number): TreeLine[] | u
     if (nul === -1 || end > bytes.length) return undefined;
     const mode = bytes.toString('latin1', at, space);
     const name = bytes.toString('latin1', space + 1, nul);
-    lines.push({ mode, name, id: objectIdFromBytes(bytes.subarray(nul + 1, end)) });
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- In hexadecimal 20 and 32 bytes have 40 and 64 digits.
+    lines.push({ mode, name, id: bytes.toString('hex', nul + 1, end) as ObjectId });
     at = end;
   }
   return lines;
