@@ -45,6 +45,11 @@ export function nodeOfMessage(message: string): string | undefined {
   return /^Uwf-Node: (.*)$/m.exec(message.slice(message.lastIndexOf('\n\n') + 2))?.[1];
 }
 
+/** Tells whether a message says that its commit is the start of a thread. */
+export function isStartMessage(message: string): boolean {
+  return message.includes('\nUwf-Type: thread-start\n');
+}
+
 /** The first line with a letter or digit, without Markdown's marks of headings and lists. */
 export function firstLine(text: string): string {
   const line = text.split(/\r?\n/).find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? '';

@@ -2,7 +2,9 @@ import { isNodeHash } from '../../cas/node-hash.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import { objectOf, orNull, stringThat } from '../../shape.ts';
+import { isStartMessage } from '../append/commit-message.ts';
 import { HeadTable, MANY_THREADS } from '../read/head-table.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';
 import type { ThreadPointer } from './find-thread.ts';
@@ -39,13 +41,39 @@ export async function possibleChildren(
     let origin = origins.get(pointer);
     if (origin === undefined) {
       if (starts.size > MAX_STARTS) starts.clear();
-      const start = await findStart(repository, pointer.head, starts, pointer.id);
-      if (start === undefined) continue;
-      origin = { start: start.id, parentStart: start.node.parentThread };
+      origin = await findOrigin(repository, pointer, starts);
+      if (origin === undefined) continue;
       origins.set(pointer, origin);
     }
     if (origin.parentStart === parentStart) possible.push(pointer);
   }
   origins.save();
   return possible;
+}
+
+/** So many commits are read without their nodes: of a longer thread a tally may be kept, so that fewer are read. */
+const MAX_PASSED = 16;
+
+/**
+ * Finds where a thread starts. Of a short one that no other has called the commits alone are read: a child's start has a commit
+ * of its caller as parent.
+ */
+async function findOrigin(
+  repository: Repository,
+  { id, head }: ThreadPointer,
+  starts: KnownStarts,
+): Promise<ThreadOrigin | undefined> {
+  try {
+    for (let next = head, passed = 0; passed < MAX_PASSED && !starts.has(next); passed += 1) {
+      const { parents, message } = await readCommit(repository.objects, next);
+      const [parent] = parents;
+      if (parent === undefined && isStartMessage(message)) return { start: next, parentStart: null };
+      if (parent === undefined || isStartMessage(message)) break;
+      next = parent;
+    }
+  } catch {
+    // What this machine keeps of the thread may lead past the damage.
+  }
+  const start = await findStart(repository, head, starts, id);
+  return start && { start: start.id, parentStart: start.node.parentThread };
 }

@@ -2,6 +2,7 @@ import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
+import { isStartMessage } from '../append/commit-message.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { findKeptTallies } from './kept-tallies.ts';
@@ -58,7 +59,7 @@ export async function startOf(
     if (start !== undefined) break;
     const commit = await readCommit(repository.objects, next);
     passed.set(next, commit);
-    if (commit.parents.length === 0 || commit.message.includes('\nUwf-Type: thread-start\n')) {
+    if (commit.parents.length === 0 || isStartMessage(commit.message)) {
       start = await readLightCommit(repository, next, commit);
     }
     next = commit.parents[0];
