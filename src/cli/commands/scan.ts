@@ -11,9 +11,6 @@ import { secretLines } from '../output/secret-places.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
 
-/** A person is told how far it is after so many commits. */
-const OFTEN = 50;
-
 export const command: Command = defineCommand({
   description: `Searches all threads for secrets, or the named ones with their callers and children: nodes, commit messages,
 file names, and the files that steps recorded. Without a thread it also searches nodes that no step has taken in, and
@@ -49,7 +46,7 @@ For each it prints the place and the rule, never the value. A file of more than 
       for await (const finding of scanThreads(repository, scan, threads.length > 0 ? threads : undefined)) {
         const { thread, ref, places, unread: reason } = finding;
         commits += 1;
-        if (commits % OFTEN === 0) progress?.tell(`looked through ${formatCount(commits)} commits`);
+        progress?.count((count) => `looked through ${formatCount(count)} commits`);
         cli.signal.throwIfAborted();
         secrets.push(...places.map((place) => ({ thread, ref, ...place })));
         const name = thread === null ? oneLine(ref) : out.paint.id(thread);

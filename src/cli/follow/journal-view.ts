@@ -1,3 +1,4 @@
+import { isEndOfRun } from './run-story.ts';
 import { eventNotice } from './event-notice.ts';
 import { formatMeta } from '../output/table.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
@@ -88,13 +89,9 @@ export class JournalView {
         const facts = [entry.outcome ?? 'done', formatDuration(entry.durationMs), formatUsage(entry.usage), entry.step];
         return paint.quiet(`(${facts.filter(Boolean).join(', ')})`);
       }
-      case 'thread.suspended':
-      case 'thread.ended':
-      case 'thread.failed':
-      case 'thread.cancelled':
-        return `thread ${entry.status}${entry.text.trim() === '' ? '' : `: ${oneLine(entry.text)}`}`;
       default:
-        return eventNotice(entry, paint) ?? '';
+        if (!isEndOfRun(entry)) return eventNotice(entry, paint) ?? '';
+        return `thread ${entry.status}${entry.text.trim() === '' ? '' : `: ${oneLine(entry.text)}`}`;
     }
   }
 

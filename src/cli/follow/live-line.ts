@@ -1,3 +1,4 @@
+import { isEndOfRun } from './run-story.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette } from '../output/palette.ts';
@@ -40,14 +41,8 @@ export class LiveLine {
       case 'agent.pause':
         if (this.#work) this.#work.pause = { untilMs: performance.now() + event.durationMs, text: event.text };
         break;
-      case 'step.finished':
-      case 'thread.suspended':
-      case 'thread.ended':
-      case 'thread.failed':
-      case 'thread.cancelled':
-        this.clear();
-        break;
       default:
+        if (event.event === 'step.finished' || isEndOfRun(event)) this.clear();
     }
   }
 

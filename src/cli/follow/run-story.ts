@@ -1,11 +1,15 @@
-import type { EngineEvent } from '../../engine/events.ts';
+import type { EngineEvent, ThreadOver } from '../../engine/events.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatDuration } from '../../format-time.ts';
 import { eventNotice } from './event-notice.ts';
 import { fitTo, oneLine, widthOf } from '../output/width.ts';
 
-/** The events by which a run of a thread ends. */
 const overs: ReadonlySet<string> = new Set(['thread.ended', 'thread.failed', 'thread.cancelled', 'thread.suspended']);
+
+/** Tells whether a run of a thread ends with an event. */
+export function isEndOfRun(event: { event: string }): event is ThreadOver {
+  return overs.has(event.event);
+}
 
 /**
  * Formats the engine's events as lines for people. Child threads are indented below the step that called them. The result
@@ -37,10 +41,16 @@ export class RunStory {
     this.#asked ??= event.thread;
     const isAsked = event.thread === this.#asked;
     const depth = this.#depthOf(event);
-    if (isAsked && overs.has(event.event)) this.#isAskedOver = true;
+    if (isAsked && isEndOfRun(event)) this.#isAskedOver = true;
     const indent = '    '.repeat(depth);
     if (event.event === 'step.started') this.#starting.add(event.thread);
     else if (event.event !== 'agent.refusal') this.#starting.delete(event.thread);
+    if (isEndOfRun(event)) {
+      if (isAsked) return undefined;
+      const name = depth > 0 ? 'child thread' : `thread ${paint.id(event.thread)}`;
+      const text = oneLine(event.text);
+      return `${indent}${name} ${event.status}${text === '' ? '' : `: ${text}`}`;
+    }
     switch (event.event) {
       case 'thread.started':
         return `${indent}${depth > 0 ? 'child thread' : 'thread'} ${paint.id(event.thread)}  ${paint.name(event.workflow)}`;
@@ -58,15 +68,6 @@ export class RunStory {
         // A refusal before the first word of an agent is a mistake in its configuration. A later one is in the trace.
         if (!this.#starting.has(event.thread)) return undefined;
         return `${indent}     ${paint.warning('not given')} to ${paint.name(event.role)}: ${oneLine(event.text)}`;
-      case 'thread.ended':
-      case 'thread.failed':
-      case 'thread.cancelled':
-      case 'thread.suspended':
-        if (isAsked) return undefined;
-        return [
-          `${indent}${depth > 0 ? 'child thread' : `thread ${paint.id(event.thread)}`} ${event.status}`,
-          ...(oneLine(event.text) === '' ? [] : [oneLine(event.text)]),
-        ].join(': ');
       default: {
         const notice = eventNotice(event, paint);
         const margin = event.event === 'thread.waiting' ? '' : '     ';

@@ -1,6 +1,11 @@
 import type { OutputStream } from '../process/process-streams.ts';
 import { fitTo, oneLine } from './width.ts';
 
+/** A count is first told after this time, and then so often; the clock is looked at for every so many. */
+const QUIET_MS = 500;
+const PROGRESS_MS = 100;
+const LOOKS_AT_ONCE = 16;
+
 /**
  * The line at the bottom of a terminal on which git tells how far a transfer has come.
  *
@@ -9,6 +14,8 @@ import { fitTo, oneLine } from './width.ts';
 export class ProgressLine {
   readonly #stream: OutputStream;
   #isDrawn = false;
+  #count = 0;
+  #nextMs: number = performance.now() + QUIET_MS;
 
   constructor(stream: OutputStream) {
     this.#stream = stream;
@@ -27,6 +34,14 @@ export class ProgressLine {
     // A terminal that does not know its width says 0.
     this.#stream.write(fitTo(text, (this.#stream.columns || 80) - 1));
     this.#isDrawn = true;
+  }
+
+  /** Counts one more, and tells the count now and then. */
+  count(describe: (count: number) => string): void {
+    this.#count += 1;
+    if (this.#count % LOOKS_AT_ONCE !== 0 || performance.now() < this.#nextMs) return;
+    this.tell(describe(this.#count));
+    this.#nextMs = performance.now() + PROGRESS_MS;
   }
 
   /** Takes the line away. */

@@ -26,10 +26,6 @@ const longestStatus = Math.max(...threadStatuses.map((status) => status.length))
 /** In a pipe the first rows of a long list are printed when so many are known, and then ever so many. */
 const FIRST_ROWS = 20;
 const MORE_ROWS = 500;
-/** No progress is told before this time, and then so often; the clock is looked at for every so many threads. */
-const QUIET_MS = 500;
-const PROGRESS_MS = 100;
-const LOOKS_AT_ONCE = 16;
 
 /** What was asked, or says by itself why it waits. */
 const isQuestion: ReadonlySet<SuspendCause> = new Set<SuspendCause>(['agent', 'human', 'child']);
@@ -145,14 +141,16 @@ With --remote it lists the threads of a remote, newest first, by the names of it
       ...(areWaiting ? [{ title: 'WHY', cell: whyItWaits, least: 12 }] : []),
       { title: 'TASK', cell: ({ prompt }) => prompt, least: 10, ...(areWaiting && { extra: 1 }) },
     ];
-    const progress = isPrintedEarly ? undefined : await tellProgress(cli);
+    const isTold = !isPrintedEarly && cli.stderr.isTTY === true;
+    const progress = isTold ? new (await import('../../output/progress-line.ts')).ProgressLine(cli.stderr) : undefined;
+    const look = (): void => progress?.count((count) => `reading threads: ${formatCount(count)}`);
     const seen = new Remarks();
     const widths: number[] = [];
     let threads: ThreadSummary[] = [];
     const found = eachThread(
       readingContext(repository),
       { ...which, onDamaged: (one) => damage.push(one) },
-      progress?.look,
+      progress && look,
     );
     for await (const summary of found) {
       seen.look(summary);
@@ -193,24 +191,6 @@ class Remarks {
     this.hasDamagedRefs ||= status === 'corrupt' && head === null;
     if (interruption !== null) this.interrupted.push({ thread, interruption });
   }
-}
-
-/** Counts the threads that are looked at on the bottom line of a terminal, where that takes long. */
-async function tellProgress({ stderr }: CliEnvironment): Promise<{ look: () => void; clear: () => void } | undefined> {
-  if (stderr.isTTY !== true) return undefined;
-  const { ProgressLine } = await import('../../output/progress-line.ts');
-  const line = new ProgressLine(stderr);
-  let count = 0;
-  let nextMs = performance.now() + QUIET_MS;
-  return {
-    look() {
-      count += 1;
-      if (count % LOOKS_AT_ONCE !== 0 || performance.now() < nextMs) return;
-      line.tell(`reading threads: ${formatCount(count)}`);
-      nextMs = performance.now() + PROGRESS_MS;
-    },
-    clear: () => line.clear(),
-  };
 }
 
 /** Why a thread needs a person, its cause first; '' if it needs none. */
