@@ -118,8 +118,25 @@ async function shakeHands(
   // A word that no agent knows but from the first turn.
   const word = `w${Math.random().toString(36).slice(2, 10)}`;
   const instruction = await formatInstruction(schema);
-  const ask = (task: string, session?: string): Promise<AgentReply | undefined> =>
-    takeTurn(agent, checks, options, `${instruction}\n# Task\n\n${task} Use no tools and change nothing.\n`, session);
+  const { timeoutMs, signal } = options;
+  /** Takes one turn; what it fails with is noted. */
+  const ask = async (task: string, session?: string): Promise<AgentReply | undefined> => {
+    const prompt = `${instruction}\n# Task\n\n${task} Use no tools and change nothing.\n`;
+    const clock = new AbortController();
+    const timer = setTimeout(() => clock.abort(new Error(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    try {
+      const stopped = AbortSignal.any([signal, clock.signal]);
+      return await agent.run(requestOf(options, { prompt, session, signal: stopped }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof AgentMissing) checks.failed('found', error);
+      else if (error instanceof AgentNotAuthorized) checks.failed('authenticated', error);
+      else checks.failed(session === undefined ? 'structured output' : 'session resume', error);
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 
   const first = await ask(`This is a test of the connection. Remember the word ${word}. Reply with the $status ready.`);
   if (first === undefined) return;
@@ -140,32 +157,6 @@ async function shakeHands(
   const remembers = `${second.text} ${JSON.stringify(second.meta ?? {})}`.includes(word);
   if (remembers) checks.ok('session resume', 'it remembers');
   else checks.failed('session resume', 'it does not remember the turn before; prompts carry the context instead');
-}
-
-/** Takes one turn; what it fails with is noted. */
-async function takeTurn(
-  agent: Agent,
-  checks: Checks,
-  options: HandshakeOptions & { stepDir: string },
-  prompt: string,
-  session: string | undefined,
-): Promise<AgentReply | undefined> {
-  const clock = new AbortController();
-  const { timeoutMs } = options;
-  const timer = setTimeout(() => clock.abort(new Error(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  try {
-    const signal = AbortSignal.any([options.signal, clock.signal]);
-    return await agent.run(requestOf(options, { prompt, session, signal }));
-  } catch (error) {
-    options.signal.throwIfAborted();
-    const isResuming = session !== undefined;
-    if (error instanceof AgentMissing) checks.failed('found', error);
-    else if (error instanceof AgentNotAuthorized) checks.failed('authenticated', error);
-    else checks.failed(isResuming ? 'session resume' : 'structured output', error);
-    return undefined;
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function requestOf(

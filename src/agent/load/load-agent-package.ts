@@ -55,7 +55,7 @@ async function findAgentPackage(reference: string, options: LoadOptions): Promis
   const { resolveFrom, version: range } = options;
   if (reference.startsWith(BUILT_IN)) {
     const builtIn = await loadBuiltIn(reference.slice(BUILT_IN.length));
-    await checkVersion(reference, builtIn.packageDescriptor.version, range, 'it comes with uwf; change the range');
+    await checkVersion(reference, builtIn.packageDescriptor, range, 'it comes with uwf; change the range');
     return builtIn;
   }
   if (!PACKAGE_NAME.test(reference)) {
@@ -72,7 +72,7 @@ async function findAgentPackage(reference: string, options: LoadOptions): Promis
     });
   }
   const wanted = range !== undefined && /[\s|<>*]/u.test(range) ? `'${reference}@${range}'` : `${reference}@${range}`;
-  await checkVersion(reference, found.version, range, `run: npm install ${wanted}`, found.folder);
+  await checkVersion(reference, found, range, `run: npm install ${wanted}`);
   const { entry, folder } = found;
   if (entry !== undefined) return { ...found, entry };
   throw new AgentBroken(`the package '${reference}' in ${folder} offers nothing to import`, {
@@ -97,10 +97,9 @@ async function loadBuiltIn(name: string): Promise<AgentPackage> {
 
 async function checkVersion(
   reference: string,
-  version: string,
+  { version, folder }: { version: string; folder?: string },
   range: string | undefined,
   hint: string,
-  folder?: string,
 ): Promise<void> {
   if (range === undefined || (await satisfiesRange(version, range))) return;
   const place = folder === undefined ? '' : ` in ${folder}`;

@@ -72,7 +72,13 @@ async function chooseThreads(
 
 async function tell(repository: Repository, pointer: ThreadPointer, out: Output, style: Style): Promise<string> {
   const { paint } = out;
-  if (!style.isShort && !style.isGraph) return tellAtLength(repository, pointer, out, style);
+  if (!style.isShort && !style.isGraph) {
+    // Of the thread itself only its head and status, so that nothing is read but the entries.
+    const entries = await collectLog(repository, pointer, style.most, style);
+    const status = entries[0] && statusAt(repository, pointer.id, entries[0]);
+    const position = status === undefined ? '' : ` (head of ${paint.id(pointer.id)}: ${paintStatus(paint, status)})`;
+    return entries.map((entry, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
+  }
   const view = await describeThread(readingContext(repository), pointer.id);
   const title = `thread ${paint.id(view.thread)} (${paintStatus(paint, view.status)}, workflow ${paint.name(view.workflow)})`;
   if (!style.isGraph) {
@@ -88,19 +94,6 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
     lines.push(line);
   }
   return lines.join('\n');
-}
-
-/** Prints of the thread itself only its head and status, so that nothing is read but the entries. */
-async function tellAtLength(
-  repository: Repository,
-  pointer: ThreadPointer,
-  { paint }: Output,
-  style: Style,
-): Promise<string> {
-  const entries = await collectLog(repository, pointer, style.most, style);
-  const status = entries[0] && statusAt(repository, pointer.id, entries[0]);
-  const position = status === undefined ? '' : ` (head of ${paint.id(pointer.id)}: ${paintStatus(paint, status)})`;
-  return entries.map((entry, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
 }
 
 /** The status of a thread whose newest entry this is. */

@@ -1,6 +1,6 @@
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
-import { findStepPlaces, type StepPlaces } from '../../engine/describe/step-places.ts';
+import { findStepPlaces } from '../../engine/describe/step-places.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -61,8 +61,7 @@ export async function findTurn(
     return type !== undefined && (isOfType(type, 'thread-step') || isOfType(type, 'thread-suspend'));
   });
   for (const pointer of await likelyOwners(repository, hash)) {
-    const places = await findStepPlaces(repository, pointer);
-    const [commit] = await findCommits(repository, pointer, places, hash);
+    const [commit] = await findCommits(repository, pointer, hash);
     if (commit !== undefined) return readTurn(repository, pointer, commit);
   }
   throw new UsageError(`no thread has a step or suspension '${text}'`, "run 'uwf log <thread>' to see them");
@@ -90,8 +89,7 @@ export async function findStep(
  * @throws {UsageError} if the thread has no such thing, or several
  */
 export async function commitBefore(repository: Repository, pointer: ThreadPointer, before: string): Promise<ObjectId> {
-  const places = await findStepPlaces(repository, pointer);
-  const commit = await getCommit(repository, pointer, places, before, 'step, suspension or resumption');
+  const commit = await getCommit(repository, pointer, before, 'step, suspension or resumption');
   const [parent] = (await readCommit(repository.objects, commit)).parents;
   if (parent === undefined) throw new CorruptThread(commit, 'it is no start and has no parent');
   return parent;
@@ -99,9 +97,7 @@ export async function commitBefore(repository: Repository, pointer: ThreadPointe
 
 async function findIn(repository: Repository, pointer: ThreadPointer, text: string | undefined): Promise<FoundTurn> {
   if (text !== undefined) {
-    const places = await findStepPlaces(repository, pointer);
-    const commit = await getCommit(repository, pointer, places, text, 'step or suspension');
-    return readTurn(repository, pointer, commit);
+    return readTurn(repository, pointer, await getCommit(repository, pointer, text, 'step or suspension'));
   }
   for await (const { kind, id } of readLightChain(repository, pointer.head)) {
     if (kind === 'step' || kind === 'suspend') return readTurn(repository, pointer, id);
@@ -113,12 +109,14 @@ async function findIn(repository: Repository, pointer: ThreadPointer, text: stri
 async function getCommit(
   repository: Repository,
   pointer: ThreadPointer,
-  places: StepPlaces,
   text: string,
   what: string,
 ): Promise<ObjectId> {
-  if (isStepNumber(text)) return placeOf(pointer, places, numberIn(pointer.id, places, text));
-  const commits = await findCommits(repository, pointer, places, text.toUpperCase());
+  if (isStepNumber(text)) {
+    const places = await findStepPlaces(repository, pointer);
+    return placeOf(pointer, places, numberIn(pointer.id, places, text));
+  }
+  const commits = await findCommits(repository, pointer, text.toUpperCase());
   const [first, second] = commits;
   if (second !== undefined) throw new UsageError(`'${text}' could be any of ${commits.length}`, 'give more characters');
   if (first !== undefined) return first;
@@ -126,13 +124,9 @@ async function getCommit(
 }
 
 /** The steps with this prefix. If there is none: the suspensions and resumptions, for which the chain is walked. */
-async function findCommits(
-  repository: Repository,
-  pointer: ThreadPointer,
-  places: StepPlaces,
-  prefix: string,
-): Promise<ObjectId[]> {
+async function findCommits(repository: Repository, pointer: ThreadPointer, prefix: string): Promise<ObjectId[]> {
   if (prefix === '') return [];
+  const places = await findStepPlaces(repository, pointer);
   const steps = places.findByPrefix(prefix).map((number) => placeOf(pointer, places, number));
   if (steps.length > 0) return steps;
   const pauses: ObjectId[] = [];

@@ -28,9 +28,22 @@ export async function collectLog(
   const entries: LogEntry[] = [];
   const isEnough = (): boolean => entries.length >= most;
 
+  /** @returns the commit that it stopped before; null behind the start */
+  const readOn = async (from: ObjectId, isLast: (next: ObjectId) => boolean): Promise<ObjectId | null> => {
+    const { readLog } = await import('./read-log.ts');
+    for await (const { entry, commit } of readLog(repository, from)) {
+      entries.push(entry);
+      // The parent of a child's start is a commit of its caller: the log of the child ends here.
+      if (commit.kind === 'start') return null;
+      const next = commit.commit.parents[0];
+      if (next !== undefined && isLast(next)) return next;
+    }
+    return null;
+  };
+
   let next: ObjectId | null = head;
   if (placeOf(head) === -1) {
-    next = await readOn(repository, head, entries, (commit) => isEnough() || placeOf(commit) !== -1);
+    next = await readOn(head, (commit) => isEnough() || placeOf(commit) !== -1);
   }
   const countNewer = entries.length;
   if (next !== null && placeOf(next) !== -1) {
@@ -38,27 +51,9 @@ export async function collectLog(
     next = known.next;
   }
   const countKnown = entries.length;
-  if (next !== null && !isEnough()) next = await readOn(repository, next, entries, isEnough);
+  if (next !== null && !isEnough()) next = await readOn(next, isEnough);
   if (isKept && (countNewer > 0 || entries.length > countKnown)) writeLog(repository, id, { entries, next });
   return entries.slice(0, most);
-}
-
-/** @returns the commit that it stopped before; null behind the start */
-async function readOn(
-  repository: Repository,
-  from: ObjectId,
-  entries: LogEntry[],
-  isEnough: (next: ObjectId) => boolean,
-): Promise<ObjectId | null> {
-  const { readLog } = await import('./read-log.ts');
-  for await (const { entry, commit } of readLog(repository, from)) {
-    entries.push(entry);
-    // The parent of a child's start is a commit of its caller: the log of the child ends here.
-    if (commit.kind === 'start') return null;
-    const next = commit.commit.parents[0];
-    if (next !== undefined && isEnough(next)) return next;
-  }
-  return null;
 }
 
 /** Consecutive log entries of a thread, newest first. */

@@ -26,42 +26,30 @@ export async function* drawGraph(
   paint: Palette,
   open: OpenChildren = new Map(),
 ): AsyncGenerator<Line, void, void> {
-  yield* draw(repository, head, paint, '', open);
+  async function* draw(from: ObjectId, rail: string, above: OpenChildren): AsyncGenerator<Line, void, void> {
+    for await (const { entry, commit } of readLog(repository, from)) {
+      for (const child of above.get(commit.id) ?? []) yield* branch(child, rail, above);
+      const childEnds = commit.kind === 'step' ? await readChildEnds(repository, commit) : [];
+      yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint)}`, entry };
+      for (const { id } of childEnds) {
+        yield { line: `${rail}|\\`, entry: undefined };
+        yield* branch(id, rail, above);
+      }
+    }
+  }
+
+  async function* branch(from: ObjectId, rail: string, above: OpenChildren): AsyncGenerator<Line, void, void> {
+    yield* draw(from, `${rail}| `, above);
+    yield { line: `${rail}|/`, entry: undefined };
+  }
+
+  yield* draw(head, '', open);
   for (let caller = await callerOf(repository, head); caller; caller = await callerOf(repository, caller)) {
-    yield* draw(repository, caller, paint, '', new Map());
+    yield* draw(caller, '', new Map());
   }
 }
 
 /** The commit from which a child thread was called; `undefined` for any other thread. */
 export async function callerOf(repository: Repository, commit: ObjectId): Promise<ObjectId | undefined> {
   return (await findStart(repository, commit))?.commit.parents[0];
-}
-
-async function* draw(
-  repository: Repository,
-  head: ObjectId,
-  paint: Palette,
-  rail: string,
-  open: OpenChildren,
-): AsyncGenerator<Line, void, void> {
-  for await (const { entry, commit } of readLog(repository, head)) {
-    for (const child of open.get(commit.id) ?? []) yield* branch(repository, child, paint, rail, open);
-    const childEnds = commit.kind === 'step' ? await readChildEnds(repository, commit) : [];
-    yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint)}`, entry };
-    for (const { id } of childEnds) {
-      yield { line: `${rail}|\\`, entry: undefined };
-      yield* branch(repository, id, paint, rail, open);
-    }
-  }
-}
-
-async function* branch(
-  repository: Repository,
-  head: ObjectId,
-  paint: Palette,
-  rail: string,
-  open: OpenChildren,
-): AsyncGenerator<Line, void, void> {
-  yield* draw(repository, head, paint, `${rail}| `, open);
-  yield { line: `${rail}|/`, entry: undefined };
 }

@@ -32,7 +32,27 @@ export function findLinks(schema: JsonValue, payload: JsonValue, metaSchema: Jso
   markRefs(schema, schema, payload, marks);
   markRefs(metaSchema, { properties: { meta: metaSchema } }, payload, marks);
   const links: Link[] = [];
-  gather(payload, [], marks, links);
+  const path: (string | number)[] = [];
+  const descend = (value: JsonValue, step: string | number): void => {
+    path.push(step);
+    gather(value);
+    path.pop();
+  };
+  const gather = (value: JsonValue): void => {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) descend(item, index);
+    } else if (isJsonObject(value)) {
+      const inline = inlinePointer(value);
+      if (inline !== undefined) links.push({ hash: inline, path: pointer(path), types: undefined });
+      for (const [key, member] of Object.entries(value)) {
+        if (key !== CAS_KEY || inline === undefined) descend(member, key);
+      }
+    } else if (isNodeHash(value)) {
+      const at = pointer(path);
+      if (marks.has(at)) links.push({ hash: value, path: at, types: marks.get(at) });
+    }
+  };
+  gather(payload);
   return links;
 }
 
@@ -57,33 +77,6 @@ function mayHoldLinks(value: JsonValue): boolean {
   if (typeof value === 'string') return isNodeHash(value);
   if (typeof value !== 'object' || value === null) return false;
   return Object.values(value).some(mayHoldLinks);
-}
-
-function gather(value: JsonValue, path: (string | number)[], marks: RefMarks, links: Link[]): void {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) descend(item, index, path, marks, links);
-  } else if (isJsonObject(value)) {
-    const inline = inlinePointer(value);
-    if (inline !== undefined) links.push({ hash: inline, path: pointer(path), types: undefined });
-    for (const [key, member] of Object.entries(value)) {
-      if (key !== CAS_KEY || inline === undefined) descend(member, key, path, marks, links);
-    }
-  } else if (isNodeHash(value)) {
-    const at = pointer(path);
-    if (marks.has(at)) links.push({ hash: value, path: at, types: marks.get(at) });
-  }
-}
-
-function descend(
-  value: JsonValue,
-  step: string | number,
-  path: (string | number)[],
-  marks: RefMarks,
-  links: Link[],
-): void {
-  path.push(step);
-  gather(value, path, marks, links);
-  path.pop();
 }
 
 function inlinePointer(object: JsonObject): NodeHash | undefined {

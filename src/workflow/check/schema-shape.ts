@@ -18,15 +18,7 @@ type Variant = {
 const MAX_VARIANTS = 256;
 
 /** Keywords whose schemas say something of a reply. */
-const describing: ReadonlySet<string> = new Set([
-  '$ref',
-  'oneOf',
-  'anyOf',
-  'allOf',
-  'then',
-  'else',
-  'dependentSchemas',
-]);
+const describing = new Set(['$ref', 'oneOf', 'anyOf', 'allOf', 'then', 'else', 'dependentSchemas']);
 
 const trivial: Variant = {
   statuses: undefined,

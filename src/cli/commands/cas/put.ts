@@ -63,7 +63,8 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
       const { artifact, blob } = await readArtifact(cli, repository, options.pin, options.title);
       const redaction = await redactionHere(cli, repository);
       if (blob && !options['allow-secrets']) assertFileWithoutSecrets(redaction, options.pin, blob);
-      const hash = await pin(cli, repository, options.thread, redaction.value(artifact), blob);
+      const { cas } = nodeScope(cli, repository, options.thread);
+      const hash = await pin(cas, repository, redaction.value(artifact), blob);
       sayTaken(cli, redaction);
       await out.result({ hash, oid: artifact.oid }, () => hash);
       return;
@@ -85,7 +86,7 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
     const hash = cas ? await cas.putTyped(type, payload) : await putNode(repository, type, payload, { ref: PINS_REF });
     const { oid } = await getNode(nodes, hash);
     if (options.title !== undefined) {
-      await pin(cli, repository, options.thread, { kind: 'blob', oid, title: redaction.text(options.title) });
+      await pin(cas, repository, { kind: 'blob', oid, title: redaction.text(options.title) });
     }
     sayTaken(cli, redaction);
     await out.result({ hash, oid }, () => hash);
@@ -112,14 +113,9 @@ function assertFileWithoutSecrets(redaction: Redaction, path: string, blob: Uint
   });
 }
 
-function pin(
-  cli: CliEnvironment,
-  repository: Repository,
-  thread: string | undefined,
-  artifact: Artifact,
-  blob?: Uint8Array,
-): Promise<NodeHash> {
-  const { cas } = nodeScope(cli, repository, thread);
+type Cas = ReturnType<typeof nodeScope>['cas'];
+
+function pin(cas: Cas, repository: Repository, artifact: Artifact, blob?: Uint8Array): Promise<NodeHash> {
   if (cas) return cas.pin(artifact, blob);
   return putNode(repository, builtIn.artifact, { ...artifact }, { ref: PINS_REF, ...(blob && { blob }) });
 }

@@ -57,18 +57,15 @@ export const command: Command = defineCommand({
     const prompt = await readTextAt(repository, commit, 'prompt.md');
     const turn =
       commit.kind === 'step'
-        ? await describeStepTurn(repository, { thread, commit }, start, prompt)
-        : await describeSuspension(repository, { thread, commit }, start, prompt);
+        ? await describeStepTurn(repository, { thread, commit, start, prompt })
+        : await describeSuspension(repository, { thread, commit, start, prompt });
     await out.result(turn, () => format(turn, places.count, out.paint));
   },
 });
 
-async function describeStepTurn(
-  repository: Repository,
-  { thread, commit }: FoundTurn<'step'>,
-  start: CommitOf<'start'>,
-  prompt: string,
-) {
+type ReadTurn<K extends 'step' | 'suspend'> = FoundTurn<K> & { start: CommitOf<'start'>; prompt: string };
+
+async function describeStepTurn(repository: Repository, { thread, commit, start, prompt }: ReadTurn<'step'>) {
   const { meta, rule, attempts, childThreads, replaces = null, compact, react: trace } = commit.node;
   const text = await readTextAt(repository, commit, 'output.md');
   return {
@@ -89,12 +86,7 @@ async function describeStepTurn(
   };
 }
 
-async function describeSuspension(
-  repository: Repository,
-  { thread, commit }: FoundTurn<'suspend'>,
-  start: CommitOf<'start'>,
-  prompt: string,
-) {
+async function describeSuspension(repository: Repository, { thread, commit, start, prompt }: ReadTurn<'suspend'>) {
   const { rule, attempts, suspendedAtMs } = commit.node;
   const suspension = await readSuspension(repository, commit);
   return {
