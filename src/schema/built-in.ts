@@ -99,28 +99,24 @@ const successors: readonly (Successor & { name: TypeName; hash: NodeHash })[] = 
 ];
 
 const successorsByName = new Map(successors.map((successor) => [successor.name, successor]));
-const successorsByHash = new Map(successors.map((successor) => [successor.hash, successor]));
+
+const all: readonly { name: TypeName; hash: NodeHash; schema: JsonObject }[] = [
+  ...typeNames.map((name) => ({ name, hash: builtIn[name], schema: firstSchemas[name][1] })),
+  ...successors,
+];
+const byHash = new Map(all.map((type) => [type.hash, type]));
 
 /** The hashes of all built-in schemas: the first of each type, then the successors. */
-export const builtInTypes: readonly NodeHash[] = [
-  ...typeNames.map((name) => builtIn[name]),
-  ...successors.map(({ hash }) => hash),
-];
+export const builtInTypes: readonly NodeHash[] = [...byHash.keys()];
 
-/** By their names and by their hashes. */
-const allSchemas: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
-  ...typeNames.flatMap((name): [string, JsonObject][] => [
-    [name, firstSchemas[name][1]],
-    [builtIn[name], firstSchemas[name][1]],
-  ]),
-  ...successors.map(({ hash, schema }): [string, JsonObject] => [hash, schema]),
-]);
-
-const firstNames = new Map(typeNames.map((name) => [builtIn[name], name]));
+/** Tells whether a text is the name of a built-in type. */
+export function isTypeName(text: string): text is TypeName {
+  return Object.hasOwn(builtIn, text);
+}
 
 /** The name of a built-in type, by the hash of its first schema or of a successor; `undefined` for any other type. */
 export function typeNameOf(type: NodeHash): TypeName | undefined {
-  return firstNames.get(type) ?? successorsByHash.get(type)?.name;
+  return byHash.get(type)?.name;
 }
 
 /** Tells whether a type is a built-in one of this name, by its first schema or by a successor. */
@@ -139,9 +135,9 @@ export function isThreadType(type: NodeHash): boolean {
  * @throws {Error} if no built-in schema has this hash
  */
 export function builtInSchema(type: TypeName | NodeHash): JsonObject {
-  const schema = allSchemas.get(type);
-  if (schema === undefined) throw new Error(`there is no built-in type ${type}`);
-  return schema;
+  const found = byHash.get(isTypeName(type) ? builtIn[type] : type);
+  if (found === undefined) throw new Error(`there is no built-in type ${type}`);
+  return found.schema;
 }
 
 /**
@@ -160,7 +156,8 @@ export function encodeTyped(name: TypeName, payload: JsonObject): EncodedNode {
 
 /** Tells whether a type is a successor. Its schema lies in the first commit of a thread that uses it. */
 export function isSuccessor(type: NodeHash): boolean {
-  return successorsByHash.has(type);
+  const name = typeNameOf(type);
+  return name !== undefined && builtIn[name] !== type;
 }
 
 /**

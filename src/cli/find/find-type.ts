@@ -1,6 +1,6 @@
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
-import { builtIn, typeNames, type TypeName } from '../../schema/built-in.ts';
+import { builtIn, isTypeName, typeNames } from '../../schema/built-in.ts';
 import { SCHEMA_REFS } from '../../schema/put/put-schema.ts';
 import { findHash } from './find-hash.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
@@ -20,10 +20,6 @@ export async function findType(repository: Repository, text: string): Promise<No
   if (matches.length === 1 && matches[0] !== undefined) return matches[0];
   if (wanted.length === 13) return findHash(repository, text);
   throw unknownType(text);
-}
-
-function isTypeName(text: string): text is TypeName {
-  return Object.hasOwn(builtIn, text);
 }
 
 function unknownType(text: string): UsageError {

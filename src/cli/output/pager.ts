@@ -16,7 +16,8 @@ export async function page(cli: CliEnvironment, text: string): Promise<void> {
 async function pagerCommand(cli: CliEnvironment, text: string): Promise<string | undefined> {
   if (!cli.mayPage || cli.stdout.isTTY !== true || cli.stdout !== process.stdout || cli.env['TERM'] === 'dumb')
     return undefined;
-  if (!isTaller(text, cli.stdout.rows ?? 24)) return undefined;
+  const rows = cli.stdout.rows ?? 24;
+  if (text.split('\n', rows + 1).length <= rows) return undefined;
   const { UWF_PAGER: own, GIT_PAGER: ofGit, PAGER: ofAll } = cli.env;
   const command = own ?? ofGit ?? (await corePager(cli.env)) ?? ofAll ?? 'less';
   return command === '' || command === 'cat' ? undefined : command;
@@ -26,15 +27,6 @@ async function pagerCommand(cli: CliEnvironment, text: string): Promise<string |
 async function corePager(env: CliEnvironment['env']): Promise<string | undefined> {
   const { userVariable } = await import('../../git/repository/read-config-files.ts');
   return userVariable('core.pager', env);
-}
-
-function isTaller(text: string, rows: number): boolean {
-  let place = -1;
-  for (let line = 0; line < rows; line += 1) {
-    place = text.indexOf('\n', place + 1);
-    if (place === -1) return false;
-  }
-  return true;
 }
 
 /** @returns false if the pager could not be started and has shown nothing */

@@ -76,13 +76,9 @@ function widthOfCharacter(character: string): number {
   // Expressions with properties of characters take long to make; ASCII text does not need them.
   // It makes an emoji of the character before it, which is wider then.
   if (character === '\uFE0F') return 1;
-  if (isZeroWidth(character)) return 0;
+  // Marks that stand on the character before them, and characters that take no room.
+  if (/^[\p{Mn}\p{Me}\p{Cf}]$/u.test(character)) return 0;
   return isDoubleWidth(character) ? 2 : 1;
-}
-
-/** Marks that stand on the character before them, and characters that take no room. */
-function isZeroWidth(character: string): boolean {
-  return /^[\p{Mn}\p{Me}\p{Cf}]$/u.test(character);
 }
 
 /** East Asian wide and fullwidth characters, and emoji: two columns. Source: Unicode TR 11, its main blocks; TR 51. */

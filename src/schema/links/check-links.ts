@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { Node } from '../../cas/node.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import { UwfError } from '../../errors.ts';
-import { builtIn, typeNameOf } from '../built-in.ts';
+import { typeNameOf } from '../built-in.ts';
 import type { Link } from './find-links.ts';
 import { linksOf } from './refs.ts';
 
@@ -48,10 +48,11 @@ export class WrongLinkType extends UwfError {
 export async function checkLinks(source: NodeSource, node: Node): Promise<(DanglingLink | WrongLinkType)[]> {
   const problems: (DanglingLink | WrongLinkType)[] = [];
   for (const link of await linksOf(source, node)) {
-    const target = await source.find(link.hash);
-    if (target === undefined) problems.push(new DanglingLink(link.hash, link.path));
-    else if (link.types !== undefined && !link.types.some((type) => isType(target.type, type))) {
-      problems.push(new WrongLinkType(link, target.type, link.types));
+    const type = (await source.find(link.hash))?.type;
+    if (type === undefined) problems.push(new DanglingLink(link.hash, link.path));
+    // The name of a built-in type, or the hash of a registered one.
+    else if (link.types?.every((allowed) => allowed !== type && allowed !== typeNameOf(type))) {
+      problems.push(new WrongLinkType(link, type, link.types));
     }
   }
   return problems;
@@ -65,9 +66,4 @@ export async function checkLinks(source: NodeSource, node: Node): Promise<(Dangl
 export async function assertLinks(source: NodeSource, node: Node): Promise<void> {
   const [problem] = await checkLinks(source, node);
   if (problem !== undefined) throw problem;
-}
-
-function isType(actual: NodeHash, allowed: string): boolean {
-  // The name of a built-in type, or the hash of a registered one.
-  return actual === allowed || (Object.hasOwn(builtIn, allowed) && typeNameOf(actual) === allowed);
 }
