@@ -1,4 +1,4 @@
-import { Hono, type Context } from 'hono';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie, setCookie } from 'hono/cookie';
 import { streamSSE } from 'hono/streaming';
@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createEngineContext } from '../engine/engine-context.ts';
 import { UwfError } from '../errors.ts';
+import { formatCount } from '../format-time.ts';
 import { packageRoot } from '../package-root.ts';
 import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find/find-thread.ts';
@@ -46,6 +47,7 @@ export type WebHandler = {
 
 /** The longest form: an answer. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_LOGIN_BYTES = 16 * 1024;
 const HEARTBEAT_MS = 15_000;
 /** A browser has one stream, whatever tabs it has. */
 const MAX_STREAMS = 100;
@@ -82,7 +84,13 @@ export function createWebHandler(options: WebOptions): WebHandler {
     }
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
   });
-  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES }));
+  const limited = (maxSize: number): MiddlewareHandler => {
+    const text = `A form has at most ${formatCount(maxSize)} bytes.`;
+    return bodyLimit({
+      maxSize,
+      onError: (context) => context.html(<MessagePage title="Too large" text={text} />, 413),
+    });
+  };
 
   for (const [name, type] of Object.entries(assetTypes)) {
     app.get(`/assets/${name}`, (context) => {
@@ -95,7 +103,7 @@ export function createWebHandler(options: WebOptions): WebHandler {
     return context.html(<LoginPage to={localPath(context.req.query('to'))} byPassword={'password' in secret} />);
   });
   let lastWrong: Promise<unknown> = Promise.resolve();
-  app.post('/login', async (context) => {
+  app.post('/login', limited(MAX_LOGIN_BYTES), async (context) => {
     const form = await context.req.parseBody();
     const given = typeof form['secret'] === 'string' ? form['secret'] : '';
     const to = localPath(typeof form['to'] === 'string' ? form['to'] : undefined);
@@ -125,6 +133,9 @@ export function createWebHandler(options: WebOptions): WebHandler {
       );
     return context.html(<MessagePage title="Not logged in" text="Log in first." again="/login" />, 401);
   });
+
+  // What a stranger sends is not read so far.
+  app.use(limited(MAX_BODY_BYTES));
 
   const visitOf = (context: Context): Visit => ({
     site,

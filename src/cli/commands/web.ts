@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { UsageError } from '../errors/usage-error.ts';
 import { parseCount } from '../command-line/parse-value.ts';
@@ -54,7 +55,7 @@ HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave -
         key,
         secret: isLocal ? { token } : { password: password ?? '' },
         cookie: `uwf-${id.toString('hex', 0, 6)}-${listening}`,
-        hosts: isLocal ? [] : [host.toLowerCase()],
+        hosts: isLocal ? [] : [host.toLowerCase(), hostname().toLowerCase()],
         ...(write && { actions: pageActions(cli, repository) }),
       }),
     );

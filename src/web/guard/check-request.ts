@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net';
+
 /** Why a request is refused: what the page says, in a sentence. */
 export type ForbiddenRequest = { status: 403 | 421; reason: string };
 
@@ -17,7 +19,9 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 export function checkRequest(request: Request, hosts: readonly string[]): ForbiddenRequest | undefined {
   const host = request.headers.get('host')?.toLowerCase() ?? '';
   const name = host.replace(/:\d+$/, '');
-  if (!LOOPBACK.has(name) && !hosts.includes(name)) {
+  // A name of another site can be made to lead here; an address cannot.
+  const isAddress = hosts.length > 0 && (isIPv4(name) || /^\[[0-9a-f:.]+\]$/.test(name));
+  if (!LOOPBACK.has(name) && !isAddress && !hosts.includes(name)) {
     return { status: 421, reason: `this server does not serve '${host.slice(0, 100)}'; open the address it printed` };
   }
   const site = request.headers.get('sec-fetch-site');

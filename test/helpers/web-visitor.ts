@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import type { Repository } from '../../src/git/repository.ts';
+import { createWebHandler, type WebHandler, type WebOptions } from '../../src/web/create-web-handler.tsx';
+
+export const host = '127.0.0.1:7400';
+const token = 'the-token-of-the-printed-address';
+
+/** A browser of the page, as far as requests go. */
+export type WebVisitor = {
+  handler: WebHandler;
+  /** The cookie of its session; '' before it logs in. */
+  cookie: string;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  /** Posts a form as our own page would. */
+  post(path: string, form: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
+  /** The form token that a page carries. */
+  formToken(path: string): Promise<string>;
+};
+
+/** A visitor who has shown nothing yet. */
+export function stranger(repository: Repository, options: Partial<WebOptions> = {}): WebVisitor {
+  const handler = createWebHandler({ repository, key: randomBytes(32), secret: { token }, ...options });
+  const send = (path: string, init: RequestInit, headers: Record<string, string>): Promise<Response> => {
+    const url = `http://${host}${path}`;
+    return handler.fetch(
+      new Request(url, { ...init, redirect: 'manual', headers: { host, cookie: visitor.cookie, ...headers } }),
+    );
+  };
+  const visitor: WebVisitor = {
+    handler,
+    cookie: '',
+    get: (path, headers = {}) => send(path, {}, headers),
+    post: (path, form, headers = {}) => {
+      const own = { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+      return send(path, { method: 'POST', body: new URLSearchParams(form) }, { ...own, ...headers });
+    },
+    async formToken(path) {
+      const page = await (await visitor.get(path)).text();
+      return /name="form" value="([0-9a-f]+)"/.exec(page)?.[1] ?? '';
+    },
+  };
+  return visitor;
+}
+
+/** A visitor who is logged in. */
+export async function visitorOf(repository: Repository, options: Partial<WebOptions> = {}): Promise<WebVisitor> {
+  const visitor = stranger(repository, options);
+  const response = await visitor.post('/login', { secret: token, to: '/' });
+  visitor.cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return visitor;
+}
