@@ -46,7 +46,6 @@ type Seen = OutgoingVerdict & { threads: readonly ObjectId[] };
  * as well; the remote is asked for them only if something was found, because a push does not send what the remote has.
  */
 export class Outgoing {
-  readonly #repository: Repository;
   readonly #listAll: () => Promise<readonly RemoteRef[]>;
   readonly #isGone: (id: ObjectId) => boolean;
   readonly #scan: SecretScan | undefined;
@@ -66,7 +65,6 @@ export class Outgoing {
     isGone: (id: ObjectId) => boolean,
     scan?: SecretScan,
   ) {
-    this.#repository = repository;
     this.#listAll = listAll;
     this.#isGone = isGone;
     this.#scan = scan;
@@ -110,7 +108,7 @@ export class Outgoing {
         if (await this.#isThere(at)) base = at;
       }
       // The check reports a commit that cannot be read.
-      const commit: Commit | undefined = await readCommit(this.#repository.objects, at).catch(() => undefined);
+      const commit: Commit | undefined = await readCommit(this.#cache.repository.objects, at).catch(() => undefined);
       at = commit?.parents[0];
     }
     this.#bases.set(head, base);
@@ -127,7 +125,7 @@ export class Outgoing {
   /** The remote's commit of the thread and its parents: a step that was done again has the same parents. */
   async #behind(before: ObjectId | null): Promise<Set<ObjectId>> {
     if (before === null) return new Set();
-    return new Set([before, ...(await readCommit(this.#repository.objects, before)).parents]);
+    return new Set([before, ...(await readCommit(this.#cache.repository.objects, before)).parents]);
   }
 
   async #look(id: ObjectId): Promise<Seen> {
@@ -152,7 +150,7 @@ export class Outgoing {
 
   async #faultOfName(name: RefName, thread: ThreadId, head: ObjectId): Promise<string | undefined> {
     if (!name.startsWith(HISTORY_PREFIX)) return undefined;
-    const commit = await readThreadCommit(this.#repository, head);
+    const commit = await readThreadCommit(this.#cache.repository, head);
     if (commit.kind !== 'end') return 'its ref is for threads that ended, and it has not';
     return historyRef(thread, commit.node.completedAtMs) === name
       ? undefined
@@ -162,7 +160,7 @@ export class Outgoing {
   async #isThere(id: ObjectId): Promise<boolean> {
     this.#behindThere ??= this.#listAll().then((refs) => {
       const ofThreads = refs.filter(({ name }) => name.startsWith(ACTIVE_PREFIX) || name.startsWith(HISTORY_PREFIX));
-      return new VerifiedCommits(this.#repository, new Map(ofThreads.map(({ id }) => [id, undefined])));
+      return new VerifiedCommits(this.#cache.repository, new Map(ofThreads.map(({ id }) => [id, undefined])));
     });
     return (await this.#behindThere).has(id);
   }

@@ -45,7 +45,6 @@ const MAX_PLACES = 1_000;
  * {@link Verification}, but its cost depends on what is new.
  */
 export class NewCommits {
-  readonly #repository: Repository;
   readonly #replayer: Replayer;
   readonly #origin: Origin;
   readonly #cache: NodeCache;
@@ -62,7 +61,6 @@ export class NewCommits {
   /** @param budget limits the time that the rules of workflows may take; default: no limit */
   constructor(repository: Repository, origin: Origin, limits: ChainLimits, budget?: TimeBudget) {
     this.#limits = limits;
-    this.#repository = repository;
     this.#replayer = new Replayer(repository, budget);
     this.#origin = origin;
     this.#cache = new NodeCache(repository);
@@ -100,19 +98,19 @@ export class NewCommits {
           tallies = [{ commit: alone(commit), tally: verified.tally }, ...tallies.slice(0, 1)];
         }
         if (verified && verified.known.size > this.#limits.maxNodesInMemory)
-          moveNodes(this.#repository, this.#thread, commit, verified);
+          moveNodes(this.#cache.repository, this.#thread, commit, verified);
         this.#origin.passed?.(at + 1, ids.length);
       }
-      this.#remember(commit, reason ?? '');
+      remember(this.#verdicts, commit, reason ?? '', MAX_REMEMBERED);
     }
     this.#last = verified && reason === undefined ? { head, verified } : undefined;
     if (verified && reason === undefined && thread !== undefined) {
-      if (tallies.length > 0) keepTallies(this.#repository, thread, tallies);
+      if (tallies.length > 0) keepTallies(this.#cache.repository, thread, tallies);
       const { size, count } = verified.known;
       const other = base && this.#origin.threadOf?.(base);
       const isFork = other !== undefined && other !== thread;
-      if (isFork && tallies.length === 0) shareTallies(this.#repository, other, thread);
-      if ((isFork ? count : size) >= MIN_KEPT_NODES) moveNodes(this.#repository, thread, head, verified);
+      if (isFork && tallies.length === 0) shareTallies(this.#cache.repository, other, thread);
+      if ((isFork ? count : size) >= MIN_KEPT_NODES) moveNodes(this.#cache.repository, thread, head, verified);
     }
     return reason;
   }
@@ -120,7 +118,7 @@ export class NewCommits {
   /** Finds the new commits of a chain, and the verdict on the commit before them. */
   async #descend(head: ObjectId): Promise<FoundChain> {
     const isKnown = (id: ObjectId): boolean | Promise<boolean> => this.#verdicts.has(id) || this.#origin.isVerified(id);
-    const chain = await findChain(this.#repository, head, isKnown, this.#limits.maxCommits);
+    const chain = await findChain(this.#cache.repository, head, isKnown, this.#limits.maxCommits);
     if (chain.wrong !== undefined) return { ...chain, wrong: `commit ${chain.ids.at(-1)}: ${chain.wrong}` };
     const verdict = chain.base && this.#verdicts.get(chain.base);
     return verdict ? { ...chain, wrong: verdict } : chain;
@@ -171,22 +169,22 @@ export class NewCommits {
     // A linked commit may be one of this thread.
     for (const { hash } of threads.values()) if (await known.has(hash)) await known.recallAll();
     const basis = { start, before, caller, threads };
-    await checkCommit(this.#repository, checked, basis, nodes, known, this.#sound, report);
+    await checkCommit(this.#cache.repository, checked, basis, nodes, known, this.#sound, report);
     if (this.#sound.size > MAX_SOUND) this.#sound.clear();
     if (reason() !== undefined) return undefined;
     const text = nodes.get(textPathOf(commit) ?? '');
     const last = before?.progress.head.kind;
     return attempt(report, null, async () => {
       const grown = await growVerified(before, commit, text, known, this.#replayer);
-      this.#keep(commitId, commitPlaceOf(commit, start, grown.progress));
-      const entry = await readTallyEntry(this.#repository, commit);
+      remember(this.#places, commitId, commitPlaceOf(commit, start, grown.progress), MAX_PLACES);
+      const entry = await readTallyEntry(this.#cache.repository, commit);
       return { ...grown, tally: before && last ? addToTally(before.tally, entry, last) : tallyOfStart(entry) };
     });
   }
 
   async #settleParent(parent: ObjectId, nesting: number, report: ReportFault): Promise<CommitPlace | undefined> {
     const isThreads = this.#verdicts.has(parent) || this.#places.has(parent);
-    if (!isThreads && !(await isThreadCommit(this.#repository, parent))) {
+    if (!isThreads && !(await isThreadCommit(this.#cache.repository, parent))) {
       await this.#origin.checkCode(parent, report);
       return undefined;
     }
@@ -198,18 +196,14 @@ export class NewCommits {
     const known = this.#places.get(parent);
     if (known) return known;
     const thread = this.#origin.threadOf?.(parent);
-    const place = await attempt(report, null, () => readCommitPlace(this.#repository, parent, thread));
-    if (place) this.#keep(parent, place);
+    const place = await attempt(report, null, () => readCommitPlace(this.#cache.repository, parent, thread));
+    if (place) remember(this.#places, parent, place, MAX_PLACES);
     return place;
   }
+}
 
-  #remember(id: ObjectId, verdict: string): void {
-    this.#verdicts.set(id, verdict);
-    if (this.#verdicts.size > MAX_REMEMBERED) this.#verdicts.delete(this.#verdicts.keys().next().value ?? id);
-  }
-
-  #keep(id: ObjectId, place: CommitPlace): void {
-    this.#places.set(id, place);
-    if (this.#places.size > MAX_PLACES) this.#places.delete(this.#places.keys().next().value ?? id);
-  }
+/** Sets an entry of a memory that forgets its oldest. */
+function remember<T>(memory: Map<ObjectId, T>, id: ObjectId, value: T, most: number): void {
+  memory.set(id, value);
+  if (memory.size > most) memory.delete(memory.keys().next().value ?? id);
 }

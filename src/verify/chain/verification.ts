@@ -30,7 +30,6 @@ const MAX_REMEMBERED = 50_000;
  * Commits that threads share (forks, children) are checked once, and their faults are reported for each thread.
  */
 export class Verification {
-  readonly #repository: Repository;
   readonly #replayer: Replayer;
   readonly #cache: NodeCache;
   readonly #places = new Map<ObjectId, CommitPlace>();
@@ -41,7 +40,6 @@ export class Verification {
 
   /** @param leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched */
   constructor(repository: Repository, leavesOut: boolean = false) {
-    this.#repository = repository;
     this.#replayer = new Replayer(repository);
     this.#cache = new NodeCache(repository, leavesOut);
   }
@@ -63,7 +61,7 @@ export class Verification {
   }
 
   async #verifyThread(head: ObjectId, visited: Set<ObjectId>): Promise<CommitPlace | undefined> {
-    const { ids, wrong } = await findChain(this.#repository, head);
+    const { ids, wrong } = await findChain(this.#cache.repository, head);
     let isBroken = wrong !== undefined;
     let before: Verified | undefined;
     for (const commit of ids.toReversed()) {
@@ -111,7 +109,7 @@ export class Verification {
     if (!isKnown) {
       const caller = await this.#callerOf(commit, report);
       const place = { start, before, caller, threads: threads ?? new Map() };
-      await checkCommit(this.#repository, checked, place, nodes, known, this.#sound, report);
+      await checkCommit(this.#cache.repository, checked, place, nodes, known, this.#sound, report);
     }
     const text = nodes.get(textPath ?? '');
     const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer));
@@ -123,7 +121,7 @@ export class Verification {
   async #verifyParents(parents: readonly ObjectId[], visited: Set<ObjectId>): Promise<Map<ObjectId, CommitPlace>> {
     const threads = new Map<ObjectId, CommitPlace>();
     for (const parent of parents) {
-      if (!this.#met.has(parent) && !(await isThreadCommit(this.#repository, parent))) continue;
+      if (!this.#met.has(parent) && !(await isThreadCommit(this.#cache.repository, parent))) continue;
       const place = await this.#verifyThread(parent, visited);
       if (place) threads.set(parent, place);
     }
@@ -133,7 +131,11 @@ export class Verification {
   async #callerOf(commit: ThreadCommit, report: ReportFault): Promise<CommitPlace | undefined> {
     const [caller] = commit.commit.parents;
     if (commit.kind !== 'start' || caller === undefined) return undefined;
-    return attempt(report, null, async () => this.#places.get(caller) ?? readCommitPlace(this.#repository, caller));
+    return attempt(
+      report,
+      null,
+      async () => this.#places.get(caller) ?? readCommitPlace(this.#cache.repository, caller),
+    );
   }
 
   #reportOn(commit: ObjectId): ReportFault {
