@@ -11,7 +11,6 @@ import { readTextAt, statusOf } from '../../thread/thread-commit.ts';
 import { resolveLinks } from '../../thread/cas/resolve-links.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { findHeldTurn, forgetHeldTurn, holdTurn } from '../recovery/held-turn.ts';
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
@@ -167,15 +166,13 @@ export async function appendEnd({ engine, state }: Step, ending: Ending): Promis
   const { returnCode, text } =
     ending.kind === 'failed'
       ? { returnCode: 1, text: ending.error.message }
-      : { returnCode: ending.returnCode, text: ending.summary ?? (await lastText(engine, state)) };
+      : {
+          returnCode: ending.returnCode,
+          text: ending.summary ?? (state.last ? await readTextAt(engine.repository, state.last, 'output.md') : ''),
+        };
   const redaction = engine.redaction().passingPart();
   const clean = redaction.text(text);
   const summary = redaction.failure === undefined ? clean : 'The summary could not be searched for secrets.';
   const outcome = ending.kind === 'end' && returnCode === 0 ? 'completed' : 'failed';
   return endThread(engine.repository, state, { outcome, returnCode, summary });
-}
-
-/** What the newest step said. */
-async function lastText({ repository }: EngineContext, { last }: ThreadState): Promise<string> {
-  return last === undefined ? '' : readTextAt(repository, last, 'output.md');
 }

@@ -64,11 +64,13 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const limits = combineLimits(allowance.ofThread, allowance.ofRole);
   const clock = new TurnClock(choice.role, limits, engine.signal);
   if (limitReached !== undefined) clock.stop();
+  // What people asked for when they took the thread up again after it had ended.
+  const wishes = history.reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || []);
   const request: PreparedStep['request'] = {
     ...commonRequest(engine, state.id, choice.role, redaction),
     prompt,
     promptWithoutSession: session === undefined ? prompt : beside.text(whole),
-    task: beside.text(taskOf(state.prompt, history)),
+    task: beside.text([state.prompt, ...wishes].join('\n\n')),
     edgePrompt: choice.prompt && beside.text(choice.prompt),
     forPerson: beside.value(assembleForPerson(parts)),
     cwd,
@@ -106,11 +108,6 @@ async function turnHistory(
   const history = await readHistory(repository, state, { role, seen, maxCharacters });
   const summary = again && (await readCarriedCompaction(repository, again.step.commit));
   return summary === undefined ? history : { ...history, compact: { summary, steps: state.tally.steps }, steps: [] };
-}
-
-/** What people asked for: at first, and when they took the thread up again after it had ended. */
-function taskOf(prompt: string, { reopenings }: ContextHistory): string {
-  return [prompt, ...reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || [])].join('\n\n');
 }
 
 /** The part of a thread's state that telling an agent of it needs. */

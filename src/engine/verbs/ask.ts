@@ -50,10 +50,13 @@ export async function askThread(
   // The agent that did the step is asked, if this machine has it.
   const wanted = options.agent ?? (Object.hasOwn(config.agents, itsOwn) ? itsOwn : undefined);
   const prepared = await prepareAgent(engine, state, { workflow, role, cwd: engine.cwd, wanted });
-  const remembered = isNewestOf(role, state, entry)
+  // The session has not gone on since only if the step is its role's newest.
+  const isNewest = state.steps.findLast(({ commit }) => commit.node.role === role) === entry;
+  const remembered = isNewest
     ? readSession(repository, { threadId: state.id, role, agent: prepared.record.name })
     : undefined;
-  const session = remembered && hasSeen(state, remembered.seen, entry) ? remembered.id : undefined;
+  const seenUpTo = state.chain.findIndex(({ id }) => id === remembered?.seen);
+  const session = seenUpTo >= state.chain.indexOf(entry.commit) ? remembered?.id : undefined;
   const asked = engine.redaction().text(question);
   const prompt = `# A question\n\n${asked}\n\n${HOW_TO_ANSWER}\n`;
   const promptWithoutSession = engine.redaction().text(await withContext(engine, entry, prompt));
@@ -86,16 +89,6 @@ const HOW_TO_ANSWER =
 async function withContext(engine: EngineContext, { commit, text }: StepEntry, prompt: string): Promise<string> {
   const told = await readTextAt(engine.repository, commit, 'prompt.md');
   return `# What you were told\n\n${told.trim()}\n\n# What you replied\n\n${text.trim()}\n\n${prompt}`;
-}
-
-/** Tells whether a step is its role's newest, so that its session has not gone on since. */
-function isNewestOf(role: string, state: WholeThread, entry: StepEntry): boolean {
-  return state.steps.findLast(({ commit }) => commit.node.role === role) === entry;
-}
-
-/** Tells whether a session that saw the thread up to one commit has seen a step. */
-function hasSeen({ chain }: WholeThread, seen: string, { commit }: StepEntry): boolean {
-  return chain.findIndex(({ id }) => id === seen) >= chain.indexOf(commit);
 }
 
 function noSuchStep({ id, steps, head }: WholeThread, number: number | undefined): WrongThreadState {

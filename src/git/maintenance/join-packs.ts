@@ -64,7 +64,10 @@ function removeJoined(
   const kept = keeps.map(({ path }) => ({ name: basename(path, '.keep'), bytes: 0 }));
   const [joined] = readSmallPacks(folder, kept);
   if (joined?.ids.length !== objectCount) return;
-  for (const { name } of packs) if (free.has(name)) removePack(join(folder, name));
+  for (const { name } of packs.filter((pack) => free.has(pack.name))) {
+    // The index goes first, as in git: readers look for indexes.
+    for (const ending of endings) removeFile(join(folder, `${name}.${ending}`));
+  }
 }
 
 const packArguments: readonly string[] = [
@@ -100,9 +103,4 @@ function nameInOrder(number: number): string {
     name += '@ABC'.charAt(rest % 4);
   }
   return name;
-}
-
-/** The index goes first, as in git: readers look for indexes. */
-function removePack(path: string): void {
-  for (const ending of endings) removeFile(`${path}.${ending}`);
 }

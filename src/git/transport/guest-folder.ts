@@ -83,7 +83,9 @@ export class GuestFolder extends Quarantine {
       const write = (name: string, text: string): void => writeFileSync(join(folder.path, name), text);
       for (const name of ['refs', 'objects/info']) mkdirSync(join(folder.path, name));
       // git follows the repository's own alternates recursively.
-      write('objects/info/alternates', `${[objects, ...alternatesOf(env)].join('\n')}\n`);
+      // Paths are separated by colons in the variable and by line ends in the file, with the same quoting.
+      const alternates = (env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] ?? '').match(/"(?:[^"\\]|\\.)*"|[^:]+/g) ?? [];
+      write('objects/info/alternates', `${[objects, ...alternates].join('\n')}\n`);
       write('HEAD', 'ref: refs/heads/none\n');
       write('config', formatGitVariables([...copied, ...ownSettings(format)]));
       write('packed-refs', formatPackedRefs(refs));
@@ -118,9 +120,4 @@ function isCopied({ scope, name }: GitVariable): boolean {
   // git reads the user's and the system's configuration and the command line itself.
   if (!isOfRepository({ scope })) return false;
   return reaching.test(name) && !(name.startsWith('remote.') && aboutRefs.has(keyOf(name)));
-}
-
-function alternatesOf(env: GitEnvironment): string[] {
-  // Paths are separated by colons here and by line ends there, with the same quoting.
-  return (env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] ?? '').match(/"(?:[^"\\]|\\.)*"|[^:]+/g) ?? [];
 }

@@ -85,7 +85,9 @@ export class NativeRemote implements Remote {
     }
     // The targets of the repository's refs, whose objects are complete.
     const has = new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
-    const folder = await GuestFolder.create(this.#options, [...localSeeds(has), ...knownSeeds(request, has)]);
+    // They are refs with arbitrary names, for the negotiation.
+    const seeds = [...has].map((id, at) => ({ name: `refs/local/${String(at).padStart(9, '0')}`, id }));
+    const folder = await GuestFolder.create(this.#options, [...seeds, ...knownSeeds(request, has)]);
     try {
       let isLight = request.withoutContents === true;
       const onProgress = (line: string): void => {
@@ -156,11 +158,6 @@ export class NativeRemote implements Remote {
 /** Tells whether a URL is a folder of this machine, where git runs the other side too. */
 function isFolder(url: string): boolean {
   return url.startsWith('file://') || !/^(?:[A-Za-z0-9+.-]+::?|[^/]+:)/.test(url);
-}
-
-/** Local commits as refs with arbitrary names, for the negotiation. */
-function localSeeds(has: ReadonlySet<RemoteRef['id']>): RemoteRef[] {
-  return [...has].map((id, at) => ({ name: `refs/local/${String(at).padStart(9, '0')}`, id }));
 }
 
 /** The known refs of the remote whose objects are here, under the names of the fetch, so that git sees what has changed. */

@@ -58,7 +58,10 @@ async function pushBatch(
       ...options,
       atomic ? '--atomic' : '--no-atomic',
       '--progress',
-      ...edits.flatMap(leaseOf),
+      // git forces an edit that has a lease. Source: git-push(1), `--force-with-lease`.
+      ...edits.flatMap(({ name, expected: at }) =>
+        at === undefined ? [] : [`--force-with-lease=${name}:${at ?? ''}`],
+      ),
       '--',
       remote,
       ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
@@ -81,11 +84,6 @@ async function pushBatch(
     if (outcome === undefined || outcome.outcome === 'unknown') throw new Error(`git push said nothing about ${name}`);
     return { name, ...outcome };
   });
-}
-
-/** git forces an edit that has a lease. Source: git-push(1), `--force-with-lease`. */
-function leaseOf({ name, expected }: PushEdit): string[] {
-  return expected === undefined ? [] : [`--force-with-lease=${name}:${expected ?? ''}`];
 }
 
 /** Finds edits that a lease would force although the new value does not follow the expected one. */
