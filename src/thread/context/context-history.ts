@@ -2,10 +2,10 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readThreadCommit, statusOf } from '../thread-commit.ts';
 import { readChain } from '../read/read-chain.ts';
-import { fileOf, readLightChain, readReply, type LightStep } from '../read/light-chain.ts';
+import { fileOf, readReply, readUnknownChain, type LightStep } from '../read/light-chain.ts';
 import { ThreadMemory } from '../read/thread-memory.ts';
 import { NO_TURN, type RoleTally } from '../read/tally.ts';
-import type { CommitOf, ThreadState } from '../read/thread-state.ts';
+import { newestCommits, stateCommit, type CommitOf, type ThreadState } from '../read/thread-state.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import {
   isTold,
@@ -97,7 +97,7 @@ export async function readStepsToTell(
   const before = compact?.steps ?? 0;
   const window = new Window(before, maxCharacters, maxSteps);
   const known = toldBefore.get(repository, place) ?? [];
-  let untold: LightStep[] = [];
+  let untold: (LightStep | CommitOf<'step'>)[] = [];
   const tell = async (): Promise<void> => {
     if (window.hasRoom) await repository.objects.prefetch?.(untold.flatMap((step) => fileOf(step, 'output.md') ?? []));
     for (const step of untold) {
@@ -107,7 +107,7 @@ export async function readStepsToTell(
     untold = [];
   };
   if (place.tally.steps > before) {
-    for await (const commit of readLightChain(repository, (place.last ?? place.start).id)) {
+    for await (const commit of readUnknownChain(repository, stateCommit(place).id, newestCommits(repository, place))) {
       if (commit.kind !== 'step') continue;
       const { number } = commit.node;
       const at = number - (known[0]?.step.number ?? number);

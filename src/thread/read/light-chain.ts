@@ -9,7 +9,7 @@ import type { Repository } from '../../git/repository.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { bodyOfMessage, nodeOfMessage } from '../append/commit-message.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { eventOf, findEventFile, readThreadCommit } from '../thread-commit.ts';
+import { eventOf, findEventFile, readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
 import { walkChain } from './read-chain.ts';
 import type { CommitOf } from './thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
@@ -33,6 +33,15 @@ export function readLightChain(repository: Repository, from: ObjectId): AsyncGen
   return walkChain(from, (id) => readLightCommit(repository, id));
 }
 
+/** Walks a thread as {@link readLightChain} does, and reads no commit that is known. */
+export function readUnknownChain(
+  repository: Repository,
+  from: ObjectId,
+  known: ReadonlyMap<ObjectId, ThreadCommit>,
+): AsyncGenerator<LightCommit | ThreadCommit, void, void> {
+  return walkChain<LightCommit | ThreadCommit>(from, async (id) => known.get(id) ?? readLightCommit(repository, id));
+}
+
 /** Where the text of a commit lies, by its kind. */
 const textPaths = {
   start: 'prompt.md',
@@ -50,7 +59,7 @@ const textPaths = {
  * read. If a partial clone left the blob of a reply or answer out, returns the part in the message.
  * @throws {CorruptThread} if the text is not there, or is no content
  */
-export async function readReply(repository: Repository, told: LightCommit): Promise<string> {
+export async function readReply(repository: Repository, told: LightCommit | ThreadCommit): Promise<string> {
   const content = contentOf(told);
   if (content === null) return '';
   const body = bodyOfMessage(told.commit.message);
@@ -65,7 +74,7 @@ export async function readReply(repository: Repository, told: LightCommit): Prom
   return payloadOf(node, 'content').text;
 }
 
-function contentOf({ kind, node }: LightCommit): NodeHash | null {
+function contentOf({ kind, node }: LightCommit | ThreadCommit): NodeHash | null {
   switch (kind) {
     case 'start':
       return node.prompt;
@@ -79,7 +88,7 @@ function contentOf({ kind, node }: LightCommit): NodeHash | null {
 }
 
 /** The object of a file at the top of a commit's tree; `undefined` if there is none. */
-export function fileOf(commit: LightCommit, path: string): ObjectId | undefined {
+export function fileOf(commit: LightCommit | ThreadCommit, path: string): ObjectId | undefined {
   return 'files' in commit
     ? commit.files.find(({ name }) => name === path)?.id
     : commit.index.find((entry) => entry.path === path)?.oid;

@@ -1,6 +1,8 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { StartedThread } from './thread-state.ts';
+
+/** A thread is known by its start. */
+type StartedThread = { readonly start: { readonly id: ObjectId } };
 
 /** Of more threads nothing is remembered. A process works on few at a time. */
 const MAX_THREADS = 8;

@@ -7,6 +7,7 @@ import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { findKeptTallies, isKept, keepTallies, type KeptTally } from './kept-tallies.ts';
 import { readChain } from './read-chain.ts';
+import { ThreadMemory } from './thread-memory.ts';
 import { addToTally, readTallyEntry, tallyOfStart, type Tally, type TallyEntry } from './tally.ts';
 
 /** A thread's commit of one kind. */
@@ -33,6 +34,11 @@ export type ThreadState = {
   tally: Tally;
   end: CommitOf<'end'> | undefined;
 };
+
+// A step reads the state of a thread, and then tells an agent of the newest steps, which lie in the same commits.
+const newestRead = new ThreadMemory<ReadonlyMap<ObjectId, ThreadCommit>>();
+/** A prompt tells of as many steps. */
+const MAX_NEWEST = 100;
 
 /** A thread's state without its prompt, which is a text. */
 export type ThreadPlace = Omit<ThreadState, 'id' | 'prompt' | 'end'>;
@@ -69,8 +75,10 @@ export async function readPlace(
   let last: CommitOf<'step'> | undefined;
   let start: ThreadCommit | undefined;
   let known: KeptTally | undefined;
+  const newest = new Map<ObjectId, ThreadCommit>();
   for await (const commit of readChain(repository, from)) {
     head ??= commit;
+    if (newest.size < MAX_NEWEST) newest.set(commit.id, commit);
     if (last === undefined && (commit.kind === 'suspend' || commit.kind === 'resume')) pauses.unshift(commit);
     if (commit.kind === 'step') last ??= commit;
     // A short thread has no kept tally, so that its file is not looked for.
@@ -88,7 +96,13 @@ export async function readPlace(
   if (head === undefined || tally === undefined || start?.kind !== 'start') {
     throw new CorruptThread(from, 'its chain has no start');
   }
+  newestRead.set(repository, { start }, newest);
   return { head, start, last, pauses, tally };
+}
+
+/** The newest commits that {@link readPlace} read of a thread, by their ids. */
+export function newestCommits(repository: Repository, thread: StartedThread): ReadonlyMap<ObjectId, ThreadCommit> {
+  return newestRead.get(repository, thread) ?? new Map();
 }
 
 /** Adds commits up, oldest first: to a tally that was kept, or from the start. Keeps the newest tallies on the way. */
