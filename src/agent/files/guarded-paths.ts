@@ -47,7 +47,7 @@ export class GuardedPaths {
   private constructor(cwd: string, locations: readonly RepositoryLocation[], named: NamedPaths) {
     this.#cwd = cwd;
     this.#locations = locations;
-    this.#named = mapValues(named, withReal);
+    this.#named = mapValues(named, (paths) => [...new Set(paths.flatMap((path) => [path, realPath(path)]))]);
   }
 
   /**
@@ -157,7 +157,7 @@ export class GuardedPaths {
     const folders = this.#locations.flatMap(({ gitDir, commonDir }) => [gitDir, commonDir]);
     const files = folders.flatMap((folder) => KEY_FILES.map((name) => join(folder, name)));
     return [...files, ...Object.values(this.#named).flat()]
-      .flatMap((path) => [path, ...entriesOf(path)])
+      .flatMap((path) => [path, ...orElse(() => readdirSync(path), []).map((name) => join(path, name))])
       .map((path) => statSync(path, { throwIfNoEntry: false }))
       .some((known) => known?.ino === stats.ino && known.dev === stats.dev);
   }
@@ -214,10 +214,6 @@ function isThere(path: string): boolean {
   return orElse(() => lstatSync(path, { throwIfNoEntry: false }), undefined) !== undefined;
 }
 
-function withReal(paths: readonly string[]): string[] {
-  return [...new Set(paths.flatMap((path) => [path, realPath(path)]))];
-}
-
 /** Compared as a file system would that does not tell cases apart. */
 function isAmong(real: string, paths: readonly string[]): boolean {
   return paths.some((path) => isWithin(folded(real), folded(path)));
@@ -225,8 +221,4 @@ function isAmong(real: string, paths: readonly string[]): boolean {
 
 function folded(path: string): string {
   return path.normalize('NFKC').toLowerCase();
-}
-
-function entriesOf(folder: string): string[] {
-  return orElse(() => readdirSync(folder), []).map((name) => join(folder, name));
 }

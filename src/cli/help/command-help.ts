@@ -16,13 +16,14 @@ export function commandHelp(
 ): string {
   const paint = createPalette(cli.stdout, cli.env);
   const section = (title: string, body: string): string => (body === '' ? '' : `${paint.title(title)}\n${body}`);
+  const examples = command.examples.map((example) => `  ${paint.quiet(`# ${example.comment}`)}\n  ${example.command}`);
   const parts = [
     `uwf ${name}: ${summary}`,
     `usage: ${synopsisOf(name, command)}`,
     wrap(command.description ?? '', COLUMNS),
     section('arguments', formatRows(command.arguments.map((spec) => [`<${spec.name}>`, spec.summary] as const))),
     section('options', formatOptions(command, paint)),
-    section('examples', formatExamples(command, paint)),
+    section('examples', examples.join('\n')),
     section('fields of --json', formatRows(Object.entries(command.json ?? {}))),
     section('exit codes', formatRows(Object.entries(command.exitCodes ?? {}))),
   ];
@@ -59,10 +60,6 @@ function formatOptions(command: Command, paint: Palette): string {
   const firstCommon = lines.findIndex((line) => line.includes(common[0] ? formatOption(...common[0]) : ''));
   // The options that all commands have come last and are dimmed.
   return lines.map((line, index) => (index < firstCommon ? line : paint.quiet(line))).join('\n');
-}
-
-function formatExamples({ examples }: Command, paint: Palette): string {
-  return examples.map(({ command, comment }) => `  ${paint.quiet(`# ${comment}`)}\n  ${command}`).join('\n');
 }
 
 function formatRows(rows: readonly (readonly [string, string])[]): string {
