@@ -40,10 +40,23 @@ export async function checkTemplates(
   for (const rule of reduction.rules) {
     for (const part of ['prompt', 'location'] as const) {
       const source = rule.rule[part];
-      const path = [...rule.whole.path, part];
       if (source === undefined) continue;
+      const path = [...rule.whole.path, part];
       const name = `the ${part} of ${rule.name}`;
-      await checkTemplate({ report, shapes, variablesOf, isReported, rule, source, path, name });
+      const text = new SourceText('', source);
+      try {
+        for (const variable of await variablesOf(source)) {
+          checkVariable({ report, shapes, isReported, rule, path, name, text }, variable);
+        }
+      } catch (error) {
+        if (!(error instanceof TemplateSyntaxError)) throw error;
+        const offset = offsetIn(text, error.line, error.column);
+        const triple = findTripleBraces(source, offset);
+        report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
+          at: triple ?? placeOfTag(source, offset),
+          hint: triple && "Liquid has two braces: write {{ name }}; a brace itself is {{ '{' }}",
+        });
+      }
     }
   }
 }
@@ -52,38 +65,18 @@ export async function checkTemplates(
 type Checked = {
   report: Report;
   shapes: ReadonlyMap<string, SchemaShape>;
-  variablesOf: (source: string) => Promise<TemplateVariable[]>;
   /** Tells whether any role reports a field of this name. */
   isReported: (name: string) => boolean;
   rule: SourceRule;
-  source: string;
   path: Path;
   /** How messages name it. */
   name: string;
+  text: SourceText;
 };
 
-async function checkTemplate(template: Checked): Promise<void> {
-  const { report, source, path, name } = template;
-  try {
-    const variables = await template.variablesOf(source);
-    if (variables.length === 0) return;
-    const text = new SourceText('', source);
-    for (const variable of variables) checkVariable(template, variable, text);
-  } catch (error) {
-    if (!(error instanceof TemplateSyntaxError)) throw error;
-    const offset = offsetIn(new SourceText('', source), error.line, error.column);
-    const triple = findTripleBraces(source, offset);
-    report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
-      at: triple ?? placeOfTag(source, offset),
-      hint: triple && "Liquid has two braces: write {{ name }}; a brace itself is {{ '{' }}",
-    });
-  }
-}
-
 function checkVariable(
-  { report, shapes, isReported, rule, path, name }: Checked,
+  { report, shapes, isReported, rule, path, name, text }: Checked,
   { path: [root, ...rest], line, column }: TemplateVariable,
-  text: SourceText,
 ): void {
   const at = { offset: offsetIn(text, line, column), length: root.length };
   if (root === 'start' && typeof rest[0] === 'string' && !startFields.includes(rest[0])) {
