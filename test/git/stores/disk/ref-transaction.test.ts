@@ -417,3 +417,11 @@ test.each(['refs%2Fthreads%2Fb', 'packed-refs'])('a disk that is full changes no
   await expect(attempt).rejects.toMatchObject({ path: dir });
   expect([valueOf('a'), valueOf('b'), leftovers()]).toEqual([one, undefined, []]);
 });
+
+test('a lock that cannot be released keeps no other', async () => {
+  pack({ a: one, b: one });
+  failFs('unlinkSync', { code: 'EIO', where: (path) => path.endsWith('/packed-refs.lock'), times: 1 });
+  failFs('renameSync', { code: 'EIO', where: (path) => path.endsWith('/packed-refs') });
+  await expect(run(['a', one, null], ['b', one, null])).rejects.toThrow('EIO');
+  expect([existsSync(`${at('a')}.lock`), existsSync(`${at('b')}.lock`)]).toEqual([false, false]);
+});
