@@ -2,7 +2,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { UwfError } from '../errors.ts';
-import type { WebHandler } from './create-web-handler.tsx';
+import type { WebHandler } from './create-web-handler.ts';
 
 /** No free port was found, or this user may not listen there. */
 export class CannotListen extends UwfError {

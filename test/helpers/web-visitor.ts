@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Repository } from '../../src/git/repository.ts';
-import { createWebHandler, type WebHandler, type WebOptions } from '../../src/web/create-web-handler.tsx';
+import { createWebHandler, type WebHandler, type WebOptions } from '../../src/web/create-web-handler.ts';
 
 export const host = '127.0.0.1:7400';
 const token = 'the-token-of-the-printed-address';

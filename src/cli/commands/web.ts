@@ -5,7 +5,7 @@ import { parseCount } from '../command-line/parse-value.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { machineKey } from '../open/machine-key.ts';
 import { openForWriting } from '../open/open-repository.ts';
-import { createWebHandler } from '../../web/create-web-handler.tsx';
+import { createWebHandler } from '../../web/create-web-handler.ts';
 import { serveWeb } from '../../web/serve-web.ts';
 import { pageActions } from '../web/page-actions.ts';
 

@@ -1,0 +1,33 @@
+import type { MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { formatCount } from '../../format-time.ts';
+import { checkRequest } from '../guard/check-request.ts';
+import { securityHeaders } from '../guard/security-headers.ts';
+import { MessagePage } from '../pages/message-page.tsx';
+import type { WebApp } from './web-app.ts';
+
+/**
+ * Refuses requests of other sites, and gives every answer its headers.
+ * @param hosts names that the server is reached by, besides those of loopback
+ */
+export function addGuard(app: WebApp, hosts: readonly string[]): void {
+  app.use(async (context, next) => {
+    const refusal = checkRequest(context.req.raw, hosts);
+    if (refusal === undefined) await next();
+    else {
+      const again = context.req.method === 'GET' && refusal.status === 403 ? context.req.path : undefined;
+      const page = <MessagePage title="Refused" text={refusal.reason} again={again} />;
+      context.res = await context.html(page, refusal.status);
+    }
+    for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
+  });
+}
+
+/** Refuses a form that is longer. */
+export function limitBody(maxSize: number): MiddlewareHandler {
+  const text = `A form has at most ${formatCount(maxSize)} bytes.`;
+  return bodyLimit({
+    maxSize,
+    onError: (context) => context.html(<MessagePage title="Too large" text={text} />, 413),
+  });
+}

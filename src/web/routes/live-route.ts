@@ -1,0 +1,40 @@
+import { streamSSE } from 'hono/streaming';
+import { shownIn, type Live } from '../live/live.ts';
+import type { WebApp } from './web-app.ts';
+
+const HEARTBEAT_MS = 15_000;
+/** A browser has one stream, whatever tabs it has. */
+const MAX_STREAMS = 100;
+
+/**
+ * The stream that tells a browser of changes.
+ * @param closing ends all streams
+ */
+export function addLive(app: WebApp, live: Live, closing: AbortSignal): void {
+  app.get('/live', (context) => {
+    if (live.streams >= MAX_STREAMS) return context.text('too many streams are open', 503);
+    const shown = shownIn(new URL(context.req.url).searchParams);
+    return streamSSE(context, async (stream) => {
+      const ended = new AbortController();
+      const signal = AbortSignal.any([ended.signal, closing]);
+      stream.onAbort(() => ended.abort());
+      const send = (event: string, data: string): void =>
+        void stream.writeSSE({ event, data }).catch(() => ended.abort());
+      live.open(shown, (event) => send(event.event, JSON.stringify(event)), signal);
+      while (!signal.aborted) {
+        send('beat', '');
+        await pause(HEARTBEAT_MS, signal);
+      }
+    });
+  });
+}
+
+function pause(durationMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, durationMs);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

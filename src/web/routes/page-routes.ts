@@ -1,0 +1,24 @@
+import type { Html } from '../html.ts';
+import { inboxPage } from '../pages/inbox-page.tsx';
+import { threadPage } from '../pages/thread-page.tsx';
+import { threadsPage } from '../pages/threads-page.tsx';
+import type { Visit } from '../site.ts';
+import type { VisitOf, WebApp } from './web-app.ts';
+
+type Page = (visit: Visit, parameter: (name: string) => string) => Promise<Html>;
+
+/** What is shown at which address. */
+const pages: Readonly<Record<string, Page>> = {
+  '/': threadsPage,
+  '/inbox': inboxPage,
+  '/t/:thread': (visit, parameter) => threadPage(visit, parameter('thread')),
+};
+
+/** The pages, which change nothing. */
+export function addPages(app: WebApp, visitOf: VisitOf): void {
+  for (const [path, page] of Object.entries(pages)) {
+    app.get(path, async (context) =>
+      context.html(await page(visitOf(context), (name) => context.req.param(name) ?? '')),
+    );
+  }
+}
