@@ -36,6 +36,7 @@ test.each([
       'sync',
       'agent',
       'trust',
+      'web',
       'mcp',
       'fsck',
       'scan',

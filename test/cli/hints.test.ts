@@ -7,7 +7,7 @@ const src = join(import.meta.dirname, '../../src');
 
 /** Every command that a text in the source names in quotes, with its file; comments are left out. */
 function namedInSource(): { file: string; command: string }[] {
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/u.test(file));
   return files.flatMap((file) => {
     const code = readFileSync(join(src, file), 'utf8').replaceAll(/^\s*(?:\/\*\*.*|\*.*|\/\/.*)$/gmu, '');
     return commandsIn(code).map((command) => ({ file, command }));
@@ -24,7 +24,7 @@ test('every command that a text of uwf names exists, and takes what is given to 
   for (const { file, command } of named) {
     const filled = command
       .replace('${where}', '')
-      .replace('--${option}', '--steps')
+      .replace('--${counted[name].option}', '--steps')
       .replaceAll(/\$\{[^}]*\}?/gu, '1');
     const words = wordsOf(filled.replace(/ [|>&].*$| \$\(.*$/u, ''));
     // What is not known before it is printed is held to the same when a test prints it.
