@@ -20,8 +20,11 @@ export class CannotListen extends UwfError {
 /** A server of the page. */
 export type WebServer = { port: number; close(): Promise<void> };
 
-/** More connections than a person's browsers make. */
-const MAX_CONNECTIONS = 500;
+/** An idle connection costs a few kilobytes: so many are let in that a page still answers beside those of others. */
+const MAX_CONNECTIONS = 5_000;
+/** Who connects and says nothing is let go after this time, to which the interval of looking is added. */
+const SILENT_MS = 10_000;
+const LOOK_EVERY_MS = 2_000;
 
 /**
  * Serves the page over HTTP.
@@ -39,10 +42,9 @@ export async function serveWeb(
   const server = createAdaptorServer({
     // No request is read before the port is known.
     fetch: async (request: Request) => handler.fetch(request),
+    serverOptions: { headersTimeout: SILENT_MS, requestTimeout: 60_000, connectionsCheckingInterval: LOOK_EVERY_MS },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 60_000;
   const port = await listen(server, host, ports);
   const handler = handlerFor(port);
   return {
