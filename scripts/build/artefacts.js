@@ -188,6 +188,7 @@ export const vendorGroups = {
   acp: ['@agentclientprotocol/sdk/unstable'],
   ai: ['ai', '@ai-sdk/openai-compatible'],
   ajv: ['ajv/dist/2020.js', 'ajv-formats'],
+  dagre: ['@dagrejs/dagre'],
   hono: [
     '@hono/node-server',
     'hono',

@@ -5,7 +5,7 @@ import { askedStatuses } from '../notation/status-condition.ts';
 export type GraphFormat = 'text' | 'mermaid' | 'dot';
 
 /** A line of the picture: a rule, with its condition as people say it. */
-type Edge = {
+export type Edge = {
   from: string;
   to: string;
   /** `rejected`, `not approved`, the JSONata itself; empty where the rule always holds, `otherwise` behind others. */
@@ -27,8 +27,8 @@ export function renderGraph(definition: WorkflowDefinition, format: GraphFormat)
   return format === 'dot' ? renderDot(definition.name, edges) : renderText(definition, edges);
 }
 
-/** The edges of a workflow, in the order of its rules. */
-function edgesOf({ moderator }: WorkflowDefinition): Edge[] {
+/** The edges of a workflow, one for each rule, in their order. */
+export function edgesOf({ moderator }: WorkflowDefinition): Edge[] {
   return moderator.map(({ from, to, when, on, returnCode }, index) => {
     const isFallback = moderator.slice(0, index).some((earlier) => earlier.from === from && earlier.on === on);
     const condition = when === null ? (isFallback ? 'otherwise' : '') : labelOf(when, from);
@@ -78,11 +78,12 @@ function reachOrder(roles: readonly string[], edges: readonly Edge[]): Set<strin
 }
 
 /** Reserved names without their underscores. A role may be called `end` itself. */
-function titleOf(name: string): string {
+export function titleOf(name: string): string {
   return isReserved(name) ? name.replaceAll('_', '') : name;
 }
 
-function isReserved(name: string): boolean {
+/** Tells whether a name in a rule is that of no role. */
+export function isReserved(name: string): boolean {
   return name === START || name === RESUME || name === END;
 }
 
