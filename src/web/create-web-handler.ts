@@ -4,6 +4,7 @@ import { createEngineContext } from '../engine/engine-context.ts';
 import type { Repository } from '../git/repository.ts';
 import { Sessions } from './guard/session.ts';
 import { Live } from './live/live.ts';
+import { WaitingThreads } from './live/waiting-threads.ts';
 import { addActions } from './routes/action-routes.ts';
 import { addAssets } from './routes/asset-routes.ts';
 import { addFailures } from './routes/failure-routes.tsx';
@@ -44,7 +45,7 @@ export type WebHandler = {
 export function createWebHandler(options: WebOptions): WebHandler {
   const { repository, key, secret, cookie = 'uwf', hosts = [], actions } = options;
   const engine = createEngineContext({ repository, config: { agents: {}, roles: {} } });
-  const site: Site = { engine, name: nameOf(repository), actions };
+  const site: Site = { engine, waiting: new WaitingThreads(engine), name: nameOf(repository), actions };
   const sessions = new Sessions(key, repository.now);
   const closing = new AbortController();
   const visitOf: VisitOf = (context) => ({

@@ -1,6 +1,7 @@
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import type { WaitingThreads } from './live/waiting-threads.ts';
 
 /**
  * What a page with `--write` may do: the operations of the engine. A call returns when what it does is stored, or when the
@@ -13,6 +14,7 @@ export type WebActions = {
 /** What every page needs: the repository, and what its visitors may do. */
 export type Site = {
   engine: EngineContext;
+  waiting: WaitingThreads;
   /** The repository's name, for titles. */
   name: string;
   /** Absent if the page only shows. */

@@ -1,5 +1,4 @@
 import { describeThread } from '../../engine/describe/describe.ts';
-import { listThreads } from '../../engine/describe/list-threads.ts';
 import type { Html } from '../html.ts';
 import { stateOf } from '../live/topics.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
@@ -13,12 +12,13 @@ const PAGE_THREADS = 50;
 export async function inboxPage(visit: Visit): Promise<Html> {
   const { site, nowMs } = visit;
   const state = await stateOf(site.engine, 'threads');
-  const waiting = await listThreads(site.engine, { statuses: ['suspended'], limit: PAGE_THREADS });
+  const { threads, isRead } = await site.waiting.now();
+  const waiting = threads.filter(({ status }) => status === 'suspended').slice(0, PAGE_THREADS);
   const views = await Promise.all(waiting.map(({ thread }) => describeThread(site.engine, thread)));
   return (
-    <Page site={site} title="Inbox" live={{ topic: 'threads', state }}>
+    <Page site={site} title="Inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>Inbox</h1>
-      {views.length === 0 && <p>Nothing waits for you.</p>}
+      {views.length === 0 && <p>{isRead ? 'Nothing waits for you.' : 'Looking for what waits for you …'}</p>}
       {views.map((view) => (
         <article id={view.thread} class="waiting">
           <h2>

@@ -1,6 +1,9 @@
 import type { Html } from '../html.ts';
-import { listThreads, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
-import { plural } from '../../format-time.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
+import { formatCount, plural } from '../../format-time.ts';
+import { findRunning } from '../../engine/leases/find-lease.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
 import { stateOf } from '../live/topics.ts';
@@ -17,13 +20,26 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
   const filters = filtersOf(url.searchParams);
   // Computed before the list is read: a change in between is then told, and not missed.
   const state = await stateOf(site.engine, 'threads');
-  const threads = await listThreads(site.engine, { ...optionsOf(filters), limit: PAGE_THREADS });
-  const last = threads.length === PAGE_THREADS ? threads.at(-1) : undefined;
+  const isFiltered = Object.values(filters).some((value) => value !== '');
+  const listed = await listThreads(site.engine, { ...optionsOf(filters), limit: PAGE_THREADS });
+  const last = listed.length === PAGE_THREADS ? listed.at(-1) : undefined;
+  // What waits or runs may have begun long ago.
+  const { threads: waiting, isRead } = isFiltered ? { threads: [], isRead: true } : await site.waiting.now();
+  const running = isFiltered ? [] : await runningThreads(site.engine);
+  const threads = [
+    ...new Map([...waiting.slice(0, PAGE_THREADS), ...running, ...listed].map((each) => [each.thread, each])).values(),
+  ];
   return (
-    <Page site={site} title="Threads" live={{ topic: 'threads', state }}>
+    <Page site={site} title="Threads" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>Threads</h1>
       <FilterForm filters={filters} />
-      {threads.length === 0 && <NoThreads isFiltered={Object.values(filters).some((value) => value !== '')} />}
+      {!isRead && <p class="quiet">Looking for older threads that wait for you …</p>}
+      {waiting.length > PAGE_THREADS && (
+        <p>
+          <a href="/?status=suspended">{formatCount(waiting.length)} threads wait for you</a>
+        </p>
+      )}
+      {threads.length === 0 && <NoThreads isFiltered={isFiltered} />}
       {groups.map(({ title, isIn }) => (
         <Group title={title} threads={threads.filter(isIn)} nowMs={nowMs} />
       ))}
@@ -34,6 +50,12 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
       )}
     </Page>
   );
+}
+
+/** The threads that a process works on now. */
+async function runningThreads(engine: EngineContext): Promise<ThreadSummary[]> {
+  const pointers = await Promise.all(findRunning(engine.repository).map((id) => findThread(engine.repository, id)));
+  return Promise.all(pointers.flatMap((pointer) => (pointer === undefined ? [] : summaryOf(engine, pointer))));
 }
 
 const isWaiting = ({ status }: ThreadSummary): boolean => status === 'suspended' || status === 'interrupted';
