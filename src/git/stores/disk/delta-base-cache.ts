@@ -7,7 +7,7 @@ import type { GitObject } from '../../format/object-id.ts';
  */
 export class DeltaBaseCache {
   readonly #maxBytes: number;
-  readonly #objects: Map<number, GitObject> = new Map();
+  readonly #objects: Map<string, GitObject> = new Map();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -15,7 +15,7 @@ export class DeltaBaseCache {
   }
 
   get(packSerial: number, offset: number): GitObject | undefined {
-    const key = keyOf(packSerial, offset);
+    const key = `${packSerial}:${offset}`;
     const object = this.#objects.get(key);
     if (object === undefined) return undefined;
     this.#objects.delete(key);
@@ -26,7 +26,7 @@ export class DeltaBaseCache {
   set(packSerial: number, offset: number, object: GitObject): void {
     // A large object would push out all others.
     if (object.data.byteLength > this.#maxBytes / 4) return;
-    const key = keyOf(packSerial, offset);
+    const key = `${packSerial}:${offset}`;
     this.#remove(key);
     this.#objects.set(key, { type: object.type, data: alone(object.data) });
     this.#bytes += object.data.byteLength;
@@ -42,17 +42,12 @@ export class DeltaBaseCache {
     this.#bytes = 0;
   }
 
-  #remove(key: number): void {
+  #remove(key: string): void {
     const object = this.#objects.get(key);
     if (object === undefined) return;
     this.#objects.delete(key);
     this.#bytes -= object.data.byteLength;
   }
-}
-
-/** One number for both: offsets stay below 2^40, a TiB. */
-function keyOf(packSerial: number, offset: number): number {
-  return packSerial * 2 ** 40 + offset;
 }
 
 /** Copies bytes that share their memory with others, because keeping them would keep all of it. */

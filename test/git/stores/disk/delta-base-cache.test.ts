@@ -17,6 +17,13 @@ test('a base is found by its pack and its place', () => {
   expect([cache.get(2, 1), cache.get(12, 0), cache.get(1, 20)]).toEqual([undefined, undefined, undefined]);
 });
 
+test('a process that has opened very many packs confuses none of their places', () => {
+  const cache = new DeltaBaseCache(1000);
+  cache.set(1_000_000, 2 ** 31, object(1));
+  expect(cache.get(1_000_000, 2 ** 31 + 1)).toBeUndefined();
+  expect(cache.get(1_000_000, 2 ** 31)).toBeDefined();
+});
+
 test('the base that was not used for longest goes first', () => {
   const cache = new DeltaBaseCache(1000);
   for (const offset of [0, 1, 2, 3]) cache.set(1, offset, object(250));
