@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startCommitOf } from '../../../src/cli/find/find-step.ts';
+import { startCommitOf } from '../../../src/engine/describe/find-turn.ts';
 import { commitBefore, findStep } from '../../../src/cli/find/find-turn.ts';
 import type { CliEnvironment } from '../../../src/cli/process/cli-environment.ts';
 import { reindex } from '../../../src/cas/lookup/repository-nodes.ts';

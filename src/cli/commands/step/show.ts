@@ -6,8 +6,9 @@ import { readRefused, readSuspension } from '../../../thread/read/read-suspensio
 import { agentName } from '../../../thread/read/step-view.ts';
 import type { CommitOf } from '../../../thread/read/thread-state.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
-import { ofThreadOption, startCommitOf } from '../../find/find-step.ts';
-import { findTurn, turnArgument, type FoundTurn } from '../../find/find-turn.ts';
+import { startCommitOf, type FoundTurn } from '../../../engine/describe/find-turn.ts';
+import { ofThreadOption } from '../../find/find-step.ts';
+import { findTurn, turnArgument } from '../../find/find-turn.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { describeStep, stepFields } from '../../output/describe-step.ts';
 import type { Palette } from '../../output/palette.ts';

@@ -1,6 +1,7 @@
 import { iso } from '../../../iso.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
-import { findTurn, turnArgument, type FoundTurn } from '../../find/find-turn.ts';
+import type { FoundTurn } from '../../../engine/describe/find-turn.ts';
+import { findTurn, turnArgument } from '../../find/find-turn.ts';
 import { ofThreadOption } from '../../find/find-step.ts';
 import { followTurn } from '../../follow/follow-turn.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
