@@ -18,6 +18,9 @@ export type FileChange = {
   deleted: number | null;
 };
 
+/** A file that differs, with the objects of both sides: null where there is no file, or a commit of another repository. */
+export type FileContents = FileChange & { oldId: ObjectId | null; newId: ObjectId | null };
+
 const changes: Readonly<Record<string, FileChange['change']>> = {
   A: 'added',
   D: 'deleted',
@@ -42,7 +45,7 @@ export async function differingContents(
   return lines.flatMap((line) => {
     const [oldMode, newMode, oldId, newId] = line.startsWith(':') ? line.slice(1).split(' ') : [];
     const sides = [[oldMode, oldId] as const, [newMode, newId] as const];
-    return sides.flatMap(([mode = '', id = '']) => (/^1[02]/.test(mode) ? [parseObjectId(id)] : []));
+    return sides.flatMap(([mode = '', id = '']) => (isContent(mode) ? [parseObjectId(id)] : []));
   });
 }
 
@@ -58,18 +61,46 @@ export async function diffTrees(
   from: ObjectId,
   to: ObjectId,
 ): Promise<FileChange[]> {
+  const files = await diffTreesWithIds(location, env, from, to);
+  return files.map(({ oldId: _oldId, newId: _newId, ...file }) => file);
+}
+
+/**
+ * Lists the differing files of two trees as {@link diffTrees} does, with where their contents are.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function diffTreesWithIds(
+  location: RepositoryLocation,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<FileContents[]> {
   if (from === to) return [];
-  const args = ['diff-tree', '-r', '-z', '-M', '--raw', '--numstat', '--no-ext-diff', '--no-textconv', from, to];
+  const args = [
+    'diff-tree',
+    '-r',
+    '-z',
+    '-M',
+    '--raw',
+    '--numstat',
+    '--no-abbrev',
+    '--no-ext-diff',
+    '--no-textconv',
+    from,
+    to,
+  ];
   const fields = (await runGit({ location, env, args })).toString('latin1').split('\0');
-  const found: FileChange[] = [];
+  const found: FileContents[] = [];
   let at = 0;
   const next = (): string => fields[at++] ?? '';
   while (fields[at]?.startsWith(':')) {
-    const [oldMode = '', newMode = '', , , letter = ''] = next().slice(1).split(' ');
+    const [oldMode = '', newMode = '', oldId = '', newId = '', letter = ''] = next().slice(1).split(' ');
     const change = changes[letter.charAt(0)] ?? 'modified';
     const first = pathAsText(next());
     const paths = change === 'renamed' ? { oldPath: first, path: pathAsText(next()) } : { path: first };
-    found.push({ change, ...paths, oldMode, newMode, added: null, deleted: null });
+    const ids = { oldId: contentOf(oldMode, oldId), newId: contentOf(newMode, newId) };
+    found.push({ change, ...paths, oldMode, newMode, added: null, deleted: null, ...ids });
   }
   // The counts follow in the same order.
   for (const file of found) {
@@ -78,4 +109,13 @@ export async function diffTrees(
     if (added !== '-') Object.assign(file, { added: Number(added), deleted: Number(deleted) });
   }
   return found;
+}
+
+function contentOf(mode: string, id: string): ObjectId | null {
+  return isContent(mode) ? parseObjectId(id) : null;
+}
+
+/** Tells whether a mode is that of a file or a symbolic link. */
+function isContent(mode: string): boolean {
+  return /^1[02]/.test(mode);
 }

@@ -1,5 +1,11 @@
 import { UwfError } from '../../errors.ts';
-import { differingContents, diffTrees, type FileChange } from '../../git/worktree/diff-trees.ts';
+import {
+  differingContents,
+  diffTrees,
+  diffTreesWithIds,
+  type FileChange,
+  type FileContents,
+} from '../../git/worktree/diff-trees.ts';
 import { restoreWorkTree, type RestoredWorkTree } from '../../git/worktree/restore-work-tree.ts';
 import { readTree } from '../../git/stores/read.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -76,7 +82,7 @@ export async function restoreStep(
 }
 
 /** The newest step before another that recorded its files. */
-async function findRecordedBefore(repository: Repository, step: Step): Promise<Step | undefined> {
+export async function findRecordedBefore(repository: Repository, step: Step): Promise<Step | undefined> {
   for await (const commit of readChain(repository, step.id)) {
     if (commit.kind === 'step' && commit.id !== step.id && commit.node.workspace !== undefined) return commit;
   }
@@ -96,11 +102,32 @@ export async function diffSnapshots(
 ): Promise<FileChange[] | undefined> {
   const [before, after] = [await filesOfStep(repository, from), await filesOfStep(repository, to)];
   if (before === undefined || after === undefined) return undefined;
-  const location = locationOf(repository);
-  if (repository.objects.prefetch !== undefined) {
-    await repository.objects.prefetch(await differingContents(location, env, before.tree, after.tree));
-  }
-  return diffTrees(location, env, before.tree, after.tree);
+  await fetchContents(repository, env, before.tree, after.tree);
+  return diffTrees(locationOf(repository), env, before.tree, after.tree);
+}
+
+/**
+ * Lists how the files that a step left differ from those of a tree, with where their contents are; `undefined` if the step
+ * recorded none.
+ *
+ * @throws {GitFailed} {GitNotFound} if git cannot compare them
+ */
+export async function diffContents(
+  repository: Repository,
+  env: GitEnvironment,
+  from: ObjectId,
+  to: Step,
+): Promise<FileContents[] | undefined> {
+  const after = await filesOfStep(repository, to);
+  if (after === undefined) return undefined;
+  await fetchContents(repository, env, from, after.tree);
+  return diffTreesWithIds(locationOf(repository), env, from, after.tree);
+}
+
+/** Fetches what a partial clone left out of the files that differ. */
+async function fetchContents(repository: Repository, env: GitEnvironment, from: ObjectId, to: ObjectId): Promise<void> {
+  if (repository.objects.prefetch === undefined) return;
+  await repository.objects.prefetch(await differingContents(locationOf(repository), env, from, to));
 }
 
 function locationOf({ location }: Repository): RepositoryLocation {
