@@ -189,6 +189,7 @@ export const vendorGroups = {
   ai: ['ai', '@ai-sdk/openai-compatible'],
   ajv: ['ajv/dist/2020.js', 'ajv-formats'],
   dagre: ['@dagrejs/dagre'],
+  diff: ['diff'],
   hono: [
     '@hono/node-server',
     'hono',

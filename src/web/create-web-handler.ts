@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { basename, dirname } from 'node:path';
 import { createEngineContext } from '../engine/engine-context.ts';
-import type { Repository } from '../git/repository.ts';
+import type { GitEnvironment, Repository } from '../git/repository.ts';
 import { Sessions } from './guard/session.ts';
 import { Live } from './live/live.ts';
 import { WaitingThreads } from './live/waiting-threads.ts';
@@ -26,6 +26,8 @@ export type WebOptions = {
   cookie?: string;
   /** Names that the server is reached by, besides those of loopback. */
   hosts?: readonly string[];
+  /** The environment that git runs in; default: empty. */
+  env?: GitEnvironment;
   /** What visitors may do; the pages only show where it is absent. */
   actions?: WebActions;
 };
@@ -43,8 +45,8 @@ export type WebHandler = {
  * It runs no agent and reads no configuration; what visitors may do is handed in.
  */
 export function createWebHandler(options: WebOptions): WebHandler {
-  const { repository, key, secret, cookie = 'uwf', hosts = [], actions } = options;
-  const engine = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+  const { repository, key, secret, cookie = 'uwf', hosts = [], env = {}, actions } = options;
+  const engine = createEngineContext({ repository, env, config: { agents: {}, roles: {} } });
   const site: Site = { engine, waiting: new WaitingThreads(engine), name: nameOf(repository), actions };
   const sessions = new Sessions(key, repository.now);
   const closing = new AbortController();

@@ -55,6 +55,7 @@ HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave -
         key,
         secret: isLocal ? { token } : { password: password ?? '' },
         cookie: `uwf-${id.toString('hex', 0, 6)}-${listening}`,
+        env: cli.env,
         hosts: isLocal ? [] : [host.toLowerCase(), hostname().toLowerCase()],
         ...(write && { actions: pageActions(cli, repository) }),
       }),

@@ -13,11 +13,9 @@ import { Ago } from '../parts/ago.tsx';
 import { RunningTurnPanel } from '../parts/running-turn.tsx';
 import { SaidText } from '../parts/said-text.tsx';
 import { Status } from '../parts/status.tsx';
+import { STORY_STEPS } from './story-address.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { Visit } from '../site.ts';
-
-/** So many steps are on one page: browsers take megabytes for each hundred. */
-const PAGE_STEPS = 200;
 
 /**
  * The story of a thread: its steps as a conversation, with suspensions and answers in their places.
@@ -31,7 +29,7 @@ export async function threadPage(visit: Visit, id: string): Promise<Html> {
   const state = await stateOf(site.engine, pointer.id);
   const view = await describeThread(site.engine, pointer.id);
   const before = Number(url.searchParams.get('before')) || undefined;
-  const said = await readSaidUpTo(repository, view.head, { limit: PAGE_STEPS, before });
+  const said = await readSaidUpTo(repository, view.head, { limit: STORY_STEPS, before });
   const first = said.find(({ kind }) => kind === 'step')?.number ?? 0;
   const isNewest = before === undefined;
   const title = view.prompt === '' ? view.thread : view.prompt;
@@ -130,17 +128,17 @@ function Entry({ thread, entry, nowMs }: { thread: string; entry: Said; nowMs: n
             <span class="quiet">{when}</span>
           </h2>
           <Meta meta={entry.meta ?? {}} />
-          <SaidText text={text} />
+          <SaidText text={text} all={`uwf step read ${entry.step}`} />
         </li>
       );
     case 'suspend':
       return (
         <li class="entry waited" id={entry.suspension}>
           <h2>
-            {role} waited <span class="quiet">{when}</span>
+            <a href={`/t/${thread}/${entry.suspension}`}>{role} waited</a> <span class="quiet">{when}</span>
           </h2>
           <p class="reason">{entry.reason}</p>
-          <SaidText text={text} />
+          <SaidText text={text} all={`uwf step read ${entry.suspension}`} />
           {entry.refused.length > 0 && (
             <p class="quiet">
               {entry.refused.length === 1 ? '1 reply' : `${entry.refused.length} replies`} not accepted

@@ -2,9 +2,6 @@ import { raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import MarkdownIt from 'markdown-it';
 
-/** Longer texts are shown as they are: a renderer needs many times their size. */
-const MAX_LENGTH = 200_000;
-
 /** HTML in a text is shown as text, and no image is loaded: the texts are those of agents. */
 const renderer = new MarkdownIt({ html: false, linkify: true, breaks: false });
 renderer.disable('image');
@@ -15,6 +12,6 @@ renderer.renderer.rules.link_open = (tokens, index, options, _env, self) => {
 };
 
 /** A text as HTML that can run nothing; its headings stand below those of the page. */
-export function markdown(text: string): HtmlEscapedString | undefined {
-  return text.length > MAX_LENGTH ? undefined : raw(renderer.render(text));
+export function markdown(text: string): HtmlEscapedString {
+  return raw(renderer.render(text));
 }

@@ -1,3 +1,4 @@
+import { TurnNotFound } from '../../engine/describe/find-turn.ts';
 import { UwfError } from '../../errors.ts';
 import { MessagePage } from '../pages/message-page.tsx';
 import type { WebApp } from './web-app.ts';
@@ -21,7 +22,7 @@ export function addFailures(app: WebApp): void {
 function explain(error: Error): { status: 400 | 403 | 404 | 409 | 500; hint?: string | undefined } {
   if (!(error instanceof UwfError)) return { status: 500 };
   const { code, kind, hint } = error;
-  if (code.endsWith('-not-found')) return { status: 404, hint };
+  if (code.endsWith('-not-found') || error instanceof TurnNotFound) return { status: 404, hint };
   if (kind === 'refused') return { status: 403, hint };
   if (kind === 'conflict') return { status: 409, hint };
   return { status: kind === 'usage' ? 400 : 500, hint };

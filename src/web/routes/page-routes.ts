@@ -1,5 +1,6 @@
 import type { Html } from '../html.ts';
 import { inboxPage } from '../pages/inbox-page.tsx';
+import { stepPage } from '../pages/step-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { threadsPage } from '../pages/threads-page.tsx';
 import type { Visit } from '../site.ts';
@@ -12,6 +13,7 @@ const pages: Readonly<Record<string, Page>> = {
   '/': threadsPage,
   '/inbox': inboxPage,
   '/t/:thread': (visit, parameter) => threadPage(visit, parameter('thread')),
+  '/t/:thread/:step': (visit, parameter) => stepPage(visit, parameter('thread'), parameter('step')),
 };
 
 /** The pages, which change nothing. */

@@ -1,0 +1,225 @@
+import type { Html } from '../html.ts';
+import { formatUsage } from '../../agent/format-usage.ts';
+import { findTurnOf, startCommitOf, type FoundTurn } from '../../engine/describe/find-turn.ts';
+import { findStepPlaces, type StepPlaces } from '../../engine/describe/step-places.ts';
+import { formatCount, formatDuration } from '../../format-time.ts';
+import { iso } from '../../iso.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
+import { readRefused, type RefusedReply } from '../../thread/read/read-suspension.ts';
+import { readTrace } from '../../thread/read/read-trace.ts';
+import { agentName } from '../../thread/read/step-view.ts';
+import { readTextAt, timeOfCommit } from '../../thread/thread-commit.ts';
+import { readStepChanges, type StepChanges } from '../diff/read-file-changes.ts';
+import { Ago } from '../parts/ago.tsx';
+import { FileChangesPanel } from '../parts/file-changes.tsx';
+import { Page } from '../parts/layout.tsx';
+import { Meta } from '../parts/meta.tsx';
+import { PlainText, SaidText } from '../parts/said-text.tsx';
+import { TracePanel } from '../parts/trace.tsx';
+import { storyAddress } from './story-address.ts';
+import type { Visit } from '../site.ts';
+
+const PAGE_TURNS = 20;
+
+/**
+ * A step, or a turn that ended in a suspension: what it was told, said and did.
+ * @param text the step's number, or the beginning of its hash
+ */
+export async function stepPage(visit: Visit, id: string, text: string): Promise<Html> {
+  const { site, url, nowMs } = visit;
+  const { engine } = site;
+  const { repository } = engine;
+  const pointer = await getThread(repository, id);
+  const found = await findTurnOf(repository, pointer, text);
+  const { commit } = found;
+  const places = await findStepPlaces(repository, pointer);
+  const start = await startCommitOf(repository, pointer, places);
+  const prompt = await readTextAt(repository, commit, 'prompt.md');
+  const isSilent = commit.kind === 'suspend' && commit.node.content === null;
+  const reply = isSilent ? '' : await readTextAt(repository, commit, 'output.md');
+  const refused = await readRefused(repository, commit);
+  const trace = await readTrace(repository, commit, {
+    limit: PAGE_TURNS,
+    before: url.searchParams.get('turns') ?? undefined,
+  });
+  const changes = commit.kind === 'step' ? await readStepChanges(engine, commit) : undefined;
+  const all = `uwf step read ${commit.hash}`;
+  const name = nameOf(found);
+  return (
+    <Page site={site} title={`${name} · ${pointer.id}`}>
+      <StepLinks found={found} places={places} task={firstLine(await readTextAt(repository, start, 'prompt.md'))} />
+      <h1>{name}</h1>
+      <Facts found={found} nowMs={nowMs} agent={await agentName(repository, { start }, { commit })} />
+      {commit.kind === 'suspend' && <p class="reason">{commit.node.reason}</p>}
+      <section aria-labelledby="reply">
+        <h2 id="reply">{commit.kind === 'step' ? 'Reply' : 'What it said'}</h2>
+        {commit.kind === 'step' && <Meta meta={commit.node.meta} />}
+        {reply.trim() === '' ? <p class="quiet">Nothing.</p> : <SaidText text={reply} all={all} />}
+      </section>
+      {changes && <Changes changes={changes} />}
+      {refused.length > 0 && <Attempts refused={refused} all={`uwf step show ${commit.hash} --json=refused`} />}
+      <section aria-labelledby="prompt">
+        <h2 id="prompt">Prompt</h2>
+        <details>
+          <summary>What the agent was told, {formatCount(prompt.length)} characters</summary>
+          <PlainText text={prompt} all={`${all} --prompt`} />
+        </details>
+      </section>
+      <section aria-labelledby="turns">
+        <h2 id="turns">
+          Turns <span class="count">{trace ? formatCount(trace.session.turns.length) : ''}</span>
+        </h2>
+        {trace ? (
+          <TracePanel trace={trace} step={commit.hash} address={url.pathname} />
+        ) : (
+          <p class="quiet">The agent left no trace.</p>
+        )}
+      </section>
+      <Keep visit={visit} found={found} />
+    </Page>
+  );
+}
+
+function nameOf({ commit }: FoundTurn): string {
+  const { role } = commit.node;
+  return commit.kind === 'step' ? `${commit.node.number}. ${role}` : `${role}, suspended`;
+}
+
+type LinkProps = { found: FoundTurn; places: StepPlaces; task: string };
+
+/** The ways to the steps around it and to its place in the story. */
+function StepLinks({ found: { thread, commit }, places, task }: LinkProps): Html {
+  const previous = commit.node.previous === null ? 0 : (places.findByPrefix(commit.node.previous)[0] ?? 0);
+  const anchor = commit.kind === 'step' ? `step-${commit.node.number}` : commit.hash;
+  const next = previous + (commit.kind === 'step' ? 2 : 1);
+  return (
+    <nav class="steps" aria-label="Steps">
+      <a href={storyAddress(thread.id, places.count, previous + 1, anchor)}>↑ {task === '' ? thread.id : task}</a>
+      {previous > 0 && (
+        <a rel="prev" href={`/t/${thread.id}/${previous}`}>
+          ← Step {previous}
+        </a>
+      )}
+      {next <= places.count && (
+        <a rel="next" href={`/t/${thread.id}/${next}`}>
+          Step {next} →
+        </a>
+      )}
+    </nav>
+  );
+}
+
+function Facts({ found: { thread, commit }, nowMs, agent }: { found: FoundTurn; nowMs: number; agent: string }): Html {
+  const { rule, usage, agentVersion } = commit.node;
+  const step = commit.kind === 'step' ? commit.node : undefined;
+  const used = formatUsage(usage);
+  return (
+    <>
+      <p class="facts">
+        {agent !== '' && <span>{agentVersion === undefined ? agent : `${agent} (${agentVersion})`}</span>}
+        <Ago at={iso(timeOfCommit(commit))} nowMs={nowMs} />
+        {step && <span>took {formatDuration(step.completedAtMs - step.startedAtMs)}</span>}
+        {used !== '' && <span>{used}</span>}
+        <span>{rule === null ? 'chosen by a person' : `chosen by rule ${rule + 1}`}</span>
+        {commit.kind === 'suspend' && <span>cause: {commit.node.cause}</span>}
+        {step?.stopReason && <span>stopped: {step.stopReason}</span>}
+      </p>
+      {step?.replaces && (
+        <p class="facts">
+          <span>takes the place of step {step.replaces}</span>
+        </p>
+      )}
+      {step && step.childThreads.length > 0 && (
+        <p class="facts">
+          <span>
+            ran{' '}
+            {step.childThreads.map((end, index) => (
+              <>
+                {index > 0 && ', '}
+                <a href={`/t/${end}`}>a child thread</a>
+              </>
+            ))}
+          </span>
+        </p>
+      )}
+      {step?.compact && (
+        <p class="facts">
+          <span>carries a summary of the steps before: uwf thread context {thread.id}</span>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Changes({ changes }: { changes: StepChanges }): Html {
+  const { base, files, others, isWhole } = changes;
+  const comparedWith =
+    'step' in base ? `step ${base.step} left` : `the commit ${base.commit.slice(0, 12)} has, which was checked out`;
+  return (
+    <section aria-labelledby="files">
+      <h2 id="files">
+        Files <span class="count">{files.length + others}</span>
+      </h2>
+      <p class="quiet">
+        Compared with what {comparedWith}.{!isWhole && ' Some files could not be recorded.'}
+      </p>
+      <FileChangesPanel changes={changes} />
+    </section>
+  );
+}
+
+function Attempts({ refused, all }: { refused: readonly RefusedReply[]; all: string }): Html {
+  return (
+    <section aria-labelledby="attempts">
+      <h2 id="attempts">
+        Not accepted <span class="count">{refused.length}</span>
+      </h2>
+      {refused.map(({ attempt, errors, text, usage }, index) => (
+        <details class="attempt">
+          <summary>
+            Reply {index + 1}: {errors.join('; ')}
+          </summary>
+          <p class="facts">
+            <span>{attempt}</span>
+            <span>{formatUsage(usage)}</span>
+          </p>
+          <PlainText text={text} all={all} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+/** What names the step elsewhere, and how to go on from it in another way. */
+function Keep({ visit, found: { thread, commit } }: { visit: Visit; found: FoundTurn }): Html {
+  const { actions } = visit.site;
+  return (
+    <section class="keep" aria-labelledby="keep">
+      <h2 id="keep">Take it from here</h2>
+      <p>
+        <label for="commit">Commit</label>
+        <input id="commit" class="id" readonly value={commit.id} />
+      </p>
+      <p>
+        <label for="hash">{commit.kind === 'step' ? 'Step' : 'Suspension'}</label>
+        <input id="hash" class="id" readonly value={commit.hash} />
+      </p>
+      {commit.kind === 'step' &&
+        (actions && 'fork' in actions ? (
+          <form method="post" action={`/t/${thread.id}/fork`}>
+            <input type="hidden" name="form" value={visit.formToken} />
+            <input type="hidden" name="step" value={commit.hash} />
+            <button type="submit">Fork here</button>
+          </form>
+        ) : (
+          <p class="quiet">
+            A fork goes on from here:{' '}
+            <code>
+              uwf thread fork {thread.id} --at {commit.node.number}
+            </code>
+          </p>
+        ))}
+    </section>
+  );
+}
