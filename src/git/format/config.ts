@@ -33,8 +33,69 @@ export class InvalidGitConfig extends UwfError {
  * Source: git-config(1), "CONFIGURATION FILE"; `git_parse_source` in git's config.c.
  */
 export function parseGitConfig(text: string, path: string): ConfigEntry[] {
-  return new ConfigParser(text, path).parse();
+  // Editors on Windows leave a byte order mark, and carriage returns before line ends.
+  const source = text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
+  const entries: ConfigEntry[] = [];
+  let [at, line, prefix] = [0, 1, '.'];
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(source);
+    const [taken] = match ?? [''];
+    at += taken.length;
+    line += taken.split('\n').length - 1;
+    return match;
+  };
+  const fail = (reason: string): never => {
+    throw new InvalidGitConfig(path, line, reason);
+  };
+  const decode = (_: string, escaped?: string): string =>
+    escaped === undefined ? '' : (escapes[escaped] ?? fail('an unknown escape sequence'));
+  const takeValue = (): string => {
+    // White space counts between other characters, and in quotation marks.
+    let [value, kept] = ['', 0];
+    for (let part = take(piece); part !== null; part = take(piece)) {
+      const [written, blank] = part;
+      if (blank === undefined) {
+        value += written.replaceAll(/"|\\([^]?)/g, decode);
+        kept = value.length;
+      } else if (value !== '') value += blank;
+    }
+    if (take(lineEnd) === null) fail('a quoted value is not closed');
+    return value.slice(0, kept);
+  };
+  for (take(nothing); at < source.length; take(nothing)) {
+    const section = take(header);
+    if (section === null) {
+      const start = line;
+      const [, name = '', sign] = take(variable) ?? fail('this is neither a section header nor a variable');
+      entries.push({ name: prefix + name.toLowerCase(), value: sign === '=' ? takeValue() : undefined, line: start });
+    } else {
+      // `[section.sub]` is the old form of a subsection, which is case-insensitive. A quoted subsection can follow it.
+      const [, name = '', quoted] = section;
+      const subsection = quoted === undefined ? '' : `${quoted.replace(/\\(.)/gsu, '$1')}.`;
+      prefix = `${name.toLowerCase()}.${subsection}`;
+    }
+  }
+  return entries;
 }
+
+/** White space (`sane_ctype` in git's ctype.c), and comments. */
+const nothing = /(?:[ \t\n\r]+|[#;][^\n]*)*/y;
+const header = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]/y;
+const variable = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=|\n|$)/y;
+/** A part of a value: what quotation marks enclose, an escape sequence, white space, or other characters. */
+const piece = /"[^"\\\n]*(?:\\[^][^"\\\n]*)*"|\\(?:[^]|$)|([ \t\r]+)|[^"\\\n#; \t\r]+/y;
+const lineEnd = /(?:[#;][^\n]*)?(?:\n|$)/y;
+/** The end of a line or of the file behind a backslash is left out. */
+const escapes: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  b: '\b',
+  '\\': '\\',
+  '"': '"',
+  '\n': '',
+  '': '',
+};
 
 /** The last value of a variable: later lines win. Distinguishes absent (`undefined`) from valueless. */
 export function findConfigEntry(entries: readonly ConfigEntry[], name: string): ConfigEntry | undefined {
@@ -65,114 +126,4 @@ export function configBoolean(entry: ConfigEntry | undefined, path: string): boo
   if (['false', 'no', 'off', ''].includes(value)) return false;
   if (/^[+-]?\d+[kmg]?$/.test(value)) return Number.parseInt(value, 10) !== 0;
   throw new InvalidGitConfig(path, entry.line, `'${entry.value}' is not a boolean`);
-}
-
-/** The characters that git treats as white space. Source: `sane_ctype` in git's ctype.c. */
-const space = /[ \t\n\r]/;
-const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\\': '\\', '"': '"' };
-
-class ConfigParser {
-  readonly #text: string;
-  readonly #path: string;
-  #at = 0;
-  #line = 1;
-  /** Section and subsection, with a dot behind each. */
-  #prefix = '.';
-  readonly #entries: ConfigEntry[] = [];
-
-  constructor(text: string, path: string) {
-    // Editors on Windows leave a byte order mark, and carriage returns before line ends.
-    this.#text = text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
-    this.#path = path;
-  }
-
-  parse(): ConfigEntry[] {
-    for (;;) {
-      const character = this.#next();
-      if (character === undefined) return this.#entries;
-      if (space.test(character)) continue;
-      if (character === '#' || character === ';') this.#skipLine();
-      else if (character === '[') this.#header();
-      else this.#variable(character);
-    }
-  }
-
-  #next(): string | undefined {
-    const character = this.#text[this.#at];
-    if (character === undefined) return undefined;
-    this.#at += 1;
-    if (character === '\n') this.#line += 1;
-    return character;
-  }
-
-  #fail(reason: string): never {
-    throw new InvalidGitConfig(this.#path, this.#line, reason);
-  }
-
-  #skipLine(): void {
-    for (let character = this.#next(); character !== undefined && character !== '\n';) character = this.#next();
-  }
-
-  #header(): void {
-    const match = /^([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]/.exec(this.#text.slice(this.#at));
-    if (match === null) this.#fail('this is not a section header');
-    this.#at += match[0].length;
-    const name = (match[1] ?? '').toLowerCase();
-    // `[section.sub]` is the old form of a subsection, which is case-insensitive. A quoted subsection can follow it.
-    const quoted = match[2]?.replace(/\\(.)/gsu, '$1');
-    this.#prefix = quoted === undefined ? `${name}.` : `${name}.${quoted}.`;
-  }
-
-  #variable(first: string): void {
-    const line = this.#line;
-    const match = /^[A-Za-z][A-Za-z0-9-]*/.exec(first + this.#text.slice(this.#at));
-    if (match === null) this.#fail(`a variable cannot start with '${first}'`);
-    this.#at += match[0].length - 1;
-    this.#entries.push({ name: this.#prefix + match[0].toLowerCase(), value: this.#assignment(), line });
-  }
-
-  #assignment(): string | undefined {
-    for (;;) {
-      const character = this.#next();
-      if (character === undefined || character === '\n') return undefined;
-      if (character === ' ' || character === '\t') continue;
-      if (character === '=') return this.#value();
-      this.#fail("a variable's name is not followed by '='");
-    }
-  }
-
-  #value(): string {
-    let value = '';
-    // The length up to the last character that is quoted, escaped or not white space; white space behind it is cut.
-    let kept = 0;
-    let isQuoted = false;
-    for (;;) {
-      const character = this.#next();
-      if (character === undefined || character === '\n') {
-        if (isQuoted) this.#fail('a quoted value is not closed');
-        return value.slice(0, kept);
-      }
-      if (character === '"') {
-        isQuoted = !isQuoted;
-        kept = value.length;
-      } else if (!isQuoted && (character === '#' || character === ';')) {
-        this.#skipLine();
-        return value.slice(0, kept);
-      } else if (!isQuoted && space.test(character)) {
-        if (value !== '') value += character;
-      } else if (character === '\\') {
-        const escaped = this.#next();
-        // The end of the file counts as the end of a line.
-        kept = value.length;
-        if (escaped === '\n' || escaped === undefined) continue;
-        const meant = escapes[escaped];
-        if (meant === undefined) this.#fail('an unknown escape sequence');
-        value += meant;
-        kept = value.length;
-      } else {
-        value += character;
-        kept = value.length;
-      }
-    }
-  }
 }
