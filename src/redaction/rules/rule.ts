@@ -67,3 +67,8 @@ export function hasDigitAndBothCases(secret: string): boolean {
   const body = secret.slice(3);
   return /\d/.test(body) && /[a-z]/.test(body) && /[A-Z]/.test(body);
 }
+
+/** Tells whether a token has letters and digits, as random characters have them. */
+export function isVaried(secret: string): boolean {
+  return /\d/.test(secret) && /[A-Za-z]/.test(secret) && new Set(secret).size >= 8;
+}
