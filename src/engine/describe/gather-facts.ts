@@ -21,7 +21,7 @@ import type { ThreadOver } from '../events.ts';
  */
 export async function gatherFacts(
   engine: EngineContext,
-  { id, head }: ThreadPointer,
+  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
   isKept: boolean = true,
 ): Promise<ThreadFacts> {
   const state = await readState(engine.repository, id, head);

@@ -4,6 +4,7 @@ import { describeThread, type ThreadView } from '../../engine/describe/describe.
 import { plural } from '../../format-time.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readSaidUpTo, type Said } from '../../thread/read/read-said.ts';
+import { findForkOrigin } from '../runs/find-fork-origin.ts';
 import { readRunningTurn } from '../live/running-turn.ts';
 import { stateOf } from '../live/topics.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
@@ -12,6 +13,7 @@ import { Meta } from '../parts/meta.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { RunningTurnPanel } from '../parts/running-turn.tsx';
 import { SaidText } from '../parts/said-text.tsx';
+import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Status } from '../parts/status.tsx';
 import { STORY_STEPS } from './story-address.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
@@ -37,6 +39,7 @@ export async function threadPage(visit: Visit, id: string): Promise<Html> {
     <Page site={site} title={title} live={isNewest ? { topic: pointer.id, state } : undefined}>
       <h1>{title}</h1>
       <Facts view={view} nowMs={nowMs} />
+      <ForkLinks thread={pointer.id} origin={await findForkOrigin(repository, pointer)} />
       {first > 1 && (
         <p>
           <a href={`/t/${view.thread}?before=${first}`}>Earlier steps</a>
@@ -64,13 +67,26 @@ export async function threadPage(visit: Visit, id: string): Promise<Html> {
   );
 }
 
+/** Of what a thread is a fork, and how both differ. */
+function ForkLinks({ thread, origin }: { thread: string; origin: string | undefined }): Html | null {
+  if (origin === undefined) return null;
+  return (
+    <p class="facts">
+      <span>
+        a fork of <a href={`/t/${origin}`}>{origin}</a>
+      </span>
+      <a href={`/diff/${origin}..${thread}`}>how they differ</a>
+    </p>
+  );
+}
+
 function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
   const { status, workflow, steps, nextRole, parent, calls, usage, startedAt, endedAt, reason } = view;
   return (
     <div class="thread-facts">
       <p class="facts">
         <Status status={status} />
-        <span>{workflow}</span>
+        <WorkflowLink name={workflow} />
         <span>{plural(steps, 'step')}</span>
         {nextRole && <span>next: {nextRole}</span>}
         <span>

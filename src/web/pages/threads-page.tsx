@@ -9,6 +9,7 @@ import { threadStatuses } from '../../thread/read/thread-status.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
+import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Status } from '../parts/status.tsx';
 import type { Visit } from '../site.ts';
 
@@ -95,7 +96,7 @@ function Row({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html 
       </a>
       <p class="facts">
         <Status status={status} />
-        <span>{workflow}</span>
+        <WorkflowLink name={workflow} />
         <span>{plural(steps, 'step')}</span>
         {nextRole && <span>next: {nextRole}</span>}
         <Ago at={startedAt} nowMs={nowMs} />

@@ -7,16 +7,20 @@ type PageProps = {
   title: string;
   /** What the page shows, and in which state: when the state changes, the browser is told and loads the page again. */
   live?: { topic: string; state: string } | undefined;
+  /** For what stands side by side. */
+  isWide?: boolean;
   children?: unknown;
 };
 
 const places = [
   ['/', 'Threads'],
   ['/inbox', 'Inbox'],
+  ['/w', 'Workflows'],
+  ['/cost', 'Cost'],
 ] as const;
 
 /** A page with its navigation. */
-export function Page({ site, title, live, children }: PageProps): Html {
+export function Page({ site, title, live, isWide, children }: PageProps): Html {
   return (
     <Document title={`${title} · ${site.name}`}>
       <a class="skip" href="#main">
@@ -33,7 +37,11 @@ export function Page({ site, title, live, children }: PageProps): Html {
         </nav>
         <p class="connection" role="status" id="connection"></p>
       </header>
-      <main id="main" {...(live && { 'data-topic': live.topic, 'data-state': live.state })}>
+      <main
+        id="main"
+        {...(isWide && { class: 'wide' })}
+        {...(live && { 'data-topic': live.topic, 'data-state': live.state })}
+      >
         {children}
       </main>
     </Document>

@@ -1,8 +1,12 @@
 import type { Html } from '../html.ts';
+import { costPage } from '../pages/cost-page.tsx';
+import { diffPage } from '../pages/diff-page.tsx';
 import { inboxPage } from '../pages/inbox-page.tsx';
 import { stepPage } from '../pages/step-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { threadsPage } from '../pages/threads-page.tsx';
+import { workflowPage } from '../pages/workflow-page.tsx';
+import { workflowsPage } from '../pages/workflows-page.tsx';
 import type { Visit } from '../site.ts';
 import type { VisitOf, WebApp } from './web-app.ts';
 
@@ -14,6 +18,10 @@ const pages: Readonly<Record<string, Page>> = {
   '/inbox': inboxPage,
   '/t/:thread': (visit, parameter) => threadPage(visit, parameter('thread')),
   '/t/:thread/:step': (visit, parameter) => stepPage(visit, parameter('thread'), parameter('step')),
+  '/diff/:range': (visit, parameter) => diffPage(visit, parameter('range')),
+  '/w': workflowsPage,
+  '/w/:workflow': (visit, parameter) => workflowPage(visit, parameter('workflow')),
+  '/cost': costPage,
 };
 
 /** The pages, which change nothing. */

@@ -1,0 +1,144 @@
+import { relative } from 'node:path';
+import type { Html } from '../html.ts';
+import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
+import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
+import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { WorkflowNotFound, type RegisteredWorkflow } from '../../workflow/registry/find-workflow.ts';
+import { listVersions } from '../../workflow/registry/list-versions.ts';
+import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
+import { stateOf } from '../live/topics.ts';
+import { Page } from '../parts/layout.tsx';
+import { PlainText } from '../parts/said-text.tsx';
+import { RunsPanel, VersionsTable } from '../parts/runs.tsx';
+import { UsageTable } from '../parts/usage-table.tsx';
+import { WorkflowGraph } from '../parts/workflow-graph.tsx';
+import { readRuns, type Runs } from '../runs/read-runs.ts';
+import { UsageSums } from '../runs/usage-sums.ts';
+import type { Visit } from '../site.ts';
+
+const MAX_VERSIONS = 20;
+
+/**
+ * A workflow: its graph, roles and versions, and what came of its runs.
+ * @param text its name, or the hash of a definition
+ */
+export async function workflowPage({ site, nowMs }: Visit, text: string): Promise<Html> {
+  const { engine } = site;
+  const state = await stateOf(engine, 'threads');
+  const found = await findShown(engine, text);
+  const { name, hash, definition, problem, origin, runs } = found;
+  const versions = await registered(engine, name);
+  const roles = new UsageSums();
+  for (const { facts } of runs.runs) {
+    for (const [role, usage] of Object.entries(facts?.usageByRole ?? {})) roles.add(role, usage);
+  }
+  return (
+    <Page site={site} title={name} live={{ topic: 'threads', state }}>
+      <h1>{name}</h1>
+      {definition && <p>{definition.description}</p>}
+      <p class="facts">
+        {origin && <span>{origin}</span>}
+        {hash && (
+          <span>
+            <a href={`/w/${hash}`}>{hash}</a>
+          </span>
+        )}
+      </p>
+      {problem && <p class="refusal">{problem}</p>}
+      {definition && (
+        <section aria-labelledby="graph">
+          <h2 id="graph">Graph</h2>
+          <WorkflowGraph definition={definition} hrefOf={(role) => `#role-${encodeURIComponent(role)}`} />
+        </section>
+      )}
+      {definition && <Roles definition={definition} />}
+      <RunsPanel runs={runs} name={name} nowMs={nowMs} />
+      {roles.byCost().length > 0 && (
+        <section aria-labelledby="usage">
+          <h2 id="usage">What its roles used</h2>
+          <UsageTable title="Role" rows={roles.byCost()} />
+        </section>
+      )}
+      <VersionsTable versions={versions} runs={runs} nowMs={nowMs} />
+    </Page>
+  );
+}
+
+type ShownWorkflow = {
+  name: string;
+  hash: NodeHash | undefined;
+  /** Absent where it cannot be read. */
+  definition: WorkflowDefinition | undefined;
+  problem?: string;
+  /** Where the name leads; absent for a definition by its hash. */
+  origin: string | undefined;
+  runs: Runs;
+};
+
+/** Finds a workflow by what an address can name: a hash, or a name of a file, of the registry, or of a thread. Never a path. */
+async function findShown(engine: EngineContext, text: string): Promise<ShownWorkflow> {
+  const { repository, cwd } = engine;
+  await prepareHashing();
+  if (isNodeHash(text)) {
+    const definition = await loadWorkflow(repository, text);
+    const { runs, ...all } = await readRuns(engine, { workflow: definition.name });
+    const own = runs.filter(({ facts }) => facts?.workflowHash === text);
+    return { name: definition.name, hash: text, definition, origin: undefined, runs: { ...all, runs: own } };
+  }
+  const files = await listWorkflowFiles(repository, cwd);
+  const { workflows } = await listWorkflows(repository);
+  const file = files.find(({ name }) => name === text)?.file;
+  const runs = await readRuns(engine, { workflow: text });
+  if (file !== undefined || workflows.some(({ name }) => name === text)) {
+    const origin = file === undefined ? 'registered' : relative(cwd, file);
+    const resolved = await resolveWorkflow(repository, file ?? text, { cwd }).catch(asProblem);
+    if (resolved instanceof InvalidWorkflow) {
+      return { name: text, hash: undefined, definition: undefined, problem: resolved.message, origin, runs };
+    }
+    return { name: text, hash: resolved.hash, definition: resolved.definition, origin, runs };
+  }
+  const hash = runs.runs.find(({ facts }) => facts !== undefined)?.facts?.workflowHash;
+  if (hash === undefined)
+    throw new WorkflowNotFound(
+      text,
+      [],
+      [...files, ...workflows].map(({ name }) => name),
+    );
+  return { name: text, hash, definition: await loadWorkflow(repository, hash), origin: 'only in threads', runs };
+}
+
+function asProblem(error: unknown): InvalidWorkflow {
+  if (error instanceof InvalidWorkflow) return error;
+  throw error;
+}
+
+/** The registered versions of a name, newest first; none where a name cannot be registered. */
+async function registered({ repository }: EngineContext, name: string): Promise<RegisteredWorkflow[]> {
+  return whyNoWorkflowName(name) === undefined ? listVersions(repository, name, MAX_VERSIONS) : [];
+}
+
+function Roles({ definition }: { definition: WorkflowDefinition }): Html {
+  const roles = Object.entries(definition.roles);
+  return (
+    <section aria-labelledby="roles">
+      <h2 id="roles">
+        Roles <span class="count">{roles.length}</span>
+      </h2>
+      {roles.map(([name, { description, systemPrompt, schema }]) => (
+        <details class="file" id={`role-${name}`}>
+          <summary>
+            <strong>{name}</strong> <span class="quiet">{description}</span>
+          </summary>
+          <h3>What it is told</h3>
+          <PlainText text={systemPrompt} />
+          <h3>What it reports</h3>
+          <PlainText text={JSON.stringify(schema, null, 2)} />
+        </details>
+      ))}
+    </section>
+  );
+}
