@@ -14,6 +14,8 @@ const CHUNK_BYTES = 64 * 1024;
 /** Reads on in a thread's journal: each call gives what was written since the one before, the first all there is. */
 export interface JournalReader {
   next(): JournalEntry[];
+  /** Tells whether lines are gone that the last call should have given: the journal has let go of the file they were in. */
+  hasGap(): boolean;
   /** Where the next call reads on; a later reader that gets it reads on there. */
   place(): JournalPlace | undefined;
   close(): void;
@@ -29,23 +31,31 @@ export type JournalPlace = { generation: string; offset: number };
  * @param from a place that an earlier reader has reached; the whole journal if its file is gone
  */
 export function openJournal({ stateDir }: Repository, thread: ThreadId, from?: JournalPlace): JournalReader {
-  if (stateDir === undefined) return { next: () => [], place: () => undefined, close: () => {} };
+  if (stateDir === undefined) {
+    return { next: () => [], hasGap: () => false, place: () => undefined, close: () => {} };
+  }
   const { current, older } = journalPaths(stateDir, thread);
   let tail: FileTail | undefined;
   let isFirst = true;
+  let hasGap = false;
+  /** What is left of the file that was put aside, unless it is the one whose inode is given. */
+  const readOlder = (isRead: number | undefined, start?: JournalPlace): string[] => {
+    const before = FileTail.open(older);
+    if (before?.isAt(start)) before.skipTo(start);
+    else hasGap ||= start !== undefined;
+    const lines = before && before.inode !== isRead ? before.read() : [];
+    before?.close();
+    return lines;
+  };
   return {
     next() {
       const lines: string[] = [];
+      hasGap = false;
       tail ??= FileTail.open(current);
       if (isFirst) {
         if (tail?.isAt(from)) tail.skipTo(from);
-        else {
-          const before = FileTail.open(older);
-          if (before?.isAt(from)) before.skipTo(from);
-          // The same, if it was put aside in between.
-          if (before && before.inode !== tail?.inode) lines.push(...before.read());
-          before?.close();
-        }
+        // The same file, if it was put aside in between.
+        else lines.push(...readOlder(tail?.inode, from));
         isFirst = false;
       }
       while (tail) {
@@ -54,10 +64,16 @@ export function openJournal({ stateDir }: Repository, thread: ThreadId, from?: J
         // It was put aside; what came before that has to be read first.
         lines.push(...tail.read());
         tail.close();
+        const { inode } = tail;
         tail = FileTail.open(current);
+        const between = readOlder(inode);
+        // Another one was put aside since: how many there were in between, nothing tells.
+        hasGap ||= between.length > 0;
+        lines.push(...between);
       }
       return lines.flatMap(parseLine);
     },
+    hasGap: () => hasGap,
     place: () => tail?.place(),
     close() {
       tail?.close();
