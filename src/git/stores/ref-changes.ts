@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The clock of a file system moves in steps: a change within one step of a look may not change the time. */
-const CLOCK_STEP_MS = 50;
+export const CLOCK_STEP_MS = 50;
 
 /**
  * Watches whether refs of a repository change, without reading any.

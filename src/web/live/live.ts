@@ -21,7 +21,7 @@ export function shownIn(query: URLSearchParams): Shown {
   const states = new Map<string, string>();
   for (const text of query.getAll('state').slice(0, MAX_TOPICS)) {
     const [topic = '', state = ''] = text.split('@');
-    if (topic === 'threads' || isThreadId(topic)) states.set(topic, state);
+    if (topic === 'threads' || topic === 'waiting' || isThreadId(topic)) states.set(topic, state);
   }
   const journals = new Map<ThreadId, JournalPlace | undefined>();
   for (const text of query.getAll('journal').slice(0, MAX_TOPICS)) {
@@ -98,6 +98,8 @@ class Stream {
 
   /** Tells what has changed. Of several checks that wait, the newest is enough. */
   check(stateNow: (topic: string) => Promise<string>): void {
+    // Words are told at once: states take a while after a change.
+    for (const [thread, journal] of this.#journals) this.#tellWords(thread, journal);
     const isWaiting = this.#next !== undefined;
     this.#next = stateNow;
     if (isWaiting) return;
@@ -105,9 +107,9 @@ class Stream {
       const stateOfTopic = this.#next;
       this.#next = undefined;
       if (this.#isClosed || stateOfTopic === undefined) return;
-      for (const [thread, journal] of this.#journals) this.#tellWords(thread, journal);
-      for (const [topic, state] of this.#shown.states) {
-        const now = await stateOfTopic(topic);
+      const topics = [...this.#shown.states].map(([topic, state]) => ({ topic, state, coming: stateOfTopic(topic) }));
+      for (const { topic, state, coming } of topics) {
+        const now = await coming;
         if (now === state) continue;
         this.#shown.states.set(topic, now);
         this.#tell({ event: 'state', topic, state: now });
@@ -123,8 +125,9 @@ class Stream {
   #tellWords(thread: ThreadId, journal: JournalReader): void {
     const from = placeText(journal.place() ?? this.#shown.journals.get(thread));
     const parts: TurnPart[] = [];
-    let hasTurned = false;
-    for (const entry of journal.next()) {
+    const entries = journal.next();
+    let hasTurned = journal.hasGap();
+    for (const entry of entries) {
       hasTurned ||= isTurning(entry);
       addPart(parts, partOf(entry));
     }

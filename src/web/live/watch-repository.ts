@@ -14,7 +14,7 @@ const GATHER_MS = 20;
  * Watches folders, and looks by itself every few seconds: a file system may tell nothing.
  */
 export function watchRepository(repository: Repository, onChange: () => void): { close(): void } {
-  const watched = new Map<string, { watcher: FSWatcher; inode: number }>();
+  const watched = new Map<string, { watcher: FSWatcher; identity: string }>();
   let gathering: NodeJS.Timeout | undefined;
   const notice = (): void => {
     gathering ??= setTimeout(() => {
@@ -25,16 +25,18 @@ export function watchRepository(repository: Repository, onChange: () => void): {
   };
   const watchFolders = (): void => {
     for (const folder of foldersOf(repository)) {
-      const inode = statSync(folder, { throwIfNoEntry: false })?.ino;
+      const stat = statSync(folder, { throwIfNoEntry: false });
+      // A folder that is made again often gets the inode of the one before.
+      const identity = stat && `${stat.ino} ${stat.birthtimeMs}`;
       const known = watched.get(folder);
-      if (known?.inode === inode) continue;
+      if (known?.identity === identity) continue;
       // git removes folders of refs that become empty, and makes them again.
       known?.watcher.close();
       watched.delete(folder);
-      const watcher = inode === undefined ? undefined : orElse(() => watch(folder, notice), undefined);
+      const watcher = identity === undefined ? undefined : orElse(() => watch(folder, notice), undefined);
       // Where this system allows no more watchers, the poll finds the changes.
-      if (watcher !== undefined && inode !== undefined)
-        watched.set(folder, { watcher: watcher.on('error', () => {}), inode });
+      if (watcher !== undefined && identity !== undefined)
+        watched.set(folder, { watcher: watcher.on('error', () => {}), identity });
     }
   };
   watchFolders();

@@ -5,6 +5,8 @@ import type { WebApp } from './web-app.ts';
 const HEARTBEAT_MS = 15_000;
 /** A browser has one stream, whatever tabs it has. */
 const MAX_STREAMS = 100;
+/** A browser that reads nothing is let go when so much waits for it. It comes back with what it shows. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 
 /**
  * The stream that tells a browser of changes.
@@ -18,8 +20,13 @@ export function addLive(app: WebApp, live: Live, closing: AbortSignal): void {
       const ended = new AbortController();
       const signal = AbortSignal.any([ended.signal, closing]);
       stream.onAbort(() => ended.abort());
-      const send = (event: string, data: string): void =>
-        void stream.writeSSE({ event, data }).catch(() => ended.abort());
+      let unreadBytes = 0;
+      const send = (event: string, data: string): void => {
+        unreadBytes += data.length;
+        if (unreadBytes > MAX_UNREAD_BYTES) ended.abort();
+        const written = stream.writeSSE({ event, data });
+        void written.then(() => (unreadBytes -= data.length)).catch(() => ended.abort());
+      };
       live.open(shown, (event) => send(event.event, JSON.stringify(event)), signal);
       while (!signal.aborted) {
         send('beat', '');

@@ -1,0 +1,178 @@
+import { appendFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createEngineContext, type EngineContext } from '../../../src/engine/engine-context.ts';
+import { journalPaths } from '../../../src/engine/journal/journal.ts';
+import { openJournal } from '../../../src/engine/journal/read-journal.ts';
+import { writeSummed } from '../../../src/engine/leases/summed-line.ts';
+import type { Repository } from '../../../src/git/repository.ts';
+import { parseThreadId } from '../../../src/thread/thread-id.ts';
+import type { LiveEvent } from '../../../src/web/live/live-event.ts';
+import { Live, placeText, shownIn } from '../../../src/web/live/live.ts';
+import { stateOf } from '../../../src/web/live/topics.ts';
+import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
+
+type Scene = { cli: CliRepository; repository: Repository; engine: EngineContext; live: Live };
+
+async function scene(): Promise<Scene> {
+  const cli = createLoopRepository();
+  const repository = await cli.open();
+  const engine = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+  onTestFinished(() => repository.close());
+  return { cli, repository, engine, live: new Live(engine) };
+}
+
+/** A browser that shows something, and what it is told. */
+function watcher(live: Live, query: string): { told: LiveEvent[]; leave(): void } {
+  const told: LiveEvent[] = [];
+  const leaving = new AbortController();
+  live.open(shownIn(new URLSearchParams(query)), (event) => told.push(event), leaving.signal);
+  onTestFinished(() => leaving.abort());
+  return { told, leave: () => leaving.abort() };
+}
+
+const stateTold = (told: readonly LiveEvent[], topic: string): string | undefined =>
+  told.flatMap((event) => (event.event === 'state' && event.topic === topic ? event.state : [])).at(-1);
+
+const startThread = async ({ cli }: Scene): Promise<string> => {
+  const { thread } = (await cli.json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string };
+  return thread;
+};
+
+test('a browser is told on connecting what differs from what it shows, and nothing else', async () => {
+  const at = await scene();
+  const thread = await startThread(at);
+  const states = await Promise.all(['threads', thread].map((topic) => stateOf(at.engine, topic)));
+  const current = watcher(at.live, `state=threads@${states[0]}&state=${thread}@${states[1]}`);
+  const stale = watcher(at.live, `state=threads@old&state=${thread}@${states[1]}`);
+  await vi.waitFor(() => expect(stale.told).toEqual([{ event: 'state', topic: 'threads', state: states[0] }]));
+  expect(current.told).toEqual([]);
+});
+
+test('while many refs change, each browser is told the last state, and no state twice in a row', async () => {
+  const at = await scene();
+  const browsers = Array.from({ length: 8 }, () => watcher(at.live, 'state=threads@&state=waiting@'));
+  for (let number = 0; number < 12; number += 1) await startThread(at);
+  const last = await stateOf(at.engine, 'threads');
+  for (const { told } of browsers) {
+    await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+    const states = told.flatMap((event) => (event.event === 'state' && event.topic === 'threads' ? event.state : []));
+    expect(states.every((state, index) => state !== states[index - 1])).toBe(true);
+    expect(stateTold(told, 'waiting')).toMatch(/^0\./);
+  }
+  for (const browser of browsers) browser.leave();
+  expect(at.live.streams).toBe(0);
+});
+
+test('folders of refs that are removed and made again are watched on', async () => {
+  const at = await scene();
+  const thread = await startThread(at);
+  const { told } = watcher(at.live, 'state=threads@');
+  await vi.waitFor(() => expect(told).toHaveLength(1));
+  // As git does with folders that become empty.
+  at.cli.git('pack-refs', '--all');
+  rmSync(join(at.cli.dir, '.git/refs/threads'), { recursive: true, force: true });
+  await sleep(100);
+  await startThread(at);
+  const last = await stateOf(at.engine, 'threads');
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+  at.cli.git('update-ref', '-d', `refs/threads/${thread}`);
+  const gone = await stateOf(at.engine, 'threads');
+  expect(gone).not.toBe(last);
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(gone), { timeout: 20_000 });
+});
+
+test('without watchers of the system, a slow look finds changes', async () => {
+  vi.doMock('node:fs', async (original) => ({
+    ...(await original<typeof import('node:fs')>()),
+    watch: () => {
+      throw new Error('no watchers are left');
+    },
+  }));
+  vi.resetModules();
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.doUnmock('node:fs');
+    vi.resetModules();
+  });
+  const { Live: Blind } = await import('../../../src/web/live/live.ts');
+  const at = await scene();
+  const { told } = watcher(new Blind(at.engine), 'state=threads@');
+  await vi.waitFor(() => expect(told).toHaveLength(1));
+  await startThread(at);
+  vi.advanceTimersByTime(60_000);
+  const last = await stateOf(at.engine, 'threads');
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+});
+
+test('a lease that cannot be read ends no stream', async () => {
+  const at = await scene();
+  const thread = await startThread(at);
+  const { told } = watcher(at.live, `state=threads@&state=${thread}@`);
+  await vi.waitFor(() => expect(told).toHaveLength(2));
+  const lease = join(at.repository.stateDir ?? '', 'leases', `${thread}.json`);
+  mkdirSync(dirname(lease), { recursive: true });
+  mkdirSync(lease);
+  await sleep(200);
+  rmSync(lease, { recursive: true });
+  await startThread(at);
+  const last = await stateOf(at.engine, 'threads');
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+});
+
+const thread = parseThreadId('01JD0000000000000000000000');
+const say = (path: string, text: string): void => {
+  mkdirSync(dirname(path), { recursive: true });
+  appendFileSync(path, `${writeSummed({ at: 1, event: 'agent.text', thread, role: 'a', text })}\n`);
+};
+
+test('words are told from the place that a browser has reached, each once and in order', async () => {
+  const { repository, live } = await scene();
+  const { current } = journalPaths(repository.stateDir ?? '', thread);
+  say(current, 'shown');
+  const reader = openJournal(repository, thread);
+  reader.next();
+  const place = placeText(reader.place());
+  reader.close();
+  const { told } = watcher(live, `journal=${thread}@${place}`);
+  for (let number = 0; number < 30; number += 1) {
+    say(current, `${number} `);
+    if (number % 7 === 0) await sleep(30);
+  }
+  const words = (): (LiveEvent & { event: 'words' })[] =>
+    told.flatMap((event) => (event.event === 'words' ? event : []));
+  const all = Array.from({ length: 30 }, (_, number) => `${number} `).join('');
+  await vi.waitFor(() =>
+    expect(
+      words()
+        .flatMap(({ parts }) => parts.map(({ text }) => text))
+        .join(''),
+    ).toBe(all),
+  );
+  expect(words().map(({ from }) => from)).toEqual([place, ...words().map((each) => each.place)].slice(0, -1));
+});
+
+test('a browser whose place is gone is told to load the page again, not words that do not follow', async () => {
+  const { repository, live } = await scene();
+  const { current, older } = journalPaths(repository.stateDir ?? '', thread);
+  say(current, 'shown');
+  const reader = openJournal(repository, thread);
+  reader.next();
+  renameSync(current, older);
+  say(current, 'lost');
+  renameSync(current, older);
+  say(current, 'left');
+  const { told } = watcher(live, `journal=${thread}@${placeText(reader.place())}`);
+  reader.close();
+  expect(told).toEqual([{ event: 'turn', thread }]);
+  say(current, 'next');
+  await vi.waitFor(() => expect(told).toMatchObject([{}, { event: 'words', parts: [{ text: 'next' }] }]));
+});
+
+test('what a browser asks for that is not a topic is passed over', () => {
+  const shown = shownIn(new URLSearchParams('state=../x@1&state=threads@2&journal=x@&journal=01JD@1:2:3'));
+  expect([...shown.states]).toEqual([['threads', '2']]);
+  expect(shown.journals.size).toBe(0);
+});
