@@ -1,63 +1,83 @@
 import type { LiveEvent } from '../live/live-event.ts';
 
-/** What one tab shows: topics with their states, threads with the place in their journal. */
-export type TabView = { states: Record<string, string>; journals: Record<string, string> };
+/** What one tab shows: topics with their states, and threads with the place in their journal. */
+export type TabView = {
+  /** `sinceMs`: when that state was asked for, in ms since 1970. What was heard before then is no news. */
+  states: Record<string, { state: string; sinceMs: number }>;
+  journals: Record<string, string>;
+};
 
 /** What a tab is told: by the server, and of the connection to it. */
 export type TabEvent = LiveEvent | { event: 'connection'; isOpen: boolean };
 
+type Tab = { shown: TabView; tell: (event: TabEvent) => void; gone: ReturnType<typeof setTimeout> };
+
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
+/** A connection that ends sooner is a failed try, so that the pause goes on growing. */
+const LASTING_MS = 3_000;
 /** The server sends a beat every 15 s; a connection that is silent for longer is dead. */
 const SILENCE_MS = 40_000;
 /** Tabs that open together are told of in one connection. */
 const GATHER_MS = 50;
+/** Tabs say again and again what they show. Browsers let a hidden one run once a minute. */
+const SILENT_TAB_MS = 150_000;
 
 /** One stream of events for several tabs, which tell it what they show. */
 export class LiveStream {
-  readonly #tabs = new Map<object, { shown: TabView; tell: (event: TabEvent) => void }>();
-  /** What the server has told last. */
-  readonly #states = new Map<string, string>();
+  readonly #tabs = new Map<unknown, Tab>();
+  /** What the server has told last, and when. */
+  readonly #states = new Map<string, { state: string; heardMs: number }>();
   readonly #places = new Map<string, string>();
   #source: EventSource | undefined;
-  #address = '';
+  #topics = '';
   #pauseMs = FIRST_PAUSE_MS;
+  #isPausing = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
+  #lasting: ReturnType<typeof setTimeout> | undefined;
 
-  /** A tab shows something else now, or is new. */
-  show(tab: object, shown: TabView, tell: (event: TabEvent) => void): void {
-    this.#tabs.set(tab, { shown, tell });
+  /** A tab shows something else now, is new, or is still there. */
+  show(tab: unknown, shown: TabView, tell: (event: TabEvent) => void): void {
+    clearTimeout(this.#tabs.get(tab)?.gone);
+    this.#tabs.set(tab, { shown, tell, gone: setTimeout(() => this.leave(tab), SILENT_TAB_MS) });
     tell({ event: 'connection', isOpen: this.#source?.readyState === EventSource.OPEN });
-    for (const [topic, state] of Object.entries(shown.states)) {
+    for (const [topic, { state, sinceMs }] of Object.entries(shown.states)) {
       const told = this.#states.get(topic);
-      // Another tab has heard of a state that this one does not show.
-      if (told !== undefined && told !== state) tell({ event: 'state', topic, state: told });
+      // The server tells it once, and this tab was not there, or could not load the page then.
+      if (told && told.state !== state && told.heardMs >= sinceMs) tell({ event: 'state', topic, state: told.state });
     }
-    this.#connectSoon(GATHER_MS);
+    this.#connectSoon();
   }
 
-  leave(tab: object): void {
+  leave(tab: unknown): void {
+    clearTimeout(this.#tabs.get(tab)?.gone);
     this.#tabs.delete(tab);
-    this.#connectSoon(GATHER_MS);
+    this.#connectSoon();
   }
 
-  #connectSoon(pauseMs: number): void {
+  #connectSoon(): void {
+    // A tab that only says that it is there does not shorten the pause between tries.
+    if (this.#isPausing && this.#wanted().topics === this.#topics) return;
+    this.#connectAfter(GATHER_MS);
+  }
+
+  #connectAfter(pauseMs: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#connect(), pauseMs);
   }
 
   #connect(): void {
-    const wanted = this.#wanted();
-    const topics = wanted.topics.join(' ');
-    if (this.#source && this.#source.readyState !== EventSource.CLOSED && topics === this.#address) return;
+    this.#isPausing = false;
+    const { topics, query } = this.#wanted();
+    if (this.#source && this.#source.readyState !== EventSource.CLOSED && topics === this.#topics) return;
     this.#close();
-    this.#address = topics;
+    this.#topics = topics;
     if (topics === '') return;
-    const source = new EventSource(`/live?${wanted.query.toString()}`);
+    const source = new EventSource(`/live?${query.toString()}`);
     this.#source = source;
     source.addEventListener('open', () => {
-      this.#pauseMs = FIRST_PAUSE_MS;
+      this.#lasting = setTimeout(() => (this.#pauseMs = FIRST_PAUSE_MS), LASTING_MS);
       this.#tellAll({ event: 'connection', isOpen: true });
     });
     source.addEventListener('error', () => this.#retry());
@@ -72,15 +92,15 @@ export class LiveStream {
     this.#heard();
   }
 
-  /** What all tabs show together, in the form of the query. */
-  #wanted(): { topics: string[]; query: URLSearchParams } {
+  /** What all tabs show together: as a text, and in the form of the query. */
+  #wanted(): { topics: string; query: URLSearchParams } {
     const query = new URLSearchParams();
     const topics = new Set<string>();
     for (const { shown } of this.#tabs.values()) {
-      for (const [topic, state] of Object.entries(shown.states)) {
+      for (const [topic, { state }] of Object.entries(shown.states)) {
         if (topics.has(topic)) continue;
         topics.add(topic);
-        query.append('state', `${topic}@${this.#states.get(topic) ?? state}`);
+        query.append('state', `${topic}@${this.#states.get(topic)?.state ?? state}`);
       }
       for (const [thread, place] of Object.entries(shown.journals)) {
         const topic = `journal ${thread}`;
@@ -91,15 +111,16 @@ export class LiveStream {
     }
     for (const topic of this.#states.keys()) if (!topics.has(topic)) this.#states.delete(topic);
     for (const thread of this.#places.keys()) if (!topics.has(`journal ${thread}`)) this.#places.delete(thread);
-    return { topics: [...topics].toSorted(), query };
+    return { topics: [...topics].toSorted().join(' '), query };
   }
 
   #tellTabs(event: LiveEvent): void {
-    if (event.event === 'state') this.#states.set(event.topic, event.state);
-    if (event.event === 'words') this.#places.set(event.thread, event.place);
+    if (event.event === 'state') this.#states.set(event.topic, { state: event.state, heardMs: Date.now() });
+    else if (event.event === 'words') this.#places.set(event.thread, event.place);
+    // Tabs load the page again, and say which place that has reached.
+    else this.#places.delete(event.thread);
     for (const { shown, tell } of this.#tabs.values()) {
-      const isShown =
-        event.event === 'state' ? event.topic in shown.states : 'thread' in event && event.thread in shown.journals;
+      const isShown = event.event === 'state' ? event.topic in shown.states : event.thread in shown.journals;
       if (isShown) tell(event);
     }
   }
@@ -117,12 +138,14 @@ export class LiveStream {
   #retry(): void {
     this.#close();
     this.#tellAll({ event: 'connection', isOpen: false });
-    this.#connectSoon(this.#pauseMs * (0.75 + Math.random() / 2));
+    this.#connectAfter(this.#pauseMs * (0.75 + Math.random() / 2));
+    this.#isPausing = true;
     this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS);
   }
 
   #close(): void {
     clearTimeout(this.#silence);
+    clearTimeout(this.#lasting);
     this.#source?.close();
     this.#source = undefined;
   }

@@ -1,8 +1,15 @@
 import { Idiomorph } from 'idiomorph';
-import { LiveStream, type TabEvent, type TabView } from './live-stream.ts';
+import type { TabEvent, TabView } from './live-stream.ts';
+import { openTabLine, type TabLine } from './tab-line.ts';
 
-/** The worker learns that a tab is still there so often. */
+/** The stream learns that a tab is still there so often. */
 const ALIVE_MS = 45_000;
+/** A request that a proxy swallows is given up. */
+const LOAD_MS = 20_000;
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+type Words = Extract<TabEvent, { event: 'words' }>;
 
 /** Takes the token from the address's fragment, and logs in with it. */
 function logIn(): void {
@@ -16,51 +23,104 @@ function logIn(): void {
   form.submit();
 }
 
-/** What this page shows. A hidden page needs no words, but learns what waits. */
+/** When what the page shows was asked for, in ms since 1970. */
+let shownSinceMs: number = performance.timeOrigin;
+/** What waits for a person, as the server told it: how many, and which. */
+let waiting = '';
+
+/** What this page shows. A hidden one needs only to learn what waits. */
 function shownHere(): TabView {
-  const { topic, state } = document.querySelector<HTMLElement>('#main')?.dataset ?? {};
-  const { journal, place } = document.querySelector<HTMLElement>('#turn')?.dataset ?? {};
-  return {
-    states: topic === undefined ? {} : { [topic]: state ?? '' },
-    journals: journal === undefined || document.hidden ? {} : { [journal]: place ?? '' },
-  };
+  const states: TabView['states'] = { waiting: { state: waiting, sinceMs: 0 } };
+  if (document.hidden) return { states, journals: {} };
+  const { topic, state = '' } = document.querySelector<HTMLElement>('#main')?.dataset ?? {};
+  const { journal, place = '' } = document.querySelector<HTMLElement>('#turn')?.dataset ?? {};
+  if (topic !== undefined) states[topic] = { state, sinceMs: shownSinceMs };
+  return { states, journals: journal === undefined ? {} : { [journal]: place } };
 }
 
 let isLoading = false;
 let isStale = false;
+let pauseMs = FIRST_PAUSE_MS;
+let retry: ReturnType<typeof setTimeout> | undefined;
+/** Words that came while the page was loaded: it may not have them yet. */
+let wordsWhileLoading: Words[] = [];
 
-/** Loads the page again and changes what differs. What is typed, opened or focused stays. */
+/** Loads the page again and changes what differs, until nothing new was told meanwhile. */
 async function renew(): Promise<void> {
   isStale = true;
   if (isLoading) return;
   isLoading = true;
+  clearTimeout(retry);
   try {
     while (isStale) {
       isStale = false;
-      const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
-      if (response.redirected) location.reload();
-      const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-      const [main, next] = [document.querySelector('#main'), fresh.querySelector('#main')];
-      if (!response.ok || !main || !next) return;
-      document.title = fresh.title;
-      await Idiomorph.morph(main, next, {
-        ignoreActiveValue: true,
-        callbacks: { beforeAttributeUpdated: (name, node) => !(name === 'open' && node instanceof HTMLDetailsElement) },
-      });
+      await load();
     }
+    pauseMs = FIRST_PAUSE_MS;
   } catch {
-    // The server is gone for now: the stream tells when it is back.
-  } finally {
-    isLoading = false;
-    tellShown();
+    // The server is gone for now.
+    isStale = true;
+    retry = setTimeout(() => void renew(), pauseMs);
+    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
   }
+  isLoading = false;
+  const words = wordsWhileLoading;
+  wordsWhileLoading = [];
+  for (const each of words) addWords(each);
+  if (!isStale) line?.show(shownHere());
+}
+
+/** What is typed, opened or focused stays. */
+async function load(): Promise<void> {
+  const askedMs = Date.now();
+  const signal = AbortSignal.timeout(LOAD_MS);
+  const response = await fetch(location.href, { headers: { Accept: 'text/html' }, signal });
+  // This browser is no longer logged in, or what the page shows is gone.
+  if (response.redirected || response.status === 404) return location.reload();
+  if (!response.ok) throw new Error(response.statusText);
+  const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const [main, next] = [document.querySelector('#main'), fresh.querySelector('#main')];
+  if (!main || !next) return;
+  await Idiomorph.morph(main, next, {
+    ignoreActiveValue: true,
+    callbacks: {
+      beforeAttributeUpdated: (name, node) => !(name === 'open' && node instanceof HTMLDetailsElement),
+      beforeNodeMorphed: (node, fresher) => !isTyped(node, fresher),
+    },
+  });
+  shownSinceMs = askedMs;
+  title = fresh.title;
+  showWaiting();
+}
+
+/** Tells whether a field has what a person has put there, and is still the same field. */
+function isTyped(node: Node, fresh: Node): boolean {
+  if (node instanceof HTMLTextAreaElement) {
+    return fresh instanceof HTMLTextAreaElement && node.name === fresh.name && node.value !== node.defaultValue;
+  }
+  if (!(node instanceof HTMLInputElement) || node.type === 'hidden') return false;
+  const isChanged = node.value !== node.defaultValue || node.checked !== node.defaultChecked;
+  return fresh instanceof HTMLInputElement && node.name === fresh.name && isChanged;
+}
+
+/** A place in a journal: the file, and how far it was read. */
+function placeOf(text = ''): { generation: string; offset: number } {
+  const [generation = '', offset = ''] = text.split(':');
+  return { generation, offset: Number(offset) };
 }
 
 /** Adds what the agent said since the place that the page has reached. */
-function addWords({ thread, from, place, parts }: Extract<TabEvent, { event: 'words' }>): void {
+function addWords(words: Words): void {
+  if (isLoading) {
+    wordsWhileLoading.push(words);
+    return;
+  }
+  const { thread, from, place, parts } = words;
   const turn = document.querySelector<HTMLElement>('#turn');
-  const list = turn?.querySelector('.parts');
-  if (turn?.dataset['journal'] !== thread || turn.dataset['place'] === place) return;
+  if (turn?.dataset['journal'] !== thread) return;
+  const [here, there] = [placeOf(turn.dataset['place']), placeOf(place)];
+  if (here.generation === there.generation && here.offset >= there.offset) return;
+  const list = turn.querySelector('.parts');
   if (!list || turn.dataset['place'] !== from) return void renew();
   const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   for (const { kind, text } of parts) {
@@ -79,43 +139,49 @@ function addWords({ thread, from, place, parts }: Extract<TabEvent, { event: 'wo
   if (isAtEnd) scrollTo({ top: document.documentElement.scrollHeight });
 }
 
+let title = document.title;
+
+/** Says in the title how many threads wait for a person: that shows on a hidden tab. */
+function showWaiting(): void {
+  const count = Number.parseInt(waiting, 10) || 0;
+  document.title = count > 0 ? `(${count}) ${title}` : title;
+}
+
 function hear(event: TabEvent): void {
-  if (event.event === 'connection') showConnection(event.isOpen);
-  else if (event.event === 'words') addWords(event);
-  else if (event.event === 'turn' || document.querySelector<HTMLElement>('#main')?.dataset['state'] !== event.state)
+  if (event.event === 'connection') {
+    showConnection(event.isOpen);
+    // What could not be loaded while the server was gone.
+    if (event.isOpen && isStale) void renew();
+  } else if (event.event === 'words') addWords(event);
+  else if (event.event === 'state' && event.topic === 'waiting') {
+    waiting = event.state;
+    showWaiting();
+  } else if (event.event === 'turn' || document.querySelector<HTMLElement>('#main')?.dataset['state'] !== event.state)
     void renew();
 }
 
 /** Says that the page is no longer live, once that has lasted for a moment. */
 let connectionTimer: ReturnType<typeof setTimeout> | undefined;
 function showConnection(isOpen: boolean): void {
-  const line = document.querySelector('#connection');
+  const text = document.querySelector('#connection');
   clearTimeout(connectionTimer);
-  if (!line) return;
-  if (isOpen) line.textContent = '';
-  else connectionTimer = setTimeout(() => (line.textContent = 'not connected; trying again'), 2_000);
+  if (!text) return;
+  if (isOpen) text.textContent = '';
+  else connectionTimer = setTimeout(() => (text.textContent = 'not connected; trying again'), 2_000);
 }
 
-let tellShown: () => void = () => {};
+let line: TabLine | undefined;
 
 function connect(): void {
-  if (shownHere().states === undefined) return;
-  if (typeof SharedWorker === 'function') {
-    const { port } = new SharedWorker('/assets/stream-worker.js', { name: 'uwf' });
-    port.addEventListener('message', ({ data }: MessageEvent<TabEvent>) => hear(data));
-    port.start();
-    tellShown = () => port.postMessage({ shown: shownHere() });
-    addEventListener('pagehide', () => port.postMessage({ leaves: true }));
-    setInterval(() => tellShown(), ALIVE_MS);
-  } else {
-    const [stream, tab] = [new LiveStream(), {}];
-    tellShown = () => stream.show(tab, shownHere(), hear);
-    addEventListener('pagehide', () => stream.leave(tab));
-  }
-  addEventListener('pageshow', () => tellShown());
-  document.addEventListener('visibilitychange', () => tellShown());
-  tellShown();
+  const opened = openTabLine(hear);
+  line = opened;
+  const show = (): void => opened.show(shownHere());
+  addEventListener('pagehide', () => opened.leave());
+  addEventListener('pageshow', show);
+  document.addEventListener('visibilitychange', show);
+  setInterval(show, ALIVE_MS);
+  show();
 }
 
 logIn();
-if (document.querySelector('#main[data-topic]')) connect();
+if (document.querySelector('#connection')) connect();
