@@ -10,6 +10,14 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
+/** Reads the number of a port; 0 is any that is free. */
+export function parsePort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
+    throw new UsageError(`needs a port from 0 to 65535, not '${text}'`);
+  }
+  return Number(text);
+}
+
 /** Reads an amount of US dollars above 0: `5`, `0.25`. */
 export function parseDollars(text: string): number {
   if (!/^\d{1,9}(?:\.\d{1,6})?$/.test(text) || Number(text) === 0) {

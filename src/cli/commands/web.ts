@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { UsageError } from '../errors/usage-error.ts';
-import { parseCount } from '../command-line/parse-value.ts';
+import { parsePort } from '../command-line/parse-value.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { machineKey } from '../open/machine-key.ts';
 import { openForWriting } from '../open/open-repository.ts';
@@ -25,7 +25,7 @@ The page only shows unless --write is given. Trust in a repository is never give
 It listens on ${LOOPBACK}. With --host it listens elsewhere, and asks for the password in UWF_WEB_PASSWORD; it speaks plain
 HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave --host away.`,
   options: {
-    port: { value: '<n>', summary: 'listen on this port; 0 takes any that is free', parse: parseCount },
+    port: { value: '<n>', summary: 'listen on this port; 0 takes any that is free', parse: parsePort },
     host: { value: '<addr>', summary: 'listen on this address, with a password' },
     write: { summary: 'let visitors answer and run threads' },
     open: { summary: 'open the page in your browser' },

@@ -1,3 +1,4 @@
+import type * as FileSystem from 'node:fs';
 import { appendFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -85,7 +86,7 @@ test('folders of refs that are removed and made again are watched on', async () 
 
 test('without watchers of the system, a slow look finds changes', async () => {
   vi.doMock('node:fs', async (original) => ({
-    ...(await original<typeof import('node:fs')>()),
+    ...(await original<typeof FileSystem>()),
     watch: () => {
       throw new Error('no watchers are left');
     },
