@@ -18,6 +18,8 @@ const MAX_PAUSE_MS = 30_000;
 const LASTING_MS = 3_000;
 /** The server sends a beat every 15 s; a connection that is silent for longer is dead. */
 const SILENCE_MS = 40_000;
+/** A new connection has so long to open: the browser may have sent the request over one that is dead. */
+const OPENING_MS = 10_000;
 /** Tabs that open together are told of in one connection. */
 const GATHER_MS = 50;
 /** Tabs say again and again what they show. Browsers let a hidden one run once a minute. */
@@ -77,6 +79,7 @@ export class LiveStream {
     const source = new EventSource(`/live?${query.toString()}`);
     this.#source = source;
     source.addEventListener('open', () => {
+      this.#heard();
       this.#lasting = setTimeout(() => (this.#pauseMs = FIRST_PAUSE_MS), LASTING_MS);
       this.#tellAll({ event: 'connection', isOpen: true });
     });
@@ -89,7 +92,7 @@ export class LiveStream {
         this.#tellTabs(JSON.parse(data) as LiveEvent);
       });
     }
-    this.#heard();
+    this.#heard(OPENING_MS);
   }
 
   /** What all tabs show together: as a text, and in the form of the query. */
@@ -129,9 +132,9 @@ export class LiveStream {
     for (const { tell } of this.#tabs.values()) tell(event);
   }
 
-  #heard(): void {
+  #heard(silenceMs = SILENCE_MS): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#retry(), SILENCE_MS);
+    this.#silence = setTimeout(() => this.#retry(), silenceMs);
   }
 
   /** Tries again after a pause that grows, and differs from browser to browser. */
