@@ -69,6 +69,8 @@ export type WebProcess = {
 export type PageRepository = CliRepository & {
   env: Record<string, string>;
   serve(options?: { port?: number; write?: boolean }): Promise<WebProcess>;
+  /** All threads, as `thread list --json` has them. */
+  threads(): Promise<{ thread: string; status: string }[]>;
   /** Runs uwf in a process of its own, as at another terminal. */
   run(...argv: string[]): Promise<{ code: number; stdout: string }>;
 };
@@ -100,7 +102,7 @@ const talker = (count: number, everyMs: number): string =>
 export function createPageRepository(words = { count: 40, everyMs: 100 }): PageRepository {
   const replies = {
     asker: [{ suspend: 'May I go on?', reply: '---\n{}\n---\nYou said {{ answer }}' }],
-    closer: ['# Done\n\nAll is **well**.'],
+    closer: ['---\n{}\n---\n# Done\n\nAll is **well**.'],
   };
   const config = {
     agents: {
@@ -137,6 +139,9 @@ export function createPageRepository(words = { count: 40, everyMs: 100 }): PageR
       const { origin, hash } = new URL(address);
       return { pid: child.pid ?? 0, origin, address, token: hash.replace('#token=', ''), kill };
     },
+    // It prints such a list.
+    threads: async () =>
+      (await repository.json(['thread', 'list', '--all', '-n', '50'])) as { thread: string; status: string }[],
     async run(...argv) {
       const child = spawn(process.execPath, [bin, ...argv], {
         cwd: repository.dir,
