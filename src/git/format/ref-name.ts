@@ -19,6 +19,15 @@ export function parseRefName(text: string): RefName {
   return text;
 }
 
+/**
+ * Checks a prefix of refs that are to be listed: it ends in `/`, and refs can be below it.
+ * @throws {InvalidRefName}
+ */
+export function assertPrefix(prefix: string): void {
+  if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
+  if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+}
+
 /** Tells whether a text is a full ref name in the sense of {@link parseRefName}. */
 export function isRefName(text: string): text is RefName {
   return whyInvalid(text) === undefined;

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
 
 /** A path from the outermost schema. Items of lists are numbers. */
 export type SchemaPath = readonly (string | number)[];
@@ -102,12 +103,8 @@ function partsUnder(schema: JsonObject, keyword: string, form: Form, path: Schem
  */
 export function resolveLocalRef(root: JsonValue, reference: string): SchemaPart | undefined {
   if (!reference.startsWith('#')) return undefined;
-  let fragment: string;
-  try {
-    fragment = decodeURIComponent(reference.slice(1));
-  } catch {
-    return undefined;
-  }
+  const fragment = orElse(() => decodeURIComponent(reference.slice(1)), undefined);
+  if (fragment === undefined) return undefined;
   if (fragment === '' || fragment.startsWith('/')) return atPointer(root, fragment);
   for (const part of subschemas(root)) {
     if (part.schema['$anchor'] === fragment || part.schema['$dynamicAnchor'] === fragment) return part;

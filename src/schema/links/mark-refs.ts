@@ -2,6 +2,7 @@ import { pointer } from '../../cas/canonical.ts';
 import { isNodeHash } from '../../cas/hash.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
 import { applicators } from '../json-schema/walk-schema.ts';
 import { runInTimeBox } from '../json-schema/time-box.ts';
 
@@ -107,12 +108,7 @@ function typesOf(casType: JsonValue | undefined): readonly string[] | undefined 
 }
 
 function matches(pattern: string, key: string): boolean {
-  let expression: RegExp;
-  try {
-    expression = new RegExp(pattern, 'u');
-  } catch {
-    return false;
-  }
+  const expression = orElse(() => new RegExp(pattern, 'u'), undefined);
   // The pattern may come from a fetched thread, and may backtrack without end.
-  return runInTimeBox(() => expression.test(key), patternTimeoutMs);
+  return expression !== undefined && runInTimeBox(() => expression.test(key), patternTimeoutMs);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, renameSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { basename, join, relative } from 'node:path';
+import { orElse } from '../../../or-else.ts';
 import { findOwnStats } from '../../system/find-stats.ts';
 import { namesIn } from '../../system/names-in.ts';
 import { makeFolders } from '../../system/make-folders.ts';
@@ -221,11 +222,7 @@ function isLockOf(record: LockFile, lock: LockFile): boolean {
 
 /** The content of a small file; empty for a large or unreadable file. */
 function contentOf(path: string): string {
-  try {
-    return readRegularFile(path, MAX_RECORD_BYTES, READ | constants.O_NOFOLLOW).toString('latin1');
-  } catch {
-    return '';
-  }
+  return orElse(() => readRegularFile(path, MAX_RECORD_BYTES, READ | constants.O_NOFOLLOW).toString('latin1'), '');
 }
 
 function contentName(recordName: string): string {

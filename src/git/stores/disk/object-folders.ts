@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { orElse } from '../../../or-else.ts';
 import { readIfThere } from '../../repository/git-directory.ts';
 
 /** Variables that move a repository's objects elsewhere. Source: git(1), "The Git Repository". */
@@ -35,13 +36,8 @@ function addAlternatesOf(folder: string, depth: number, found: Set<string>): voi
 }
 
 function addAlternate(path: string, depth: number, found: Set<string>): void {
-  let folder: string;
-  try {
-    folder = realpathSync(path);
-  } catch {
-    return;
-  }
-  if (found.has(folder)) return;
+  const folder = orElse(() => realpathSync(path), undefined);
+  if (folder === undefined || found.has(folder)) return;
   found.add(folder);
   addAlternatesOf(folder, depth + 1, found);
 }

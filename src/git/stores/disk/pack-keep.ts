@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orElse } from '../../../or-else.ts';
 import { namesIn } from '../../system/names-in.ts';
 import { errnoOf } from '../../format/object-errors.ts';
 import { isOlderThan } from '../../system/older-than.ts';
@@ -120,10 +121,6 @@ function isStale(path: string): boolean {
 
 /** The content of a keep; empty if it is gone, not a file, or not readable. */
 export function contentOf(path: string): string {
-  try {
-    return readRegularFile(path, MAX_BYTES).toString('utf8');
-  } catch (error) {
-    if (error instanceof FileRefused || withoutContent.has(errnoOf(error))) return '';
-    throw error;
-  }
+  const isExpected = (error: unknown): boolean => error instanceof FileRefused || withoutContent.has(errnoOf(error));
+  return orElse(() => readRegularFile(path, MAX_BYTES).toString('utf8'), '', isExpected);
 }

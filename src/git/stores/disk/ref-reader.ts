@@ -1,11 +1,11 @@
-import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../../format/ref-errors.ts';
-import { isRefName } from '../../format/ref-name.ts';
+import { BrokenPackedRefs, BrokenRef } from '../../format/ref-errors.ts';
+import { assertPrefix } from '../../format/ref-name.ts';
 import type { RefDamage } from '../../format/ref-errors.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
 import type { RepositoryLocation } from '../../repository.ts';
+import { realPath } from '../../repository/git-directory.ts';
 import { hasLooseRef, listLooseRefs, readLooseRef } from './loose-refs.ts';
 import { PackedRefs } from './packed-refs.ts';
 
@@ -27,7 +27,8 @@ export class RefReader {
 
   constructor(location: RepositoryLocation) {
     this.#location = location;
-    this.packed = new PackedRefs(packedRefsPath(location));
+    // git follows a `packed-refs` that is a symbolic link and locks the file behind it.
+    this.packed = new PackedRefs(realPath(join(location.commonDir, 'packed-refs')));
   }
 
   /**
@@ -55,8 +56,7 @@ export class RefReader {
    */
   list(prefix: string, { last = Infinity, ...wanted }: WantedRefs = {}): Ref[] {
     const { startsWith = prefix, notBefore = startsWith, where, damaged } = wanted;
-    if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
-    if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+    assertPrefix(prefix);
     const isWanted = (name: RefName): boolean =>
       name.startsWith(startsWith) && name >= notBefore && where?.(name) !== false;
     // Loose refs first, or a ref that is packed in between would be in neither list.
@@ -125,16 +125,6 @@ export class RefReader {
       damaged?.(new BrokenRef(name, error.reason));
       return undefined;
     }
-  }
-}
-
-/** git follows a `packed-refs` that is a symbolic link and locks the file behind it. */
-function packedRefsPath(location: RepositoryLocation): string {
-  const path = join(location.commonDir, 'packed-refs');
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

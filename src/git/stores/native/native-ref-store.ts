@@ -1,7 +1,7 @@
 import { isObjectId, objectIdBytes, parseObjectId } from '../../format/object-id.ts';
 import type { ObjectFormat, ObjectId } from '../../format/object-id.ts';
 import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../../format/ref-errors.ts';
-import { isRefName } from '../../format/ref-name.ts';
+import { assertPrefix, isRefName } from '../../format/ref-name.ts';
 import { RefMoved } from '../../ref-store.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
@@ -67,8 +67,7 @@ export class NativeRefStore implements RefStore {
   }
 
   async list(prefix: string, { damaged }: WantedRefs = {}): Promise<Ref[]> {
-    if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
-    if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
+    assertPrefix(prefix);
     try {
       const { refs, broken } = await listRefs(this.#start, [prefix]);
       for (const name of broken) damaged?.(new BrokenRef(name, 'git cannot read it'));
