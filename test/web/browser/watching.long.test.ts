@@ -72,7 +72,7 @@ describe.skipIf(isLeftOut)('an open page', () => {
     const profile = await openProfile();
     const list = await logIn(profile, server);
     const one = await profile.newPage();
-    const rounds = Number(process.env['UWF_PAGE_ROUNDS'] ?? 6);
+    const rounds = Number(process.env['SUITE_PAGE_ROUNDS'] ?? 6);
     const threads: string[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const waiting = threads.filter((_, index) => (index * 7 + round) % 5 === 0).slice(0, 1);
@@ -122,7 +122,7 @@ describe.skipIf(isLeftOut)('an open page', () => {
     const port = Number(new URL(server.origin).port);
     const page = await logIn(await openProfile(), server);
     await mark(page);
-    const kills = Number(process.env['UWF_PAGE_KILLS'] ?? 3);
+    const kills = Number(process.env['SUITE_PAGE_KILLS'] ?? 3);
     for (let kill = 0; kill < kills; kill += 1) {
       const run = repository.run('run', kill % 2 === 0 ? 'talk' : 'ask', '-p', `Task ${kill}`);
       await sleep((kill * 137) % 700);
