@@ -21,9 +21,16 @@ export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): 
 /** The fields of a suspension that decide the hint; `due`: when the turn can be taken again. */
 export type WhyItWaits = Pick<ThreadSuspend, 'cause' | 'reason' | 'role'> & { due?: number | string };
 
+/** Tells whether a suspended turn asks for words of a person; others go on when what stopped them is put right. */
+export function asksForWords(why: WhyItWaits): boolean {
+  if (why.cause === 'agent') return why.due === undefined && !isFailure(why);
+  return why.cause === 'human' || why.cause === 'gate';
+}
+
 /** Returns the command that continues a suspended thread: with an answer only if one was asked for. */
 export function hintToResume(id: ThreadId, why: WhyItWaits): string {
   const resume = `uwf thread resume ${id}`;
+  if (asksForWords(why)) return `answer with '${resume} -p <answer>'`;
   switch (why.cause) {
     case 'secret':
       return `take them out and run '${resume}', or store the files as they are with --allow-secrets`;
@@ -35,10 +42,7 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
       return `'uwf thread show ${id}' names the child thread that it waits for; '${resume}' goes on with that`;
     case 'human':
     case 'gate':
-      return `answer with '${resume} -p <answer>'`;
     case 'agent':
-      if (why.due === undefined && !isFailure(why)) return `answer with '${resume} -p <answer>'`;
-      break;
     case 'invalid-reply':
     case 'timeout':
     case 'isolation':

@@ -10,9 +10,7 @@ import { askInTurn, withChoices, type Told } from './ask-in-turn.ts';
 import { editFile } from './edit-file.ts';
 import { needsForm, openField } from './open-field.ts';
 import { within } from '../processes/within.ts';
-import { fieldWords } from '../extract/field-words.ts';
-import { renderFields } from '../extract/render-fields.ts';
-import { propertiesOf, schemaVariants } from '../extract/schema-variants.ts';
+import { replyTemplate } from './reply-template.ts';
 
 /** Longer questions are not the reason that lists show, but stand in the thread. */
 const MAX_REASON_CHARACTERS = 200;
@@ -111,20 +109,6 @@ const EXPLANATION = `${SCISSORS}
 Everything from the line above on is left out. Write your reply before it; an empty reply, or one that
 was not changed, suspends the thread until 'uwf thread resume'.
 `;
-
-/** The front matter to fill in: constants are set, required fields are empty, optional ones commented out. */
-function replyTemplate(schema: JsonObject): string {
-  const variants = schemaVariants(schema);
-  const [only] = variants;
-  const constants = new Map(only !== undefined && variants.length === 1 ? propertiesOf(only) : []);
-  const lines = fieldWords(variants).map(({ name, isRequired, need, words }) => {
-    const constant = constants.get(name)?.['const'];
-    if (isRequired && constant !== undefined) return renderFields({ [name]: constant });
-    const comment = `# ${need}: ${words.replaceAll(/\s+/gu, ' ')}`;
-    return `${isRequired ? '' : '# '}${name}: ${comment}\n`;
-  });
-  return `---\n${lines.join('')}---\n\n`;
-}
 
 /** What a person wrote: the file up to the line that ends it. */
 function replyInFile(file: string): string {
