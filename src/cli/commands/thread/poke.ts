@@ -2,6 +2,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { promptFrom, promptOptions } from '../../command-line/read-text.ts';
 import { agentOption, threadArgument } from '../../command-line/shared-arguments.ts';
 import { followSteps, runExitCodes, stepOutcomeFields } from '../../follow/follow-run.ts';
+import { ADOPT_LEASE } from '../../open/open-engine.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
 export const command: Command = defineCommand({
@@ -26,6 +27,7 @@ of it is suspended.`,
       missing: 'nothing is said about the last step',
     });
     const repository = await openForWriting(cli);
-    return followSteps({ cli, out }, repository, (engine) => engine.poke(args.thread, word, { agent: options.agent }));
+    const wish = { agent: options.agent, adoptLease: cli.env[ADOPT_LEASE] || undefined };
+    return followSteps({ cli, out }, repository, (engine) => engine.poke(args.thread, word, wish));
   },
 });
