@@ -5,7 +5,7 @@ import type { GitEnvironment, Repository } from '../git/repository.ts';
 import { Sessions } from './guard/session.ts';
 import { Live } from './live/live.ts';
 import { WaitingThreads } from './live/waiting-threads.ts';
-import { addActions } from './routes/action-routes.ts';
+import { addActions } from './routes/action-routes.tsx';
 import { addAssets } from './routes/asset-routes.ts';
 import { addFailures } from './routes/failure-routes.tsx';
 import { addGuard } from './routes/guard-routes.tsx';
@@ -60,7 +60,7 @@ export function createWebHandler(options: WebOptions): WebHandler {
   addGuard(app, hosts);
   addAssets(app);
   addLogin(app, sessions, secret, cookie);
-  addActions(app, site, sessions);
+  addActions(app, visitOf, sessions);
   addPages(app, visitOf);
   addLive(app, new Live(engine), closing.signal);
   addFailures(app);

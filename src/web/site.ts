@@ -1,14 +1,32 @@
 import type { EngineContext } from '../engine/engine-context.ts';
+import type { Answer } from '../engine/verbs/ask.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { WaitingThreads } from './live/waiting-threads.ts';
 
+/** What a person gives a thread to go on with. */
+export type GivenToGoOn = { answer?: string | undefined; more?: MoreLimits | undefined };
+
 /**
  * What a page with `--write` may do: the operations of the engine. A call returns when what it does is stored, or when the
  * run that it started goes on by itself; a refusal is thrown.
+ *
+ * `seen` is the head that the person had before them: a thread that has another one is left as it is.
  */
 export type WebActions = {
-  resume(thread: ThreadId, given: { answer?: string | undefined; more?: MoreLimits | undefined }): Promise<void>;
+  /** Lets a thread go on that is suspended, was cut off, or has not run yet. */
+  resume(thread: ThreadId, given: GivenToGoOn, seen: ObjectId): Promise<void>;
+  /** Has the newest step done again. */
+  poke(thread: ThreadId, word: string, seen: ObjectId): Promise<void>;
+  /** @param step the number of the step behind which the fork begins; 0 is the start; default: the head */
+  fork(thread: ThreadId, step: number | undefined): Promise<ThreadId>;
+  /** @param step the number of the step whose agent is asked; default: the last */
+  ask(thread: ThreadId, question: string, step: number | undefined): Promise<Answer>;
+  cancel(thread: ThreadId, reason: string | undefined): Promise<void>;
+  stop(thread: ThreadId): Promise<void>;
+  /** Starts a thread of a workflow by its name, and runs it. */
+  start(workflow: string, prompt: string): Promise<ThreadId>;
 };
 
 /** What every page needs: the repository, and what its visitors may do. */

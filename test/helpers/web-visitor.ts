@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Repository } from '../../src/git/repository.ts';
+import type { ThreadId } from '../../src/thread/thread-id.ts';
+import type { WebActions } from '../../src/web/site.ts';
 import { createWebHandler, type WebHandler, type WebOptions } from '../../src/web/create-web-handler.ts';
 
 export const host = '127.0.0.1:7400';
@@ -48,4 +50,26 @@ export async function visitorOf(repository: Repository, options: Partial<WebOpti
   const response = await visitor.post('/login', { secret: token, to: '/' });
   visitor.cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
   return visitor;
+}
+
+/** Actions that only note what they were asked for. */
+export function notingActions(noted: unknown[][]): WebActions {
+  const note =
+    <T>(name: string, result: T) =>
+    (...given: unknown[]): Promise<T> => {
+      noted.push([name, ...given]);
+      return Promise.resolve(result);
+    };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- No thread needs to have it.
+  const thread = '01KAM4000000000000000000NEW' as ThreadId;
+  const answer = { thread, role: 'coder', step: 'STEP', agent: 'bot', isSession: true, text: 'Because.' };
+  return {
+    resume: note('resume', undefined),
+    poke: note('poke', undefined),
+    fork: note('fork', thread),
+    ask: note('ask', answer),
+    cancel: note('cancel', undefined),
+    stop: note('stop', undefined),
+    start: note('start', thread),
+  };
 }

@@ -1,23 +1,67 @@
+import { Readable } from 'node:stream';
+import { findStepPlaces } from '../../engine/describe/step-places.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
+import { forkThread } from '../../thread/fork/fork-thread.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import type { WebActions } from '../../web/site.ts';
+import { resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
+import { UsageError } from '../errors/usage-error.ts';
 import { openEngine } from '../open/open-engine.ts';
 import { redactionHere } from '../open/open-redactor.ts';
 import { startInBackground } from '../process/background.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** What the page does, in the way of the commands: what runs an agent goes on in a process of its own. */
-export function pageActions(cli: CliEnvironment, repository: Repository): WebActions {
+export function pageActions(atTerminal: CliEnvironment, repository: Repository): WebActions {
+  // Trust is never given on the page, nor by a question at the terminal of the server, where nobody looks.
+  const cli: CliEnvironment = Object.create(atTerminal, { stdin: { value: Readable.from([]) } });
+  const openHere = (): Promise<Engine> => openEngine(cli, repository);
+
+  /** Runs a command in a process of its own, with words of the person as its input. */
+  const runApart = async (
+    thread: ThreadId,
+    argv: readonly string[],
+    words?: string,
+    seen?: ObjectId,
+  ): Promise<void> => {
+    // It lies in a file until the process has read it.
+    const input = words && (await redactionHere(cli, repository)).text(words);
+    const file = words === undefined ? [] : ['--file', '-'];
+    await startInBackground(cli, repository, thread, [...argv, ...file], input, seen);
+  };
+
   return {
-    async resume(thread, { answer, more }) {
-      await (await openEngine(cli, repository)).checkResume(thread, { answer, more });
+    async resume(thread, { answer, more }, seen) {
+      await (await openHere()).checkResume(thread, { answer, more });
       const limits = limitOptions.flatMap(([name, option]) =>
         more?.[name] === undefined ? [] : [`--${option}=${more[name]}`],
       );
-      const redaction = await redactionHere(cli, repository);
-      const input = answer && redaction.text(answer);
-      const argv = ['thread', 'resume', thread, ...(answer === undefined ? [] : ['--file', '-']), ...limits];
-      await startInBackground(cli, repository, thread, argv, input);
+      await runApart(thread, ['thread', 'resume', thread, ...limits], answer, seen);
+    },
+    async poke(thread, word, seen) {
+      await (await openHere()).checkRun(thread);
+      await runApart(thread, ['thread', 'poke', thread], word, seen);
+    },
+    async fork(thread, step) {
+      const pointer = await getThread(repository, thread);
+      const at = step === undefined ? undefined : (await findStepPlaces(repository, pointer)).commitOf(step);
+      if (step !== undefined && at === undefined) throw new UsageError(`thread ${thread} has no step ${step}`);
+      return (await forkThread(repository, pointer, at)).thread;
+    },
+    ask: async (thread, question, step) => (await openHere()).ask(thread, question, { step }),
+    cancel: async (thread, reason) => void (await (await openHere()).cancel(thread, { reason })),
+    stop: async (thread) => void (await (await openHere()).stop(thread)),
+    async start(workflow, prompt) {
+      // Names mean what the page lists: the files of the work tree's top.
+      const cwd = repository.location?.workTree ?? cli.cwd;
+      const { definition } = await resolveWorkflow(repository, workflow, { cwd });
+      const { thread } = await (await openHere()).start({ definition, prompt, requireAgents: true });
+      await runApart(thread, ['thread', 'run', thread]);
+      return thread;
     },
   };
 }

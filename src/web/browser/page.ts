@@ -85,7 +85,8 @@ async function load(): Promise<void> {
     ignoreActiveValue: true,
     callbacks: {
       beforeAttributeUpdated: (name, node) => !(name === 'open' && node instanceof HTMLDetailsElement),
-      beforeNodeMorphed: (node, fresher) => !isTyped(node, fresher),
+      beforeNodeMorphed: (node, fresher) => !touched.has(node) && !isTyped(node, fresher),
+      beforeNodeRemoved: (node) => !keepsTyped(node),
     },
   });
   shownSinceMs = askedMs;
@@ -107,6 +108,23 @@ function isTyped(node: Node, fresh: Node): boolean {
 function placeOf(text = ''): { generation: string; offset: number } {
   const [generation = '', offset = ''] = text.split(':');
   return { generation, offset: Number(offset) };
+}
+
+/** Forms that somebody types into: what is typed there stays. */
+const touched = new WeakSet<Node>();
+document.addEventListener('input', ({ target }) => {
+  if (target instanceof Element && target.closest('form.act')) touched.add(target.closest('form.act') ?? target);
+});
+
+/** Whether something goes in which somebody types: it stays, and says that the thread has gone on. */
+function keepsTyped(node: Node): boolean {
+  if (!(node instanceof Element)) return false;
+  const forms = [node, ...node.querySelectorAll('form.act')].filter((form) => touched.has(form));
+  for (const form of forms) {
+    const line = form.querySelector('.stale');
+    if (line) line.textContent = 'The thread has gone on since you began to type; this would not be taken any more.';
+  }
+  return forms.length > 0;
 }
 
 /** Adds what the agent said since the place that the page has reached. */

@@ -1,36 +1,78 @@
-import { describeThread } from '../../engine/describe/describe.ts';
+import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { plural } from '../../format-time.ts';
+import { readSaidUpTo } from '../../thread/read/read-said.ts';
 import type { Html } from '../html.ts';
 import { stateOf } from '../live/topics.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
+import { Meta } from '../parts/meta.tsx';
+import { SaidText } from '../parts/said-text.tsx';
 import type { Visit } from '../site.ts';
 
 const PAGE_THREADS = 50;
 
-/** What waits for a person, the longest waiting last, each with the form that answers it. */
+/** What waits for a person, the newest thread first, each with what was done so far and the form that answers it. */
 export async function inboxPage(visit: Visit): Promise<Html> {
-  const { site, nowMs } = visit;
+  const { site } = visit;
   const state = await stateOf(site.engine, 'threads');
   const { threads, isRead } = await site.waiting.now();
-  const waiting = threads.filter(({ status }) => status === 'suspended').slice(0, PAGE_THREADS);
+  const suspended = threads.filter(({ status }) => status === 'suspended');
+  const waiting = suspended.slice(0, PAGE_THREADS);
   const views = await Promise.all(waiting.map(({ thread }) => describeThread(site.engine, thread)));
+  // The question of a child is answered at the thread that waits for it.
+  const asked = new Set(views.map(({ waitsFor }) => waitsFor));
+  const shown = views.filter(({ thread }) => !asked.has(thread));
   return (
     <Page site={site} title="Inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
-      <h1>Inbox</h1>
-      {views.length === 0 && <p>{isRead ? 'Nothing waits for you.' : 'Looking for what waits for you …'}</p>}
-      {views.map((view) => (
-        <article id={view.thread} class="waiting">
-          <h2>
-            <a href={`/t/${view.thread}`}>{view.prompt}</a>
-          </h2>
-          <p class="facts">
-            <span>{view.workflow}</span>
-            <Ago at={view.startedAt} nowMs={nowMs} />
-          </p>
-          <AnswerPanel visit={visit} view={view} />
-        </article>
+      <h1>
+        Inbox <span class="count">{shown.length}</span>
+      </h1>
+      {shown.length === 0 && <p>{isRead ? 'Nothing waits for you.' : 'Looking for what waits for you …'}</p>}
+      {shown.map((view) => (
+        <Waiting visit={visit} view={view} />
       ))}
+      {suspended.length > waiting.length && (
+        <p>
+          <a href="/?status=suspended">All {suspended.length} threads that wait</a>
+        </p>
+      )}
     </Page>
   );
 }
+
+async function Waiting({ visit, view }: { visit: Visit; view: ThreadView }): Promise<Html> {
+  const { thread, prompt, workflow, steps, startedAt, head } = view;
+  const said = await readSaidUpTo(visit.site.engine.repository, head, { limit: 1 });
+  const last = said.find(({ kind }) => kind === 'step');
+  return (
+    <article class="waiting" id={thread} aria-labelledby={`task-${thread}`}>
+      <h2 class="task" id={`task-${thread}`}>
+        <a href={`/t/${thread}`}>{prompt === '' ? thread : prompt}</a>
+      </h2>
+      <p class="facts">
+        <span>{workflow}</span>
+        <span>{plural(steps, 'step')}</span>
+        <span>
+          started <Ago at={startedAt} nowMs={visit.nowMs} />
+        </span>
+      </p>
+      {last && (
+        <details class="last" open={last.text.length < LONG_REPLY}>
+          <summary>
+            What {last.role} did last, in step {last.number}
+          </summary>
+          <Meta meta={last.meta ?? {}} />
+          <SaidText text={last.text} />
+          <p>
+            <a href={`/t/${thread}/${last.step}`}>The step, with its files</a>
+          </p>
+        </details>
+      )}
+      <AnswerPanel visit={visit} view={view} />
+    </article>
+  );
+}
+
+/** A longer reply is folded. */
+const LONG_REPLY = 1_500;

@@ -1,27 +1,32 @@
 import type { Html } from '../html.ts';
+import { TypedText } from '../parts/act-form.tsx';
+import { Hint } from '../parts/command-to-paste.tsx';
 import { Document } from '../parts/layout.tsx';
 
 type MessageProps = {
   title: string;
   text: string;
   hint?: string | undefined;
-  /** The address itself, for one that another page has linked to. */
+  /** Where to go on: the address itself, for one that another page has linked to. */
   again?: string | undefined;
+  /** What was typed into a form that did nothing. */
+  typed?: URLSearchParams | undefined;
 };
 
 /** A page that only says something: a refusal, or an error. */
-export function MessagePage({ title, text, hint, again }: MessageProps): Html {
+export function MessagePage({ title, text, hint, again, typed }: MessageProps): Html {
   return (
     <Document title={`${title} · uwf`}>
       <main id="main" class="alone">
         <h1>{title}</h1>
         <p>{text}</p>
-        {hint && <p class="quiet">{hint}</p>}
+        {hint && <Hint hint={hint} />}
         {again && (
           <p>
-            <a href={again}>Open it here</a>
+            <a href={again}>{typed ? 'Look at it again' : 'Open it here'}</a>
           </p>
         )}
+        {typed && <TypedText typed={typed} />}
       </main>
     </Document>
   );

@@ -16,14 +16,17 @@ import { SaidText } from '../parts/said-text.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Status } from '../parts/status.tsx';
 import { STORY_STEPS } from './story-address.ts';
+import { ThreadActs } from '../parts/thread-acts.tsx';
+import type { TypedAnswer } from '../questions/read-answer.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { Visit } from '../site.ts';
 
 /**
  * The story of a thread: its steps as a conversation, with suspensions and answers in their places.
  * @param id of the thread, or a prefix that only it has
+ * @param again an answer that was typed, and is not taken
  */
-export async function threadPage(visit: Visit, id: string): Promise<Html> {
+export async function threadPage(visit: Visit, id: string, again?: TypedAnswer): Promise<Html> {
   const { site, url, nowMs } = visit;
   const { repository } = site.engine;
   const pointer = await getThread(repository, id);
@@ -36,7 +39,7 @@ export async function threadPage(visit: Visit, id: string): Promise<Html> {
   const isNewest = before === undefined;
   const title = view.prompt === '' ? view.thread : view.prompt;
   return (
-    <Page site={site} title={title} live={isNewest ? { topic: pointer.id, state } : undefined}>
+    <Page site={site} title={title} live={isNewest && again === undefined ? { topic: pointer.id, state } : undefined}>
       <h1>{title}</h1>
       <Facts view={view} nowMs={nowMs} />
       <ForkLinks thread={pointer.id} origin={await findForkOrigin(repository, pointer)} />
@@ -57,7 +60,8 @@ export async function threadPage(visit: Visit, id: string): Promise<Html> {
           isRunning={view.holder !== null}
         />
       )}
-      {isNewest && view.status === 'suspended' && <AnswerPanel visit={visit} view={view} />}
+      {isNewest && view.status === 'suspended' && <AnswerPanel visit={visit} view={view} again={again} isBelowStory />}
+      {isNewest && <ThreadActs visit={visit} view={view} />}
       {!isNewest && (
         <p>
           <a href={`/t/${view.thread}`}>Newest steps</a>

@@ -17,6 +17,7 @@ const places = [
   ['/inbox', 'Inbox'],
   ['/w', 'Workflows'],
   ['/cost', 'Cost'],
+  ['/start', 'Start'],
 ] as const;
 
 /** A page with its navigation. */

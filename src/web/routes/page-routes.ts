@@ -3,6 +3,7 @@ import { costPage } from '../pages/cost-page.tsx';
 import { diffPage } from '../pages/diff-page.tsx';
 import { inboxPage } from '../pages/inbox-page.tsx';
 import { stepPage } from '../pages/step-page.tsx';
+import { startPage } from '../pages/start-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { threadsPage } from '../pages/threads-page.tsx';
 import { workflowPage } from '../pages/workflow-page.tsx';
@@ -16,6 +17,7 @@ type Page = (visit: Visit, parameter: (name: string) => string) => Promise<Html>
 const pages: Readonly<Record<string, Page>> = {
   '/': threadsPage,
   '/inbox': inboxPage,
+  '/start': (visit) => startPage(visit),
   '/t/:thread': (visit, parameter) => threadPage(visit, parameter('thread')),
   '/t/:thread/:step': (visit, parameter) => stepPage(visit, parameter('thread'), parameter('step')),
   '/diff/:range': (visit, parameter) => diffPage(visit, parameter('range')),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { host, stranger, visitorOf } from '../../helpers/web-visitor.ts';
+import { host, notingActions, stranger, visitorOf } from '../../helpers/web-visitor.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -131,9 +131,8 @@ describe('a request that another site makes a browser send', () => {
 
   test('is refused where a write has no form token of its session', async () => {
     const repository = await emptyRepository();
-    const resumed: string[] = [];
-    const actions = { resume: async (thread: string) => void resumed.push(thread) };
-    const visitor = await visitorOf(repository, { actions });
+    const resumed: unknown[][] = [];
+    const visitor = await visitorOf(repository, { actions: notingActions(resumed) });
     for (const form of [{}, { form: 'x' }, { form: 'a'.repeat(64) }]) {
       expect((await visitor.post('/t/01KAM4/resume', form)).status).toBe(403);
     }

@@ -1,0 +1,79 @@
+import type { Html } from '../html.ts';
+import { ActForm } from '../parts/act-form.tsx';
+import { CommandToPaste } from '../parts/command-to-paste.tsx';
+import { Page } from '../parts/layout.tsx';
+import { listStartable, type StartableWorkflow } from '../questions/list-startable.ts';
+import type { Visit } from '../site.ts';
+
+type Typed = { workflow: string; prompt: string; wrong: Record<'workflow' | 'prompt', string> };
+
+/** The form that starts a thread. */
+export async function startPage(visit: Visit, typed?: Typed): Promise<Html> {
+  const { site, url } = visit;
+  const workflows = await listStartable(site.engine);
+  const begun = typed ?? {
+    workflow: url.searchParams.get('workflow') ?? '',
+    prompt: '',
+    wrong: { workflow: '', prompt: '' },
+  };
+  return (
+    <Page site={site} title="Start a thread">
+      <h1>Start a thread</h1>
+      {workflows.length === 0 ? (
+        <>
+          <p>There is no workflow yet. This brings one that works as it is:</p>
+          <CommandToPaste command="uwf init --with find-regression" />
+        </>
+      ) : site.actions ? (
+        <StartForm visit={visit} workflows={workflows} typed={begun} />
+      ) : (
+        <>
+          <p class="quiet">This page only shows. To start a thread, paste at a terminal:</p>
+          <CommandToPaste command={`uwf run ${begun.workflow || workflows[0]?.name} -p '…'`} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+type StartFormProps = { visit: Visit; workflows: readonly StartableWorkflow[]; typed: Typed };
+
+function StartForm({ visit, workflows, typed: { workflow, prompt, wrong } }: StartFormProps): Html {
+  return (
+    <ActForm visit={visit} action="/start" id="start">
+      <div class="field">
+        <label for="workflow">Workflow</label>
+        <select id="workflow" name="workflow" {...wrongAttributes('workflow', wrong)}>
+          {workflows.map(({ name, description }) => (
+            <option value={name} selected={name === workflow}>
+              {description === '' ? name : `${name}: ${description}`}
+            </option>
+          ))}
+        </select>
+        <Wrong name="workflow" wrong={wrong} />
+      </div>
+      <div class="field">
+        <label for="prompt">What is to be done</label>
+        <textarea id="prompt" name="prompt" rows={8} aria-required="true" {...wrongAttributes('prompt', wrong)}>
+          {prompt}
+        </textarea>
+        <Wrong name="prompt" wrong={wrong} />
+      </div>
+      <button type="submit">Start and run</button>
+    </ActForm>
+  );
+}
+
+type Field = keyof Typed['wrong'];
+
+function wrongAttributes(name: Field, wrong: Typed['wrong']): Record<string, string> {
+  return wrong[name] === '' ? {} : { 'aria-invalid': 'true', 'aria-describedby': `${name}-refusal` };
+}
+
+function Wrong({ name, wrong }: { name: Field; wrong: Typed['wrong'] }): Html | null {
+  return wrong[name] === '' ? null : (
+    <p class="refusal" id={`${name}-refusal`}>
+      {wrong[name]}
+    </p>
+  );
+}

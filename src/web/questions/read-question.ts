@@ -1,0 +1,86 @@
+import { replyTemplate } from '../../agent/human/reply-template.ts';
+import { definitionOf } from '../../engine/children/sub-workflow.ts';
+import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { findLimitWaitedAt, limitOptions, type LimitReached } from '../../engine/limits/limits.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import type { JsonObject } from '../../json.ts';
+import { limitBounds } from '../../schema/built-in/limits.ts';
+import { asksForWords } from '../../thread/hint-to-go-on.ts';
+import { readState } from '../../thread/read/thread-state.ts';
+import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
+import { formOf, type FormShape } from '../forms/form-fields.ts';
+
+/** What a suspended thread waits for. */
+export type WaitingQuestion = {
+  /** The thread that is resumed. */
+  view: ThreadView;
+  /** The thread that asks: the same, or a child of it. */
+  asking: ThreadView;
+  suspension: SuspensionOutline;
+} & Wanted;
+
+type Wanted =
+  /** A reply of a role, with what its schema asks for. */
+  | { kind: 'reply'; schema: JsonObject; shape: FormShape }
+  /** Words. With a schema: a reply that has no form, and so its front matter is written by hand. */
+  | { kind: 'text'; schema?: JsonObject; template?: string }
+  | { kind: 'permission' }
+  /** How much more than its limits the thread may use. */
+  | { kind: 'limit'; schema: JsonObject; shape: FormShape; reached: LimitReached | undefined }
+  /** Nothing but that it goes on. */
+  | { kind: 'again' };
+
+const limitSchema: JsonObject = {
+  type: 'object',
+  properties: Object.fromEntries(limitOptions.map(([name]) => [name, limitBounds[name]])),
+  additionalProperties: false,
+};
+
+/** What a limit's field is called. */
+const moreOf: Readonly<Record<string, string>> = {
+  maxSteps: 'more steps of the thread',
+  maxVisits: 'more steps of each role',
+  maxTurns: 'more turns of models',
+  maxTokens: 'more tokens, in and out',
+  maxCostUsd: 'more US dollars',
+};
+
+const limitShape: FormShape = {
+  constants: {},
+  fields: limitOptions.map(([name]) => ({
+    kind: 'number',
+    name,
+    label: moreOf[name] ?? name,
+    words: '',
+    isRequired: false,
+    isNull: false,
+  })),
+};
+
+/** Reads what a suspended thread waits for, or the child of it that asks; `undefined` for a thread that is not suspended. */
+export async function readQuestion(engine: EngineContext, view: ThreadView): Promise<WaitingQuestion | undefined> {
+  const asking = view.waitsFor === null ? view : await describeThread(engine, view.waitsFor);
+  const { suspension } = asking;
+  if (view.suspension === null || suspension === null) return undefined;
+  return { view, asking, suspension, ...(await wantedBy(engine, asking, suspension)) };
+}
+
+async function wantedBy(
+  engine: EngineContext,
+  { thread, head }: ThreadView,
+  suspension: SuspensionOutline,
+): Promise<Wanted> {
+  const { cause, role } = suspension;
+  if (cause === 'permission') return { kind: 'permission' };
+  if (cause !== 'limit' && !asksForWords(suspension)) return { kind: 'again' };
+  if (cause === 'agent') return { kind: 'text' };
+  const state = await readState(engine.repository, thread, head);
+  if (cause === 'limit') {
+    // A limit of this machine's configuration is not known here: then the field is empty.
+    return { kind: 'limit', schema: limitSchema, shape: limitShape, reached: await findLimitWaitedAt(engine, state) };
+  }
+  const schema = (await definitionOf(engine, state)).roles[role]?.schema ?? {};
+  const shape = formOf(schema);
+  if (shape === undefined) return { kind: 'text', schema, template: replyTemplate(schema) };
+  return shape.fields.length === 0 ? { kind: 'text' } : { kind: 'reply', schema, shape };
+}
