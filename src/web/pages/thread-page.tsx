@@ -17,32 +17,52 @@ import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Status } from '../parts/status.tsx';
 import { STORY_STEPS } from './story-address.ts';
 import { ThreadActs } from '../parts/thread-acts.tsx';
+import { ThreadGraph } from '../parts/thread-graph.tsx';
+import { viewOf, ViewTabs } from '../parts/view-tabs.tsx';
 import type { TypedAnswer } from '../questions/read-answer.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { Visit } from '../site.ts';
 
 /**
- * The story of a thread: its steps as a conversation, with suspensions and answers in their places.
+ * A thread in one of its views: its story, when its roles worked, or its path through the workflow.
  * @param id of the thread, or a prefix that only it has
  * @param again an answer that was typed, and is not taken
  */
 export async function threadPage(visit: Visit, id: string, again?: TypedAnswer): Promise<Html> {
   const { site, url, nowMs } = visit;
-  const { repository } = site.engine;
-  const pointer = await getThread(repository, id);
+  const pointer = await getThread(site.engine.repository, id);
   // Computed before the thread is read: a change in between is then told, and not missed.
   const state = await stateOf(site.engine, pointer.id);
   const view = await describeThread(site.engine, pointer.id);
-  const before = Number(url.searchParams.get('before')) || undefined;
+  const shown = viewOf(url);
+  const before = shown === 'graph' ? undefined : Number(url.searchParams.get('before')) || undefined;
+  const title = view.prompt === '' ? view.thread : view.prompt;
+  const parts = { visit, view, before, again };
+  return (
+    <Page
+      site={site}
+      title={title}
+      live={before === undefined && again === undefined ? { topic: pointer.id, state } : undefined}
+    >
+      <h1>{title}</h1>
+      <Facts view={view} nowMs={nowMs} />
+      <ForkLinks thread={pointer.id} origin={await findForkOrigin(site.engine.repository, pointer)} />
+      <ViewTabs thread={view.thread} current={shown} />
+      {shown === 'story' && <Story {...parts} />}
+      {shown === 'graph' && <ThreadGraph engine={site.engine} view={view} />}
+    </Page>
+  );
+}
+
+/** The steps of a thread as a conversation, with suspensions and answers in their places. */
+async function Story({ visit, view, before, again }: StoryProps): Promise<Awaited<Html>> {
+  const { site, nowMs } = visit;
+  const { repository } = site.engine;
   const said = await readSaidUpTo(repository, view.head, { limit: STORY_STEPS, before });
   const first = said.find(({ kind }) => kind === 'step')?.number ?? 0;
   const isNewest = before === undefined;
-  const title = view.prompt === '' ? view.thread : view.prompt;
   return (
-    <Page site={site} title={title} live={isNewest && again === undefined ? { topic: pointer.id, state } : undefined}>
-      <h1>{title}</h1>
-      <Facts view={view} nowMs={nowMs} />
-      <ForkLinks thread={pointer.id} origin={await findForkOrigin(repository, pointer)} />
+    <>
       {first > 1 && (
         <p>
           <a href={`/t/${view.thread}?before=${first}`}>Earlier steps</a>
@@ -55,8 +75,8 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
       </ol>
       {isNewest && !isOver(view.status) && (
         <RunningTurnPanel
-          thread={pointer.id}
-          {...readRunningTurn(repository, pointer.id)}
+          thread={view.thread}
+          {...readRunningTurn(repository, view.thread)}
           isRunning={view.holder !== null}
         />
       )}
@@ -67,7 +87,7 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
           <a href={`/t/${view.thread}`}>Newest steps</a>
         </p>
       )}
-    </Page>
+    </>
   );
 }
 
@@ -83,6 +103,8 @@ function ForkLinks({ thread, origin }: { thread: string; origin: string | undefi
     </p>
   );
 }
+
+type StoryProps = { visit: Visit; view: ThreadView; before: number | undefined; again: TypedAnswer | undefined };
 
 function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
   const { status, workflow, steps, nextRole, parent, calls, usage, startedAt, endedAt, reason } = view;

@@ -109,6 +109,7 @@ type PictureProps = GraphProps & { drawing: GraphDrawing; edges: readonly Counte
 
 function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Html {
   const { width, height, nodes, lines } = drawing;
+  const descriptions = new Map(Object.entries(definition.roles).map(([name, role]) => [name, role.description.trim()]));
   return (
     <div class="drawing">
       <svg
@@ -136,7 +137,7 @@ function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Ht
             );
           }
           const state = stateText(name, path);
-          const description = definition.roles[name]?.description.trim() ?? '';
+          const description = descriptions.get(name) ?? '';
           return (
             <a href={hrefOf(name)} class={classOf(name, path)}>
               <title>{[name, description, state].filter((part) => part !== '').join('\n')}</title>
