@@ -133,7 +133,7 @@ export async function readTextAt(repository: Repository, commit: ThreadCommit, p
 }
 
 /** The time of the event that a commit records, in ms since 1970. */
-export function timeOfCommit(commit: ThreadCommit): number {
+export function timeOfCommit(commit: ThreadEvent): number {
   switch (commit.kind) {
     case 'start':
       return commit.node.startedAtMs;

@@ -9,6 +9,8 @@ export type RunningTurn = {
   role: string;
   agent: string;
   number: number;
+  /** In ms since 1970. */
+  startedAtMs: number;
   parts: TurnPart[];
 };
 
@@ -29,10 +31,10 @@ export function readRunningTurn(
     const [start, ...entries] = unfinishedTurn(journal.next());
     const place = journal.place();
     if (start?.event !== 'step.started') return { turn: undefined, place };
-    const { role, agent, number } = start;
+    const { role, agent, number, at: startedAtMs } = start;
     const parts: TurnPart[] = [];
     for (const entry of entries) addPart(parts, partOf(entry));
-    return { turn: { role, agent, number, parts: newest(parts) }, place };
+    return { turn: { role, agent, number, startedAtMs, parts: newest(parts) }, place };
   } finally {
     journal.close();
   }

@@ -18,6 +18,7 @@ import { Status } from '../parts/status.tsx';
 import { STORY_STEPS } from './story-address.ts';
 import { ThreadActs } from '../parts/thread-acts.tsx';
 import { ThreadGraph } from '../parts/thread-graph.tsx';
+import { ThreadTimeline } from '../parts/thread-timeline.tsx';
 import { viewOf, ViewTabs } from '../parts/view-tabs.tsx';
 import type { TypedAnswer } from '../questions/read-answer.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
@@ -49,6 +50,7 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
       <ForkLinks thread={pointer.id} origin={await findForkOrigin(site.engine.repository, pointer)} />
       <ViewTabs thread={view.thread} current={shown} />
       {shown === 'story' && <Story {...parts} />}
+      {shown === 'timeline' && <ThreadTimeline {...parts} limit={STORY_STEPS} />}
       {shown === 'graph' && <ThreadGraph engine={site.engine} view={view} />}
     </Page>
   );

@@ -2,10 +2,10 @@ import type { Html } from '../html.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** The ways in which a thread is shown. */
-export type ThreadViewName = 'story' | 'graph';
+export type ThreadViewName = 'story' | 'timeline' | 'graph';
 
-const titles: Readonly<Record<ThreadViewName, string>> = { story: 'Story', graph: 'Graph' };
-const names: readonly ThreadViewName[] = ['story', 'graph'];
+const titles: Readonly<Record<ThreadViewName, string>> = { story: 'Story', timeline: 'Timeline', graph: 'Graph' };
+const names: readonly ThreadViewName[] = ['story', 'timeline', 'graph'];
 
 /** The view that an address asks for: the story where it names none that there is. */
 export function viewOf(url: URL): ThreadViewName {

@@ -52,6 +52,7 @@ describe('the views of a thread', () => {
     for (const [query, current] of [
       ['', 'Story'],
       ['?view=nonsense', 'Story'],
+      ['?view=timeline', 'Timeline'],
       ['?view=graph', 'Graph'],
     ]) {
       const page = await pageOf(query ?? '');
@@ -59,6 +60,32 @@ describe('the views of a thread', () => {
       expect(page).toContain(`data-topic="${thread}"`);
       expect(page).not.toMatch(/style=|NaN|undefined/);
     }
+  });
+});
+
+describe('the timeline of a thread', () => {
+  test('has a row for each role and for children, and a link for each bar', async () => {
+    const page = await pageOf('?view=timeline');
+    expect([...page.matchAll(/<strong>([^<]*)</g)].map(([, name]) => name)).toEqual([
+      'writer',
+      'checker',
+      'builder',
+      '1 child thread',
+      'person',
+    ]);
+    const { children, suspension } = await fixture.engine.describe(thread);
+    expect(page).toMatch(new RegExp(`href="/t/${children[0]}" class="bar child"`));
+    expect(page).toContain(`href="/t/${thread}#${suspension?.suspension}" class="bar wait open"`);
+    expect(page.match(/class="bar step"/g)).toHaveLength(7);
+    // The same stands in the table: bars, and its head.
+    expect(page.match(/<tr>/g)).toHaveLength(7 + 2 + 1);
+  });
+
+  test('of earlier steps ends before the step that the address names, and is not live', async () => {
+    const page = await pageOf('?view=timeline&before=3');
+    expect(page.match(/<title>\d\. \w+/g)).toEqual(['<title>1. writer', '<title>2. checker']);
+    expect(page).not.toContain('data-topic');
+    expect(page).toContain(`href="/t/${thread}?view=timeline">Newest steps`);
   });
 });
 
