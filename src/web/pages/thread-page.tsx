@@ -19,7 +19,7 @@ import { STORY_STEPS } from './story-address.ts';
 import { ThreadActs } from '../parts/thread-acts.tsx';
 import { ThreadGraph } from '../parts/thread-graph.tsx';
 import { ThreadTimeline } from '../parts/thread-timeline.tsx';
-import { viewOf, ViewTabs } from '../parts/view-tabs.tsx';
+import { viewAsked, ViewTabs } from '../parts/view-tabs.tsx';
 import type { TypedAnswer } from '../questions/read-answer.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { Visit } from '../site.ts';
@@ -35,7 +35,7 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
   // Computed before the thread is read: a change in between is then told, and not missed.
   const state = await stateOf(site.engine, pointer.id);
   const view = await describeThread(site.engine, pointer.id);
-  const shown = viewOf(url);
+  const shown = viewAsked(url);
   const before = shown === 'graph' ? undefined : Number(url.searchParams.get('before')) || undefined;
   const title = view.prompt === '' ? view.thread : view.prompt;
   const parts = { visit, view, before, again };

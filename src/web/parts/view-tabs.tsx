@@ -8,7 +8,7 @@ const titles: Readonly<Record<ThreadViewName, string>> = { story: 'Story', timel
 const names: readonly ThreadViewName[] = ['story', 'timeline', 'graph'];
 
 /** The view that an address asks for: the story where it names none that there is. */
-export function viewOf(url: URL): ThreadViewName {
+export function viewAsked(url: URL): ThreadViewName {
   return names.find((name) => name === url.searchParams.get('view')) ?? 'story';
 }
 
