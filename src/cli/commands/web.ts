@@ -47,13 +47,15 @@ HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave -
     const first = FIRST_PORT + (id.readUInt32BE(0) % PORTS);
     const ports =
       port === undefined ? [...Array.from({ length: PORTS_TRIED }, (_, index) => first + index), 0] : [port];
-    const token = randomBytes(24).toString('base64url');
+    const token = newToken();
+    // Other users see with which arguments a browser was started.
+    const once = open ? newToken() : undefined;
     const key = createHmac('sha256', machineKey(cli.env, 'web.key')).update(place).digest();
     const server = await serveWeb(host, ports, (listening) =>
       createWebHandler({
         repository,
         key,
-        secret: isLocal ? { token } : { password: password ?? '' },
+        secret: isLocal ? { token, once } : { password: password ?? '' },
         cookie: `uwf-${id.toString('hex', 0, 6)}-${listening}`,
         env: cli.env,
         hosts: isLocal ? [] : [host.toLowerCase(), hostname().toLowerCase()],
@@ -61,15 +63,19 @@ HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave -
       }),
     );
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}/`;
-    const page = isLocal ? `${address}#token=${token}` : address;
-    cli.stdout.write(`${page}\n`);
+    const pageFor = (secret: string): string => (isLocal ? `${address}#token=${secret}` : address);
+    cli.stdout.write(`${pageFor(token)}\n`);
     if (!isLocal) out.hint('this page is not encrypted: others on the way can read it and the password');
-    if (open) await openInBrowser(page);
+    if (once !== undefined) await openInBrowser(pageFor(once));
     await new Promise((resolve) => cli.signal.addEventListener('abort', resolve));
     await server.close();
     await repository.close();
   },
 });
+
+function newToken(): string {
+  return randomBytes(24).toString('base64url');
+}
 
 /** Opens an address in the user's browser; the printed address is there where that fails. */
 async function openInBrowser(page: string): Promise<void> {

@@ -6,8 +6,11 @@ import { MessagePage } from '../pages/message-page.tsx';
 import { limitBody } from './guard-routes.tsx';
 import type { WebApp } from './web-app.ts';
 
-/** What a visitor shows to be logged in. */
-export type LoginSecret = { token: string } | { password: string };
+/**
+ * What a visitor shows to be logged in. `once` is a token that is good for one visitor: it may be seen by others, as the
+ * arguments of a program are.
+ */
+export type LoginSecret = { token: string; once?: string | undefined } | { password: string };
 
 const MAX_LOGIN_BYTES = 16 * 1024;
 /** Who guesses passwords waits so long for each. */
@@ -22,12 +25,15 @@ export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, c
   app.get('/login', (context) => {
     return context.html(<LoginPage to={localPath(context.req.query('to'))} byPassword={'password' in secret} />);
   });
+  let once = 'token' in secret ? secret.once : undefined;
   let lastWrong: Promise<unknown> = Promise.resolve();
   app.post('/login', limitBody(MAX_LOGIN_BYTES), async (context) => {
     const form = await context.req.parseBody();
     const given = typeof form['secret'] === 'string' ? form['secret'] : '';
     const to = localPath(typeof form['to'] === 'string' ? form['to'] : undefined);
-    if (!areSame(given, 'password' in secret ? secret.password : secret.token)) {
+    const isOnce = once !== undefined && areSame(given, once);
+    if (isOnce) once = undefined;
+    if (!isOnce && !areSame(given, 'password' in secret ? secret.password : secret.token)) {
       // One guess after the other, whoever makes them.
       lastWrong = lastWrong.then(() => sleep(WRONG_SECRET_MS));
       await lastWrong;

@@ -53,6 +53,14 @@ describe('a visitor who is not logged in', () => {
     expect(response.headers.get('location')).toBe(location);
   });
 
+  test('is known once by a token that others may see', async () => {
+    const visitor = stranger(await emptyRepository(), { secret: { token: 'kept', once: 'seen' } });
+    const login = async (secret: string): Promise<number> => (await visitor.post('/login', { secret })).status;
+    expect([await login('seen'), await login('seen'), await login('kept'), await login('kept')]).toEqual([
+      303, 403, 303, 303,
+    ]);
+  });
+
   test('is known by the password where there is one', async () => {
     const visitor = stranger(await emptyRepository(), { secret: { password: 'a word' } });
     expect((await visitor.post('/login', { secret: 'another', to: '/' })).status).toBe(403);
