@@ -171,6 +171,7 @@ export const artefacts = [
   { kind: 'program', entry: 'src/expression/evaluation/evaluator-main.ts', output: 'evaluator.cjs' },
   { kind: 'page', entry: 'src/web/browser/page.ts', output: 'web/page.js' },
   { kind: 'page', entry: 'src/web/browser/stream-worker.ts', output: 'web/stream-worker.js' },
+  { kind: 'page', entry: 'src/web/browser/search.ts', output: 'web/search.js' },
   { kind: 'page', entry: 'src/web/browser/page.css', output: 'web/page.css' },
   { kind: 'library', entry: 'src/errors.ts', output: 'errors.js' },
   { kind: 'library', entry: 'src/index.ts', output: 'index.js' },

@@ -47,7 +47,7 @@ export type WebHandler = {
 export function createWebHandler(options: WebOptions): WebHandler {
   const { repository, key, secret, cookie = 'uwf', hosts = [], env = {}, actions } = options;
   const engine = createEngineContext({ repository, env, config: { agents: {}, roles: {} } });
-  const site: Site = { engine, waiting: new WaitingThreads(engine), name: nameOf(repository), actions };
+  const site: Site = { engine, waiting: new WaitingThreads(engine), name: repositoryName(repository), actions };
   const sessions = new Sessions(key, repository.now);
   const closing = new AbortController();
   const visitOf: VisitOf = (context) => ({
@@ -70,7 +70,8 @@ export function createWebHandler(options: WebOptions): WebHandler {
   };
 }
 
-function nameOf({ location }: Repository): string {
+/** What a repository is called in titles: its folder. */
+export function repositoryName({ location }: Repository): string {
   if (location === undefined) return 'repository';
   const { workTree, commonDir } = location;
   return basename(workTree ?? (basename(commonDir) === '.git' ? dirname(commonDir) : commonDir));

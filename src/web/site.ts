@@ -37,6 +37,8 @@ export type Site = {
   name: string;
   /** Absent if the page only shows. */
   actions: WebActions | undefined;
+  /** The pages become files: there is no server, and nothing of a turn that goes on. */
+  isExport?: true;
 };
 
 /** A request of a browser that is logged in. */

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { UsageError } from '../errors/usage-error.ts';
 import { parsePort } from '../command-line/parse-value.ts';
+import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { machineKey } from '../open/machine-key.ts';
 import { openForWriting } from '../open/open-repository.ts';
@@ -14,6 +15,8 @@ const LOOPBACK = '127.0.0.1';
 const FIRST_PORT = 7400;
 const PORTS = 1000;
 const PORTS_TRIED = 10;
+/** So many threads are exported where none is named. */
+const EXPORTED = 100;
 
 export const command: Command = defineCommand({
   description: `Serves a page of this repository until it is interrupted: its threads, what they wait for, and what their
@@ -23,18 +26,45 @@ logged in when the command starts again.
 The page only shows unless --write is given. Trust in a repository is never given on the page: 'uwf trust' does that.
 
 It listens on ${LOOPBACK}. With --host it listens elsewhere, and asks for the password in UWF_WEB_PASSWORD; it speaks plain
-HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave --host away.`,
+HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave --host away.
+
+With --export it serves nothing: it writes the pages of the named threads and of their children into a folder, or those of the
+newest ${EXPORTED}. They open from a disk and from any web server, with a search, and have nothing of other threads. Secrets
+are refused as by 'uwf push'. An earlier export in the folder is replaced; a folder that has anything else is refused.`,
+  arguments: [
+    {
+      ...optionalThreadArgument,
+      summary: 'with --export: threads, by their ids or first characters',
+      isRepeatable: true,
+    },
+  ],
   options: {
     port: { value: '<n>', summary: 'listen on this port; 0 takes any that is free', parse: parsePort },
     host: { value: '<addr>', summary: 'listen on this address, with a password' },
     write: { summary: 'let visitors answer and run threads' },
     open: { summary: 'open the page in your browser' },
+    export: { value: '<folder>', summary: 'write pages of threads as files, and serve nothing', candidates: 'folder' },
+    'allow-secrets': { summary: 'with --export: write threads although they have what looks like a secret' },
   },
   examples: [
     { command: 'uwf web --open', comment: 'look at what goes on' },
     { command: 'uwf web --write', comment: 'answer on the page, too' },
+    { command: 'uwf web --export run 01KAM4', comment: 'a run as a folder, to show it to others' },
   ],
-  async run({ options, cli, out }) {
+  exitCodes: { 1: 'what was to be exported has secrets, or the folder has other files; nothing was written' },
+  async run({ args, options, cli, out }) {
+    if (options.export !== undefined) {
+      const { exportPages } = await import('../web/export-pages.ts');
+      return exportPages(cli, out, {
+        folder: options.export,
+        threads: args.thread,
+        most: EXPORTED,
+        allowSecrets: options['allow-secrets'],
+      });
+    }
+    if (args.thread.length > 0 || options['allow-secrets']) {
+      throw new UsageError('threads and --allow-secrets need --export; the page has all threads');
+    }
     const { host = LOOPBACK, port, write, open } = options;
     const password = cli.env['UWF_WEB_PASSWORD'] || undefined;
     const isLocal = host === LOOPBACK || host === 'localhost' || host === '::1';

@@ -75,7 +75,7 @@ async function Story({ visit, view, before, again }: StoryProps): Promise<Awaite
           <Entry thread={view.thread} entry={entry} nowMs={nowMs} />
         ))}
       </ol>
-      {isNewest && !isOver(view.status) && (
+      {isNewest && !isOver(view.status) && !site.isExport && (
         <RunningTurnPanel
           thread={view.thread}
           {...readRunningTurn(repository, view.thread)}
@@ -166,7 +166,7 @@ function Entry({ thread, entry, nowMs }: { thread: string; entry: Said; nowMs: n
       return (
         <li class="entry" id={`step-${number}`}>
           <h2>
-            <a href={`/t/${thread}/${entry.step}`}>
+            <a href={`/t/${thread}/${number}`}>
               {number}. {role}
             </a>{' '}
             <span class="quiet">{when}</span>

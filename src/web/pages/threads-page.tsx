@@ -80,14 +80,15 @@ function Group({ title, threads, nowMs }: GroupProps): Html | null {
       </h2>
       <ul class="threads">
         {threads.map((thread) => (
-          <Row thread={thread} nowMs={nowMs} />
+          <ThreadRow thread={thread} nowMs={nowMs} />
         ))}
       </ul>
     </section>
   );
 }
 
-function Row({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
+/** A thread in a list. */
+export function ThreadRow({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
   const { thread: id, status, workflow, steps, nextRole, prompt, reason, startedAt } = thread;
   return (
     <li id={id} data-status={status} data-head={thread.head}>

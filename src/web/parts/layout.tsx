@@ -32,9 +32,11 @@ export function Page({ site, title, live, isWide, children }: PageProps): Html {
           uwf <span>{site.name}</span>
         </a>
         <nav aria-label="Pages">
-          {places.map(([path, name]) => (
-            <a href={path}>{name}</a>
-          ))}
+          {places
+            .filter(([path]) => path === '/' || !site.isExport)
+            .map(([path, name]) => (
+              <a href={path}>{name}</a>
+            ))}
         </nav>
         <p class="connection" role="status" id="connection"></p>
       </header>
