@@ -3,37 +3,55 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Ref, RefName, RefStore, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { findThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
 
-/** Threads with their children, and the children of those, as far as they are here. */
+/**
+ * Threads with their children, and the children of those, as far as they are here.
+ * @returns also the ids of the threads that are not among them
+ */
 export async function withChildren(
   engine: EngineContext,
   threads: readonly ThreadPointer[],
-): Promise<Map<ThreadId, ThreadPointer>> {
+): Promise<{ threads: Map<ThreadId, ThreadPointer>; others: ReadonlySet<string> }> {
   const found = new Map<ThreadId, ThreadPointer>();
+  const others = new Set<string>((await listPointers(engine.repository)).map(({ id }) => id));
   const open = [...threads];
   for (let pointer = open.shift(); pointer !== undefined; pointer = open.shift()) {
     if (found.has(pointer.id)) continue;
     found.set(pointer.id, pointer);
-    for (const child of await childrenOf(engine, pointer.id)) {
+    const { parent, children } = await relativesOf(engine, pointer.id);
+    // It may not be here.
+    if (parent !== null) others.add(parent);
+    for (const child of children) {
       const here = await findThread(engine.repository, child);
       if (here !== undefined) open.push(here);
     }
   }
-  return found;
+  for (const id of found.keys()) others.delete(id);
+  return { threads: found, others };
 }
 
+type Relatives = { parent: ThreadId | null; children: ThreadId[] };
+
 /** A damaged thread has none that can be read; its page says what is wrong. */
-async function childrenOf(engine: EngineContext, thread: ThreadId): Promise<ThreadId[]> {
+async function relativesOf(engine: EngineContext, thread: ThreadId): Promise<Relatives> {
   try {
-    return (await describeThread(engine, thread)).calls.map((call) => call.thread);
+    const { parent, calls } = await describeThread(engine, thread);
+    return { parent, children: calls.map((call) => call.thread) };
   } catch (error) {
     assertDataError(error);
-    return [];
+    return { parent: null, children: [] };
   }
+}
+
+/** Leaves the ids of threads out of what is written, such as that of the caller, which a child's prompt names. */
+export function withoutIds(text: string, others: ReadonlySet<string>): string {
+  return text.replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/gi, (id) =>
+    others.has(id.toUpperCase()) ? 'another thread' : id,
+  );
 }
 
 /** A repository in which no other threads are: what is not there is on no page. */

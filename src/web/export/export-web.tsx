@@ -20,7 +20,7 @@ import { MessagePage } from '../pages/message-page.tsx';
 import type { Site } from '../site.ts';
 import { ExportFolder } from './export-folder.ts';
 import { ExportPage } from './export-page.tsx';
-import { onlyThreads, withChildren } from './export-scope.ts';
+import { onlyThreads, withChildren, withoutIds } from './export-scope.ts';
 import { exportedPages, fileOf } from './static-address.ts';
 import { ownAddresses, searchEntries, staticHtml, unescaped, type Target } from './static-html.ts';
 
@@ -65,7 +65,7 @@ export class SecretsInExport extends UwfError {
 export async function exportWeb(options: ExportOptions): Promise<{ threads: number; pages: number }> {
   const { repository, folder: path, redactor, onProgress = () => {}, signal } = options;
   const config = { agents: {}, roles: {} };
-  const threads = await withChildren(createEngineContext({ repository, config }), options.threads);
+  const { threads, others } = await withChildren(createEngineContext({ repository, config }), options.threads);
   const folder = new ExportFolder(path);
   try {
     if (redactor !== undefined) await refuseSecrets(options, [...threads.values()], redactor);
@@ -77,7 +77,7 @@ export async function exportWeb(options: ExportOptions): Promise<{ threads: numb
       actions: undefined,
       isExport: true,
     };
-    const pages = new Pages(site, threads, folder, redactor);
+    const pages = new Pages(site, threads, others, folder, redactor);
     await pages.writeIndex();
     while (await pages.writeNext()) {
       onProgress();
@@ -114,13 +114,14 @@ async function refuseSecrets(
 class Pages {
   readonly #site: Site;
   readonly #threads: ReadonlyMap<ThreadId, ThreadPointer>;
+  readonly #others: ReadonlySet<string>;
   readonly #folder: ExportFolder;
   readonly #redactor: Redactor | undefined;
   readonly #nowMs: number;
   readonly #known = new Set<string>();
   /** Stories come first: then it is known on which page of a long one each of its parts stands. */
   readonly #stories: URL[] = [];
-  readonly #others: URL[] = [];
+  readonly #further: URL[] = [];
   readonly #places = new Map<string, string>();
   /** Threads by what names them in addresses. */
   readonly #named = new Map<string, ThreadId | undefined>();
@@ -130,11 +131,13 @@ class Pages {
   constructor(
     site: Site,
     threads: ReadonlyMap<ThreadId, ThreadPointer>,
+    others: ReadonlySet<string>,
     folder: ExportFolder,
     redactor: Redactor | undefined,
   ) {
     this.#site = site;
     this.#threads = threads;
+    this.#others = others;
     this.#folder = folder;
     this.#redactor = redactor;
     this.#nowMs = site.engine.repository.now();
@@ -150,7 +153,7 @@ class Pages {
 
   /** @returns whether there was one more */
   async writeNext(): Promise<boolean> {
-    const url = this.#stories.shift() ?? this.#others.shift();
+    const url = this.#stories.shift() ?? this.#further.shift();
     if (url === undefined) return false;
     const file = fileOf(url);
     const html = await this.#render(url);
@@ -158,7 +161,7 @@ class Pages {
       for (const [, id = ''] of html.matchAll(/<li class="entry[^"]*" id="([^"]+)"/g))
         this.#places.set(`${url.pathname}#${id}`, file);
       for (const entry of searchEntries(html, file)) {
-        this.#folder.append('assets/search-index.js', `${JSON.stringify(entry)},\n`);
+        this.#folder.append('assets/search-index.js', withoutIds(`${JSON.stringify(entry)},\n`, this.#others));
       }
     }
     await this.#write(html, file);
@@ -186,7 +189,7 @@ class Pages {
     for (const address of ownAddresses(html)) {
       if (!targets.has(address)) targets.set(address, await this.#targetOf(address));
     }
-    const made = staticHtml(html, file, targets);
+    const made = withoutIds(staticHtml(html, file, targets), this.#others);
     if (this.#redactor !== undefined) {
       for (const hit of hitsInText(this.#redactor, unescaped(made))) this.secrets.push({ file, ...hit });
     }
@@ -215,7 +218,7 @@ class Pages {
     }
     if (!this.#known.has(url.href)) {
       this.#known.add(url.href);
-      (isStory(url) ? this.#stories : this.#others).push(url);
+      (isStory(url) ? this.#stories : this.#further).push(url);
     }
     return { file: fileOf(url), hash };
   }
