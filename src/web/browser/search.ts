@@ -2,6 +2,13 @@
 
 type Entry = [address: string, title: string, text: string];
 
+declare global {
+  interface Window {
+    /** The export writes the index as a script that sets this. */
+    uwfSearch?: readonly Entry[];
+  }
+}
+
 const MAX_RESULTS = 50;
 const AROUND = 80;
 
@@ -42,7 +49,5 @@ function resultOf([address, title, text]: Entry, words: readonly string[]): HTML
 
 // The index comes after this script.
 document.addEventListener('DOMContentLoaded', () => {
-  // The export writes the index as a script that sets this.
-  const { uwfSearch } = window as unknown as { uwfSearch?: readonly Entry[] };
-  if (uwfSearch) search(uwfSearch);
+  if (window.uwfSearch) search(window.uwfSearch);
 });

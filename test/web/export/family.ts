@@ -1,4 +1,4 @@
-import { createCliRepository, scriptedConfig } from '../../helpers/cli.ts';
+import { createCliRepository, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
 
 const role = '{ description: d, systemPrompt: s, schema: { type: object } }';
 
@@ -19,7 +19,10 @@ const config = {
 };
 
 /** A thread that called a child, and a stranger. */
-export async function createFamily() {
+export async function createFamily(): Promise<{
+  uwf: CliRepository['uwf'];
+  threads: { caller: string; child: string; stranger: string };
+}> {
   const repository = createCliRepository({
     '.uwf/workflows/inner.yaml': `name: inner
 description: plants
