@@ -2,7 +2,7 @@ import type { ThreadSummary } from '../../engine/describe/list-threads.ts';
 import { plural } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
 import type { Html } from '../html.ts';
-import { ThreadRow } from '../pages/threads-page.tsx';
+import { ThreadItem } from '../pages/threads-page.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { Page } from '../parts/layout.tsx';
 import type { Site } from '../site.ts';
@@ -25,7 +25,7 @@ export function ExportPage({ site, threads, nowMs }: ExportProps): Html {
       </div>
       <ul class="threads">
         {threads.map((thread) => (
-          <ThreadRow thread={thread} nowMs={nowMs} />
+          <ThreadItem thread={thread} nowMs={nowMs} />
         ))}
       </ul>
       <script src="/assets/search-index.js" defer></script>

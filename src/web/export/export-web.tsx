@@ -21,7 +21,7 @@ import type { Site } from '../site.ts';
 import { ExportFolder } from './export-folder.ts';
 import { ExportPage } from './export-page.tsx';
 import { onlyThreads, withChildren, withoutIds } from './export-scope.ts';
-import { exportedPages, fileOf } from './static-address.ts';
+import { exportedPages, pageFile } from './static-address.ts';
 import { ownAddresses, searchEntries, staticHtml, unescaped, type Target } from './static-html.ts';
 
 /** Addresses of pages are read as those of a server. */
@@ -155,7 +155,7 @@ class Pages {
   async writeNext(): Promise<boolean> {
     const url = this.#stories.shift() ?? this.#further.shift();
     if (url === undefined) return false;
-    const file = fileOf(url);
+    const file = pageFile(url);
     const html = await this.#render(url);
     if (isStory(url)) {
       for (const [, id = ''] of html.matchAll(/<li class="entry[^"]*" id="([^"]+)"/g))
@@ -210,7 +210,7 @@ class Pages {
     const { hash } = asked;
     // A part of a story that is named lies on one of its pages, wherever the address begins them.
     if (rest === undefined && hash !== '' && !asked.searchParams.has('view')) {
-      return { file: this.#places.get(url.pathname + hash) ?? fileOf(url), hash };
+      return { file: this.#places.get(url.pathname + hash) ?? pageFile(url), hash };
     }
     for (const key of found.query) {
       const value = asked.searchParams.get(key);
@@ -220,7 +220,7 @@ class Pages {
       this.#known.add(url.href);
       (isStory(url) ? this.#stories : this.#further).push(url);
     }
-    return { file: fileOf(url), hash };
+    return { file: pageFile(url), hash };
   }
 
   /** A thread of the export by its id, or by the hash of its start or end. */

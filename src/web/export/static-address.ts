@@ -16,14 +16,14 @@ type ExportedPage = {
 
 /** The pages that an export has, besides its index: those to which a page of it links. The first group names the thread. */
 export const exportedPages: readonly ExportedPage[] = [
-  { path: /^\/t\/([^/]+)$/, query: ['view', 'before'], page: threadPage },
+  { path: /^\/t\/([^/]+)$/, query: ['view', 'before'], page: (visit, id) => threadPage(visit, id) },
   { path: /^\/t\/([^/]+)\/([^/]+)$/, query: ['turns'], page: stepPage },
 ];
 
 const MAX_WORD = 80;
 
 /** The file of an address, with the same name on every system: case, reserved names and length make no difference. */
-export function fileOf({ pathname, searchParams }: URL): string {
+export function pageFile({ pathname, searchParams }: URL): string {
   if (pathname === '/') return 'index.html';
   const words = pathname.slice(1).split('/').map(decodeURIComponent);
   const query = [...searchParams].flat();

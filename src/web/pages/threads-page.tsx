@@ -80,7 +80,7 @@ function Group({ title, threads, nowMs }: GroupProps): Html | null {
       </h2>
       <ul class="threads">
         {threads.map((thread) => (
-          <ThreadRow thread={thread} nowMs={nowMs} />
+          <ThreadItem thread={thread} nowMs={nowMs} />
         ))}
       </ul>
     </section>
@@ -88,7 +88,7 @@ function Group({ title, threads, nowMs }: GroupProps): Html | null {
 }
 
 /** A thread in a list. */
-export function ThreadRow({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
+export function ThreadItem({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
   const { thread: id, status, workflow, steps, nextRole, prompt, reason, startedAt } = thread;
   return (
     <li id={id} data-status={status} data-head={thread.head}>
