@@ -15,6 +15,8 @@ export type WebVisitor = {
   get(path: string, headers?: Record<string, string>): Promise<Response>;
   /** Posts a form as our own page would. */
   post(path: string, form: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
+  /** A page once all threads that wait were looked for: until then it says so, and browsers load it again. */
+  page(path: string): Promise<string>;
   /** The form token that a page carries. */
   formToken(path: string): Promise<string>;
 };
@@ -36,8 +38,14 @@ export function stranger(repository: Repository, options: Partial<WebOptions> = 
       const own = { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
       return send(path, { method: 'POST', body: new URLSearchParams(form) }, { ...own, ...headers });
     },
+    async page(path) {
+      for (;;) {
+        const page = await (await visitor.get(path)).text();
+        if (!page.includes('Looking for')) return page;
+      }
+    },
     async formToken(path) {
-      const page = await (await visitor.get(path)).text();
+      const page = await visitor.page(path);
       return /name="form" value="([0-9a-f]+)"/.exec(page)?.[1] ?? '';
     },
   };

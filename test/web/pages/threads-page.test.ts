@@ -3,21 +3,13 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
-import { visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
+import { visitorOf } from '../../helpers/web-visitor.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 
 async function suspendedThread(repository: Repository, prompt: string): Promise<ThreadState> {
   const thread = await startLoop(repository, { prompt });
   const turn = stepDraft();
   return suspendThread(repository, thread, { ...turn, reason: 'Which rose?', cause: 'human', trace: undefined });
-}
-
-/** A page once all threads that wait were looked for: until then it says so, and browsers load it again. */
-async function wholePage(visitor: WebVisitor, path: string): Promise<string> {
-  for (;;) {
-    const page = await (await visitor.get(path)).text();
-    if (!page.includes('Looking for')) return page;
-  }
 }
 
 /** What the threads of a page are called, with the title of their group. */
@@ -34,7 +26,7 @@ test('an old thread that waits for a person comes before all that are newer', as
   await suspendedThread(repository, 'the old one');
   for (let at = 0; at < 51; at += 1) await startLoop(repository, { prompt: `number ${at}` });
   const visitor = await visitorOf(repository);
-  const groups = groupsOf(await wholePage(visitor, '/'));
+  const groups = groupsOf(await visitor.page('/'));
   expect(groups['Waiting for you']).toEqual(['the old one']);
   expect(groups['Others']).toHaveLength(50);
   expect(groups['Others']?.[0]).toBe('number 50');
@@ -44,11 +36,11 @@ test('a thread that is answered waits no longer', async () => {
   const { repository } = await createMemoryRepository(Date.now);
   const { id, head } = await suspendedThread(repository, 'the one');
   const visitor = await visitorOf(repository);
-  expect(groupsOf(await wholePage(visitor, '/'))).toEqual({ 'Waiting for you': ['the one'] });
+  expect(groupsOf(await visitor.page('/'))).toEqual({ 'Waiting for you': ['the one'] });
   const name = (await repository.refs.list('refs/threads/'))[0]!.name;
   await repository.refs.update([{ name, expected: head.id, value: head.commit.parents[0]! }]);
   expect(id).toBe(name.split('/').at(-1));
-  expect(groupsOf(await wholePage(visitor, '/'))).toEqual({ Others: ['the one'] });
+  expect(groupsOf(await visitor.page('/'))).toEqual({ Others: ['the one'] });
 });
 
 test('filters are those of the address, and pages follow each other', async () => {
@@ -59,7 +51,7 @@ test('filters are those of the address, and pages follow each other', async () =
   const page = await (await visitor.get('/?text=ROSE')).text();
   expect(groupsOf(page)['Others']).toHaveLength(30);
   expect(page).toContain('value="ROSE"');
-  const first = await wholePage(visitor, '/');
+  const first = await visitor.page('/');
   const older = /href="(\/\?after=[^"]+)"/.exec(first)?.[1] ?? '';
   expect(groupsOf(await (await visitor.get(older)).text())['Others']).toHaveLength(10);
   expect(groupsOf(await (await visitor.get('/?status=failed')).text())).toEqual({});
@@ -71,5 +63,5 @@ test('texts of threads are shown as texts', async () => {
   const visitor = await visitorOf(repository);
   const page = await (await visitor.get('/?text=%22%3E%3Cscript%3Ealert(2)')).text();
   expect(page).not.toMatch(/<script(?! src="\/assets\/)/);
-  expect(await wholePage(visitor, '/')).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  expect(await visitor.page('/')).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });

@@ -184,7 +184,7 @@ test('a limit is raised by what the form says, which begins with what is missing
   await engine.run(thread);
   const noted: unknown[][] = [];
   const visitor = await visitorOf(repository, { actions: notingActions(noted) });
-  const page = await (await visitor.get('/inbox')).text();
+  const page = await visitor.page('/inbox');
   expect(page).toContain(`value="1" id="${thread}/maxSteps"`);
   const { head } = await engine.describe(thread);
   const own = { form: await visitor.formToken('/inbox'), head, asked: `${thread}@${head}` };
