@@ -71,6 +71,10 @@ export function everyCommand({ ended, waiting, step, text, elsewhere }: Handles)
     'agent list': [[]],
     'agent show': [['worker'], ['packaged']],
     'agent test': [['worker'], ['packaged']],
+    web: [
+      ['--export', `${elsewhere}/pages`],
+      ['--export', `${elsewhere}/page`, ended],
+    ],
     mcp: [[]],
     fsck: [[]],
     reindex: [[]],
