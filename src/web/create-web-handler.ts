@@ -62,7 +62,7 @@ export function createWebHandler(options: WebOptions): WebHandler {
   addLogin(app, sessions, secret, cookie);
   addActions(app, visitOf, sessions);
   addPages(app, visitOf);
-  addLive(app, new Live(engine), closing.signal);
+  addLive(app, new Live(engine, site.waiting), closing.signal);
   addFailures(app);
   return {
     fetch: async (request) => app.fetch(request),

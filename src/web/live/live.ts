@@ -5,6 +5,7 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { LiveEvent, TurnPart } from './live-event.ts';
 import { addPart, partOf } from './running-turn.ts';
 import { stateOf } from './topics.ts';
+import type { WaitingThreads } from './waiting-threads.ts';
 import { watchRepository } from './watch-repository.ts';
 
 /** What a browser shows: topics with the state that it shows, threads with the place in the journal that it has reached. */
@@ -35,11 +36,13 @@ export function shownIn(query: URLSearchParams): Shown {
 /** Tells browsers what changes in what they show. It watches the repository while there is a stream, and keeps no history. */
 export class Live {
   readonly #engine: EngineContext;
+  readonly #waiting: WaitingThreads;
   readonly #streams = new Set<Stream>();
   #watcher: { close(): void } | undefined;
 
-  constructor(engine: EngineContext) {
+  constructor(engine: EngineContext, waiting: WaitingThreads) {
     this.#engine = engine;
+    this.#waiting = waiting;
   }
 
   get streams(): number {
@@ -70,7 +73,7 @@ export class Live {
   #states(): (topic: string) => Promise<string> {
     const known = new Map<string, Promise<string>>();
     return (topic) => {
-      const state = known.get(topic) ?? stateOf(this.#engine, topic);
+      const state = known.get(topic) ?? (topic === 'waiting' ? this.#waiting.state() : stateOf(this.#engine, topic));
       known.set(topic, state);
       return state;
     };

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeThread } from '../../engine/describe/describe.ts';
-import { listThreads } from '../../engine/describe/list-threads.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { findRunning } from '../../engine/leases/find-lease.ts';
 import { CLOCK_STEP_MS, refTimes } from '../../git/stores/ref-changes.ts';
@@ -12,21 +11,16 @@ import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 /** A state in which nothing is: it differs from every other. */
 const GONE = 'gone';
 
-/** More threads that wait are not counted. */
-const MAX_WAITING = 1_000;
-
 /**
  * The state of what a page shows, as a short text. Two equal states mean that the page would be the same.
  *
  * The server keeps no history of changes: a browser says which state it shows, and is told when that is another.
- * @param topic `threads` for lists; the id of a thread; `waiting` for what waits for a person, whose state begins with the
- * count, such as `2.6f1d`
+ * @param topic `threads` for lists; the id of a thread
  */
 export async function stateOf(engine: EngineContext, topic: string): Promise<string> {
   try {
     if (topic === 'threads') return await stateOfRefs(engine.repository);
-    if (topic === 'waiting') return await stateOfWaiting(engine);
-    return digest(JSON.stringify(await describeThread(engine, topic)));
+    return stateOfText(JSON.stringify(await describeThread(engine, topic)));
   } catch {
     return GONE;
   }
@@ -34,7 +28,7 @@ export async function stateOf(engine: EngineContext, topic: string): Promise<str
 
 async function stateOfRefs(repository: Repository): Promise<string> {
   const running = findRunning(repository).join(' ');
-  return digest(`${(await settledTimes(repository)) ?? randomBytes(8).toString('hex')} ${running}`);
+  return stateOfText(`${(await settledTimes(repository)) ?? randomBytes(8).toString('hex')} ${running}`);
 }
 
 /** The times of all refs of threads; `undefined` while they change, or without a disk: then every look is a change. */
@@ -48,23 +42,7 @@ async function settledTimes({ location }: Repository): Promise<string | undefine
   }
 }
 
-const lastWaiting = new WeakMap<EngineContext, { refs: string; waiting: Promise<string> }>();
-
-/** Read again only when a ref or a lease has changed: words of agents change neither. */
-async function stateOfWaiting(engine: EngineContext): Promise<string> {
-  const refs = await stateOfRefs(engine.repository);
-  const last = lastWaiting.get(engine);
-  if (last?.refs === refs) return last.waiting;
-  const waiting = readWaiting(engine);
-  lastWaiting.set(engine, { refs, waiting });
-  return waiting;
-}
-
-async function readWaiting(engine: EngineContext): Promise<string> {
-  const threads = await listThreads(engine, { statuses: ['suspended'], limit: MAX_WAITING });
-  return `${threads.length}.${digest(threads.map(({ thread, head }) => `${thread} ${head}`).join('\n')).slice(0, 8)}`;
-}
-
-function digest(text: string): string {
+/** A state of a text: equal texts have equal ones. */
+export function stateOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 20);
 }

@@ -1,15 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { listThreads, summaryOf, type ThreadSummary } from '../../engine/describe/list-threads.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import type { ThreadStatus } from '../../thread/read/thread-status.ts';
-import { stateOf } from './topics.ts';
+import { stateOf, stateOfText } from './topics.ts';
 
 /** A page does not wait longer than this for the threads that wait: it says that they are still being read. */
 const PATIENCE_MS = 150;
 /** So much of the time is spent on reading them again, while threads change all the time. */
 const SHARE = 0.1;
 
-/** A page shows no more than these. */
+/** A page shows no more than these: those behind them are not looked up again. */
 const MAX_LOOKED_UP = 100;
 
 const waitingStatuses: readonly ThreadStatus[] = ['suspended', 'interrupted'];
@@ -39,9 +40,19 @@ export class WaitingThreads {
     // The page reads threads itself, and says what is wrong with them.
     if (state !== this.#state && performance.now() >= this.#notBeforeMs)
       this.#reading ??= this.#read(state).catch(() => {});
-    if (this.#reading !== undefined) await Promise.race([this.#reading, pause(PATIENCE_MS)]);
+    if (this.#reading !== undefined) await Promise.race([this.#reading, sleep(PATIENCE_MS, undefined, { ref: false })]);
     const isRead = this.#reading === undefined;
     return { threads: state === this.#state ? this.#threads : await this.#stillWaiting(), isRead };
+  }
+
+  /** The state of the topic `waiting`: how many threads are suspended, and which, such as `2.6f1d2a3b`. */
+  async state(): Promise<string> {
+    // A ref that cannot be read: pages say so, and a state that is not known changes nothing.
+    const now = await this.now().catch(() => undefined);
+    if (now === undefined) return '';
+    const suspended = now.threads.filter(({ status }) => status === 'suspended');
+    const heads = suspended.map(({ thread, head }) => `${thread} ${head}`).join('\n');
+    return `${suspended.length}.${stateOfText(heads).slice(0, 8)}`;
   }
 
   /** Those that were read in another state, as they are now. */
@@ -52,7 +63,8 @@ export class WaitingThreads {
         return pointer === undefined ? [] : [await summaryOf(this.#engine, pointer)];
       }),
     );
-    return now.flat().filter(({ status }) => waitingStatuses.includes(status));
+    const waiting = now.flat().filter(({ status }) => waitingStatuses.includes(status));
+    return [...waiting, ...this.#threads.slice(MAX_LOOKED_UP)];
   }
 
   async #read(state: string): Promise<void> {
@@ -67,8 +79,4 @@ export class WaitingThreads {
       this.#notBeforeMs = tookMs < PATIENCE_MS ? 0 : performance.now() + tookMs / SHARE;
     }
   }
-}
-
-function pause(durationMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, durationMs).unref());
 }

@@ -12,6 +12,7 @@ import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import type { LiveEvent } from '../../../src/web/live/live-event.ts';
 import { Live, placeText, shownIn } from '../../../src/web/live/live.ts';
 import { stateOf } from '../../../src/web/live/topics.ts';
+import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 
 type Scene = { cli: CliRepository; repository: Repository; engine: EngineContext; live: Live };
@@ -21,7 +22,7 @@ async function scene(): Promise<Scene> {
   const repository = await cli.open();
   const engine = createEngineContext({ repository, config: { agents: {}, roles: {} } });
   onTestFinished(() => repository.close());
-  return { cli, repository, engine, live: new Live(engine) };
+  return { cli, repository, engine, live: new Live(engine, new WaitingThreads(engine)) };
 }
 
 /** A browser that shows something, and what it is told. */
@@ -100,7 +101,7 @@ test('without watchers of the system, a slow look finds changes', async () => {
   });
   const { Live: Blind } = await import('../../../src/web/live/live.ts');
   const at = await scene();
-  const { told } = watcher(new Blind(at.engine), 'state=threads@');
+  const { told } = watcher(new Blind(at.engine, new WaitingThreads(at.engine)), 'state=threads@');
   await vi.waitFor(() => expect(told).toHaveLength(1));
   await startThread(at);
   vi.advanceTimersByTime(60_000);
