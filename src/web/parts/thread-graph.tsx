@@ -6,6 +6,7 @@ import { formatCount } from '../../format-time.ts';
 import { readPath, type ThreadPath } from '../drawing/read-path.ts';
 import { readRunningTurn } from '../live/running-turn.ts';
 import { WorkflowGraph, type PathTaken } from './workflow-graph.tsx';
+import { DataTable } from './data-table.tsx';
 
 type ThreadGraphProps = { engine: EngineContext; view: ThreadView };
 
@@ -50,27 +51,15 @@ type RoleTableProps = { view: ThreadView; path: ThreadPath; hrefOf: (role: strin
 function RoleTable({ view, path: { definition, visits }, hrefOf }: RoleTableProps): Html {
   const usages = new Map(Object.entries(view.usageByRole));
   return (
-    <div class="drawing">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Role</th>
-            <th scope="col">Steps</th>
-            <th scope="col">Used</th>
-            <th scope="col">Job</th>
-          </tr>
-        </thead>
-        <tbody>
-          {Object.entries(definition.roles).map(([role, { description }]) => (
-            <tr id={idOf(role)}>
-              <th scope="row">{visits.has(role) ? <a href={hrefOf(role)}>{role}</a> : role}</th>
-              <td class="number">{formatCount(visits.get(role)?.count ?? 0)}</td>
-              <td>{formatUsage(usages.get(role) ?? null)}</td>
-              <td>{description.trim().split('\n', 1)[0]}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable columns={['Role', 'Steps', 'Used', 'Job']}>
+      {Object.entries(definition.roles).map(([role, { description }]) => (
+        <tr id={idOf(role)}>
+          <th scope="row">{visits.has(role) ? <a href={hrefOf(role)}>{role}</a> : role}</th>
+          <td class="number">{formatCount(visits.get(role)?.count ?? 0)}</td>
+          <td>{formatUsage(usages.get(role) ?? null)}</td>
+          <td>{description.trim().split('\n', 1)[0]}</td>
+        </tr>
+      ))}
+    </DataTable>
   );
 }

@@ -7,6 +7,7 @@ import { readSpans, type Span } from '../drawing/read-spans.ts';
 import { textWidth } from '../drawing/text-width.ts';
 import type { Visit } from '../site.ts';
 import { addressOfView } from './view-tabs.tsx';
+import { DataTable } from './data-table.tsx';
 
 type TimelineProps = {
   visit: Visit;
@@ -185,31 +186,18 @@ function costText(usage: Usage | null): string {
 
 function SpanTable({ spans, hrefOf }: { spans: readonly Span[]; hrefOf: (span: Span) => string }): Html {
   return (
-    <div class="drawing">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col">From</th>
-            <th scope="col">Took</th>
-            <th scope="col">Tokens</th>
-            <th scope="col">Cost</th>
-          </tr>
-        </thead>
-        <tbody>
-          {spans.map((span) => (
-            <tr>
-              <th scope="row">
-                <a href={hrefOf(span)}>{nameOf(span)}</a>
-              </th>
-              <td>{formatTime(span.fromMs)}</td>
-              <td class="number">{tookText(span)}</td>
-              <td class="number">{tokensText(span.usage)}</td>
-              <td class="number">{costText(span.usage)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable columns={['What', 'From', 'Took', 'Tokens', 'Cost']}>
+      {spans.map((span) => (
+        <tr>
+          <th scope="row">
+            <a href={hrefOf(span)}>{nameOf(span)}</a>
+          </th>
+          <td>{formatTime(span.fromMs)}</td>
+          <td class="number">{tookText(span)}</td>
+          <td class="number">{tokensText(span.usage)}</td>
+          <td class="number">{costText(span.usage)}</td>
+        </tr>
+      ))}
+    </DataTable>
   );
 }

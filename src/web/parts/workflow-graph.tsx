@@ -4,6 +4,7 @@ import { START, END, type WorkflowDefinition } from '../../workflow/definition.t
 import { edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
 import { layoutGraph, type DrawnLine, type GraphDrawing } from '../drawing/layout-graph.ts';
 import { shortText, textWidth } from '../drawing/text-width.ts';
+import { DataTable } from './data-table.tsx';
 
 /** The path that a thread took through its workflow. */
 export type PathTaken = {
@@ -201,27 +202,15 @@ function RuleTable({ edges, hasCounts, hrefOf }: RuleTableProps): Html {
   const nameOf = (name: string): Html | string =>
     isReserved(name) ? titleOf(name) : <a href={hrefOf(name)}>{name}</a>;
   return (
-    <div class="drawing">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col">When</th>
-            {hasCounts && <th scope="col">Followed</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {edges.map(({ from, to, label, count = 0 }) => (
-            <tr>
-              <td>{nameOf(from)}</td>
-              <td>{nameOf(to)}</td>
-              <td>{label === '' ? 'always' : label}</td>
-              {hasCounts && <td class="number">{plural(count, 'time')}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable columns={['From', 'To', 'When', ...(hasCounts ? ['Followed'] : [])]}>
+      {edges.map(({ from, to, label, count = 0 }) => (
+        <tr>
+          <td>{nameOf(from)}</td>
+          <td>{nameOf(to)}</td>
+          <td>{label === '' ? 'always' : label}</td>
+          {hasCounts && <td class="number">{plural(count, 'time')}</td>}
+        </tr>
+      ))}
+    </DataTable>
   );
 }
