@@ -28,7 +28,11 @@ export async function AnswerPanel({ visit, view, again, isBelowStory = false }: 
   const isOfChild = asking.thread !== thread;
   const titleId = `asks-${thread}`;
   return (
-    <section class="answer" id={`answer-${thread}`} aria-labelledby={titleId}>
+    <section
+      class="answer"
+      id={`answer-${thread}`}
+      aria-labelledby={isBelowStory ? titleId : `${titleId} task-${thread}`}
+    >
       <h2 id={titleId}>
         {suspension.role} {claims[question.kind]}
       </h2>
