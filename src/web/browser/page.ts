@@ -110,13 +110,13 @@ function placeOf(text = ''): { generation: string; offset: number } {
   return { generation, offset: Number(offset) };
 }
 
-/** Forms that somebody types into: what is typed there stays. */
+/** Forms in which a person has typed: what is typed there stays. */
 const touched = new WeakSet<Node>();
 document.addEventListener('input', ({ target }) => {
   if (target instanceof Element && target.closest('form.act')) touched.add(target.closest('form.act') ?? target);
 });
 
-/** Whether something goes in which somebody types: it stays, and says that the thread has gone on. */
+/** Tells whether a node has a form in which a person has typed. The form stays, and says that the thread has gone on. */
 function keepsTyped(node: Node): boolean {
   if (!(node instanceof Element)) return false;
   const forms = [node, ...node.querySelectorAll('form.act')].filter((form) => touched.has(form));

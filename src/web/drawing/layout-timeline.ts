@@ -11,7 +11,7 @@ type TimelineBar = { span: Span; x: number; width: number };
 export type TimelineDrawing = {
   width: number;
   lanes: TimelineLane[];
-  /** Time in which nobody worked. */
+  /** Time in which no role and no child worked. */
   gaps: { x: number; width: number; label: string }[];
   workedMs: number;
   idleMs: number;
@@ -58,7 +58,7 @@ export function layoutTimeline(given: readonly Span[]): TimelineDrawing {
   return { width: Math.ceil(x), lanes: lanesOf(bars), gaps, workedMs, idleMs };
 }
 
-/** The moments from which somebody works until the next one. */
+/** The moments from which a role or a child works until the next one. */
 function workedParts(
   spans: readonly { span: Span; fromMs: number; untilMs: number }[],
   times: readonly number[],

@@ -34,7 +34,7 @@ export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, c
     const isOnce = once !== undefined && areSame(given, once);
     if (isOnce) once = undefined;
     if (!isOnce && !areSame(given, 'password' in secret ? secret.password : secret.token)) {
-      // One guess after the other, whoever makes them.
+      // Guesses are answered one after the other, those of all visitors together.
       lastWrong = lastWrong.then(() => sleep(WRONG_SECRET_MS));
       await lastWrong;
       return context.html(<LoginPage to={to} byPassword={'password' in secret} isWrong />, 403);
