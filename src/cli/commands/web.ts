@@ -80,7 +80,9 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
     const token = newToken();
     // Other users see with which arguments a browser was started.
     const once = open ? newToken() : undefined;
-    const key = createHmac('sha256', machineKey(cli.env, 'web.key')).update(place).digest();
+    // Who was let in by a password is not by another one.
+    const sealed = isLocal ? place : `${place}\n${password}`;
+    const key = createHmac('sha256', machineKey(cli.env, 'web.key')).update(sealed).digest();
     const server = await serveWeb(host, ports, (listening) =>
       createWebHandler({
         repository,
