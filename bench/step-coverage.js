@@ -6,7 +6,17 @@
 // Each source file is transpiled by itself, so that V8's coverage names its functions; those that a build generates are
 // generated here too, and only what they export is counted. `--list` prints what was counted.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -82,11 +92,16 @@ function transpile() {
   for (const name of readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue;
     const source = readFileSync(path.join(root, 'src', name), 'utf8');
-    const { code } = transformSync(source, { loader: 'ts', format: 'esm', target: 'node20', keepNames: false });
+    const { code } = transformSync(source, { loader: 'ts', format: 'esm', target: 'node20.19', keepNames: false });
     const file = path.join(out, 'src', name.replace(/\.ts$/, '.js'));
     mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, code.replaceAll(/(["'])(\.{1,2}\/[^"'\n]*)\.ts\1/g, '$1$2.js$1'));
   }
+  // What the source imports as it is: tables in JSON.
+  cpSync(path.join(root, 'src'), path.join(out, 'src'), {
+    recursive: true,
+    filter: (file) => statSync(file).isDirectory() || file.endsWith('.json'),
+  });
   cpSync(path.join(root, 'package.json'), path.join(out, 'package.json'));
   symlinkSync(path.join(root, 'node_modules'), path.join(out, 'node_modules'));
   symlinkSync(path.join(root, 'bin'), path.join(out, 'bin'));
