@@ -164,6 +164,7 @@ export const artefacts = [
         ],
       },
       { output: 'cli-web.cjs', files: ['src/cli/commands/web.ts'] },
+      { output: 'cli-page.cjs', files: ['src/cli/web/page-actions.ts', 'src/web/routes/create-app.ts'] },
       { output: 'cli-late.cjs' },
     ],
   },

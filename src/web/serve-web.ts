@@ -1,8 +1,6 @@
-import { createAdaptorServer } from '@hono/node-server';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { UwfError } from '../errors.ts';
-import type { WebHandler } from './create-web-handler.ts';
 
 /** No free port was found, or this user may not listen there. */
 export class CannotListen extends UwfError {
@@ -26,36 +24,53 @@ const MAX_CONNECTIONS = 5_000;
 const SILENT_MS = 10_000;
 const LOOK_EVERY_MS = 2_000;
 
+/** Answers a request. */
+type Handler = (request: Request) => Promise<Response>;
+
 /**
  * Serves the page over HTTP.
  *
  * @param ports to try, one after the other; 0 is any that is free
- * @param handlerFor makes the handler once the port is known
+ * @param loadHandler is called with the first request; the signal is aborted when the server closes
  * @throws {CannotListen} if none can be had
  */
 export async function serveWeb(
   host: string,
   ports: readonly number[],
-  handlerFor: (port: number) => WebHandler,
+  loadHandler: (port: number, signal: AbortSignal) => Promise<Handler>,
 ): Promise<WebServer> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Without options the adaptor makes a server of HTTP/1.1.
-  const server = createAdaptorServer({
-    // No request is read before the port is known.
-    fetch: async (request: Request) => handler.fetch(request),
-    serverOptions: { headersTimeout: SILENT_MS, requestTimeout: 60_000, connectionsCheckingInterval: LOOK_EVERY_MS },
-  }) as Server;
+  const server = createServer({
+    headersTimeout: SILENT_MS,
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: LOOK_EVERY_MS,
+  });
   server.maxConnections = MAX_CONNECTIONS;
   const port = await listen(server, host, ports);
-  const handler = handlerFor(port);
+  const closing = new AbortController();
+  server.on(
+    'request',
+    listenerOf(() => loadHandler(port, closing.signal)),
+  );
   return {
     port,
     async close() {
-      handler.close();
+      closing.abort();
       server.close();
       server.closeAllConnections();
       await once(server, 'close');
     },
   };
+}
+
+/** Translates between Node's requests and those of the handler. All that answers is loaded with the first request. */
+function listenerOf(loadHandler: () => Promise<Handler>): RequestListener {
+  const load = async (): Promise<RequestListener> => {
+    const [{ getRequestListener }, handler] = await Promise.all([import('@hono/node-server'), loadHandler()]);
+    const adapter = getRequestListener(handler);
+    return (incoming, outgoing) => void adapter(incoming, outgoing);
+  };
+  let loading: Promise<RequestListener> | undefined;
+  return (incoming, outgoing) => void (loading ??= load()).then((listener) => listener(incoming, outgoing));
 }
 
 async function listen(server: Server, host: string, ports: readonly number[]): Promise<number> {

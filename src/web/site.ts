@@ -1,6 +1,8 @@
+import { basename, dirname } from 'node:path';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { Answer } from '../engine/verbs/ask.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
 import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { WaitingThreads } from './live/waiting-threads.ts';
@@ -49,3 +51,10 @@ export type Visit = {
   /** What a form carries, so that no page of another site can send it. */
   formToken: string;
 };
+
+/** What a repository is called in titles: its folder. */
+export function repositoryName({ location }: Repository): string {
+  if (location === undefined) return 'repository';
+  const { workTree, commonDir } = location;
+  return basename(workTree ?? (basename(commonDir) === '.git' ? dirname(commonDir) : commonDir));
+}

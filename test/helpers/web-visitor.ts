@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto';
 import type { Repository } from '../../src/git/repository.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import type { WebActions } from '../../src/web/site.ts';
-import { createWebHandler, type WebHandler, type WebOptions } from '../../src/web/create-web-handler.ts';
+import { createWebHandler } from '../../src/web/create-web-handler.ts';
+import type { WebOptions } from '../../src/web/web-options.ts';
 
 export const host = '127.0.0.1:7400';
 const token = 'the-token-of-the-printed-address';
 
 /** A browser of the page, as far as requests go. */
 export type WebVisitor = {
-  handler: WebHandler;
+  handler(request: Request): Promise<Response>;
   /** The cookie of its session; '' before it logs in. */
   cookie: string;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
@@ -23,10 +24,10 @@ export type WebVisitor = {
 
 /** A visitor who has shown nothing yet. */
 export function stranger(repository: Repository, options: Partial<WebOptions> = {}): WebVisitor {
-  const handler = createWebHandler({ repository, key: randomBytes(32), secret: { token }, ...options });
+  const handler = createWebHandler(repository, { key: randomBytes(32), secret: { token }, ...options });
   const send = (path: string, init: RequestInit, headers: Record<string, string>): Promise<Response> => {
     const url = `http://${host}${path}`;
-    return handler.fetch(
+    return handler(
       new Request(url, { ...init, redirect: 'manual', headers: { host, cookie: visitor.cookie, ...headers } }),
     );
   };

@@ -5,10 +5,9 @@ import { parsePort } from '../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { machineKey } from '../open/machine-key.ts';
-import { openForWriting } from '../open/open-repository.ts';
+import { openForReading } from '../open/open-repository.ts';
 import { createWebHandler } from '../../web/create-web-handler.ts';
 import { serveWeb } from '../../web/serve-web.ts';
-import { pageActions } from '../web/page-actions.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** A repository's port is one of these, so that its address stays the same; the ones behind it are tried if it is taken. */
@@ -71,7 +70,7 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
     if (!isLocal && password === undefined) {
       throw new UsageError(`--host ${host} needs a password in UWF_WEB_PASSWORD: others can reach the page there`);
     }
-    const repository = await openForWriting(cli);
+    const repository = await openForReading(cli);
     const place = repository.location?.commonDir ?? 'memory';
     const id = createHash('sha256').update(place).digest();
     const first = FIRST_PORT + (id.readUInt32BE(0) % PORTS);
@@ -83,15 +82,15 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
     // Who was let in by a password is not by another one.
     const sealed = isLocal ? place : `${place}\n${password}`;
     const key = createHmac('sha256', machineKey(cli.env, 'web.key')).update(sealed).digest();
-    const server = await serveWeb(host, ports, (listening) =>
-      createWebHandler({
-        repository,
+    const server = await serveWeb(host, ports, async (listening, signal) =>
+      createWebHandler(repository, {
         key,
         secret: isLocal ? { token, once } : { password: password ?? '' },
         cookie: `uwf-${id.toString('hex', 0, 6)}-${listening}`,
         env: cli.env,
         hosts: isLocal ? [] : [host.toLowerCase(), hostname().toLowerCase()],
-        ...(write && { actions: pageActions(cli, repository) }),
+        ...(write && { actions: (await import('../web/page-actions.ts')).pageActions(cli, repository) }),
+        signal,
       }),
     );
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}/`;

@@ -31,6 +31,11 @@ export async function openForWriting(cli: CliEnvironment): Promise<Repository> {
   // Commands that only read and need no hash do not load what computes them.
   const hashing = import('../../cas/hash.ts').then(({ prepareHashing }) => prepareHashing());
   const [repository] = await Promise.all([openForReading(cli), hashing]);
+  return withCommitter(cli, repository);
+}
+
+/** The same repository for one that commits, as the user that git knows; see {@link openForWriting}. */
+export async function withCommitter(cli: CliEnvironment, repository: Repository): Promise<Repository> {
   const committer = repository.location && (await committerFromGit(repository.location, cli.env));
   if (committer !== undefined) return { ...repository, committer };
   const paint = createPalette(cli.stderr, cli.env);

@@ -1,16 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCookie, setCookie } from 'hono/cookie';
+import type { LoginSecret } from '../web-options.ts';
 import { areSame, type Sessions } from '../guard/session.ts';
 import { LoginPage } from '../pages/login-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
 import { limitBody } from './guard-routes.tsx';
 import type { WebApp } from './web-app.ts';
-
-/**
- * What a visitor shows to be logged in. `once` is a token that is good for one visitor: it may be seen by others, as the
- * arguments of a program are.
- */
-export type LoginSecret = { token: string; once?: string | undefined } | { password: string };
 
 const MAX_LOGIN_BYTES = 16 * 1024;
 /** Who guesses passwords waits so long for each. */
