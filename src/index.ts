@@ -147,4 +147,12 @@ export type {
   PackageDescriptor,
   Usage,
 } from './agent/contract.ts';
+
+// The page
+export { createWebHandler } from './web/create-web-handler.ts';
+export { engineActions, type EngineActionsOptions } from './web/engine-actions.ts';
+export type { WebActions } from './web/site.ts';
+export type { LoginSecret, WebOptions } from './web/web-options.ts';
+
+// Errors
 export { UwfError, type ErrorDetails, type ErrorKind } from './errors.ts';

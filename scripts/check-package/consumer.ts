@@ -1,6 +1,8 @@
 // What a program that embeds uwf may look like: compiled strictly and run against the packed package.
 import {
   createEngine,
+  createWebHandler,
+  engineActions,
   getThread,
   loadConfig,
   openRepository,
@@ -37,6 +39,9 @@ export async function main(folder: string, workflow: string): Promise<number> {
   await engine.run(thread);
   const { head } = await getThread(repository, thread);
   const { steps } = await readThread(repository, thread, head);
+  const page = createWebHandler(repository, { secret: { token: 'x' }, actions: engineActions(repository, engine) });
+  const login: Response = await page(new Request('http://localhost/login', { headers: { host: 'localhost' } }));
+  if (!(await login.text()).includes('uwf')) throw new Error(`the page answers ${login.status}`);
   const error = await getThread(repository, 'nothing').catch((error: unknown) => error);
   await repository.close();
   if (!(error instanceof UwfError) || error.code !== 'thread-not-found') throw new Error('not an error of uwf');

@@ -77,7 +77,7 @@ const heavy = [
   'yaml',
 ];
 
-/** Those of the page, which only `uwf web` loads. */
+/** Those of the page. */
 const heavyOfWeb = ['@dagrejs/dagre', '@hono/node-server', 'diff', 'hono', 'markdown-it'];
 const loadsWeb = /^(?:web\/|cli\/web\/|cli\/commands\/web\.ts$)/;
 
@@ -200,11 +200,27 @@ describe('who may do what', () => {
     expect(early).toEqual([]);
   });
 
-  test('the page is loaded by its own command alone', () => {
+  test('the page is loaded by its own command and by programs that embed it alone', () => {
     const others = edges().filter(
-      ({ from, to, via }) => to.startsWith('web/') && !loadsWeb.test(from.name) && !via.isTypeOnly,
+      ({ from, to, via }) =>
+        to.startsWith('web/') && !loadsWeb.test(from.name) && from.name !== publicApi && !via.isTypeOnly,
     );
     expect(others.map(({ from, to }) => `${from.name} -> ${to}`)).toEqual([]);
+  });
+
+  test('a program that embeds uwf loads no package of the page before a page is asked for', () => {
+    const atOnce = edges().filter(({ via }) => !via.isTypeOnly && !via.isDynamic);
+    const loaded = new Set([publicApi]);
+    for (const name of loaded) for (const { from, to } of atOnce) if (from.name === name) loaded.add(to);
+    const early = files
+      .filter(({ name }) => loaded.has(name))
+      .flatMap(({ name, imports }) =>
+        imports
+          .filter((found) => !found.isTypeOnly && !found.isDynamic)
+          .filter(({ specifier }) => heavyOfWeb.some((each) => specifier === each || specifier.startsWith(`${each}/`)))
+          .map(({ specifier }) => `${name} -> ${specifier}`),
+      );
+    expect(early).toEqual([]);
   });
 
   /** Programs of their own: a process is all they have. One that uwf starts, and what runs in somebody's tests. */

@@ -1,25 +1,25 @@
 import { Readable } from 'node:stream';
-import { findStepPlaces } from '../../engine/describe/step-places.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
-import { forkThread } from '../../thread/fork/fork-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { forkBehind } from '../../web/engine-actions.ts';
 import type { WebActions } from '../../web/site.ts';
 import { resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
-import { UsageError } from '../errors/usage-error.ts';
 import { openEngine } from '../open/open-engine.ts';
+import { withCommitter } from '../open/open-repository.ts';
 import { redactionHere } from '../open/open-redactor.ts';
 import { startInBackground } from '../process/background.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** What the page does, in the way of the commands: what runs an agent goes on in a process of its own. */
-export function pageActions(atTerminal: CliEnvironment, repository: Repository): WebActions {
+export function pageActions(atTerminal: CliEnvironment, opened: Repository): WebActions {
   // Trust is never given on the page, nor by a question at the terminal of the server, where nobody looks.
   const cli: CliEnvironment = Object.create(atTerminal, { stdin: { value: Readable.from([]) } });
-  const openHere = (): Promise<Engine> => openEngine(cli, repository);
+  /** The page itself commits nothing, and starts without asking git who the user is. */
+  const here = (): Promise<Repository> => withCommitter(cli, opened);
+  const openHere = async (): Promise<Engine> => openEngine(cli, await here());
 
   /** Runs a command in a process of its own, with words of the person as its input. */
   const runApart = async (
@@ -28,6 +28,7 @@ export function pageActions(atTerminal: CliEnvironment, repository: Repository):
     words?: string,
     seen?: ObjectId,
   ): Promise<void> => {
+    const repository = await here();
     // It lies in a file until the process has read it.
     const input = words && (await redactionHere(cli, repository)).text(words);
     const file = words === undefined ? [] : ['--file', '-'];
@@ -46,19 +47,14 @@ export function pageActions(atTerminal: CliEnvironment, repository: Repository):
       await (await openHere()).checkRun(thread);
       await runApart(thread, ['thread', 'poke', thread], word, seen);
     },
-    async fork(thread, step) {
-      const pointer = await getThread(repository, thread);
-      const at = step === undefined ? undefined : (await findStepPlaces(repository, pointer)).commitOf(step);
-      if (step !== undefined && at === undefined) throw new UsageError(`thread ${thread} has no step ${step}`);
-      return (await forkThread(repository, pointer, at)).thread;
-    },
+    fork: async (thread, step) => forkBehind(await here(), thread, step),
     ask: async (thread, question, step) => (await openHere()).ask(thread, question, { step }),
     cancel: async (thread, reason) => void (await (await openHere()).cancel(thread, { reason })),
     stop: async (thread) => void (await (await openHere()).stop(thread)),
     async start(workflow, prompt) {
       // Names mean what the page lists: the files of the work tree's top.
-      const cwd = repository.location?.workTree ?? cli.cwd;
-      const { definition } = await resolveWorkflow(repository, workflow, { cwd });
+      const cwd = opened.location?.workTree ?? cli.cwd;
+      const { definition } = await resolveWorkflow(opened, workflow, { cwd });
       const { thread } = await (await openHere()).start({ definition, prompt, requireAgents: true });
       await runApart(thread, ['thread', 'run', thread]);
       return thread;

@@ -72,7 +72,7 @@ export interface Lease {
  */
 export async function takeLease(repository: Repository, thread: ThreadId, adopt?: string): Promise<Lease> {
   const { stateDir } = repository;
-  if (stateDir === undefined) return takeInProcess(repository, thread);
+  if (stateDir === undefined) return takeInProcess(repository, thread, adopt);
   const path = leasePath(stateDir, thread);
   if (adopt !== undefined) return adoptLease(repository, thread, path, adopt);
   const outcome = await takeLeaseFile(path, repository.now);
@@ -175,16 +175,19 @@ class FileLease implements Lease {
 }
 
 /** A repository without a disk is known to this process alone, and no agent has to be found again. */
-function takeInProcess(repository: Repository, thread: ThreadId): Lease {
+function takeInProcess(repository: Repository, thread: ThreadId, adopt: string | undefined): Lease {
   const leases = inProcessLeases(repository);
   const held = leases.get(thread);
-  if (held) throw new LeaseHeld(thread, held);
-  const record = newRecord(repository.now());
+  if (adopt === undefined && held) throw new LeaseHeld(thread, held);
+  if (adopt !== undefined && held?.token !== adopt) throw handOverFailed(thread);
+  const record = held ?? newRecord(repository.now());
   leases.set(thread, record);
   return {
     token: record.token,
     setProcessGroup: () => {},
     handOver: () => {},
-    release: () => void leases.delete(thread),
+    release() {
+      if (leases.get(thread)?.token === record.token) leases.delete(thread);
+    },
   };
 }

@@ -1,0 +1,89 @@
+import type { Engine } from '../engine/engine.ts';
+import { findStepPlaces } from '../engine/describe/step-places.ts';
+import { takeLease } from '../engine/leases/lease.ts';
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import { getThread } from '../thread/find/find-thread.ts';
+import { forkThread } from '../thread/fork/fork-thread.ts';
+import { ThreadMoved } from '../thread/thread-errors.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { resolveWorkflow } from '../workflow/load/resolve-workflow.ts';
+import type { WebActions } from './site.ts';
+
+export type EngineActionsOptions = {
+  /** Is told of a run that fails after its visitor was answered, such as one whose agent cannot be started. */
+  onFailure?: ((thread: ThreadId, error: unknown) => void) | undefined;
+};
+
+/**
+ * What visitors of a page may do, by an engine: for a server that runs threads in its own process. A run goes on by itself
+ * when its visitor has been answered, and ends with the process.
+ * A run of this process is not stopped or cancelled by itself: abort the engine's signal.
+ *
+ * Trust is not asked for: give the engine an `admit` that refuses what may not run.
+ */
+export function engineActions(
+  repository: Repository,
+  engine: Engine,
+  { onFailure = () => {} }: EngineActionsOptions = {},
+): WebActions {
+  /** Starts a run under a lease that this process holds: of two visitors who saw the same head, one is refused. */
+  const runApart = async (
+    thread: ThreadId,
+    seen: ObjectId,
+    run: (adoptLease: string) => Promise<unknown>,
+  ): Promise<void> => {
+    const lease = await takeLease(repository, thread);
+    try {
+      // Only now no other process moves it.
+      const { head } = await getThread(repository, thread);
+      if (head !== seen) throw new ThreadMoved(thread, undefined, head);
+      lease.handOver(process.pid);
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+    void run(lease.token)
+      .catch((error: unknown) => onFailure(thread, error))
+      // A run that is refused before it begins has not adopted it.
+      .finally(() => lease.release());
+  };
+  return {
+    async resume(thread, given, seen) {
+      await engine.checkResume(thread, given);
+      await runApart(thread, seen, (adoptLease) => engine.resume(thread, { ...given, adoptLease }));
+    },
+    async poke(thread, word, seen) {
+      await engine.checkRun(thread);
+      await runApart(thread, seen, (adoptLease) => engine.poke(thread, word, { adoptLease }));
+    },
+    fork: (thread, step) => forkBehind(repository, thread, step),
+    ask: (thread, question, step) => engine.ask(thread, question, { step }),
+    cancel: async (thread, reason) => void (await engine.cancel(thread, { reason })),
+    stop: async (thread) => void (await engine.stop(thread)),
+    async start(workflow, prompt) {
+      const { location } = repository;
+      // Names mean what the page lists: the files of the work tree's top.
+      const cwd = location?.workTree ?? location?.gitDir ?? '/';
+      const { definition } = await resolveWorkflow(repository, workflow, { cwd });
+      const { thread, head } = await engine.start({ definition, prompt, requireAgents: true });
+      await runApart(thread, head, (adoptLease) => engine.run(thread, { adoptLease }));
+      return thread;
+    },
+  };
+}
+
+/** Makes a fork of a thread; see `WebActions.fork`. */
+export async function forkBehind(
+  repository: Repository,
+  thread: ThreadId,
+  step: number | undefined,
+): Promise<ThreadId> {
+  const pointer = await getThread(repository, thread);
+  const at = step === undefined ? undefined : (await findStepPlaces(repository, pointer)).commitOf(step);
+  if (step !== undefined && at === undefined) {
+    throw new UwfError(`thread ${thread} has no step ${step}`, { code: 'no-such-step', kind: 'usage' });
+  }
+  return (await forkThread(repository, pointer, at)).thread;
+}
