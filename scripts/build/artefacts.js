@@ -94,6 +94,7 @@ export const artefacts = [
       },
       {
         output: 'cli-secrets.cjs',
+        isAtOnce: true,
         files: [
           'src/cli/commands/cas/put.ts',
           'src/engine/config/config.ts',
@@ -103,7 +104,7 @@ export const artefacts = [
       },
       { output: 'cli-checks.cjs', files: ['src/schema/built-in-checks.ts'] },
       { output: 'cli-agent-checks.cjs', files: ['src/agent/load/config-check.ts'] },
-      { output: 'cli-config.cjs', files: ['src/engine/config/parse-config.ts'] },
+      { output: 'cli-config.cjs', isAtOnce: true, files: ['src/engine/config/parse-config.ts'] },
       {
         output: 'cli-push.cjs',
         isAtOnce: true,
@@ -148,6 +149,7 @@ export const artefacts = [
       },
       {
         output: 'cli-engine.cjs',
+        isAtOnce: true,
         files: [
           'src/agent/command/command-agent.ts',
           'src/cli/commands/run.ts',
