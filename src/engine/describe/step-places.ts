@@ -1,9 +1,8 @@
 import { readDerivedFile, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
+import { readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { derivedPath } from '../../thread/read/derived-path.ts';
 
@@ -26,7 +25,7 @@ export async function findStepPlaces(repository: Repository, { id, head }: Until
   const newer: string[] = [];
   let kept = 0;
   let expected: number | undefined;
-  for await (const commit of readChain(repository, head)) {
+  for await (const commit of readLightChain(repository, head)) {
     const number = numberOf(commit);
     if (number === undefined) continue;
     if (expected !== undefined && number !== expected) {
@@ -84,7 +83,7 @@ export class StepPlaces {
   }
 }
 
-function numberOf(commit: ThreadCommit): number | undefined {
+function numberOf(commit: LightCommit): number | undefined {
   if (commit.kind === 'start') return 0;
   return commit.kind === 'step' ? commit.node.number : undefined;
 }

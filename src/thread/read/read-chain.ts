@@ -1,7 +1,11 @@
+import { setImmediate as letOthersWork } from 'node:timers/promises';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import { readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
+
+/** Objects are read from a disk at once: without pauses, a long walk would leave all other requests of a server unanswered. */
+const PAUSE_EVERY = 100;
 
 /**
  * Walks a thread from a commit back to its start along first parents, newest first.
@@ -19,7 +23,9 @@ export async function* walkChain<C extends Pick<ThreadCommit, 'id' | 'kind' | 'c
   from: ObjectId,
   read: (id: ObjectId) => Promise<C>,
 ): AsyncGenerator<C, void, void> {
-  for (let next = from; ;) {
+  let next = from;
+  for (let count = 1; ; count += 1) {
+    if (count % PAUSE_EVERY === 0) await letOthersWork();
     const commit = await read(next);
     yield commit;
     if (commit.kind === 'start') return;

@@ -1,6 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
@@ -28,20 +29,23 @@ export type Span = {
 /** More children than this are not looked up for one page. */
 const MAX_CHILDREN = 100;
 
+type SpanOptions = { limit: number; before?: number | undefined; from: ObjectId; nowMs: number };
+
 /**
  * Reads what went on in a thread, in the order in which it began: its steps, and what waited and which children worked between
  * them.
  * @param limit how many steps at most
  * @param before only what was before the step of this number
+ * @param from the commit from which they are read
  */
 export async function readSpans(
   engine: EngineContext,
   view: ThreadView,
-  { limit, before = Infinity, nowMs }: { limit: number; before?: number | undefined; nowMs: number },
+  { limit, before = Infinity, from, nowMs }: SpanOptions,
 ): Promise<Span[]> {
   const commits: LightCommit[] = [];
   let steps = 0;
-  for await (const commit of readLightChain(engine.repository, view.head)) {
+  for await (const commit of readLightChain(engine.repository, from)) {
     if (commit.kind !== 'step') commits.push(commit);
     else if (commit.node.number >= before) commits.length = 0;
     else {

@@ -1,3 +1,7 @@
+import { findStepPlaces } from '../../engine/describe/step-places.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** So many steps are on one page of a story: browsers take megabytes for each hundred. */
@@ -11,4 +15,14 @@ export const STORY_STEPS = 200;
 export function storyAddress(thread: ThreadId, count: number, number: number, anchor: string): string {
   const before = Math.min(number + STORY_STEPS / 2, count + 1);
   return number > count - STORY_STEPS ? `/t/${thread}#${anchor}` : `/t/${thread}?before=${before}#${anchor}`;
+}
+
+/** The commit from which steps before the step of this number are read: its own, so that no chain is walked from the head to it. */
+export async function commitToReadFrom(
+  repository: Repository,
+  thread: Pick<ThreadPointer, 'id' | 'head'>,
+  before: number | undefined,
+): Promise<ObjectId> {
+  if (before === undefined) return thread.head;
+  return (await findStepPlaces(repository, thread)).commitOf(before) ?? thread.head;
 }

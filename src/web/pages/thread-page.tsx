@@ -2,6 +2,7 @@ import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { plural } from '../../format-time.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readSaidUpTo, type Said } from '../../thread/read/read-said.ts';
 import { findForkOrigin } from '../runs/find-fork-origin.ts';
@@ -15,7 +16,7 @@ import { RunningTurnPanel } from '../parts/running-turn.tsx';
 import { SaidText } from '../parts/said-text.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Status } from '../parts/status.tsx';
-import { STORY_STEPS } from './story-address.ts';
+import { commitToReadFrom, STORY_STEPS } from './story-address.ts';
 import { ThreadActs } from '../parts/thread-acts.tsx';
 import { ThreadGraph } from '../parts/thread-graph.tsx';
 import { ThreadTimeline } from '../parts/thread-timeline.tsx';
@@ -36,9 +37,10 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
   const state = await stateOf(site.engine, pointer.id);
   const view = await describeThread(site.engine, pointer.id);
   const shown = viewAsked(url);
-  const before = shown === 'graph' ? undefined : Number(url.searchParams.get('before')) || undefined;
+  const before = shown === 'graph' ? undefined : Math.trunc(Number(url.searchParams.get('before'))) || undefined;
   const title = view.prompt === '' ? view.thread : view.prompt;
-  const parts = { visit, view, before, again };
+  const from = await commitToReadFrom(site.engine.repository, { id: pointer.id, head: view.head }, before);
+  const parts = { visit, view, before, from, again };
   return (
     <Page
       site={site}
@@ -57,10 +59,10 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
 }
 
 /** The steps of a thread as a conversation, with suspensions and answers in their places. */
-async function Story({ visit, view, before, again }: StoryProps): Promise<Awaited<Html>> {
+async function Story({ visit, view, before, from, again }: StoryProps): Promise<Awaited<Html>> {
   const { site, nowMs } = visit;
   const { repository } = site.engine;
-  const said = await readSaidUpTo(repository, view.head, { limit: STORY_STEPS, before });
+  const said = await readSaidUpTo(repository, from, { limit: STORY_STEPS, before });
   const first = said.find(({ kind }) => kind === 'step')?.number ?? 0;
   const isNewest = before === undefined;
   return (
@@ -106,7 +108,15 @@ function ForkLinks({ thread, origin }: { thread: string; origin: string | undefi
   );
 }
 
-type StoryProps = { visit: Visit; view: ThreadView; before: number | undefined; again: TypedAnswer | undefined };
+type StoryProps = {
+  visit: Visit;
+  view: ThreadView;
+  /** Only what was before the step of this number. */
+  before: number | undefined;
+  /** The commit from which that is read. */
+  from: ObjectId;
+  again: TypedAnswer | undefined;
+};
 
 function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
   const { status, workflow, steps, nextRole, parent, calls, usage, startedAt, endedAt, reason } = view;

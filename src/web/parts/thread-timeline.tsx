@@ -1,6 +1,7 @@
 import type { Html } from '../html.ts';
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import { formatCount, formatDuration, formatTime, plural } from '../../format-time.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { layoutTimeline, type TimelineDrawing, type TimelineLane } from '../drawing/layout-timeline.ts';
 import { readSpans, type Span } from '../drawing/read-spans.ts';
@@ -16,6 +17,8 @@ type TimelineProps = {
   limit: number;
   /** Only what was before the step of this number. */
   before: number | undefined;
+  /** The commit from which that is read. */
+  from: ObjectId;
 };
 
 /** More entries are shown in a table only. */
@@ -25,8 +28,8 @@ const HEAD_HEIGHT = 24;
 const BAR_HEIGHT = 26;
 
 /** When the roles of a thread worked: a row for each, children below their callers, long waits made short. */
-export async function ThreadTimeline({ visit, view, limit, before }: TimelineProps): Promise<Awaited<Html>> {
-  const spans = await readSpans(visit.site.engine, view, { limit, before, nowMs: visit.nowMs });
+export async function ThreadTimeline({ visit, view, limit, before, from }: TimelineProps): Promise<Awaited<Html>> {
+  const spans = await readSpans(visit.site.engine, view, { limit, before, from, nowMs: visit.nowMs });
   const first = spans.find(({ kind }) => kind === 'step');
   const earlier = first?.kind === 'step' && first.number > 1 ? first.number : undefined;
   const hrefOf = (span: Span): string => addressOf(view, span, before);
