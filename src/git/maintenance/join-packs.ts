@@ -37,7 +37,8 @@ export async function joinPacks(git: Omit<GitStart, 'args'>, packs: readonly Fol
   try {
     await runGit({
       ...git,
-      args: [...packArguments, quarantine.packPrefix],
+      settings,
+      args: [...packObjects, quarantine.packPrefix],
       // So that unfinished files of a killed git are in the quarantine too.
       variables: quarantine.variables(git.env),
       input: lines.join(''),
@@ -70,26 +71,17 @@ function removeJoined(
   }
 }
 
-const packArguments: readonly string[] = [
+const settings = [
   ...durablePacks,
-  '-c',
   'pack.threads=1',
-  '-c',
   'pack.packSizeLimit=0',
-  '-c',
   'pack.indexVersion=2',
   // Bounds the memory, whatever small packs inflate to: large blobs get no deltas.
-  '-c',
   'core.bigFileThreshold=8m',
-  '-c',
   'pack.windowMemory=64m',
-  'pack-objects',
-  '-q',
-  // Old deltas are not reused: they were found among fewer objects, and are large.
-  '--no-reuse-object',
-  `--window=${neighbours}`,
-  `--depth=${MAX_CHAIN}`,
 ];
+/** Old deltas are not reused: they were found among fewer objects, and are large. */
+const packObjects = ['pack-objects', '-q', '--no-reuse-object', `--window=${neighbours}`, `--depth=${MAX_CHAIN}`];
 
 /**
  * A name by which git sorts an object before all those with smaller numbers.

@@ -24,7 +24,8 @@ export class GitFailed extends UwfError {
   /** What it printed on stdout before it ended. */
   readonly printed: string;
   constructor(args: readonly string[], said: string, printed = '') {
-    super(`git ${commandIn(args)} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
+    const command = args.find((arg) => !arg.startsWith('-')) ?? '';
+    super(`git ${command} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
       code: 'git-failed',
       kind: 'environment',
     });
@@ -32,11 +33,6 @@ export class GitFailed extends UwfError {
     this.said = said;
     this.printed = printed;
   }
-}
-
-/** The command, after the options of git itself. */
-function commandIn(args: readonly string[]): string {
-  return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
 }
 
 /** One run of git. */

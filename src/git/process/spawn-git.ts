@@ -10,7 +10,10 @@ export type GitStart = {
   location: RepositoryLocation;
   /** The environment; variables that name another repository or index are removed. */
   env: GitEnvironment;
+  /** The command and its arguments: `['worktree', 'add', …]`. */
   args: readonly string[];
+  /** Configuration for this run alone: `gc.auto=0`. */
+  settings?: readonly string[];
   /** Variables for this run alone (`GIT_INDEX_FILE`). */
   variables?: GitEnvironment;
   /** The working directory, from which relative paths start; default: the top of the work tree, or the repository. */
@@ -39,12 +42,13 @@ export const switchedOff: readonly string[] = ['core.hooksPath=/dev/null', 'core
  *
  * Source: git-config(1), `core.fsync` and `core.fsyncMethod`. Before git 2.36 packs are synced in any case.
  */
-export const durablePacks: readonly string[] = ['-c', 'core.fsync=pack,pack-metadata', '-c', 'core.fsyncMethod=fsync'];
+export const durablePacks: readonly string[] = ['core.fsync=pack,pack-metadata', 'core.fsyncMethod=fsync'];
 
 /** Starts native git, without hooks. Its errors come as events of the child. */
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
-  const { location, env, args, variables, cwd, signal } = start;
-  const words = limited(['git', ...switchedOff.flatMap((set) => ['-c', set]), ...args], start.maxDataBytes);
+  const { location, env, args, settings = [], variables, cwd, signal } = start;
+  const options = [...switchedOff, ...settings].flatMap((setting) => ['-c', setting]);
+  const words = limited(['git', ...options, ...args], start.maxDataBytes);
   const child = spawn(words[0] ?? 'git', words.slice(1), {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {

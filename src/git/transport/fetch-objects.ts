@@ -7,12 +7,8 @@ import { towardsRemote } from './towards-remote.ts';
 
 const settings = ['fetch.negotiationAlgorithm=noop', 'protocol.version=2', 'fetch.unpackLimit=1', 'gc.auto=0'];
 const options = [
-  '--quiet',
-  '--progress',
-  '--no-tags',
-  '--no-write-fetch-head',
-  '--no-recurse-submodules',
-  '--no-auto-maintenance',
+  ...['--quiet', '--progress', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'],
+  ...['--no-auto-maintenance', '--refmap=', '--filter=blob:none', '--stdin'],
 ];
 
 /**
@@ -28,20 +24,9 @@ export async function fetchObjects(
   ids: readonly ObjectId[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  const args = [
-    ...settings.flatMap((setting) => ['-c', setting]),
-    'fetch',
-    ...options,
-    '--refmap=',
-    '--filter=blob:none',
-  ];
+  const args = ['fetch', ...options, '--', remote];
   const input = ids.map((id) => `${id}\n`).join('');
-  await runGit({
-    ...run,
-    ...towardsRemote(run.mayAsk ?? false),
-    args: [...args, '--stdin', '--', remote],
-    input,
-  });
+  await runGit({ ...run, ...towardsRemote(run.mayAsk ?? false), settings, args, input });
 }
 
 /**

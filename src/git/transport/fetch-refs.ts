@@ -16,7 +16,7 @@ const landing = 'refs/remote/';
  *
  * git does not check objects here, because one malformed object would fail them all.
  */
-const bringOnly = [
+const settings = [
   'protocol.version=2',
   'fetch.fsckObjects=false',
   'transfer.fsckObjects=false',
@@ -28,11 +28,12 @@ const bringOnly = [
   'gc.auto=0',
   'maintenance.auto=false',
   'advice.fetchShowForcedUpdates=false',
-].flatMap((setting) => ['-c', setting]);
+];
 
 const options = [
   '--stdin',
   '--quiet',
+  '--progress',
   '--force',
   '--no-tags',
   '--no-prune',
@@ -82,10 +83,8 @@ export async function fetchRefs(
   const { refs, except = [], withoutContents, signal, onProgress } = request;
   if (refs.length === 0) return [];
   const args = [
-    ...bringOnly,
     'fetch',
     ...options,
-    '--progress',
     ...(withoutContents === true ? ['--filter=blob:none'] : []),
     ...(isLocal ? [`--upload-pack=${localUploadPack}`] : []),
     '--',
@@ -95,7 +94,7 @@ export async function fetchRefs(
   const asked = ids?.map((id) => `+${id}:${landing}ids/${id}`) ?? named;
   const input = asked.map((line) => `${line}\n`).join('');
   try {
-    await runGit({ ...folder.run(args), input, ...towardsRemote(mayAsk), signal, onProgress });
+    await runGit({ ...folder.run(args), settings, input, ...towardsRemote(mayAsk), signal, onProgress });
   } catch (error) {
     const isOfNames = error instanceof GitFailed && readFetchFailure(error).isOfNames;
     if (!isOfNames || signal?.aborted || fetchHead(folder) === '') throw error;

@@ -17,10 +17,13 @@ export async function listRemoteRefs(
   patterns: readonly string[],
 ): Promise<RemoteRef[]> {
   if (patterns.length === 0) return [];
-  const args = ['-c', 'protocol.version=2', 'ls-remote', '--refs', '--quiet', '--', remote, ...patterns];
-  const listed = await runGit({ ...run, ...towardsRemote(run.mayAsk ?? false), args }).catch((error: unknown) => {
-    throw explainLimit(error);
-  });
+  const args = ['ls-remote', '--refs', '--quiet', '--', remote, ...patterns];
+  const settings = ['protocol.version=2'];
+  const listed = await runGit({ ...run, ...towardsRemote(run.mayAsk ?? false), settings, args }).catch(
+    (error: unknown) => {
+      throw explainLimit(error);
+    },
+  );
   const lines = listed.toString('utf8').split('\n');
   const isWanted = matcherOf(patterns);
   return lines.flatMap((line) => {

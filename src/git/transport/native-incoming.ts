@@ -29,19 +29,8 @@ export type Promisor = {
 type IncomingReader = Pick<ObjectStore, 'read' | 'has' | 'close'>;
 
 /** git packs objects without a search for deltas, and holds no large blob in memory. */
-const asItIs = [
-  ...durablePacks,
-  '-c',
-  'core.bigFileThreshold=4m',
-  '-c',
-  'pack.writeReverseIndex=false',
-  'pack-objects',
-  '--quiet',
-  '--revs',
-  '--delta-base-offset',
-  '--window=0',
-  '--threads=1',
-];
+const settings = [...durablePacks, 'core.bigFileThreshold=4m', 'pack.writeReverseIndex=false'];
+const packObjects = ['pack-objects', '--quiet', '--revs', '--delta-base-offset', '--window=0', '--threads=1'];
 
 /** Objects that git fetched into a guest folder. */
 export function incomingObjects(
@@ -56,9 +45,9 @@ export function incomingObjects(
     try {
       // Objects that were promised earlier can be missing in any case.
       const missing = promisor ? 'allow-any' : 'allow-promisor';
-      const args = [...asItIs, `--missing=${missing}`, accepted.packPrefix];
+      const args = [...packObjects, `--missing=${missing}`, accepted.packPrefix];
       const input = [...tips, ...has.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
-      const name = (await runGit({ ...folder.run(args), input })).toString('latin1').trim();
+      const name = (await runGit({ ...folder.run(args), settings, input })).toString('latin1').trim();
       if (promisor && name !== '') {
         accepted.markPromised(`pack-${name}`);
         await promisor.remember();

@@ -10,6 +10,7 @@ import { inPlaceOf } from '../../or-else.ts';
 const MAX_ARGUMENT_BYTES = 800_000;
 
 /** Pushes only these refs, whatever is configured, without the user's hooks, which are about code. */
+const settings = ['protocol.version=2', ...littleMemory, 'pack.windowMemory=32m', 'pack.deltaCacheSize=16m'];
 const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-if-includes', '--recurse-submodules=no'];
 
 /** The repository of the commits, where ancestry is checked. */
@@ -51,9 +52,6 @@ async function pushBatch(
     return edits.map((edit) => wrong.get(edit) ?? undone(edit.name, 'another edit could not be made'));
   const push = async (atomic: boolean): Promise<Map<string, RefOutcome>> => {
     const args = [
-      '-c',
-      'protocol.version=2',
-      ...[...littleMemory, 'pack.windowMemory=32m', 'pack.deltaCacheSize=16m'].flatMap((setting) => ['-c', setting]),
       'push',
       ...options,
       atomic ? '--atomic' : '--no-atomic',
@@ -66,7 +64,7 @@ async function pushBatch(
       remote,
       ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
     ];
-    const run = { ...folder.run(args), ...towardsRemote(mayAsk), signal, onProgress };
+    const run = { ...folder.run(args), settings, ...towardsRemote(mayAsk), signal, onProgress };
     try {
       return parsePushResults((await runGit(run)).toString('utf8'), '');
     } catch (error) {

@@ -1,13 +1,13 @@
-import { plainIndex, requiredFilters, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
+import { requiredFilters, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 
 /** Makes git stream new files into one pack that it syncs, instead of a file for each. */
-export const streamed: readonly string[] = ['-c', 'core.bigFileThreshold=1'];
+export const streamed = 'core.bigFileThreshold=1';
 /**
  * Records files whose line ends would change. Does not record names that other file systems treat as `.git`, because such
  * trees cannot be fetched.
  */
-const rules = ['-c', 'core.safecrlf=false', '-c', 'core.protectNTFS=true', '-c', 'core.protectHFS=true'];
+const rules = ['core.safecrlf=false', 'core.protectNTFS=true', 'core.protectHFS=true'];
 
 type Failure = Unrecordable & { filter?: string };
 
@@ -61,12 +61,12 @@ async function tryAdd(
 ): Promise<string | undefined> {
   const unset: string[] = [];
   for (const name of silenced) unset.push(...(await silence(run, name)));
-  const config = [...streamed, ...plainIndex, ...rules, ...unset, '-c', 'advice.addEmbeddedRepo=false'];
+  const settings = [...run.settings, streamed, ...rules, ...unset, 'advice.addEmbeddedRepo=false'];
   const options = ['--all', '--ignore-errors', '--pathspec-from-file=-', '--pathspec-file-nul'];
   const pathspecs = [':/', ...[...excluded].map((path) => `:(top,exclude,literal)${path}`)];
   const input = Buffer.from(`${pathspecs.join('\0')}\0`, 'latin1');
   try {
-    await runGit({ ...run, args: [...config, 'add', ...options, ...(isSparse ? ['--sparse'] : [])], input });
+    await runGit({ ...run, settings, args: ['add', ...options, ...(isSparse ? ['--sparse'] : [])], input });
     return undefined;
   } catch (error) {
     if (error instanceof GitFailed) return error.said;
@@ -84,7 +84,7 @@ async function silence(run: IndexRun, name: string): Promise<string[]> {
     () => false,
   );
   const instead = isLasting ? ['process=', 'required=false'] : ['clean=cat >/dev/null'];
-  return instead.flatMap((pair) => ['-c', `filter.${name}.${pair}`]);
+  return instead.map((pair) => `filter.${name}.${pair}`);
 }
 
 /** Finds the files on which git failed, by the names in its stderr. */
@@ -104,9 +104,9 @@ async function blame(run: IndexRun, said: string, files: ReadonlySet<string>): P
 
 /** The given and tracked files whose attribute `filter` is one of the failing filters. */
 async function withFilters(run: IndexRun, files: ReadonlySet<string>, filters: readonly string[]): Promise<Failure[]> {
-  const tracked = await runGit({ ...run, args: [...plainIndex, 'ls-files', '-z'] });
+  const tracked = await runGit({ ...run, args: ['ls-files', '-z'] });
   const input = Buffer.concat([Buffer.from([...files].map((path) => `${path}\0`).join(''), 'latin1'), tracked]);
-  const printed = await runGit({ ...run, args: [...plainIndex, 'check-attr', '-z', '--stdin', 'filter'], input });
+  const printed = await runGit({ ...run, args: ['check-attr', '-z', '--stdin', 'filter'], input });
   const fields = printed.toString('latin1').split('\0');
   return fields.flatMap((path, at) => {
     const filter = fields[at + 2];

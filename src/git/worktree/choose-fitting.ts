@@ -1,4 +1,4 @@
-import { changedPaths, plainIndex, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
+import { changedPaths, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
@@ -42,10 +42,10 @@ export async function chooseFitting(
 async function refresh(run: IndexRun, files: readonly ChangedFile[], maxBytes: number): Promise<Set<string>> {
   const tooLarge = files.filter(({ isTracked, bytes }) => isTracked && bytes > maxBytes);
   const input = Buffer.from(tooLarge.map(({ path }) => `${path}\0`).join(''), 'latin1');
-  const update = [...plainIndex, 'update-index', '-z', '--assume-unchanged', '--stdin'];
+  const update = ['update-index', '-z', '--assume-unchanged', '--stdin'];
   await runGit({ ...run, args: update, input });
-  const compare = [...plainIndex, '-c', 'core.safecrlf=false', 'update-index', '-q', '--refresh'];
+  const settings = [...run.settings, 'core.safecrlf=false'];
   // git fails if a file differs or cannot be compared.
-  await runGit({ ...run, args: compare }).catch(inPlaceOf(GitFailed, undefined));
+  await runGit({ ...run, settings, args: ['update-index', '-q', '--refresh'] }).catch(inPlaceOf(GitFailed, undefined));
   return changedPaths(run);
 }

@@ -25,10 +25,10 @@ export type Changes = {
 };
 
 /** A run of git on a work tree with an index. */
-export type IndexRun = Omit<GitRun, 'args'>;
+export type IndexRun = Omit<GitRun, 'args'> & { settings: readonly string[] };
 
 /** Keeps git from writing a second file beside the index. */
-export const plainIndex: readonly string[] = ['-c', 'core.splitIndex=false'];
+export const plainIndex = 'core.splitIndex=false';
 
 /**
  * Finds the differences between a work tree and an index, and measures the files. Reads names, times and sizes, but no
@@ -87,7 +87,7 @@ export async function changedPaths(run: IndexRun): Promise<Set<string>> {
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function runComparing(run: IndexRun, args: readonly string[]): Promise<Buffer> {
-  return (await runWithoutFailing(run, [...plainIndex, ...args], 'clean')).printed;
+  return (await runWithoutFailing(run, args, 'clean')).printed;
 }
 
 /**
@@ -108,12 +108,12 @@ export async function runWithoutFailing(
     const filters = error instanceof GitFailed ? await requiredFilters(run) : [];
     if (filters.length === 0) throw error;
     const unset = filters.flatMap((name) => turnedOff(`filter.${name}`, use));
-    return { printed: await runGit({ ...run, args: [...unset, ...args] }), filters };
+    return { printed: await runGit({ ...run, settings: [...run.settings, ...unset], args }), filters };
   }
 }
 
 function turnedOff(filter: string, use: 'clean' | 'smudge'): string[] {
-  return ['process=', `${use}=`, 'required=false'].flatMap((to) => ['-c', `${filter}.${to}`]);
+  return ['process=', `${use}=`, 'required=false'].map((to) => `${filter}.${to}`);
 }
 
 /** The names of required filters. */
@@ -164,8 +164,8 @@ async function changedSubmodules(
     const location = await discoverRepository(folder, withoutPlaces(env));
     const filters = ownPrograms(location, env).filter(({ use }) => use === 'files');
     const unset = filters.flatMap(({ name }) => turnedOff(name.slice(0, name.lastIndexOf('.')), 'clean'));
-    const args = [...unset, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
-    const run = { location, env: withoutPlaces(env), signal };
+    const args = ['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
+    const run = { location, env: withoutPlaces(env), signal, settings: [plainIndex, ...unset] };
     if ((await listOf(run, args)).length === 0) continue;
     const reason = 'is a submodule with changes that are not recorded, only its commit is; commit them there';
     changed.push({ path, reason });
@@ -186,6 +186,6 @@ async function withoutIgnored(run: IndexRun, paths: readonly string[]): Promise<
 }
 
 async function listOf(run: IndexRun, args: readonly string[]): Promise<string[]> {
-  const printed = await runGit({ ...run, args: [...plainIndex, ...args] });
+  const printed = await runGit({ ...run, args });
   return printed.toString('latin1').split('\0').slice(0, -1);
 }

@@ -65,10 +65,9 @@ export async function restoreWorkTree(
   try {
     const there = await discoverRepository(path, withoutPlaces(env));
     markMadeForThread(there);
-    const parallel = ['-c', 'checkout.workers=0'];
-    const reading = [...parallel, 'read-tree', '--reset', '-u', tree];
-    await content.bring?.(await contentsOf({ location: there, env }, tree));
-    const { filters } = await runWithoutFailing({ location: there, env }, reading, 'smudge');
+    const run = { location: there, env, settings: ['checkout.workers=0'] };
+    await content.bring?.(await contentsOf(run, tree));
+    const { filters } = await runWithoutFailing(run, ['read-tree', '--reset', '-u', tree], 'smudge');
     await fillSparse(there, env, content);
     if (unbornBranch !== undefined) {
       await runGit({ location: there, env, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });

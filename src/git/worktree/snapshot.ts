@@ -10,7 +10,7 @@ import { isRefName } from '../format/ref-name.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import { addChanges, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
-import { findChanges, runComparing, type IndexRun } from './find-changes.ts';
+import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
 import { runGit } from '../process/run-git.ts';
@@ -108,6 +108,7 @@ async function record(
     const run: IndexRun = {
       location,
       env,
+      settings: [plainIndex],
       variables: { ...quarantine.variables(env), GIT_INDEX_FILE: index },
       signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
     };
@@ -141,8 +142,8 @@ async function record(
 async function packLooseObjects(run: IndexRun, quarantine: Quarantine): Promise<GitObject[]> {
   const { ids, bytes } = quarantine.looseFiles();
   if (bytes <= MAX_LOOSE_BYTES) return quarantine.looseObjects();
-  const args = [...streamed, 'pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
-  await runGit({ ...run, args, input: `${ids.join('\n')}\n` });
+  const args = ['pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
+  await runGit({ ...run, settings: [...run.settings, streamed], args, input: `${ids.join('\n')}\n` });
   return [];
 }
 

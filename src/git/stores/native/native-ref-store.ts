@@ -47,8 +47,7 @@ export class NativeRefStore implements RefStore {
       // As in the disk store; a reflog would also need a committer.
       'core.logAllRefUpdates=false',
     ];
-    const args = [...settings.flatMap((setting) => ['-c', setting]), 'update-ref', '--stdin'];
-    this.#transactions = new LongLivedGit({ ...this.#start, args });
+    this.#transactions = new LongLivedGit({ ...this.#start, settings, args: ['update-ref', '--stdin'] });
   }
 
   async read(name: RefName): Promise<ObjectId | undefined> {
