@@ -35,7 +35,7 @@ export async function openStoresByFormat(
   const near = format.objects === 'sha1' ? disk.objects : nativeObjects;
   const [promisor] = format.promisors;
   const stateDir = `${location.commonDir}/uwf`;
-  const listVariables = (): Promise<GitVariable[]> => listGitVariables(location, env);
+  const listVariables = (): Promise<GitVariable[]> => listGitVariables({ location, env });
   const bring = (ids: readonly ObjectId[]): Promise<void> =>
     bringPromised({ location, env, stateDir, format: format.objects, listVariables }, promisor ?? '', ids);
   return {

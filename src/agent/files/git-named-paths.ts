@@ -1,7 +1,8 @@
+import type { GitPlace } from '../../git/process/spawn-git.ts';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { runGit } from '../../git/process/run-git.ts';
-import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
+import type { GitEnvironment } from '../../git/repository.ts';
 
 /** Paths that mean something to git or to uwf. */
 export type NamedPaths = {
@@ -39,11 +40,12 @@ export function pathsOfUser({ HOME: home, XDG_CONFIG_HOME: xdg, XDG_STATE_HOME: 
  *
  * Source: git-config(1), `--show-origin`, "Includes", `core.hooksPath`; git-credential-store(1), `--file`.
  */
-export async function findNamedPaths(location: RepositoryLocation, env: GitEnvironment): Promise<NamedPaths> {
+export async function findNamedPaths(git: GitPlace): Promise<NamedPaths> {
   const named: NamedPaths = { hooks: [], configuration: [], secret: [] };
-  const top = location.workTree ?? location.gitDir;
-  const meant = (path: string, from: string): string => resolve(from, path.replace(/^~(?=\/|$)/u, env['HOME'] ?? '~'));
-  for (const { origin, key, value } of await listWithOrigin(location, env)) {
+  const top = git.location.workTree ?? git.location.gitDir;
+  const meant = (path: string, from: string): string =>
+    resolve(from, path.replace(/^~(?=\/|$)/u, git.env['HOME'] ?? '~'));
+  for (const { origin, key, value } of await listWithOrigin(git)) {
     const file = origin.startsWith('file:') ? resolve(top, origin.slice('file:'.length)) : undefined;
     if (file !== undefined) named.configuration.push(file);
     if (key === 'core.hookspath') named.hooks.push(meant(value, top));
@@ -54,12 +56,9 @@ export async function findNamedPaths(location: RepositoryLocation, env: GitEnvir
   return named;
 }
 
-async function listWithOrigin(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-): Promise<{ origin: string; key: string; value: string }[]> {
+async function listWithOrigin(git: GitPlace): Promise<{ origin: string; key: string; value: string }[]> {
   const args = ['config', '--list', '--null', '--show-origin', '--includes'];
-  const printed = await runGit({ location, env, args }).catch(() => Buffer.from(''));
+  const printed = await runGit({ ...git, args }).catch(() => Buffer.from(''));
   const fields = printed.toString('utf8').split('\0');
   return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => {
     const entry = fields[2 * at + 1] ?? '';

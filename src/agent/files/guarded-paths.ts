@@ -59,7 +59,7 @@ export class GuardedPaths {
     // Where there is no repository, names and the look of folders still count.
     const searches = [withoutPlaces(env), env].map((variables) => discoverRepository(cwd, variables).catch(() => []));
     const locations = (await Promise.all(searches)).flat();
-    const named = await Promise.all(locations.map((location) => findNamedPaths(location, env)));
+    const named = await Promise.all(locations.map((location) => findNamedPaths({ location, env })));
     const all = [pathsOfUser(env), ...named];
     const tops = locations.flatMap(({ workTree }) => workTree ?? []);
     return new GuardedPaths(realPath(cwd), locations, {

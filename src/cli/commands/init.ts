@@ -59,7 +59,7 @@ This command is optional.`,
         import('../../git/transport/add-fetch-refspecs.ts'),
         import('../../sync/refs/tracking.ts'),
       ]);
-      refspecs = await addFetchRefspecs(location, cli.env, remote, fetchRefspecs(remote));
+      refspecs = await addFetchRefspecs({ location, env: cli.env }, remote, fetchRefspecs(remote));
     }
     files.write();
     if (!trustsAll(cli)) await trustWritten(cli, repository, files);

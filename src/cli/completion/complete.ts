@@ -151,7 +151,7 @@ async function listCandidates(cli: CliEnvironment, candidates: Candidates, threa
       return shippedNames().map((word) => ({ word, about: 'comes with uwf' }));
     case 'remote': {
       const { location } = await openForReading(cli);
-      const names = location === undefined ? [] : await listRemotes(location, cli.env);
+      const names = location === undefined ? [] : await listRemotes({ location, env: cli.env });
       return names.map((word) => ({ word, about: 'a remote' }));
     }
     case 'agent': {

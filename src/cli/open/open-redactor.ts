@@ -44,7 +44,7 @@ async function gitVariables({ location }: Repository, env: CliEnvironment['env']
   if (read !== undefined) return read;
   const { listGitVariables } = await import('../../git/process/git-variables.ts');
   // Without git, or with a configuration that it cannot read, no remote is reached either.
-  return listGitVariables(location, env).catch(() => []);
+  return listGitVariables({ location, env }).catch(() => []);
 }
 
 /** The redactor that searches stored objects. It is the one that redacts what a run writes. */

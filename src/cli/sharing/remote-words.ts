@@ -74,7 +74,7 @@ export async function openExchange(
   const repository = await openForReading(cli);
   const { location } = repository;
   const mayBeThread = args.remote !== undefined && threadLike.test(args.remote);
-  const names = mayBeThread && location !== undefined ? await listRemotes(location, cli.env) : [];
+  const names = mayBeThread && location !== undefined ? await listRemotes({ location, env: cli.env }) : [];
   const words = readRemoteWords(args.remote, args.thread, names);
   const threads = [...words.threads, ...given];
   const remote = await openRemoteHere(cli, repository, { name: words.remote, direction });

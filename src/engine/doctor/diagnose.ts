@@ -44,7 +44,7 @@ export async function diagnose(
   const { location } = repository;
   const found: Diagnosis[] = [];
   if (location !== undefined) {
-    const examination = await examineRepository(location, env);
+    const examination = await examineRepository({ location, env });
     found.push(
       ...ofGit(examination),
       ...diagnoseLocks(location),

@@ -80,7 +80,7 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
     temporary: location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects')),
   };
   const lookup = await reindex(repository);
-  const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks(location, env);
+  const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks({ location, env });
   const named = (path: string): string => (isAbsolute(path) ? relative(location?.commonDir ?? '', path) : path);
   return {
     ...mapValues(found, (items) => items.length),

@@ -1,5 +1,6 @@
+import type { GitPlace } from '../process/spawn-git.ts';
 import { removeStalePackKeeps } from '../stores/disk/pack-keep.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import type { RepositoryLocation } from '../repository.ts';
 import {
   countPacks,
   listSmallPacks,
@@ -25,17 +26,14 @@ const MAX_BYTES_TOGETHER = 64 * 1024 * 1024;
  * @returns the numbers of packs before and after, including the user's
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function consolidatePacks(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-): Promise<{ before: number; after: number }> {
-  removeStalePackKeeps(packFolderOf(location));
-  const before = countPacks(location);
+export async function consolidatePacks(git: GitPlace): Promise<{ before: number; after: number }> {
+  removeStalePackKeeps(packFolderOf(git.location));
+  const before = countPacks(git.location);
   if (before > 1) {
-    const packs = smallPacks(location);
-    if (packs.length > 1) await joinPacks({ location, env }, packs);
+    const packs = smallPacks(git.location);
+    if (packs.length > 1) await joinPacks(git, packs);
   }
-  return { before, after: countPacks(location) };
+  return { before, after: countPacks(git.location) };
 }
 
 /**

@@ -1,6 +1,6 @@
+import type { GitPlace } from '../process/spawn-git.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { countPacks } from './foldable-packs.ts';
 import { listGitVariables } from '../process/git-variables.ts';
 import { GitFailed, GitNotFound, runGit } from '../process/run-git.ts';
@@ -17,19 +17,19 @@ export type Examination = {
 };
 
 /** Examines a repository with at most two runs of git. Changes nothing. */
-export async function examineRepository(location: RepositoryLocation, env: GitEnvironment): Promise<Examination> {
-  const isShallow = existsSync(join(location.commonDir, 'shallow'));
-  const packs = countPacks(location);
-  const version = await runGit({ location, env, args: ['--version'] }).catch(inPlaceOf(GitNotFound, undefined));
+export async function examineRepository(git: GitPlace): Promise<Examination> {
+  const isShallow = existsSync(join(git.location.commonDir, 'shallow'));
+  const packs = countPacks(git.location);
+  const version = await runGit({ ...git, args: ['--version'] }).catch(inPlaceOf(GitNotFound, undefined));
   if (version === undefined) return { gitVersion: undefined, isShallow, packs, config: new Map() };
   const gitVersion = /\d+\.\d+(?:\.\d+)?/.exec(version.toString('utf8'))?.[0];
-  return { gitVersion, isShallow, packs, config: await readConfig(location, env) };
+  return { gitVersion, isShallow, packs, config: await readConfig(git) };
 }
 
 /** Reads a variable without a value as ''. */
-async function readConfig(location: RepositoryLocation, env: GitEnvironment): Promise<Map<string, string>> {
+async function readConfig(git: GitPlace): Promise<Map<string, string>> {
   // git fails for a broken configuration.
-  const variables = await listGitVariables(location, env).catch(inPlaceOf(GitFailed, []));
+  const variables = await listGitVariables(git).catch(inPlaceOf(GitFailed, []));
   const wanted = variables.filter(({ name }) => /^(?:gc|maintenance|remote)\./.test(name));
   return new Map(wanted.map(({ name, value = '' }) => [name, value]));
 }

@@ -1,7 +1,6 @@
 import { keyOf, subsectionOf } from '../format/config.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
-import { switchedOff } from './spawn-git.ts';
+import { switchedOff, type GitPlace } from './spawn-git.ts';
 
 /** A variable of git's configuration. */
 export type GitVariable = {
@@ -19,9 +18,9 @@ export type GitVariable = {
  * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-config(1), `--list`, `--show-scope`, `--null`.
  */
-export async function listGitVariables(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[]> {
+export async function listGitVariables(git: GitPlace): Promise<GitVariable[]> {
   const args = ['config', '--list', '--null', '--show-scope', '--includes'];
-  const fields = (await runGit({ location, env, args })).toString('utf8').split('\0');
+  const fields = (await runGit({ ...git, args })).toString('utf8').split('\0');
   const variables: GitVariable[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const entry = fields[at + 1] ?? '';
@@ -44,14 +43,10 @@ export function isOfRepository({ scope }: Pick<GitVariable, 'scope'>): boolean {
 }
 
 /** Returns the known variables on the first call and lists them again on later calls, because a command may change them. */
-export function listingAfter(
-  known: readonly GitVariable[],
-  location: RepositoryLocation,
-  env: GitEnvironment,
-): () => Promise<readonly GitVariable[]> {
+export function listingAfter(known: readonly GitVariable[], git: GitPlace): () => Promise<readonly GitVariable[]> {
   let first: readonly GitVariable[] | undefined = known;
   return async () => {
-    const variables = first ?? (await listGitVariables(location, env));
+    const variables = first ?? (await listGitVariables(git));
     first = undefined;
     return variables;
   };

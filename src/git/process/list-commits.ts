@@ -1,5 +1,5 @@
+import type { GitPlace } from './spawn-git.ts';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
 
 /** A commit and the first line of its message. */
@@ -14,13 +14,12 @@ export type CommitLine = { commit: ObjectId; subject: string };
  * Source: git-rev-list(1).
  */
 export async function listCommits(
-  location: RepositoryLocation,
-  env: GitEnvironment,
+  git: GitPlace,
   { from, without, most }: { from: readonly ObjectId[]; without: readonly ObjectId[]; most: number },
 ): Promise<CommitLine[]> {
   const input = [...from, ...without.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
   const args = ['rev-list', '--stdin', `--max-count=${most}`, '--format=%s'];
-  const lines = (await runGit({ location, env, args, input })).toString('utf8').split('\n');
+  const lines = (await runGit({ ...git, args, input })).toString('utf8').split('\n');
   // A line 'commit <id>', then the format's.
   return lines.flatMap((line, at) => {
     const id = line.replace(/^commit /, '');

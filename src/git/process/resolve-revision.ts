@@ -1,5 +1,5 @@
+import type { GitPlace } from './spawn-git.ts';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { runGit } from './run-git.ts';
 
 /** The object that a revision names; tags are followed. */
@@ -11,16 +11,12 @@ export type Revision = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
  * @returns `undefined` if it names none
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function resolveRevision(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  text: string,
-): Promise<Revision | undefined> {
+export async function resolveRevision(git: GitPlace, text: string): Promise<Revision | undefined> {
   if (text === '' || text.startsWith('-') || /[\n\0]/.test(text)) return undefined;
   // After a colon comes a path, and `^{}` would become part of it.
   const input = `${text.includes(':') ? text : `${text}^{}`}\n`;
   const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)'];
-  const [oid = '', kind] = (await runGit({ location, env, args, input })).toString('utf8').trim().split(' ');
+  const [oid = '', kind] = (await runGit({ ...git, args, input })).toString('utf8').trim().split(' ');
   const isKnown = kind === 'commit' || kind === 'tree' || kind === 'blob';
   return isKnown && isObjectId(oid) ? { kind, oid } : undefined;
 }

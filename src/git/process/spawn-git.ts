@@ -4,12 +4,16 @@ import { constants, setPriority } from 'node:os';
 import { tryTo } from '../../or-else.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
-/** How git is started. */
-export type GitStart = {
+/** Where git works. */
+export type GitPlace = {
   /** The repository and its work tree; git does not search for them. */
   location: RepositoryLocation;
   /** The environment; variables that name another repository or index are removed. */
   env: GitEnvironment;
+};
+
+/** How git is started. */
+export type GitStart = GitPlace & {
   /** The command and its arguments: `['worktree', 'add', …]`. */
   args: readonly string[];
   /** Configuration for this run alone: `gc.auto=0`. */

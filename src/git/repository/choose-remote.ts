@@ -1,8 +1,9 @@
+import type { GitPlace } from '../process/spawn-git.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { kindOfPath, readIfThere, startOfFile } from './git-directory.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import type { RepositoryLocation } from '../repository.ts';
 import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
 import { keyOf, subsectionOf } from '../format/config.ts';
 
@@ -11,8 +12,8 @@ import { keyOf, subsectionOf } from '../format/config.ts';
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function listRemotes(location: RepositoryLocation, env: GitEnvironment): Promise<string[]> {
-  return remotesIn(await listGitVariables(location, env));
+export async function listRemotes(git: GitPlace): Promise<string[]> {
+  return remotesIn(await listGitVariables(git));
 }
 
 /** The names of the remotes among variables. */

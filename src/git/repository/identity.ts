@@ -1,4 +1,5 @@
 import type { GitVariable } from '../process/git-variables.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
 import type { GitEnvironment, Identity, RepositoryLocation } from '../repository.ts';
 import { readConfigFiles } from './read-config-files.ts';
 
@@ -15,12 +16,13 @@ export const FALLBACK_COMMITTER: Identity = { name: 'uwf', email: 'uwf@localhost
  */
 export async function committerFromGit(
   location: RepositoryLocation,
-  env: Readonly<Record<string, string | undefined>>,
+  env: GitEnvironment,
 ): Promise<Identity | undefined> {
   let name = env['GIT_COMMITTER_NAME'];
   let email = env['GIT_COMMITTER_EMAIL'];
   if (!name || !email) {
-    const configured = await identityVariables(location, env);
+    const variables = readConfigFiles(location, env) ?? (await askGit({ location, env }));
+    const configured = new Map(variables.map(({ name: key, value }) => [key, value]));
     name ||= configured.get('committer.name') ?? configured.get('user.name');
     email ||= configured.get('committer.email') ?? configured.get('user.email') ?? env['EMAIL'];
   }
@@ -28,13 +30,8 @@ export async function committerFromGit(
   return { name: name || FALLBACK_COMMITTER.name, email: email || FALLBACK_COMMITTER.email };
 }
 
-async function identityVariables(location: RepositoryLocation, env: GitEnvironment): Promise<Map<string, string>> {
-  const variables = readConfigFiles(location, env) ?? (await askGit(location, env));
-  return new Map(variables.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])));
-}
-
-async function askGit(location: RepositoryLocation, env: GitEnvironment): Promise<GitVariable[]> {
+async function askGit(git: GitPlace): Promise<GitVariable[]> {
   const { listGitVariables } = await import('../process/git-variables.ts');
   // An error means that there is no git, so no user is configured.
-  return listGitVariables(location, env).catch(() => []);
+  return listGitVariables(git).catch(() => []);
 }

@@ -1,5 +1,5 @@
+import type { GitPlace } from '../process/spawn-git.ts';
 import { noSuchRemote } from './remote-errors.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { listGitVariables } from '../process/git-variables.ts';
 import { remotesIn } from '../repository/choose-remote.ts';
 import { runGit } from '../process/run-git.ts';
@@ -10,18 +10,13 @@ import { runGit } from '../process/run-git.ts';
  * @returns the refspecs that were new
  * @throws {UwfError} `no-such-remote` if git knows no remote of this name; nothing is written then
  */
-export async function addFetchRefspecs(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  remote: string,
-  refspecs: readonly string[],
-): Promise<string[]> {
-  const variables = await listGitVariables(location, env);
+export async function addFetchRefspecs(git: GitPlace, remote: string, refspecs: readonly string[]): Promise<string[]> {
+  const variables = await listGitVariables(git);
   const known = remotesIn(variables);
   if (!known.includes(remote)) throw noSuchRemote(remote, known);
   const key = `remote.${remote}.fetch`;
   const present = new Set(variables.filter(({ name }) => name === key).map(({ value }) => value));
   const missing = refspecs.filter((refspec) => !present.has(refspec));
-  for (const refspec of missing) await runGit({ location, env, args: ['config', '--local', '--add', key, refspec] });
+  for (const refspec of missing) await runGit({ ...git, args: ['config', '--local', '--add', key, refspec] });
   return missing;
 }

@@ -7,8 +7,15 @@ import { towardsRemote } from './towards-remote.ts';
 
 const settings = ['fetch.negotiationAlgorithm=noop', 'protocol.version=2', 'fetch.unpackLimit=1', 'gc.auto=0'];
 const options = [
-  ...['--quiet', '--progress', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'],
-  ...['--no-auto-maintenance', '--refmap=', '--filter=blob:none', '--stdin'],
+  '--quiet',
+  '--progress',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-recurse-submodules',
+  '--no-auto-maintenance',
+  '--refmap=',
+  '--filter=blob:none',
+  '--stdin',
 ];
 
 /**

@@ -135,7 +135,7 @@ export class NativeRemote implements Remote {
       remember: async () => {
         const set = (key: string, value: string): Promise<unknown> =>
           runGit({ location, env, args: ['config', '--local', `remote.${this.name}.${key}`, value] });
-        const settings = await listGitVariables(location, env);
+        const settings = await listGitVariables({ location, env });
         const filter = `remote.${this.name}.partialclonefilter`;
         // Without a filter, git's first fetch of a missing object would set one that leaves out all blobs.
         if (!settings.some(({ name }) => name === filter)) await set('partialclonefilter', filterOfNothing);

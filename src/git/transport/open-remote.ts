@@ -36,7 +36,7 @@ export async function openRemote(
   const { location, stateDir } = repository;
   if (location === undefined || stateDir === undefined) throw new RemotesNeedDisk();
   const { env, direction = 'fetch', mayAsk = false } = options;
-  const variables = readConfigFiles(location, env) ?? (await listGitVariables(location, env));
+  const variables = readConfigFiles(location, env) ?? (await listGitVariables({ location, env }));
   const configured = remotesIn(variables);
   const chosen = name ?? defaultRemote(variables, configured, location, direction);
   const isConfigured = configured.includes(chosen);
@@ -54,6 +54,6 @@ export async function openRemote(
     mayAsk,
     bundle: bundlePathOf(url, location),
     format: repository.objects.format,
-    listVariables: listingAfter(variables, location, env),
+    listVariables: listingAfter(variables, { location, env }),
   });
 }

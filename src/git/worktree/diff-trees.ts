@@ -1,6 +1,6 @@
+import type { GitPlace } from '../process/spawn-git.ts';
 import { parseObjectId, type ObjectId } from '../format/object-id.ts';
 import { pathAsText } from '../format/quote-path.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { runGit } from '../process/run-git.ts';
 
 /** One file that differs between two trees. */
@@ -34,14 +34,9 @@ const changes: Readonly<Record<string, FileChange['change']>> = {
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function differingContents(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  from: ObjectId,
-  to: ObjectId,
-): Promise<ObjectId[]> {
+export async function differingContents(git: GitPlace, from: ObjectId, to: ObjectId): Promise<ObjectId[]> {
   const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to];
-  const lines = (await runGit({ location, env, args })).toString('latin1').split('\0');
+  const lines = (await runGit({ ...git, args })).toString('latin1').split('\0');
   return lines.flatMap((line) => {
     const [oldMode, newMode, oldId, newId] = line.startsWith(':') ? line.slice(1).split(' ') : [];
     const sides = [[oldMode, oldId] as const, [newMode, newId] as const];
@@ -55,13 +50,8 @@ export async function differingContents(
  * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-diff-tree(1), "Raw output format" and "OTHER DIFF FORMATS".
  */
-export async function diffTrees(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  from: ObjectId,
-  to: ObjectId,
-): Promise<FileChange[]> {
-  const files = await diffTreesWithIds(location, env, from, to);
+export async function diffTrees(git: GitPlace, from: ObjectId, to: ObjectId): Promise<FileChange[]> {
+  const files = await diffTreesWithIds(git, from, to);
   return files.map(({ oldId: _oldId, newId: _newId, ...file }) => file);
 }
 
@@ -70,12 +60,7 @@ export async function diffTrees(
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function diffTreesWithIds(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  from: ObjectId,
-  to: ObjectId,
-): Promise<FileContents[]> {
+export async function diffTreesWithIds(git: GitPlace, from: ObjectId, to: ObjectId): Promise<FileContents[]> {
   if (from === to) return [];
   const args = [
     'diff-tree',
@@ -90,7 +75,7 @@ export async function diffTreesWithIds(
     from,
     to,
   ];
-  const fields = (await runGit({ location, env, args })).toString('latin1').split('\0');
+  const fields = (await runGit({ ...git, args })).toString('latin1').split('\0');
   const found: FileContents[] = [];
   let at = 0;
   const next = (): string => fields[at++] ?? '';

@@ -1,3 +1,4 @@
+import type { GitPlace } from '../process/spawn-git.ts';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { UwfError } from '../../errors.ts';
@@ -6,7 +7,6 @@ import { discoverRepository } from '../repository/discover.ts';
 import { parseObjectId, type ObjectId } from '../format/object-id.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { pathAsText } from '../format/quote-path.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { markMadeForThread } from '../repository/thread-work-tree.ts';
 import { differingContents } from './diff-trees.ts';
 import { runWithoutFailing, type IndexRun } from './find-changes.ts';
@@ -44,8 +44,7 @@ export type RestoredWorkTree = {
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function restoreWorkTree(
-  location: RepositoryLocation,
-  env: GitEnvironment,
+  git: GitPlace,
   content: WorkTreeContent,
   folder: string,
 ): Promise<RestoredWorkTree> {
@@ -61,22 +60,22 @@ export async function restoreWorkTree(
     });
   }
   const { tree, commit, unbornBranch } = content;
-  await runGit({ location, env, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
+  await runGit({ ...git, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
   try {
-    const there = await discoverRepository(path, withoutPlaces(env));
-    markMadeForThread(there);
-    const run = { location: there, env, settings: ['checkout.workers=0'] };
+    const location = await discoverRepository(path, withoutPlaces(git.env));
+    markMadeForThread(location);
+    const run = { location, env: git.env, settings: ['checkout.workers=0'] };
     await content.bring?.(await contentsOf(run, tree));
     const { filters } = await runWithoutFailing(run, ['read-tree', '--reset', '-u', tree], 'smudge');
-    await fillSparse(there, env, content);
+    await fillSparse(run, content);
     if (unbornBranch !== undefined) {
-      await runGit({ location: there, env, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
+      await runGit({ ...run, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
     }
-    const listed = await runGit({ location, env, args: ['ls-tree', '-r', '-z', tree] });
+    const listed = await runGit({ ...git, args: ['ls-tree', '-r', '-z', tree] });
     const submodules = submodulesIn(listed);
     return { folder: path, submodules, ...(filters.length > 0 && { filters }) };
   } catch (error) {
-    await runGit({ location, env, args: ['worktree', 'remove', '--force', '--', path] }).catch(() => {
+    await runGit({ ...git, args: ['worktree', 'remove', '--force', '--', path] }).catch(() => {
       rmSync(join(path, '.git'), { force: true });
     });
     throw error;
@@ -97,19 +96,14 @@ async function contentsOf(run: IndexRun, tree: ObjectId): Promise<ObjectId[]> {
  * Writes the files outside of a sparse cone that a tree changes in its commit: they were there, or they would not have
  * changed. Unchanged files stay away. The new work tree has the cone of the one that it is linked to.
  */
-async function fillSparse(
-  location: RepositoryLocation,
-  env: GitEnvironment,
-  { tree, commit, bring }: WorkTreeContent,
-): Promise<void> {
-  const run = { location, env };
-  const config = await runGit({ ...run, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
+async function fillSparse(git: GitPlace, { tree, commit, bring }: WorkTreeContent): Promise<void> {
+  const config = await runGit({ ...git, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
   if (config.toString('latin1').trim() !== 'true') return;
-  await bring?.(await differingContents(location, env, commit, tree));
+  await bring?.(await differingContents(git, commit, tree));
   const listing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', commit, tree];
-  const input = await runGit({ ...run, args: listing });
-  await runGit({ ...run, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });
-  await runGit({ ...run, args: ['checkout-index', '-z', '-f', '-u', '--stdin'], input });
+  const input = await runGit({ ...git, args: listing });
+  await runGit({ ...git, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });
+  await runGit({ ...git, args: ['checkout-index', '-z', '-f', '-u', '--stdin'], input });
 }
 
 function submodulesIn(listed: Buffer): string[] {

@@ -78,7 +78,7 @@ export async function restoreStep(
   // A work tree needs a commit to begin with, and leaves it again where the step had none.
   const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
   const bring = repository.objects.prefetch?.bind(repository.objects);
-  return { ...(await restoreWorkTree(location, env, { ...content, bring }, folder)), isWhole, missing };
+  return { ...(await restoreWorkTree({ location, env }, { ...content, bring }, folder)), isWhole, missing };
 }
 
 /** The newest step before another that recorded its files. */
@@ -103,7 +103,7 @@ export async function diffSnapshots(
   const [before, after] = [await filesOfStep(repository, from), await filesOfStep(repository, to)];
   if (before === undefined || after === undefined) return undefined;
   await fetchContents(repository, env, before.tree, after.tree);
-  return diffTrees(locationOf(repository), env, before.tree, after.tree);
+  return diffTrees({ location: locationOf(repository), env }, before.tree, after.tree);
 }
 
 /**
@@ -121,13 +121,13 @@ export async function diffContents(
   const after = await filesOfStep(repository, to);
   if (after === undefined) return undefined;
   await fetchContents(repository, env, from, after.tree);
-  return diffTreesWithIds(locationOf(repository), env, from, after.tree);
+  return diffTreesWithIds({ location: locationOf(repository), env }, from, after.tree);
 }
 
 /** Fetches what a partial clone left out of the files that differ. */
 async function fetchContents(repository: Repository, env: GitEnvironment, from: ObjectId, to: ObjectId): Promise<void> {
   if (repository.objects.prefetch === undefined) return;
-  await repository.objects.prefetch(await differingContents(locationOf(repository), env, from, to));
+  await repository.objects.prefetch(await differingContents({ location: locationOf(repository), env }, from, to));
 }
 
 function locationOf({ location }: Repository): RepositoryLocation {

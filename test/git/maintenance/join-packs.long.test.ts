@@ -223,11 +223,11 @@ test("uwf gc folds the packs that uwf made, and leaves the user's as they are, w
       readdirSync(scene.folder).map((name) => [name, readFileSync(join(scene.folder, name)).toString('base64')]),
     );
   const indexed = files();
-  await expect(consolidatePacks(scene.location, env)).resolves.toEqual({ before: 6, after: 6 });
+  await expect(consolidatePacks({ location: scene.location, env })).resolves.toEqual({ before: 6, after: 6 });
   expect(files()).toEqual(indexed);
   rmSync(join(scene.folder, 'multi-pack-index'));
   const users = Object.entries(files()).filter(([name]) => !own.has(name.replace(/\.\w+$/, '')));
-  await expect(consolidatePacks(scene.location, env)).resolves.toEqual({ before: 6, after: 4 });
+  await expect(consolidatePacks({ location: scene.location, env })).resolves.toEqual({ before: 6, after: 4 });
   expect(files()).toMatchObject(Object.fromEntries(users));
   expectCleanFsck(scene.dir);
 });

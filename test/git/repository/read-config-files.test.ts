@@ -80,7 +80,7 @@ describe('reading configuration from its files', () => {
           writeFileSync(path, name === 'local' ? local + written : written);
         }
         const read = readConfigFiles(location, env);
-        const listed = await listGitVariables(location, env).catch(() => undefined);
+        const listed = await listGitVariables({ location, env }).catch(() => undefined);
         if (read === undefined) return;
         compared += 1;
         expect(read).toEqual(listed);
@@ -92,7 +92,7 @@ describe('reading configuration from its files', () => {
 
   test('does so where files are missing, and where the user names another', async () => {
     const { env, location, files } = createScene();
-    expect(readConfigFiles(location, env)).toEqual(await listGitVariables(location, env));
+    expect(readConfigFiles(location, env)).toEqual(await listGitVariables({ location, env }));
     writeFileSync(files.user, '[user]\nname = a\n');
     writeFileSync(files.system, '[user]\nname = b\n');
     const elsewhere = join(createTemporaryFolder(), 'config');
@@ -104,7 +104,7 @@ describe('reading configuration from its files', () => {
       { GIT_CONFIG_GLOBAL: '/dev/null' },
     ]) {
       const environment = { ...env, ...variables };
-      expect(readConfigFiles(location, environment)).toEqual(await listGitVariables(location, environment));
+      expect(readConfigFiles(location, environment)).toEqual(await listGitVariables({ location, env: environment }));
     }
   });
 

@@ -28,7 +28,7 @@ test('the URL of a remote is that which git tells, whatever is put in the place 
       for (const value of urls) git('config', '--add', `remote.${name}.url`, value);
       for (const value of pushUrls) git('config', '--add', `remote.${name}.pushurl`, value);
       const location = { gitDir: `${dir}/.git`, commonDir: `${dir}/.git`, workTree: dir };
-      const variables = await listGitVariables(location, env);
+      const variables = await listGitVariables({ location, env });
       const told = (...args: string[]): string => runGit(dir, ['remote', 'get-url', ...args, '--', name]);
       expect(remoteUrl(variables, name, 'fetch')).toBe(told());
       expect(remoteUrl(variables, name, 'push')).toBe(told('--push'));

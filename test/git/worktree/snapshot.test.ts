@@ -137,7 +137,11 @@ describe('a snapshot of a work tree', () => {
     const folder = join(createTemporaryFolder(), 'restored');
     const commit = snapshot.commit ?? snapshot.tree;
     git('gc', '--prune=now', '--quiet');
-    const restored = await restoreWorkTree(repository.location!, env, { tree: snapshot.tree, commit }, folder);
+    const restored = await restoreWorkTree(
+      { location: repository.location!, env },
+      { tree: snapshot.tree, commit },
+      folder,
+    );
     expect(usersState(temporary)).toEqual(before);
     const expected = filesIn(dir);
     for (const path of ['ignored.log', 'build/out', 'library/.git', 'library/lib.c']) expected.delete(path);
@@ -239,7 +243,7 @@ describe('a snapshot of a work tree', () => {
     const folder = createTemporaryFolder();
     writeFileSync(join(folder, 'mine'), 'mine');
     const content = { tree: EMPTY_TREE, commit: EMPTY_TREE };
-    await expect(restoreWorkTree(repository.location!, env, content, folder)).rejects.toMatchObject({
+    await expect(restoreWorkTree({ location: repository.location!, env }, content, folder)).rejects.toMatchObject({
       code: 'folder-in-use',
     });
     expect(readFileSync(join(folder, 'mine'), 'utf8')).toBe('mine');
@@ -269,7 +273,7 @@ describe('the change between two trees', () => {
     git('commit', '-qm', 'second');
     const repository = await temporary.open();
     const [from, to] = ['HEAD~^{tree}', 'HEAD^{tree}'].map((name) => git('rev-parse', name) as typeof EMPTY_TREE);
-    const changes = await diffTrees(repository.location!, env, from!, to!);
+    const changes = await diffTrees({ location: repository.location!, env }, from!, to!);
     expect(changes.map(({ change, path, oldPath, added, deleted }) => [change, path, oldPath, added, deleted])).toEqual(
       [
         ['added', 'added', undefined, 2, 0],
@@ -279,7 +283,7 @@ describe('the change between two trees', () => {
         ['renamed', 'new\tname', 'old name', 0, 0],
       ],
     );
-    expect(await diffTrees(repository.location!, env, to!, to!)).toEqual([]);
+    expect(await diffTrees({ location: repository.location!, env }, to!, to!)).toEqual([]);
     await repository.close();
   });
 });

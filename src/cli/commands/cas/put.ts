@@ -141,7 +141,7 @@ async function readArtifact(
     const isInside = path !== undefined && path !== '' && !path.startsWith('..');
     return { artifact: { kind: 'blob', oid, ...(isInside && { path }), title: title ?? text }, blob };
   }
-  const found = location && (await resolveRevision(location, cli.env, text));
+  const found = location && (await resolveRevision({ location, env: cli.env }, text));
   if (!found) {
     const hint = 'a folder can be pinned as it was committed: HEAD:<folder>';
     throw new UsageError(`'${text}' is neither a file nor a revision of git`, hint);
