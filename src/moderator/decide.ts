@@ -28,7 +28,7 @@ export type DecideOptions = {
 export async function decide(
   rules: readonly Rule[],
   context: DecisionContext,
-  options: DecideOptions = {},
+  options?: DecideOptions,
 ): Promise<Decision> {
   return decideAmong(rules, undefined, context, options);
 }
@@ -39,12 +39,8 @@ export async function decide(
  * @returns `undefined` where none of them holds
  * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
-export async function decideAtLimit(
-  rules: readonly Rule[],
-  context: DecisionContext,
-  options: DecideOptions = {},
-): Promise<Decision | undefined> {
-  const decision = await decideAmong(rules, 'limit', context, options);
+export async function decideAtLimit(rules: readonly Rule[], context: DecisionContext): Promise<Decision | undefined> {
+  const decision = await decideAmong(rules, 'limit', context);
   return decision.kind === 'failed' && decision.rule === undefined ? undefined : decision;
 }
 
@@ -52,7 +48,7 @@ async function decideAmong(
   rules: readonly Rule[],
   on: Rule['on'],
   context: DecisionContext,
-  options: DecideOptions,
+  options: DecideOptions = {},
 ): Promise<Decision> {
   const from = context.isResumed === true ? RESUME : (lastRoleOf(context.steps) ?? START);
   for (const [index, rule] of rules.entries()) {

@@ -1,6 +1,6 @@
 import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Agent, AgentReply, AgentRequest, ChildOutcome, PackageDescriptor } from '../contract.ts';
+import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { asValidated, NOT_EMPTY, objectSchema, recorded, recordSchema, textSchema } from '../typed-schema.ts';
 
 const configSchema = objectSchema(
@@ -16,11 +16,7 @@ const configSchema = objectSchema(
   },
 );
 
-const DEFAULT_STATUSES: Readonly<Record<string, string>> = {
-  completed: 'done',
-  failed: 'failed',
-  cancelled: 'cancelled',
-};
+const DEFAULT_STATUSES = { completed: 'done', failed: 'failed', cancelled: 'cancelled' };
 
 /** `builtin:workflow`: a turn is a whole thread of another workflow. */
 export const packageDescriptor: PackageDescriptor = describeBuiltIn('workflow', ['children'], configSchema);
@@ -34,26 +30,17 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn('workflow', 
  * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
-  const { workflow, statuses = {} } = asValidated(config, configSchema);
+  const { workflow, statuses } = asValidated(config, configSchema);
+  const words: Readonly<Record<string, string>> = { ...DEFAULT_STATUSES, ...statuses };
   return {
     run: async (request: AgentRequest): Promise<AgentReply> => {
       request.signal.throwIfAborted();
       const prompt = request.edgePrompt ?? request.task;
       const child = await request.runChild({ workflow, prompt, signal: request.signal });
-      return child.kind === 'suspended' ? suspension(child) : replyOf(child, { ...DEFAULT_STATUSES, ...statuses });
+      // The thread that waits is found by its link to this one. A fork of this one has the reason, and not the child.
+      if (child.kind === 'suspended') return { kind: 'suspend', cause: 'child', reason: child.reason };
+      const $status = words[String(child.returnCode)] ?? words[child.outcome] ?? child.outcome;
+      return { kind: 'reply', text: child.summary, meta: { $status }, childThreads: [child.endHash] };
     },
   };
-}
-
-function suspension({ reason }: Extract<ChildOutcome, { kind: 'suspended' }>): AgentReply {
-  // The thread that waits is found by its link to this one. A fork of this one has the reason, and not the child.
-  return { kind: 'suspend', cause: 'child', reason };
-}
-
-function replyOf(
-  child: Extract<ChildOutcome, { kind: 'ended' }>,
-  statuses: Readonly<Record<string, string>>,
-): AgentReply {
-  const $status = statuses[String(child.returnCode)] ?? statuses[child.outcome] ?? child.outcome;
-  return { kind: 'reply', text: child.summary, meta: { $status }, childThreads: [child.endHash] };
 }

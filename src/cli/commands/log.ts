@@ -40,7 +40,11 @@ that is over) shows the same commits without uwf.`,
   ],
   async run({ args, options, cli, out }) {
     const repository = await openForReading(cli);
-    const pointers = await chooseThreads(repository, args.thread, options.all);
+    const newest = options.all ? Infinity : 1;
+    const pointers =
+      args.thread === undefined
+        ? (await listPointers(repository)).toReversed().slice(0, newest)
+        : [await getThread(repository, args.thread)];
     // The logs of all threads are not cached: they are too many, and rarely asked for again.
     const isKept = !options.all;
     const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity, isKept };
@@ -59,16 +63,6 @@ that is over) shows the same commits without uwf.`,
     if (pointers.length === 0) out.hint("there are no threads yet; 'uwf run <workflow> -p <prompt>' starts one");
   },
 });
-
-async function chooseThreads(
-  repository: Repository,
-  thread: string | undefined,
-  isAll: boolean,
-): Promise<ThreadPointer[]> {
-  if (thread !== undefined) return [await getThread(repository, thread)];
-  const newestFirst = (await listPointers(repository)).toReversed();
-  return isAll ? newestFirst : newestFirst.slice(0, 1);
-}
 
 async function tell(repository: Repository, pointer: ThreadPointer, out: Output, style: Style): Promise<string> {
   const { paint } = out;

@@ -111,28 +111,21 @@ export class TraceRecorder {
     switch (event.kind) {
       case 'turn-start':
         this.#marksTurns = true;
-        this.#startTurn(event.input);
-        return;
+        return this.#startTurn(event.input);
       case 'turn-end':
-        this.#endTurn(event.usage);
-        return;
+        return this.#endTurn(event.usage);
       case 'text':
-        this.#speaking()?.output.add(event.text);
-        return;
+        return this.#speaking()?.output.add(event.text);
       case 'thought':
       case 'plan':
       case 'refusal':
-        this.#addPart(event.kind, event.text);
-        return;
+        return this.#addPart(event.kind, event.text);
       case 'tool-call':
-        this.#addCall(event.id, event.name, event.arguments);
-        return;
+        return this.#addCall(event.id, event.name, event.arguments);
       case 'tool-result':
-        this.#addResult(event);
-        return;
+        return this.#addResult(event);
       case 'usage':
-        this.#addShare(this.#shares.tell(event.usage));
-        return;
+        return this.#addShare(this.#shares.tell(event.usage));
       case 'pause':
       case 'process-group':
     }

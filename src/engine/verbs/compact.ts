@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { pinCompaction } from '../../thread/context/compaction.ts';
 import { isTold } from '../../thread/context/agent-context.ts';
-import { readStepsToTell, type StepsToTell } from '../../thread/context/context-history.ts';
+import { readStepsToTell } from '../../thread/context/context-history.ts';
 import { summaryPrompts } from '../../thread/context/summary-prompts.ts';
 import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
@@ -95,35 +95,21 @@ async function compactByAgent(
 ): Promise<Compacted> {
   const { config, repository } = engine;
   const { name: workflow } = await definitionOf(engine, state);
-  const chosen = wanted ?? config.context?.compactor;
-  const history = await readStepsToTell(repository, state);
-  const summary = await sumUp(engine, lease, state, history, () =>
-    prepareAgent(engine, state, { workflow, role, cwd: engine.cwd, wanted: chosen }),
-  );
-  return pin(engine, state, summary.text, summary.agent);
-}
-
-/** Has the steps summed up in as many rounds as it takes, each adding some of them to the summary of those before. */
-async function sumUp(
-  engine: EngineContext,
-  lease: Lease,
-  state: ThreadState,
-  history: StepsToTell,
-  prepare: () => Promise<Parameters<typeof askAgent>[1]>,
-): Promise<{ text: string; agent: string }> {
-  const maxCharacters = roomFor(engine.config);
-  let summary = history.compact?.summary;
-  let name = '';
-  const rounds = summaryPrompts({ task: state.prompt, steps: history.steps.filter(isTold), maxCharacters });
+  const use = { workflow, role, cwd: engine.cwd, wanted: wanted ?? config.context?.compactor };
+  const { steps, compact } = await readStepsToTell(repository, state);
+  let summary = compact?.summary;
+  let agent = '';
+  // As many rounds as it takes, each adding some of the steps to the summary of those before.
+  const rounds = summaryPrompts({ task: state.prompt, steps: steps.filter(isTold), maxCharacters: roomFor(config) });
   for (const [visit, promptAfter] of rounds.entries()) {
-    const prepared = await prepare();
-    name = prepared.record.name;
+    const prepared = await prepareAgent(engine, state, use);
+    agent = prepared.record.name;
     const prompt = engine.redaction().text(promptAfter(summary));
     const question = { prompt, promptWithoutSession: prompt, session: undefined, task: state.prompt, visit };
     summary = await askAgent(engine, prepared, { thread: state.id, role: COMPACTOR, ...question }, lease);
     lease.setProcessGroup(null);
   }
-  return { text: summary ?? '', agent: name };
+  return pin(engine, state, summary ?? '', agent);
 }
 
 /** The role in whose name an agent sums up. */

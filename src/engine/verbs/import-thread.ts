@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { prepareHashing } from '../../cas/hash.ts';
-import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { repositoryWith } from '../../git/stores/object-batch.ts';
 import { publish } from '../../git/stores/publish.ts';
@@ -48,7 +47,13 @@ export async function importThread(
   if ((await digestOfExport(imagined, thread, head, hasPauses)) !== given.digest('hex')) {
     throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
   }
-  return store(repository, imagined, batch, thread, head);
+  const known = (await listPointers(repository)).find(({ id }) => id === thread);
+  if (known?.head === head) return { thread, head, isNew: false };
+  if (known) throw new ThreadMoved(thread, undefined, known.head);
+  const tip = await readThreadCommit(imagined, head);
+  const name = tip.kind === 'end' ? historyRef(thread, tip.node.completedAtMs) : activeRef(thread);
+  await publish(repository, batch, [{ name, expected: null, value: head }]);
+  return { thread, head, isNew: true };
 }
 
 async function assertSound(repository: Repository, head: ObjectId): Promise<void> {
@@ -74,20 +79,4 @@ async function digestOfExport(
     throw fault === undefined ? error : new RefusedImport(undefined, fault, error);
   }
   return digest.digest('hex');
-}
-
-async function store(
-  repository: Repository,
-  imagined: Repository,
-  batch: ObjectBatch,
-  thread: ThreadId,
-  head: ObjectId,
-): Promise<Imported> {
-  const known = (await listPointers(repository)).find(({ id }) => id === thread);
-  if (known?.head === head) return { thread, head, isNew: false };
-  if (known) throw new ThreadMoved(thread, undefined, known.head);
-  const tip = await readThreadCommit(imagined, head);
-  const name = tip.kind === 'end' ? historyRef(thread, tip.node.completedAtMs) : activeRef(thread);
-  await publish(repository, batch, [{ name, expected: null, value: head }]);
-  return { thread, head, isNew: true };
 }

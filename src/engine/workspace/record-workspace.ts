@@ -86,11 +86,13 @@ export async function recordWorkspace(
     const startedMs = monotonicMs();
     const snapshot = await takeSnapshot(repository, { location, env, limits, ...(scan && { inspect: scan }) });
     engine.debug(state.id, 'snapshot', { ms: Math.round(monotonicMs() - startedMs), tree: snapshot.tree });
-    const { shortfall, missing } = snapshot;
+    const { commit, shortfall, missing } = snapshot;
     if (shortfall !== undefined) shortened(shortfall);
     else if (missing !== undefined) shortened(describeMissing(missing), missing);
     const isWanted = mode === 'on' || shortfall !== undefined;
-    if (isWanted || snapshot.tree !== (await treeBefore(engine, state, snapshot))) return snapshot;
+    // Recorded last in the thread; before there is anything, checked out.
+    const last = state.tally.files ?? (commit && (await readCommit(repository.objects, commit)).tree);
+    if (isWanted || snapshot.tree !== last) return snapshot;
     snapshot.release();
   } catch (error) {
     if (error instanceof FilesHoldSecrets) throw error;
@@ -116,14 +118,4 @@ async function workTreeAt({ repository, env }: EngineContext, cwd: string): Prom
   // It may be no folder of any repository, or none any more: the agent's business.
   const found = await discoverRepository(cwd, withoutPlaces(env)).catch(() => undefined);
   return found?.workTree !== undefined && found.commonDir === own?.commonDir ? found : undefined;
-}
-
-/** What was recorded last in the thread; before there is anything, what is checked out. */
-async function treeBefore(
-  { repository }: EngineContext,
-  state: ThreadState,
-  { commit }: Snapshot,
-): Promise<ObjectId | undefined> {
-  if (state.tally.files !== null) return state.tally.files;
-  return commit === undefined ? undefined : (await readCommit(repository.objects, commit)).tree;
 }

@@ -71,8 +71,12 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
     if (part) plan.parts.push(part);
   }
   for (const [workflow, id] of there.workflows) {
-    const part = await reconcileWorkflow(repository, workflow, here.workflows.get(workflow), id);
-    if (part) plan.parts.push(part);
+    const before = here.workflows.get(workflow) ?? null;
+    const joined = await joinRegistrations(repository.objects, before ?? undefined, id);
+    if (joined === undefined) continue;
+    const { kind: change, head, batch } = joined;
+    const edits = [{ name: workflowRef(workflow), expected: before, value: head }];
+    plan.parts.push({ edits, workflow: { workflow, change, head, before }, batch });
   }
   return plan;
 }
@@ -144,19 +148,6 @@ function isSettled(here: readonly Tip[], there: readonly Tip[]): boolean {
 function asHeld(error: unknown): Reconciled {
   assertDataError(error);
   return hold(error.message);
-}
-
-async function reconcileWorkflow(
-  repository: Repository,
-  workflow: string,
-  before: ObjectId | undefined,
-  there: ObjectId,
-): Promise<FetchPart | undefined> {
-  const joined = await joinRegistrations(repository.objects, before, there);
-  if (joined === undefined) return undefined;
-  const { kind, head, batch } = joined;
-  const edit = { name: workflowRef(workflow), expected: before ?? null, value: head };
-  return { edits: [edit], workflow: { workflow, change: kind, head, before: edit.expected }, batch };
 }
 
 /** Updates the tracking refs of what was accepted, and deletes those of what the remote no longer has. */

@@ -43,11 +43,17 @@ export async function findUnpublishedCode<Thread>(
   for (const id of new Set((await listAll()).map((ref) => ref.id))) {
     if (await repository.objects.has(id)) without.push(id);
   }
+  const { location } = repository;
+  const list = async (from: readonly ObjectId[]): Promise<CommitLine[]> =>
+    location === undefined
+      ? // A repository without a disk has no code beside the threads.
+        from.filter((id) => !without.includes(id)).map((commit) => ({ commit, subject: '' }))
+      : listCommits({ location, env }, { from, without, most: MAX_NAMED });
   const known = new Map<string, Promise<CommitLine[]>>();
   const findMissing = (code: readonly ObjectId[]): Promise<CommitLine[]> => {
     const starts = [...new Set(code)].toSorted();
     const key = starts.join(' ');
-    const missing = known.get(key) ?? listMissing(repository, env, starts, without);
+    const missing = known.get(key) ?? list(starts);
     known.set(key, missing);
     return missing;
   };
@@ -71,17 +77,6 @@ async function codeOf(repository: Repository, { head, before }: Change): Promise
     at = previous;
   }
   return code.filter((id) => !had.has(id));
-}
-
-async function listMissing(
-  { location }: Repository,
-  env: GitEnvironment,
-  from: readonly ObjectId[],
-  without: readonly ObjectId[],
-): Promise<CommitLine[]> {
-  if (location !== undefined) return listCommits(location, env, { from, without, most: MAX_NAMED });
-  // A repository without a disk has no code beside the threads.
-  return from.filter((id) => !without.includes(id)).map((commit) => ({ commit, subject: '' }));
 }
 
 /**

@@ -33,7 +33,8 @@ export function* encodePack(
   yield head;
   let offset = head.byteLength;
   for (const [id, object] of unique) {
-    const entry = encodePackEntry(object, compressionLevel);
+    const head = encodeHead(typeNumbers[object.type], object.data.byteLength);
+    const entry = Buffer.concat([head, deflate(object.data, compressionLevel)]);
     digest.update(entry);
     entries.push({ id, offset, crc32: crc32(entry) });
     yield entry;
@@ -55,16 +56,7 @@ function encodePackHead(count: number): Buffer {
   return head;
 }
 
-/**
- * Encodes an object as an entry of a pack, without a delta.
- *
- * @param level zlib's, from 1 (fast) to 9 (small)
- * Source: gitformat-pack(5).
- */
-function encodePackEntry({ type, data }: GitObject, level: number): Buffer {
-  return Buffer.concat([encodeHead(typeNumbers[type], data.byteLength), deflate(data, level)]);
-}
-
+/** Encodes the head of an entry. Source: gitformat-pack(5). */
 function encodeHead(typeNumber: number, size: number): Buffer {
   const head: number[] = [];
   let byte = (typeNumber << 4) | (size & 0x0f);

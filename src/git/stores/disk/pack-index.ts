@@ -141,26 +141,12 @@ function layoutOf(version: number, count: number, size: number): Layout {
     const end = offsetsAt + count * 24 + checksumsBytes;
     // Version 1 has no table of large offsets; an end before the start says that the file is too short.
     const largeOffsetsAt = end > size ? 1 : 0;
-    return {
-      count,
-      idsAt: offsetsAt + 4,
-      idStride: 24,
-      offsetsAt,
-      offsetStride: 24,
-      largeOffsetsAt,
-      largeOffsetsEnd: 0,
-    };
+    const entries = { idsAt: offsetsAt + 4, idStride: 24, offsetsAt, offsetStride: 24 };
+    return { count, ...entries, largeOffsetsAt, largeOffsetsEnd: 0 };
   }
   const idsAt = 8 + fanOutBytes;
   const offsetsAt = idsAt + count * (20 + 4);
   const largeOffsetsAt = offsetsAt + count * 4;
-  return {
-    count,
-    idsAt,
-    idStride: 20,
-    offsetsAt,
-    offsetStride: 4,
-    largeOffsetsAt,
-    largeOffsetsEnd: size - checksumsBytes,
-  };
+  const entries = { idsAt, idStride: 20, offsetsAt, offsetStride: 4 };
+  return { count, ...entries, largeOffsetsAt, largeOffsetsEnd: size - checksumsBytes };
 }
