@@ -65,12 +65,15 @@ export type WebProcess = {
   kill(): Promise<void>;
 };
 
-/** A repository with agents that are scripts and programs, and a user who has a home. */
+/** A thread in a list of the command line. */
+export type ListedThread = { thread: string; status: string; head: string };
+
+/** A repository whose page is watched. */
 export type PageRepository = CliRepository & {
   env: Record<string, string>;
   serve(options?: { port?: number; write?: boolean }): Promise<WebProcess>;
   /** All threads, as `thread list --json` has them. */
-  threads(): Promise<{ thread: string; status: string }[]>;
+  threads(): Promise<ListedThread[]>;
   /** Runs uwf in a process of its own, as at another terminal. */
   run(...argv: string[]): Promise<{ code: number; stdout: string }>;
 };
@@ -114,10 +117,11 @@ export function createPageRepository(words = { count: 40, everyMs: 100 }): PageR
     },
     roles: { talker: 'words' },
   };
-  const repository = createCliRepository({
-    ...workflows,
-    '.uwf/config.yaml': scriptedConfig(replies, config),
-  });
+  return pageRepositoryOf(createCliRepository({ ...workflows, '.uwf/config.yaml': scriptedConfig(replies, config) }));
+}
+
+/** A repository, for a user who has a home. */
+export function pageRepositoryOf(repository: CliRepository): PageRepository {
   const env = { ...isolatedGitEnvironment, HOME: createTemporaryFolder() };
   const bin = join(packageRoot(), 'bin/uwf.js');
   return {
@@ -140,8 +144,7 @@ export function createPageRepository(words = { count: 40, everyMs: 100 }): PageR
       return { pid: child.pid ?? 0, origin, address, token: hash.replace('#token=', ''), kill };
     },
     // It prints such a list.
-    threads: async () =>
-      (await repository.json(['thread', 'list', '--all', '-n', '50'])) as { thread: string; status: string }[],
+    threads: async () => (await repository.json(['thread', 'list', '--all', '-n', '50'])) as ListedThread[],
     async run(...argv) {
       const child = spawn(process.execPath, [bin, ...argv], {
         cwd: repository.dir,
