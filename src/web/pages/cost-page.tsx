@@ -48,7 +48,7 @@ export async function costPage({ site, url, nowMs }: Visit): Promise<Html> {
     { id: 'agents', title: 'Agent', heading: 'By agent', rows: agents.byCost() },
   ];
   return (
-    <Page site={site} title="Cost" live={{ topic: 'threads', state }}>
+    <Page site={site} title="Cost" place="/cost" live={{ topic: 'threads', state }}>
       <h1>Cost</h1>
       <PeriodForm since={since} until={until} nowMs={nowMs} />
       <p>

@@ -24,7 +24,7 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   const asked = new Set(views.map(({ waitsFor }) => waitsFor));
   const shown = views.filter(({ thread }) => !asked.has(thread));
   return (
-    <Page site={site} title="Inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
+    <Page site={site} title="Inbox" place="/inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>
         Inbox <span class="count">{shown.length}</span>
       </h1>

@@ -17,7 +17,7 @@ export async function startPage(visit: Visit, typed?: Typed): Promise<Html> {
     wrong: { workflow: '', prompt: '' },
   };
   return (
-    <Page site={site} title="Start a thread">
+    <Page site={site} title="Start a thread" place="/start">
       <h1>Start a thread</h1>
       {workflows.length === 0 ? (
         <>

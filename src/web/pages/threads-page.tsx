@@ -31,7 +31,7 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
     ...new Map([...waiting.slice(0, PAGE_THREADS), ...running, ...listed].map((each) => [each.thread, each])).values(),
   ];
   return (
-    <Page site={site} title="Threads" live={{ topic: 'threads', state: isRead ? state : '' }}>
+    <Page site={site} title="Threads" place="/" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>Threads</h1>
       <FilterForm filters={filters} />
       {!isRead && <p class="quiet">Looking for older threads that wait for you …</p>}

@@ -38,7 +38,7 @@ export async function workflowsPage({ site, nowMs }: Visit): Promise<Html> {
   }
   const shown = [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return (
-    <Page site={site} title="Workflows" live={{ topic: 'threads', state }}>
+    <Page site={site} title="Workflows" place="/w" live={{ topic: 'threads', state }}>
       <h1>Workflows</h1>
       {shown.length === 0 && (
         <p>

@@ -5,6 +5,8 @@ import type { Site } from '../site.ts';
 type PageProps = {
   site: Site;
   title: string;
+  /** Which page of the navigation this is, by its address. */
+  place?: (typeof places)[number][0];
   /** What the page shows, and in which state: when the state changes, the browser is told and loads the page again. */
   live?: { topic: string; state: string } | undefined;
   /** For what stands side by side. */
@@ -21,7 +23,7 @@ const places = [
 ] as const;
 
 /** A page with its navigation. */
-export function Page({ site, title, live, isWide, children }: PageProps): Html {
+export function Page({ site, title, place, live, isWide, children }: PageProps): Html {
   return (
     <Document title={`${title} · ${site.name}`}>
       <a class="skip" href="#main">
@@ -35,7 +37,9 @@ export function Page({ site, title, live, isWide, children }: PageProps): Html {
           {places
             .filter(([path]) => path === '/' || !site.isExport)
             .map(([path, name]) => (
-              <a href={path}>{name}</a>
+              <a href={path} {...(path === place && { 'aria-current': 'page' })}>
+                {name}
+              </a>
             ))}
         </nav>
         <p class="connection" role="status" id="connection"></p>
