@@ -1,3 +1,4 @@
+import type { GitPlace } from './process/spawn-git.ts';
 import { openDiskStores } from './stores/disk/open-disk-stores.ts';
 import type { DiskStores } from './stores/disk/open-disk-stores.ts';
 import type { ObjectId } from './format/object-id.ts';
@@ -28,10 +29,10 @@ export async function openStoresByFormat(
   const disk = openDiskStores(location, options);
   const { env } = options;
   const nativeObjects = new NativeObjectStore(location, env, format.objects);
-  const nativeRefs = new NativeRefStore(location, env, format.objects, options.lockTimeoutMs);
+  const nativeRefs = new NativeRefStore({ location, env }, format.objects, options.lockTimeoutMs);
   const isOnDisk = format.objects === 'sha1' && format.refs === 'files';
   // Objects on the disk can be read without git, in a partial clone too.
-  if (!isOnDisk) await assertSupportedByGit(location, format, env);
+  if (!isOnDisk) await assertSupportedByGit({ location, env }, format);
   const near = format.objects === 'sha1' ? disk.objects : nativeObjects;
   const [promisor] = format.promisors;
   const stateDir = `${location.commonDir}/uwf`;
@@ -47,16 +48,12 @@ export async function openStoresByFormat(
   };
 }
 
-async function assertSupportedByGit(
-  location: RepositoryLocation,
-  format: RepositoryFormat,
-  env: GitEnvironment,
-): Promise<void> {
+async function assertSupportedByGit(git: GitPlace, format: RepositoryFormat): Promise<void> {
   try {
-    await runGit({ location, env, args: ['rev-parse', '--git-dir'] });
+    await runGit({ ...git, args: ['rev-parse', '--git-dir'] });
   } catch (error) {
     if (!(error instanceof GitNotFound) && !(error instanceof GitFailed)) throw error;
-    assertOrdinaryFormat(format, location.commonDir, `have a git on the PATH that knows it (${error.message})`);
+    assertOrdinaryFormat(format, git.location.commonDir, `have a git on the PATH that knows it (${error.message})`);
     throw error;
   }
 }

@@ -71,13 +71,9 @@ export type PlannedRedaction = ThreadRedaction & {
  * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` {NoRefOfItsOwn}
  * @throws {UwfError} `redaction-refused` if what would be written is not sound
  */
-export async function planRedaction(
-  repository: Repository,
-  redactor: Redactor,
-  text: string,
-): Promise<PlannedRedaction> {
+export async function planRedaction(repository: Repository, redactor: Redactor, id: string): Promise<PlannedRedaction> {
   await prepareHashing();
-  const pointer = await getThread(repository, text);
+  const pointer = await getThread(repository, id);
   if (pointer.keptBy !== undefined) throw new NoRefOfItsOwn(pointer.id, pointer.keptBy);
   const secrets = await findSecrets(repository, redactor, pointer);
   const nothing = { secrets, threads: [], commits: 0, remains: [], heldBy: [], apply: () => Promise.resolve() };

@@ -165,11 +165,7 @@ function assertHears({ id, head }: ThreadState, answer: string | undefined): voi
   throw new WrongThreadState(id, 'suspended', 'no child thread of it waits for an answer here', hint);
 }
 
-async function assertWithinLimits(
-  engine: EngineContext,
-  state: ThreadState,
-  more: MoreLimits | undefined,
-): Promise<void> {
+async function assertWithinLimits(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<void> {
   const reached = await findLimitWaitedAt(engine, state, more);
   if (reached) throw new WaitsAtLimit(state.id, reached);
 }

@@ -51,10 +51,7 @@ export function markRefs(root: JsonValue, schema: JsonValue, value: JsonValue, m
     path.pop();
   }
 
-  function visitItems(
-    { prefixItems, items, unevaluatedItems, contains }: JsonObject,
-    list: readonly JsonValue[],
-  ): void {
+  function visitItems({ prefixItems, items, unevaluatedItems, contains }: JsonObject, list: JsonValue[]): void {
     const prefix = Array.isArray(prefixItems) ? prefixItems : [];
     for (const [index, item] of list.entries()) {
       const own = index < prefix.length ? [prefix[index]] : [items, unevaluatedItems];

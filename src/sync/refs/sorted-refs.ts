@@ -45,18 +45,12 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
 }
 
 /** Reads and sorts the shared refs of this repository. */
-export async function readSortedRefs(
-  repository: Pick<Repository, 'refs'>,
-  onDamage: OnDamage = {},
-): Promise<SortedRefs> {
+export async function readSortedRefs(repository: Pick<Repository, 'refs'>, onDamage?: OnDamage): Promise<SortedRefs> {
   return sortRefs(await listSharedRefs(repository, onDamage));
 }
 
 /** Lists the shared refs of this repository. It has no removal marks. */
-export async function listSharedRefs(
-  { refs }: Pick<Repository, 'refs'>,
-  onDamage: OnDamage = {},
-): Promise<RemoteRef[]> {
+export async function listSharedRefs({ refs }: Pick<Repository, 'refs'>, onDamage?: OnDamage): Promise<RemoteRef[]> {
   const found: RemoteRef[] = [];
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, REDACTED_PREFIX]) {
     found.push(...(await refs.list(prefix, onDamage)));

@@ -54,11 +54,7 @@ export function standIns(
 }
 
 /** A step as rules see it. */
-export async function stepView(
-  repository: Repository,
-  state: Pick<ThreadState, 'start'>,
-  step: StepEntry,
-): Promise<StepView> {
+export async function stepView(repository: Repository, state: Started, step: StepEntry): Promise<StepView> {
   return viewOf(step.commit, step.text, await agentName(repository, state, step));
 }
 
@@ -79,24 +75,17 @@ export function viewOf({ node, hash }: Pick<CommitOf<'step'>, 'node' | 'hash'>, 
 }
 
 /** The name in the configuration of the agent that took a turn. */
-export async function agentName(
-  repository: Repository,
-  state: Pick<ThreadState, 'start'>,
-  turn: Turn,
-): Promise<string> {
+export async function agentName(repository: Repository, state: Started, turn: Turn): Promise<string> {
   return (await nameAt(repository, turn.commit, 'agent.json')) ?? (await nameAtStart(repository, state, turn)) ?? '';
 }
 
 type Turn = { commit: CommitOf<'step' | 'suspend'> };
+type Started = Pick<ThreadState, 'start'>;
 
 // Of most steps the agent is the start's, and a thread has one start and many steps.
 const namesAtStart = new WeakMap<ThreadState['start'], Map<string, Promise<string | undefined>>>();
 
-function nameAtStart(
-  repository: Repository,
-  { start }: Pick<ThreadState, 'start'>,
-  { commit }: Turn,
-): Promise<string | undefined> {
+function nameAtStart(repository: Repository, { start }: Started, { commit }: Turn): Promise<string | undefined> {
   const names = namesAtStart.get(start) ?? new Map<string, Promise<string | undefined>>();
   namesAtStart.set(start, names);
   const { role } = commit.node;

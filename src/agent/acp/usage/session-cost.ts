@@ -39,9 +39,7 @@ const countings: readonly { name: string; versions: string; counting: CostCounti
 ];
 
 /** Tells how an agent counts, by how it calls itself. */
-export async function costCountingOf(
-  agent: { name: string; version: string } | null | undefined,
-): Promise<CostCounting> {
+export async function costCountingOf(agent?: { name: string; version: string } | null): Promise<CostCounting> {
   for (const { name, versions, counting } of countings) {
     if (agent?.name === name && (await satisfiesRange(agent.version, versions))) return counting;
   }

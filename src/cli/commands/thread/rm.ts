@@ -175,8 +175,9 @@ async function removeHere(
   idOrPrefix: string,
   { force, isDry, before }: { force: boolean; isDry: boolean; before?: (thread: ThreadId) => Promise<void> },
 ): Promise<Removed> {
-  const { id, head } = await getThread(repository, idOrPrefix);
-  const status = await readStatus(repository, { id, head });
+  const thread = await getThread(repository, idOrPrefix);
+  const { id, head } = thread;
+  const status = await readStatus(repository, thread);
   if (!isOver(status) && status !== 'running' && !force) {
     const end = status === 'corrupt' ? '' : `'uwf thread cancel ${id}' ends it; `;
     const hint = `${end}--force removes it as it is`;
@@ -197,10 +198,7 @@ async function removeHere(
 }
 
 /** Reads the head itself: a cache is not trusted to remove a thread. */
-async function readStatus(
-  repository: Repository,
-  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
-): Promise<ThreadStatus> {
+async function readStatus(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadStatus> {
   try {
     const status = statusOfHead(await readThreadCommit(repository, head));
     return isOver(status) || findLease(repository, id) === undefined ? status : 'running';

@@ -5,7 +5,7 @@ import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-stor
 import { DeltaBaseCache } from './delta-base-cache.ts';
 import { hasLooseObject, readLooseObject } from './loose-objects.ts';
 import { findObjectFolders } from './object-folders.ts';
-import type { ObjectEnvironment } from './object-folders.ts';
+import type { GitEnvironment } from '../../repository.ts';
 import { ObjectSearch } from './object-search.ts';
 import { PackFiles } from './pack-files.ts';
 import { packWriter } from './pack-writer.ts';
@@ -24,11 +24,11 @@ export class DiskObjectStore implements ObjectStore {
   readonly #files: PackFiles = new PackFiles();
   readonly #bases: DeltaBaseCache = new DeltaBaseCache(MAX_DELTA_BASE_BYTES);
   readonly #commonDir: string;
-  readonly #env: ObjectEnvironment;
+  readonly #env: GitEnvironment;
   #search: ObjectSearch | undefined;
   readonly #write: ReturnType<typeof packWriter>;
 
-  constructor(commonDir: string, env: ObjectEnvironment) {
+  constructor(commonDir: string, env: GitEnvironment) {
     this.#commonDir = commonDir;
     this.#env = env;
     this.#write = packWriter(commonDir, env, this.format);

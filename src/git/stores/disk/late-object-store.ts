@@ -1,6 +1,6 @@
 import type { GitObject, ObjectFormat, ObjectId } from '../../format/object-id.ts';
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-store.ts';
-import type { ObjectEnvironment } from './object-folders.ts';
+import type { GitEnvironment } from '../../repository.ts';
 
 /**
  * A {@link DiskObjectStore} that is loaded with the first access, because a command that shows cached results reads no
@@ -9,12 +9,12 @@ import type { ObjectEnvironment } from './object-folders.ts';
 export class LateObjectStore implements ObjectStore {
   readonly format: ObjectFormat = 'sha1';
   readonly #commonDir: string;
-  readonly #env: ObjectEnvironment;
+  readonly #env: GitEnvironment;
   #loading: Promise<ObjectStore> | undefined;
   /** Once loaded it is called directly, because a walk over a thread reads an object every few microseconds. */
   #loaded: ObjectStore | undefined;
 
-  constructor(commonDir: string, env: ObjectEnvironment) {
+  constructor(commonDir: string, env: GitEnvironment) {
     this.#commonDir = commonDir;
     this.#env = env;
   }

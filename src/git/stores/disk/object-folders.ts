@@ -1,10 +1,8 @@
+import type { GitEnvironment } from '../../repository.ts';
 import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { orElse } from '../../../or-else.ts';
 import { readIfThere } from '../../repository/git-directory.ts';
-
-/** Variables that move a repository's objects elsewhere. Source: git(1), "The Git Repository". */
-export type ObjectEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** How deep git follows alternates of alternates (`link_alt_odb_entries` in object-file.c). */
 const MAX_ALTERNATE_DEPTH = 5;
@@ -16,7 +14,7 @@ const MAX_ALTERNATE_DEPTH = 5;
  * alternate that does not exist is left out, as git does.
  * Source: gitrepository-layout(5), git(1).
  */
-export function findObjectFolders(commonDir: string, env: ObjectEnvironment): string[] {
+export function findObjectFolders(commonDir: string, env: GitEnvironment): string[] {
   const moved = env['GIT_OBJECT_DIRECTORY'];
   const own = moved === undefined || moved === '' ? join(commonDir, 'objects') : resolve(moved);
   const found = new Set([own]);

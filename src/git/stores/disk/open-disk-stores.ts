@@ -1,13 +1,12 @@
 import type { ObjectStore } from '../../object-store.ts';
 import type { RefStore } from '../../ref-store.ts';
-import type { RepositoryLocation } from '../../repository.ts';
+import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
 import { openDiskRefs } from './disk-ref-store.ts';
 import { LateObjectStore } from './late-object-store.ts';
-import type { ObjectEnvironment } from './object-folders.ts';
 
 export type DiskStoreOptions = {
   /** Where `GIT_OBJECT_DIRECTORY` and `GIT_ALTERNATE_OBJECT_DIRECTORIES` are looked up; default: nowhere. */
-  env?: ObjectEnvironment;
+  env?: GitEnvironment;
   /** How long to wait for a lock of another process; default: 10 s. git waits for 0.1 s, and 1 s for packed refs. */
   lockTimeoutMs?: number;
 };

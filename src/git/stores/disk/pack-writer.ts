@@ -8,7 +8,8 @@ import { createDurableFile, removeFile, syncFolder } from '../../system/durable-
 import { makeFolders } from '../../system/make-folders.ts';
 import { encodePack, type EncodedPack } from './encode-pack.ts';
 import { encodePackIndex } from './encode-pack-index.ts';
-import { findObjectFolders, type ObjectEnvironment } from './object-folders.ts';
+import { findObjectFolders } from './object-folders.ts';
+import type { GitEnvironment } from '../../repository.ts';
 import { PackKeep, removeStalePackKeeps, UNFINISHED_INDEX } from './pack-keep.ts';
 import { newPackName } from './pack-name.ts';
 
@@ -30,7 +31,7 @@ const CHUNK_BYTES = 1024 * 1024;
  */
 export function packWriter(
   commonDir: string,
-  env: ObjectEnvironment,
+  env: GitEnvironment,
   format: ObjectFormat,
 ): (objects: readonly GitObject[]) => WrittenObjects {
   let keepsAreSwept = false;

@@ -4,11 +4,10 @@ import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../../format/ref-er
 import { assertPrefix, isRefName } from '../../format/ref-name.ts';
 import { RefMoved } from '../../ref-store.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
-import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
 import { LongLivedGit, type AnswerReader } from '../../process/long-lived-git.ts';
 import { brokenPackedRefs, errorOfRefusal } from './ref-refusal.ts';
 import { GitFailed, runGit } from '../../process/run-git.ts';
-import type { GitStart } from '../../process/spawn-git.ts';
+import type { GitPlace } from '../../process/spawn-git.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
@@ -24,19 +23,14 @@ const MAX_NAMES = 2_000;
  * git. A lock that a killed git leaves belongs to git: it is waited for and named, never broken.
  */
 export class NativeRefStore implements RefStore {
-  readonly #start: Omit<GitStart, 'args'>;
+  readonly #start: GitPlace;
   readonly #format: ObjectFormat;
   readonly #lockTimeoutMs: number;
   readonly #transactions: LongLivedGit;
 
   /** @param lockTimeoutMs how long to wait for a lock of another process */
-  constructor(
-    location: RepositoryLocation,
-    env: GitEnvironment,
-    format: ObjectFormat,
-    lockTimeoutMs: number = LOCK_TIMEOUT_MS,
-  ) {
-    this.#start = { location, env };
+  constructor(start: GitPlace, format: ObjectFormat, lockTimeoutMs: number = LOCK_TIMEOUT_MS) {
+    this.#start = start;
     this.#format = format;
     this.#lockTimeoutMs = lockTimeoutMs;
     const settings = [
@@ -166,7 +160,7 @@ const brokenRef = /^warning: ignoring (?:broken ref|ref with broken name) (.+)$/
  * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-for-each-ref(1).
  */
-async function listRefs(start: Omit<GitStart, 'args'>, patterns: readonly string[]): Promise<ListedRefs> {
+async function listRefs(start: GitPlace, patterns: readonly string[]): Promise<ListedRefs> {
   const broken = new Set<string>();
   const run = runGit({
     ...start,
@@ -189,7 +183,7 @@ async function listRefs(start: Omit<GitStart, 'args'>, patterns: readonly string
 }
 
 /** The target of a symbolic ref; `undefined` if it is not symbolic, or does not exist. Source: git-symbolic-ref(1). */
-async function readSymbolicRef(start: Omit<GitStart, 'args'>, name: RefName): Promise<RefName | undefined> {
+async function readSymbolicRef(start: GitPlace, name: RefName): Promise<RefName | undefined> {
   const run = runGit({ ...start, args: ['symbolic-ref', '--quiet', '--no-recurse', name] });
   const target = (await run.catch(inPlaceOf(GitFailed, ''))).toString('utf8').trim();
   return isRefName(target) ? target : undefined;

@@ -21,7 +21,7 @@ function fixtureOf(format: ObjectFormat): () => Promise<StoreFixture> {
     const open = (): { objects: NativeObjectStore; refs: NativeRefStore } => {
       const location = { gitDir, commonDir: gitDir, workTree: dir };
       const objects = new NativeObjectStore(location, isolatedGitEnvironment, format);
-      const refs = new NativeRefStore(location, isolatedGitEnvironment, format);
+      const refs = new NativeRefStore({ location, env: isolatedGitEnvironment }, format);
       onTestFinished(async () => void (await Promise.all([objects.close(), refs.close()])));
       return { objects, refs };
     };
