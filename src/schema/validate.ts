@@ -4,9 +4,11 @@ import { getNode, MemorySource } from '../cas/node-source.ts';
 import type { NodeSource } from '../cas/node-source.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
+import type { checkBuiltIn } from './built-in-checks.ts';
 import { isOfType, isSuccessor, typeFor, typeNameOf } from './built-in.ts';
 import { checkLinks } from './links/check-links.ts';
-import { sourceOf } from './links/refs.ts';
+import type { Link } from './links/find-links.ts';
+import { linksOf, sourceOf } from './links/refs.ts';
 import type { NodesOf } from './links/refs.ts';
 import type { SchemaError } from './json-schema/schema-error.ts';
 import { schemaOfMeta, schemaOfType } from './type-schema.ts';
@@ -28,15 +30,26 @@ export type Validation = {
  */
 export async function validate(nodes: NodesOf, node: NodeHash | Node): Promise<Validation> {
   const source = sourceOf(nodes);
-  const { type, payload } = typeof node === 'string' ? await getNode(source, node) : node;
+  const { errors } = await findErrors(source, typeof node === 'string' ? await getNode(source, node) : node);
+  return { valid: errors.length === 0, errors };
+}
+
+/**
+ * Finds the errors of a node as {@link validate} does.
+ *
+ * @returns with its links, unless it does not match the schema of its type: nothing else is checked then
+ * @throws {NodeNotFound} as {@link validate}
+ */
+export async function findErrors(source: NodeSource, node: Node): Promise<{ errors: SchemaError[]; links?: Link[] }> {
+  const { type, payload } = node;
   const errors = await checkType(source, type, payload);
   // Links, and a step's meta, can only be made sense of in a payload of the right form.
-  if (errors.length === 0) {
-    errors.push(...(await checkMeta(source, type, payload)));
-    if (isOfType(type, 'role-schema')) errors.push(...(await checkUsable(payload)));
-    for (const { path, message } of await checkLinks(source, { type, payload })) errors.push({ path, message });
-  }
-  return { valid: errors.length === 0, errors };
+  if (errors.length > 0) return { errors };
+  errors.push(...(await checkMeta(source, type, payload)));
+  if (isOfType(type, 'role-schema')) errors.push(...(await checkUsable(payload)));
+  const links = await linksOf(source, node);
+  for (const { path, message } of await checkLinks(source, links)) errors.push({ path, message });
+  return { errors, links };
 }
 
 /**
@@ -55,12 +68,15 @@ export async function assertValid(
   if (errors.length > 0) throw new SchemaViolation(typeNameOf(type) ?? `the node of type ${type}`, errors);
 }
 
+/** To import a module again takes as long as to check a small node. */
+let checkAsBuiltIn: typeof checkBuiltIn | undefined;
+
 async function checkType(source: NodeSource, type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
   const name = typeNameOf(type);
   if (name === undefined) return validateAgainst(await schemaOfType(source, type), payload);
   // Large where it was generated, and reading commands check nothing.
-  const { checkBuiltIn } = await import('./built-in-checks.ts');
-  const errors = await checkBuiltIn(type, payload);
+  checkAsBuiltIn ??= (await import('./built-in-checks.ts')).checkBuiltIn;
+  const errors = await checkAsBuiltIn(type, payload);
   if (errors.length > 0 || !isSuccessor(type) || !isJsonObject(payload)) return errors;
   // A value has one node: a successor is only for what the first schema cannot say.
   const wanted = typeFor(name, payload);

@@ -1,10 +1,8 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import type { Node } from '../../cas/node.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import { UwfError } from '../../errors.ts';
 import { typeNameOf } from '../built-in.ts';
 import type { Link } from './find-links.ts';
-import { linksOf } from './refs.ts';
 
 /** A node links to a node that does not exist where it would have to. */
 export class DanglingLink extends UwfError {
@@ -43,11 +41,15 @@ export class WrongLinkType extends UwfError {
 /**
  * Checks that everything a node links to exists and is of the type its schema asks for.
  *
+ * @param links of the node, as `linksOf` finds them
  * @returns what is wrong, in the order of the links; an empty list means nothing
  */
-export async function checkLinks(source: NodeSource, node: Node): Promise<(DanglingLink | WrongLinkType)[]> {
+export async function checkLinks(
+  source: NodeSource,
+  links: readonly Link[],
+): Promise<(DanglingLink | WrongLinkType)[]> {
   const problems: (DanglingLink | WrongLinkType)[] = [];
-  for (const link of await linksOf(source, node)) {
+  for (const link of links) {
     const type = (await source.find(link.hash))?.type;
     if (type === undefined) problems.push(new DanglingLink(link.hash, link.path));
     // The name of a built-in type, or the hash of a registered one.
@@ -63,7 +65,7 @@ export async function checkLinks(source: NodeSource, node: Node): Promise<(Dangl
  *
  * @throws {DanglingLink} {WrongLinkType} the first of them
  */
-export async function assertLinks(source: NodeSource, node: Node): Promise<void> {
-  const [problem] = await checkLinks(source, node);
+export async function assertLinks(source: NodeSource, links: readonly Link[]): Promise<void> {
+  const [problem] = await checkLinks(source, links);
   if (problem !== undefined) throw problem;
 }

@@ -69,8 +69,9 @@ export async function putNodes(
   for (const node of given) {
     await assertValid(node.type, node.payload, withGiven);
     await assertPinned(repository, node, options.blob);
-    if ((await linksOf(withGiven, node)).length === 0) continue;
-    await assertLinks(withGiven, node);
+    const links = await linksOf(withGiven, node);
+    if (links.length === 0) continue;
+    await assertLinks(withGiven, links);
     linking.push(node.hash);
   }
   const linked = await findLinked(withGiven, kept, together, linking);

@@ -42,7 +42,7 @@ function checkSignatures(commit: ThreadCommit, agent: AgentRecord | undefined, r
 
 /** An author as a commit stores it, without the characters that git does not allow. */
 function asStored(author: Signature, { commit }: ThreadCommit): Signature {
-  return parseCommit(encodeCommit({ ...commit, author })).author;
+  return parseCommit(encodeCommit({ ...commit, author, message: '' })).author;
 }
 
 /** The trailers that a commit has to have. @param agent the agent that a step or a suspension names */

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import { NodeNotFound, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
-import { refs } from '../../schema/links/refs.ts';
-import { validate } from '../../schema/validate.ts';
+import { linksOf } from '../../schema/links/refs.ts';
+import { findErrors } from '../../schema/validate.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 
 /**
@@ -25,9 +25,9 @@ export async function checkNodes(
     await attempt(report, path, async () => {
       if ((await known.find(node.type)) === undefined) throw new NodeNotFound(node.type);
       if (sound.has(key)) return;
-      const { errors } = await validate(known, node);
+      const { errors, links: found } = await findErrors(known, node);
       for (const { path: at, message } of errors) report(path, `${at} ${message}`.trim());
-      const links = await refs(known, node);
+      const links = [...new Set((found ?? (await linksOf(known, node))).map(({ hash }) => hash))];
       for (const hash of links) linked.add(hash);
       within.set(node.hash, { path, links });
       if (errors.length === 0 && links.length === 0) sound.add(key);

@@ -6,6 +6,7 @@ import type { UwfError } from '../../../src/errors.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { builtIn, encodeBuiltIn, typeFor } from '../../../src/schema/built-in.ts';
 import { assertLinks, checkLinks, DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
+import { linksOf } from '../../../src/schema/links/refs.ts';
 
 beforeAll(prepareHashing);
 
@@ -21,7 +22,9 @@ function check(makeSchema: (type: string) => JsonValue, makeValue: (targets: Rec
   const source = new MemorySource([text, own, ofOwn, successor, schema, encodeBuiltIn('meta-schema')]);
   const targets = { text: text.hash, own: own.hash, ofOwn: ofOwn.hash, successor: successor.hash };
   const node = { type: schema.hash, payload: makeValue(targets) };
-  return { problems: checkLinks(source, node), asserted: () => assertLinks(source, node), targets };
+  const links = linksOf(source, node);
+  const problems = links.then((found) => checkLinks(source, found));
+  return { problems, asserted: async () => assertLinks(source, await links), targets };
 }
 
 const ref = (...types: string[]): JsonValue => ({ format: 'cas_ref', cas_type: types });
