@@ -3,7 +3,7 @@ import { hashBits, type NodeHash } from '../../cas/hash.ts';
 import { HASH_BYTES } from '../../cas/lookup/segment.ts';
 import { objectIdBytes, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
 
-const FIRST_SLOTS = 1024;
+const FIRST_SLOTS = 64;
 /** The table grows when this part of its slots is taken. */
 const MAX_LOAD = 0.75;
 
@@ -11,14 +11,14 @@ const MAX_LOAD = 0.75;
  * Maps each node of a thread to its blob, in 30 bytes a slot. A map of strings takes two hundred, and keeps the texts alive
  * that the strings were cut out of.
  *
- * The slot of a node depends on a secret, because an attacker who makes a thread can choose its hashes.
+ * The slot of a node depends on a secret of this process, because an attacker who makes a thread can choose its hashes.
  *
  * Source: Dietzfelbinger, Hagerup, Katajainen and Penttonen, A Reliable Randomized Algorithm for the Closest-Pair Problem
  * (1997): the highest bits of the product with a random odd number form a universal hash function.
  */
 export class OidTable {
+  static readonly #secret: bigint = randomBytes(HASH_BYTES).readBigUInt64BE() | 1n;
   readonly #oidBytes: number;
-  readonly #secret = randomBytes(HASH_BYTES).readBigUInt64BE() | 1n;
   #count = 0;
   #slots = 0;
   #records: Buffer = Buffer.alloc(0);
@@ -63,7 +63,7 @@ export class OidTable {
 
   /** The slot of a hash, or the free slot for it. */
   #slotOf(bits: bigint): number {
-    const spread = BigInt.asUintN(64, bits * this.#secret);
+    const spread = BigInt.asUintN(64, bits * OidTable.#secret);
     const size = HASH_BYTES + this.#oidBytes;
     // The number of slots is a power of two, so this takes the highest bits.
     let slot = Math.floor((Number(spread >> 32n) * this.#slots) / 2 ** 32);
