@@ -17,6 +17,7 @@ import { builtIn } from '../../schema/built-in.ts';
 import { isPartialCloneFile } from './partial-clone-files.ts';
 import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
+import { RecentlyUsed } from './recently-used.ts';
 
 /**
  * The nodes that a commit of a thread may link to: those of its own tree, of the commits before it, and behind its further
@@ -189,9 +190,8 @@ export class KnownNodes implements NodeSource {
 /** Caches nodes of one repository whose hash was checked, because many commits share them. */
 export class NodeCache {
   readonly repository: Repository;
-  readonly #nodes = new Map<string, { node: StoredNode; bytes: number }>();
+  readonly #nodes = new RecentlyUsed<string, StoredNode>(MAX_CACHED_BYTES);
   readonly #leavesOut: boolean;
-  #bytes = 0;
   /** Contents that were not fetched yet and are not checked. */
   readonly leftOut: Set<ObjectId> = new Set();
 
@@ -219,31 +219,20 @@ export class NodeCache {
     if (this.leftOut.has(oid)) throw new NotHereYet(oid);
     const key = `${hash} ${oid}`;
     const known = this.#nodes.get(key);
-    if (known !== undefined) return known.node;
+    if (known !== undefined) return known;
     const blob = await readBlob(this.repository.objects, oid);
     await prepareHashing();
     const node = { hash, oid, ...decodeNode(hash, blob) };
     const bytes = blob.byteLength;
     if (schemaTypes.has(node.type) && bytes > MAX_SCHEMA_BYTES) throw new ObjectTooLarge(oid, bytes, MAX_SCHEMA_BYTES);
-    this.#keep(key, node, bytes);
+    this.#nodes.set(key, node, bytes + ENTRY_BYTES);
     return node;
-  }
-
-  #keep(key: string, node: StoredNode, bytes: number): void {
-    if (bytes > MAX_CACHED_BYTES / 2) return;
-    this.#nodes.set(key, { node, bytes });
-    this.#bytes += bytes;
-    while (this.#nodes.size > MAX_CACHED || this.#bytes > MAX_CACHED_BYTES) {
-      const [oldest, dropped] = this.#nodes.entries().next().value ?? [];
-      if (oldest === undefined) return;
-      this.#nodes.delete(oldest);
-      this.#bytes -= dropped?.bytes ?? 0;
-    }
   }
 }
 
-const MAX_CACHED = 5_000;
 /** Small, because only a full garbage collection frees objects that live this long. */
 const MAX_CACHED_BYTES = 2 * 1024 * 1024;
+/** What a node takes in memory beside its bytes, approximately. */
+const ENTRY_BYTES = 400;
 
 const schemaTypes: ReadonlySet<NodeHash> = new Set([builtIn['meta-schema'], builtIn['role-schema']]);
