@@ -17,7 +17,7 @@ export type TimelineDrawing = {
   idleMs: number;
 };
 
-/** All work together is about so wide. */
+/** All work, with the gaps that have no name, is about so wide. */
 const WORK_WIDTH = 560;
 const MIN_PART_WIDTH = 16;
 const MIN_GAP_WIDTH = 3;
@@ -37,13 +37,17 @@ export function layoutTimeline(given: readonly Span[]): TimelineDrawing {
   const sum = (isWork: boolean): number =>
     parts.reduce((total, part) => total + (part.isWork === isWork ? part.lengthMs : 0), 0);
   const [workedMs, idleMs] = [sum(true), sum(false)];
+  const isNamedGap = ({ lengthMs, isWork }: (typeof parts)[number]): boolean =>
+    !isWork && lengthMs > Math.max(NAMED_GAP_MS, workedMs * NAMED_GAP_PART);
+  const drawnMs = parts.reduce((total, part) => total + (isNamedGap(part) ? 0 : part.lengthMs), 0);
   const places = new Map<number, number>();
   const gaps: TimelineDrawing['gaps'] = [];
   let x = 0;
-  for (const { fromMs, lengthMs, isWork } of parts) {
+  for (const part of parts) {
+    const { fromMs, lengthMs, isWork } = part;
     places.set(fromMs, x);
-    const linear = (lengthMs / Math.max(workedMs, 1)) * WORK_WIDTH;
-    const isNamed = !isWork && lengthMs > Math.max(NAMED_GAP_MS, workedMs * NAMED_GAP_PART);
+    const linear = (lengthMs / Math.max(drawnMs, 1)) * WORK_WIDTH;
+    const isNamed = isNamedGap(part);
     const label = formatDuration(lengthMs);
     const named = textWidth(label, 12) + 16;
     const width = isNamed ? named : Math.max(isWork ? MIN_PART_WIDTH : MIN_GAP_WIDTH, linear);

@@ -10,6 +10,15 @@ renderer.renderer.rules.link_open = (tokens, index, options, _env, self) => {
   tokens[index]?.attrSet('target', '_blank');
   return self.renderToken(tokens, index, options);
 };
+// The alignment of a column is an inline style, which our policy of content forbids.
+for (const cell of ['th_open', 'td_open']) {
+  renderer.renderer.rules[cell] = (tokens, index, options, _env, self) => {
+    const token = tokens[index];
+    const [, align] = /^text-align:(\w+)$/.exec(String(token?.attrGet('style'))) ?? [];
+    if (token && align !== undefined) token.attrs = [['align', align]];
+    return self.renderToken(tokens, index, options);
+  };
+}
 
 /** A text as HTML that can run nothing; its headings stand below those of the page. */
 export function markdown(text: string): HtmlEscapedString {

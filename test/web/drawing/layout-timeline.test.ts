@@ -43,6 +43,13 @@ describe('layoutTimeline', () => {
     expect(lanes[0]?.usage).toEqual({ inputTokens: 20, outputTokens: 2, turns: 2 });
   });
 
+  test('is not wider where short gaps take as long as the work between them', () => {
+    const spans = Array.from({ length: 20 }, (_, at) => step('a', at, at * 8_000, at * 8_000 + 4_000));
+    const { gaps, width } = layoutTimeline(spans);
+    expect(gaps).toEqual([]);
+    expect(width).toBeLessThan(650);
+  });
+
   test('puts children that worked at once beside each other, below their caller', () => {
     const spans = [
       step('builder', 1, 0, 1000),
