@@ -1,6 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { commitMessage, firstLine } from '../../../src/thread/append/commit-message.ts';
+import {
+  bodyOfMessage,
+  commitMessage,
+  firstLine,
+  isStartMessage,
+  nodeOfMessage,
+  trailerLines,
+} from '../../../src/thread/append/commit-message.ts';
 
 const trailers = { node: '0000000000000', type: 'thread-step', role: 'writer', status: 'written', agent: 'claude' };
 
@@ -66,8 +73,62 @@ describe('commitMessage', () => {
   });
 });
 
+describe('a message that was written', () => {
+  const body = 'One.\n\nTwo, with Uwf-Node: AAAAAAAAAAAAA in it.';
+  const message = commitMessage('writer: x', body, 'output.md', trailers);
+
+  test('gives its body back, and its node', () => {
+    expect(bodyOfMessage(message)).toBe(body);
+    expect(bodyOfMessage(commitMessage('x', '', 'output.md', trailers))).toBe('');
+    expect(nodeOfMessage(message)).toBe('0000000000000');
+  });
+
+  test('has a node in its last paragraph only, at the start of a line', () => {
+    expect(nodeOfMessage('a\n\nUwf-Node: AAAAAAAAAAAAA\n\nUwf-Type: x\n')).toBeUndefined();
+    expect(nodeOfMessage('a\n\nNot-Uwf-Node: AAAAAAAAAAAAA\n')).toBeUndefined();
+    expect(nodeOfMessage('a\n\nUwf-Type: x\nUwf-Node: AAAAAAAAAAAAA\nUwf-Role: b\n')).toBe('AAAAAAAAAAAAA');
+    expect(nodeOfMessage('')).toBeUndefined();
+  });
+
+  test('tells whether it is that of a start', () => {
+    expect(isStartMessage(commitMessage('x', '', 'prompt.md', { node: 'N', type: 'thread-start' }))).toBe(true);
+    expect(isStartMessage(message)).toBe(false);
+    expect(isStartMessage('x\n\nUwf-Type: thread-started\n')).toBe(false);
+  });
+
+  test('has no line for what is absent, nor for a role without a status', () => {
+    expect(trailerLines({ node: 'N', type: 'thread-end' })).toEqual(['Uwf-Node: N', 'Uwf-Type: thread-end']);
+    expect(trailerLines({ node: 'N', type: 't', status: null })).toEqual(['Uwf-Node: N', 'Uwf-Type: t']);
+    expect(trailerLines({ node: 'N', type: 't', role: '  a \n\n b ' })[2]).toBe('Uwf-Role: a b');
+  });
+
+  test('has the subject on one line, of at most 100 characters', () => {
+    const subject = (text: string) => commitMessage(text, '', 'output.md', trailers).split('\n')[0];
+    expect(subject('  a \t b\n\nc ')).toBe('a b c');
+    expect(subject('😀'.repeat(100))).toBe('😀'.repeat(100));
+    expect(subject('😀'.repeat(101))).toBe(`${'😀'.repeat(99)}…`);
+  });
+
+  test('has the body without blank ends, with the line ends of Unix', () => {
+    expect(bodyOfMessage(commitMessage('s', '\n\n  a\r\nb\rc\n\n', 'output.md', trailers))).toBe('a\nb\nc');
+    expect(commitMessage('s', ' \n ', 'output.md', trailers)).toBe(`s\n\n${trailerLines(trailers).join('\n')}\n`);
+  });
+
+  test('indents only lines that look like trailers', () => {
+    expect(commitMessage('s', 'see uwf-node: x\nuwf-node x', 'output.md', trailers)).toContain(
+      '\nsee uwf-node: x\nuwf-node x\n',
+    );
+  });
+
+  test('keeps replacement characters that a long body has before its cut', () => {
+    const kept = bodyOfMessage(commitMessage('s', `a\uFFFDb ${'x y '.repeat(200)}`, 'output.md', trailers));
+    expect(kept).toMatch(/^a\uFFFDb x y/);
+  });
+});
+
 test('the first line of a text is the first that says something', () => {
   expect(firstLine('\n---\n\n## A title\n\ntext')).toBe('A title');
   expect(firstLine('- item')).toBe('item');
   expect(firstLine('***')).toBe('');
+  expect(firstLine('a # b - c ')).toBe('a # b - c');
 });
