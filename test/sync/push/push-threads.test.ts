@@ -17,6 +17,9 @@ describe('a push', () => {
     const { threads } = await pushThreads(ben.context, ben.remote);
     expect(threads).toMatchObject([{ thread: id, change: 'ended', commits: 2 }]);
     expect(await threadsOf(server)).toEqual(await ben.threads());
+    // What is tracked of the remote has lost it as well.
+    const tracked = (await ben.repository.refs.list('refs/uwf/remotes/')).map(({ name }) => name);
+    expect(tracked).toEqual([expect.stringMatching(new RegExp(`^refs/uwf/remotes/[^/]+/history/.*/${id}$`))]);
   });
 
   test('says what it would do, and does not', async () => {
