@@ -1,5 +1,6 @@
 import { Idiomorph } from 'idiomorph';
 import type { TabEvent, TabView } from './live-stream.ts';
+import { notifyOfNew, offerNotifications } from './notifications.ts';
 import { openTabLine, type TabLine } from './tab-line.ts';
 
 /** The stream learns that a tab is still there so often. */
@@ -174,6 +175,7 @@ function hear(event: TabEvent): void {
   else if (event.event === 'state' && event.topic === 'waiting') {
     waiting = event.state;
     showWaiting();
+    void notifyOfNew(waiting);
   } else if (event.event === 'turn' || document.querySelector<HTMLElement>('#main')?.dataset['state'] !== event.state)
     void renew();
 }
@@ -203,3 +205,5 @@ function connect(): void {
 
 logIn();
 if (document.querySelector('#connection')) connect();
+const notify = document.querySelector<HTMLButtonElement>('#notify');
+if (notify) offerNotifications(notify, () => waiting);

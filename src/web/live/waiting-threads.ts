@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { describeThread } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { listThreads, summaryOf, type ThreadSummary } from '../../engine/describe/list-threads.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import type { ThreadStatus } from '../../thread/read/thread-status.ts';
 import { stateOf, stateOfText } from './topics.ts';
@@ -45,14 +47,23 @@ export class WaitingThreads {
     return { threads: state === this.#state ? this.#threads : await this.#stillWaiting(), isRead };
   }
 
-  /** The state of the topic `waiting`: how many threads are suspended, and which, such as `2.6f1d2a3b`. */
+  /** The state of the topic `waiting`: how many questions there are, and which threads ask, such as `2.6f1d2a3b`. */
   async state(): Promise<string> {
     // A ref that cannot be read: pages say so, and a state that is not known changes nothing.
     const now = await this.now().catch(() => undefined);
     if (now === undefined) return '';
     const suspended = now.threads.filter(({ status }) => status === 'suspended');
     const heads = suspended.map(({ thread, head }) => `${thread} ${head}`).join('\n');
-    return `${suspended.length}.${stateOfText(heads).slice(0, 8)}`;
+    return `${await this.#countQuestions(suspended)}.${stateOfText(heads).slice(0, 8)}`;
+  }
+
+  /** The question of a child is that of its caller, too, and of the caller of that. */
+  async #countQuestions(suspended: readonly ThreadSummary[]): Promise<number> {
+    const callers = suspended.filter(({ cause }) => cause === 'child').slice(0, MAX_LOOKED_UP);
+    const views = await Promise.all(
+      callers.map(({ thread }) => describeThread(this.#engine, thread).catch(nothingForDataError)),
+    );
+    return suspended.length - views.filter((view) => view !== undefined && view.waitsFor !== null).length;
   }
 
   /** Those that were read in another state, as they are now. */

@@ -21,8 +21,10 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   const waiting = suspended.slice(0, PAGE_THREADS);
   const views = await Promise.all(waiting.map(({ thread }) => describeThread(site.engine, thread)));
   // The question of a child is answered at the thread that waits for it.
-  const asked = new Set(views.map(({ waitsFor }) => waitsFor));
-  const shown = views.filter(({ thread }) => !asked.has(thread));
+  const waitsFor = new Map(views.map((view) => [view.thread, view.waitsFor]));
+  const shown = views.filter(({ thread, parent, waitsFor: asked }) => {
+    return parent === null || waitsFor.get(parent) !== (asked ?? thread);
+  });
   return (
     <Page site={site} title="Inbox" place="/inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>

@@ -31,6 +31,7 @@ export async function AnswerPanel({ visit, view, again, isBelowStory = false }: 
     <section
       class="answer"
       id={`answer-${thread}`}
+      data-question={suspension.suspension}
       aria-labelledby={isBelowStory ? titleId : `${titleId} task-${thread}`}
     >
       <h2 id={titleId}>

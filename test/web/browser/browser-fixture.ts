@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, onTestFinished } from 'vitest';
 import { packageRoot } from '../../../src/package-root.ts';
 import { createCliRepository, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
@@ -167,4 +167,10 @@ export async function logIn(profile: BrowserContext, { address }: WebProcess): R
   await page.waitForURL((url) => url.pathname === '/');
   await page.getByRole('heading', { name: 'Threads', level: 1 }).waitFor();
   return page;
+}
+
+/** Says of a tab that it is hidden: tabs of a headless browser always say that they are visible. */
+export async function hide(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} });
+    document.dispatchEvent(new Event('visibilitychange'))`);
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   closeBrowserAfterwards,
   createPageRepository,
+  hide,
   isWithoutBrowser,
   logIn,
   openProfile,
@@ -13,12 +14,6 @@ import { eventually, isMarked, mark, notedDelays, noteWords } from './page-look.
 
 const isLeftOut = isWithoutBrowser();
 closeBrowserAfterwards();
-
-/** Says of a tab that it is hidden: tabs of a headless browser always say that they are visible. */
-async function hide(page: Page, isHidden: boolean): Promise<void> {
-  await page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} });
-    document.dispatchEvent(new Event('visibilitychange'))`);
-}
 
 describe.skipIf(isLeftOut)('an open page', () => {
   test('shows a thread of another terminal, its words as they are said, and its end, without a reload', async ({
