@@ -29,7 +29,8 @@ export type PortableOptions = {
  * Opens a repository over any file system: in memory, in a browser, in a bundle.
  *
  * For one process only, because there are no locks between processes. Within the process, changes run one after the other,
- * and refs change by compare-and-swap. There is no location, no state folder, and no remote.
+ * and refs change by compare-and-swap. There is no location, no state folder, and no remote. In a browser, a bundler has to
+ * stand in for Node's modules, and agents that are programs cannot run.
  * @throws {RepositoryNotFound} if there is none and `create` is not set
  * @throws {UwfError} `unsupported-repository` for a format that uwf does not speak, and for a linked worktree unless `gitdir` names
  * the repository that it belongs to
