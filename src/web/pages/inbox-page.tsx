@@ -8,6 +8,7 @@ import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { Meta } from '../parts/meta.tsx';
 import { SaidText } from '../parts/said-text.tsx';
+import { textAddress } from './step-text.ts';
 import type { Visit } from '../site.ts';
 
 const PAGE_THREADS = 50;
@@ -65,7 +66,7 @@ async function Waiting({ visit, view }: { visit: Visit; view: ThreadView }): Pro
             What {last.role} did last, in step {last.number}
           </summary>
           <Meta meta={last.meta ?? {}} />
-          <SaidText text={last.text} />
+          <SaidText text={last.text} max={MAX_LAST} whole={textAddress(thread, last.step ?? '')} />
           <p>
             <a href={`/t/${thread}/${last.step}`}>The step, with its files</a>
           </p>
@@ -76,5 +77,7 @@ async function Waiting({ visit, view }: { visit: Visit; view: ThreadView }): Pro
   );
 }
 
+/** Of a longer one the beginning is shown: the page has up to 50. */
+const MAX_LAST = 10_000;
 /** A longer reply is folded. */
 const LONG_REPLY = 1_500;

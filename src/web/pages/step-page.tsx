@@ -15,8 +15,9 @@ import { Ago } from '../parts/ago.tsx';
 import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Meta } from '../parts/meta.tsx';
-import { PlainText, SaidText } from '../parts/said-text.tsx';
+import { PlainText, ReplyText } from '../parts/said-text.tsx';
 import { TracePanel } from '../parts/trace.tsx';
+import { readReplyAt, textAddress } from './step-text.ts';
 import { storyAddress } from './story-address.ts';
 import type { Visit } from '../site.ts';
 
@@ -36,8 +37,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
   const places = await findStepPlaces(repository, pointer);
   const start = await startCommitOf(repository, pointer, places);
   const prompt = await readTextAt(repository, commit, 'prompt.md');
-  const isSilent = commit.kind === 'suspend' && commit.node.content === null;
-  const reply = isSilent ? '' : await readTextAt(repository, commit, 'output.md');
+  const reply = await readReplyAt(repository, commit);
   const refused = await readRefused(repository, commit);
   const trace = await readTrace(repository, commit, {
     limit: PAGE_TURNS,
@@ -55,7 +55,11 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
       <section aria-labelledby="reply">
         <h2 id="reply">{commit.kind === 'step' ? 'Reply' : 'What it said'}</h2>
         {commit.kind === 'step' && <Meta meta={commit.node.meta} />}
-        {reply.trim() === '' ? <p class="quiet">Nothing.</p> : <SaidText text={reply} all={all} />}
+        {reply.trim() === '' ? (
+          <p class="quiet">Nothing.</p>
+        ) : (
+          <ReplyText text={reply} all={all} whole={site.isExport ? undefined : textAddress(pointer.id, commit.hash)} />
+        )}
       </section>
       {changes && <Changes changes={changes} />}
       {refused.length > 0 && <Attempts refused={refused} all={`uwf step show ${commit.hash} --json=refused`} />}

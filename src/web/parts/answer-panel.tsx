@@ -5,10 +5,11 @@ import { FormFields, onlyChoice, type FormState } from '../forms/schema-form.tsx
 import { commandToAnswer } from '../questions/command-to-answer.ts';
 import { WORDS, type TypedAnswer } from '../questions/read-answer.ts';
 import { readQuestion, type WaitingQuestion } from '../questions/read-question.ts';
+import { withoutTemplate } from '../questions/without-template.ts';
 import type { Visit } from '../site.ts';
 import { ActForm } from './act-form.tsx';
 import { CommandToPaste } from './command-to-paste.tsx';
-import { SaidText } from './said-text.tsx';
+import { ReplyText } from './said-text.tsx';
 
 type AnswerProps = {
   visit: Visit;
@@ -43,7 +44,9 @@ export async function AnswerPanel({ visit, view, again, isBelowStory = false }: 
           The question is that of the child thread <a href={`/t/${asking.thread}`}>{asking.thread}</a>.
         </p>
       )}
-      {(isOfChild || !isBelowStory) && <SaidText text={saidBefore(question)} />}
+      {(isOfChild || !isBelowStory) && (
+        <ReplyText text={suspension.cause === 'human' ? withoutTemplate(suspension.text) : suspension.text} />
+      )}
       <Refused question={question} />
       {visit.site.actions ? (
         <AnswerForm visit={visit} question={question} again={again} />
@@ -77,11 +80,6 @@ function Reason({ question }: { question: WaitingQuestion }): Html {
       </details>
     </>
   );
-}
-
-/** What the role said, without the template that stands for a form elsewhere. */
-function saidBefore({ suspension }: WaitingQuestion): string {
-  return suspension.text.replace(/(?:^|\n\n)---\n[^]*\n---\s*$/u, '');
 }
 
 /** Why the last reply was not accepted. */

@@ -1,30 +1,52 @@
-import type { Html } from '../html.ts';
+import { parseFields } from '../../agent/extract/parse-fields.ts';
+import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
 import { formatCount } from '../../format-time.ts';
+import type { Html } from '../html.ts';
 import { markdown } from './markdown.ts';
+import { Meta } from './meta.tsx';
 
 /** Longer texts are cut: a browser needs seconds for megabytes. */
-const MAX_SHOWN = 100_000;
+export const MAX_SHOWN = 100_000;
 
-/**
- * What was said, with its Markdown.
- * @param all the command that prints all of a text that is too long for a page
- */
-export function SaidText({ text, all }: { text: string; all?: string | undefined }): Html | null {
+/** Where all of a text is that is too long for a page. */
+type Whole = {
+  /** The command that prints it. */
+  all?: string | undefined;
+  /** The address that has it, as text. */
+  whole?: string | undefined;
+};
+
+type SaidProps = Whole & { text: string; max?: number };
+
+/** What was said, with its Markdown. */
+export function SaidText({ text, max = MAX_SHOWN, ...whole }: SaidProps): Html | null {
   if (text.trim() === '') return null;
-  // A renderer of Markdown needs many times the size of a text.
-  return text.length > MAX_SHOWN ? <PlainText text={text} all={all} /> : <div class="said">{markdown(text)}</div>;
+  // A renderer of Markdown needs many times the size of a text, and half a text is another Markdown.
+  return text.length > max ? <PlainText text={text} max={max} {...whole} /> : <div class="said">{markdown(text)}</div>;
 }
 
-type PlainProps = { text: string; all?: string | undefined; max?: number };
+/** What was said, whose front matter is shown as the fields that it holds. A front matter that is none stays as it is. */
+export async function ReplyText({ text, ...shown }: SaidProps): Promise<Html | null> {
+  const split = text.trimStart().startsWith('---') && text.length <= MAX_SHOWN ? splitFrontMatter(text) : undefined;
+  const parsed = split?.kind === 'found' ? await parseFields(split.yaml, split.firstLine) : undefined;
+  if (split?.kind !== 'found' || parsed?.kind !== 'ok') return <SaidText text={text} {...shown} />;
+  return (
+    <>
+      <Meta meta={parsed.fields} />
+      <SaidText text={split.body} {...shown} />
+    </>
+  );
+}
 
 /** A text as it is, cut if it is too long for a page. */
-export function PlainText({ text, all, max = MAX_SHOWN }: PlainProps): Html {
+export function PlainText({ text, max = MAX_SHOWN, all, whole }: SaidProps): Html {
   return (
     <>
       <pre class="said plain">{text.slice(0, max)}</pre>
       {text.length > max && (
         <p class="quiet">
           The first {formatCount(max)} of {formatCount(text.length)} characters are shown.{' '}
+          {whole && <a href={whole}>Read the whole text</a>}{' '}
           {all && (
             <>
               All of it: <code>{all}</code>

@@ -45,12 +45,17 @@ const moreOf: Readonly<Record<string, string>> = {
   maxCostUsd: 'more US dollars',
 };
 
+/** What a person allows when they raise a limit: `more tokens, in and out`. */
+export function nameOfLimit(name: string): string {
+  return moreOf[name] ?? name;
+}
+
 const limitShape: FormShape = {
   constants: {},
   fields: limitOptions.map(([name]) => ({
     kind: 'number',
     name,
-    label: moreOf[name] ?? name,
+    label: nameOfLimit(name),
     words: '',
     isRequired: false,
     isNull: false,

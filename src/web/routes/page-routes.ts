@@ -3,6 +3,7 @@ import { costPage } from '../pages/cost-page.tsx';
 import { diffPage } from '../pages/diff-page.tsx';
 import { inboxPage } from '../pages/inbox-page.tsx';
 import { stepPage } from '../pages/step-page.tsx';
+import { stepText } from '../pages/step-text.ts';
 import { startPage } from '../pages/start-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { threadsPage } from '../pages/threads-page.tsx';
@@ -33,4 +34,8 @@ export function addPages(app: WebApp, visitOf: VisitOf): void {
       context.html(await page(visitOf(context), (name) => context.req.param(name) ?? '')),
     );
   }
+  app.get('/t/:thread/:step/text', async (context) => {
+    const { thread, step } = context.req.param();
+    return context.text(await stepText(visitOf(context).site, thread, step));
+  });
 }

@@ -1,0 +1,151 @@
+import type { ThreadView } from '../../engine/describe/describe.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import { readSaidUpTo, type Said } from '../../thread/read/read-said.ts';
+import { isOver } from '../../thread/read/thread-status.ts';
+import type { Html } from '../html.ts';
+import { readRunningTurn } from '../live/running-turn.ts';
+import { textAddress } from '../pages/step-text.ts';
+import { STORY_STEPS } from '../pages/story-address.ts';
+import type { TypedAnswer } from '../questions/read-answer.ts';
+import { nameOfLimit } from '../questions/read-question.ts';
+import { withoutTemplate } from '../questions/without-template.ts';
+import type { Visit } from '../site.ts';
+import { Ago } from './ago.tsx';
+import { AnswerPanel } from './answer-panel.tsx';
+import { Meta } from './meta.tsx';
+import { RunningTurnPanel } from './running-turn.tsx';
+import { MAX_SHOWN, ReplyText, SaidText } from './said-text.tsx';
+import { ThreadActs } from './thread-acts.tsx';
+
+type StoryProps = {
+  visit: Visit;
+  view: ThreadView;
+  /** Only what was before the step of this number. */
+  before: number | undefined;
+  /** The commit from which that is read. */
+  from: ObjectId;
+  /** An answer that was typed, and is not taken. */
+  again: TypedAnswer | undefined;
+};
+
+/** The steps of a thread as a conversation, with suspensions and answers in their places. */
+export async function Story({ visit, view, before, from, again }: StoryProps): Promise<Awaited<Html>> {
+  const { site } = visit;
+  const { repository } = site.engine;
+  const said = await readSaidUpTo(repository, from, { limit: STORY_STEPS, before });
+  const first = said.find(({ kind }) => kind === 'step')?.number ?? 0;
+  const isNewest = before === undefined;
+  const room = shareRoom(said);
+  return (
+    <>
+      {first > 1 && (
+        <p>
+          <a href={`/t/${view.thread}?before=${first}`}>Earlier steps</a>
+        </p>
+      )}
+      <ol class="story" aria-label="What was said">
+        {said.map((entry, index) => (
+          <Entry visit={visit} thread={view.thread} entry={entry} max={room[index] ?? 0} />
+        ))}
+      </ol>
+      {isNewest && !isOver(view.status) && !site.isExport && (
+        <RunningTurnPanel
+          thread={view.thread}
+          {...readRunningTurn(repository, view.thread)}
+          isRunning={view.holder !== null}
+        />
+      )}
+      {isNewest && view.status === 'suspended' && <AnswerPanel visit={visit} view={view} again={again} isBelowStory />}
+      {isNewest && <ThreadActs visit={visit} view={view} />}
+      {!isNewest && (
+        <p>
+          <a href={`/t/${view.thread}`}>Newest steps</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** A page has so many characters of what was said, beside the beginning of everything. */
+const MAX_STORY = 500_000;
+const BEGINNING = 1_000;
+
+/** How many characters of each text a page has: the newest ones are whole for as long as there is room. */
+function shareRoom(said: readonly Said[]): number[] {
+  let left = MAX_STORY;
+  const room = said.toReversed().map(({ text }) => {
+    const max = Math.min(MAX_SHOWN, Math.max(left, BEGINNING));
+    left -= Math.min(text.length, max);
+    return max;
+  });
+  return room.toReversed();
+}
+
+type EntryProps = { visit: Visit; thread: string; entry: Said; max: number };
+
+function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html {
+  const { role, number, completedAt, text } = entry;
+  const when = <Ago at={completedAt} nowMs={nowMs} />;
+  const wholeOf = (hash: string): object => ({
+    max,
+    all: `uwf step read ${hash}`,
+    whole: site.isExport ? undefined : textAddress(thread, hash),
+  });
+  const ofThread = { max, all: `uwf thread read ${thread}` };
+  switch (entry.kind) {
+    case 'start':
+      return (
+        <li class="entry person" id="task">
+          <h2>
+            The task <span class="quiet">{when}</span>
+          </h2>
+          <SaidText text={text} {...ofThread} />
+        </li>
+      );
+    case 'step':
+      return (
+        <li class="entry" id={`step-${number}`}>
+          <h2>
+            <a href={`/t/${thread}/${number}`}>
+              {number}. {role}
+            </a>{' '}
+            <span class="quiet">{when}</span>
+          </h2>
+          <Meta meta={entry.meta ?? {}} />
+          <SaidText text={text} {...wholeOf(entry.step ?? '')} />
+        </li>
+      );
+    case 'suspend':
+      return (
+        <li class="entry waited" id={entry.suspension}>
+          <h2>
+            <a href={`/t/${thread}/${entry.suspension}`}>{role} waited</a> <span class="quiet">{when}</span>
+          </h2>
+          <p class="reason">{entry.reason}</p>
+          <ReplyText text={entry.cause === 'human' ? withoutTemplate(text) : text} {...wholeOf(entry.suspension)} />
+          {entry.refused.length > 0 && (
+            <p class="quiet">
+              {entry.refused.length === 1 ? '1 reply' : `${entry.refused.length} replies`} not accepted
+            </p>
+          )}
+        </li>
+      );
+    case 'resume':
+      return (
+        <li class="entry person" id={entry.resumption}>
+          <h2>
+            {entry.by ?? 'A person'} {text === '' ? 'let it go on' : 'answered'} <span class="quiet">{when}</span>
+          </h2>
+          {entry.more && <More more={entry.more} />}
+          <ReplyText text={text} {...ofThread} />
+        </li>
+      );
+  }
+}
+
+/** How much more than its limits the thread may use since then. */
+function More({ more }: { more: MoreLimits }): Html {
+  const allowed = Object.entries(more).map(([name, amount]) => `${amount} ${nameOfLimit(name)}`);
+  return <p class="reason">allowed {allowed.join(', ')}</p>;
+}
