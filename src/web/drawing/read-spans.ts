@@ -95,8 +95,8 @@ async function readChildren(
   return spans;
 }
 
-function runningTurn({ repository }: EngineContext, { thread, holder }: ThreadView, nowMs: number): Span[] {
-  const { turn } = holder === null ? {} : readRunningTurn(repository, thread);
+function runningTurn({ repository }: EngineContext, view: ThreadView, nowMs: number): Span[] {
+  const { turn } = view.holder === null ? {} : readRunningTurn(repository, view);
   if (turn === undefined) return [];
   const { role, number, startedAtMs } = turn;
   return [{ kind: 'turn', role, number, usage: null, fromMs: startedAtMs, untilMs: nowMs, isOpen: true }];

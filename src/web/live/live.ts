@@ -1,9 +1,8 @@
 import { openJournal, type JournalPlace, type JournalReader } from '../../engine/journal/read-journal.ts';
-import type { JournalEntry } from '../../engine/journal/journal.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { LiveEvent, TurnPart } from './live-event.ts';
-import { addPart, partOf } from './running-turn.ts';
+import { addPart, isTurning, partOf } from './running-turn.ts';
 import { stateOf } from './topics.ts';
 import type { WaitingThreads } from './waiting-threads.ts';
 import { watchRepository } from './watch-repository.ts';
@@ -43,6 +42,7 @@ export class Live {
   constructor(engine: EngineContext, waiting: WaitingThreads) {
     this.#engine = engine;
     this.#waiting = waiting;
+    waiting.onRead = () => this.#check();
   }
 
   get streams(): number {
@@ -146,8 +146,4 @@ class Stream {
 /** A place as a page and the query of a stream have it. */
 export function placeText(place: JournalPlace | undefined): string {
   return place === undefined ? '' : `${place.generation}:${place.offset}`;
-}
-
-function isTurning({ event }: JournalEntry): boolean {
-  return event === 'step.started' || event === 'step.finished' || /^thread\.(?!waiting)/.test(event);
 }

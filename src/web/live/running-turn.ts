@@ -1,8 +1,8 @@
+import type { ThreadView } from '../../engine/describe/describe.ts';
 import { openJournal, unfinishedTurn, type JournalPlace } from '../../engine/journal/read-journal.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { TurnPart } from './live-event.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** The turn that goes on, or that was cut off, as far as this machine's journal has it. */
 export type RunningTurn = {
@@ -19,25 +19,54 @@ const MAX_TOOL_LENGTH = 4_000;
 /** A page has so much of a turn, its end; the rest is in the trace when the turn is stored. */
 const MAX_TURN_LENGTH = 200_000;
 
+/** What is known of a thread without its journal. */
+type Known = Pick<ThreadView, 'thread' | 'steps' | 'nextRole' | 'holder'>;
+
 /**
  * Reads the turn that goes on, if any, and the place in the journal up to which it was read.
  */
 export function readRunningTurn(
   repository: Repository,
-  thread: ThreadId,
+  known: Known,
 ): { turn: RunningTurn | undefined; place: JournalPlace | undefined } {
-  const journal = openJournal(repository, thread);
+  const journal = openJournal(repository, known.thread);
   try {
-    const [start, ...entries] = unfinishedTurn(journal.next());
-    const place = journal.place();
-    if (start?.event !== 'step.started') return { turn: undefined, place };
-    const { role, agent, number, at: startedAtMs } = start;
-    const parts: TurnPart[] = [];
-    for (const entry of entries) addPart(parts, partOf(entry));
-    return { turn: { role, agent, number, startedAtMs, parts: newest(parts) }, place };
+    const entries = journal.next();
+    return { turn: turnIn(unfinishedTurn(entries)) ?? turnWithoutStart(entries, known), place: journal.place() };
   } finally {
     journal.close();
   }
+}
+
+function turnIn([start, ...entries]: readonly JournalEntry[]): RunningTurn | undefined {
+  if (start?.event !== 'step.started') return undefined;
+  const { role, agent, number, at: startedAtMs } = start;
+  return { role, agent, number, startedAtMs, parts: newest(partsOf(entries)) };
+}
+
+/** A turn that says so much that the journal has let go of its start. */
+function turnWithoutStart(
+  entries: readonly JournalEntry[],
+  { steps, nextRole, holder }: Known,
+): RunningTurn | undefined {
+  const [first] = entries;
+  const parts = partsOf(entries);
+  if (first === undefined || holder === null || entries.some(isTurning) || parts.length === 0) return undefined;
+  const number = steps + 1;
+  return { role: nextRole ?? '', agent: '', number, startedAtMs: first.at, parts: newest([beginningGone, ...parts]) };
+}
+
+const beginningGone: TurnPart = { kind: 'notice', text: 'the beginning of this turn is left out' };
+
+/** Tells whether an entry says that a turn begins or ends, or that the thread does. */
+export function isTurning({ event }: JournalEntry): boolean {
+  return event === 'step.started' || event === 'step.finished' || /^thread\.(?!waiting)/.test(event);
+}
+
+function partsOf(entries: readonly JournalEntry[]): TurnPart[] {
+  const parts: TurnPart[] = [];
+  for (const entry of entries) addPart(parts, partOf(entry));
+  return parts;
 }
 
 /** What an entry of the journal adds to a turn; `undefined` for what a person need not see. */
@@ -89,5 +118,5 @@ function newest(parts: TurnPart[]): TurnPart[] {
   const cutPart = parts[first];
   const rest = parts.slice(first + 1);
   const kept = cutPart && { ...cutPart, text: cutPart.text.slice(length - MAX_TURN_LENGTH) };
-  return [{ kind: 'notice', text: 'the beginning of this turn is left out' }, ...(kept ? [kept] : []), ...rest];
+  return [beginningGone, ...(kept ? [kept] : []), ...rest];
 }

@@ -29,7 +29,7 @@ export function RunningTurnPanel({ thread, turn, place, isRunning }: TurnProps):
         <>
           <h2>
             {turn.number}. {turn.role}{' '}
-            <span class="quiet">{isRunning ? `${turn.agent} is at work` : 'was cut off'}</span>
+            <span class="quiet">{isRunning ? `${turn.agent} is at work`.trim() : 'was cut off'}</span>
           </h2>
           <div class="parts">
             {turn.parts.map((part) => (

@@ -52,7 +52,7 @@ export async function Story({ visit, view, before, from, again }: StoryProps): P
       {isNewest && !isOver(view.status) && !site.isExport && (
         <RunningTurnPanel
           thread={view.thread}
-          {...readRunningTurn(repository, view.thread)}
+          {...readRunningTurn(repository, view)}
           isRunning={view.holder !== null}
         />
       )}

@@ -32,8 +32,8 @@ export async function ThreadGraph({ engine, view }: ThreadGraphProps): Promise<A
 
 /** Whose turn it is. A person can have given it to another role than the rules do, which the journal knows. */
 function turnOf({ repository }: EngineContext, view: ThreadView): PathTaken['turn'] {
-  const { thread, status, nextRole, suspension } = view;
-  if (status === 'running') return turn(readRunningTurn(repository, thread).turn?.role ?? nextRole, 'at work');
+  const { status, nextRole, suspension } = view;
+  if (status === 'running') return turn(readRunningTurn(repository, view).turn?.role ?? nextRole, 'at work');
   return suspension === null ? turn(nextRole, 'next') : turn(suspension.role, 'waits');
 }
 
