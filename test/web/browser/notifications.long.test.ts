@@ -24,10 +24,11 @@ globalThis.Notification = class extends Notification {
 const notifiedBy = async (tabs: readonly Page[]): Promise<unknown[]> =>
   (await Promise.all(tabs.map((tab) => tab.evaluate<unknown[]>('notified')))).flat();
 
-const waitForCount = (tabs: readonly Page[], count: number): Promise<void> =>
-  expect
-    .poll(() => Promise.all(tabs.map((tab) => tab.title())), { timeout: 20_000 })
-    .toEqual(tabs.map(() => expect.stringMatching(new RegExp(`^\\(${count}\\) `))));
+async function waitForCount(tabs: readonly Page[], count: number): Promise<void> {
+  const titles = (): Promise<string[]> => Promise.all(tabs.map((tab) => tab.title()));
+  const counted = expect.stringMatching(new RegExp(`^\\(${count}\\) `));
+  await expect.poll(titles, { timeout: 20_000 }).toEqual(tabs.map(() => counted));
+}
 
 describe.skipIf(isLeftOut)('notifications', () => {
   test('are shown if wanted, once for each new question, by hidden tabs, too', async () => {
