@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import {
   closeBrowserAfterwards,
