@@ -126,7 +126,7 @@ describe('a turn has failed', () => {
     [false, { cause: 'invalid-reply', text: 'two', attempts }],
     [false, { cause: 'human', text: 'two', attempts }],
   ] as const)('%s: %j', async (isFailed, draft) => {
-    const { repository, commit } = await suspended(draft as Partial<SuspensionDraft>);
+    const { repository, commit } = await suspended(draft);
     expect(await hasFailed(repository, commit)).toBe(isFailed);
   });
 });
