@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../json.ts';
 
 /**
- * Tells whether a configuration surely fits the schema of a built-in agent. False says nothing; ajv then finds out what is
- * wrong.
+ * Tells whether a configuration satisfies the schema of a built-in agent. If this is false, it may be valid too: ajv decides,
+ * and says why not.
  *
  * In what ships the build has put code in the place of this file's, which ajv made of the agents' schemas. See
  * `scripts/build/check-plugins.js`.

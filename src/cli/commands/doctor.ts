@@ -15,7 +15,7 @@ secrets that are too short to be taken out of what agents say, agents whose pack
 to roles and workflows that do not exist, and workflows that do not load. Nothing is changed, no agent is run.`,
   json: {
     code: 'a stable word for it: git-too-old',
-    level: 'problem: something does not work; warning: it will hurt some day',
+    level: 'problem: something does not work; warning: it can become one',
     message: 'what it is',
     hint: 'what to do about it',
   },

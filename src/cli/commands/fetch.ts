@@ -20,7 +20,7 @@ the agents of this machine.`,
     since: momentOption('only threads started since then: 30d, 2026-11-21'),
     'ended-since': momentOption('only threads that ended since then, by the UTC day: 7d'),
     'ended-until': momentOption('only threads that ended before then, by the UTC day'),
-    spine: { summary: 'leave out what was said and done until it is first read' },
+    spine: { summary: 'fetch commits and trees only; contents follow when they are first read' },
   },
   json: {
     remote: 'the remote as it was named',

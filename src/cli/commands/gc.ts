@@ -24,7 +24,10 @@ working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to co
   },
   examples: [
     { command: 'uwf gc', comment: 'now and then' },
-    { command: 'uwf thread rm --ended --before 90d && uwf gc && git gc', comment: 'and let go of what is old' },
+    {
+      command: 'uwf thread rm --ended --before 90d && uwf gc && git gc',
+      comment: 'with old threads, and the objects of both',
+    },
   ],
   async run({ cli, out }) {
     const found = await collectGarbage(await openForWriting(cli), cli.env);

@@ -21,9 +21,9 @@ well, unless it has steps that only this repository has.`,
     { command: 'uwf sync ../other/repository', comment: 'with another repository on this machine' },
   ],
   exitCodes: {
-    1: 'something was refused, or must not leave; all else is in step',
-    5: 'the remote has steps that are not here, or something waits for a decision; all else is in step',
-    7: 'the remote does not take something: a hook, a right or a namespace; all else is in step',
+    1: 'something was refused or held; everything else is the same on both sides',
+    5: 'the remote has steps that are not here, or something waits for a decision; everything else is the same on both sides',
+    7: 'the remote does not take something: a hook, a right or a namespace; everything else is the same on both sides',
   },
   async run({ args, options, cli, out }) {
     // While git is asked about the remote, the rest of the command is loaded.

@@ -34,7 +34,7 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
   },
   json: {
     name: 'what it is in the configuration: agents.tests, snapshot',
-    state: 'trusted, changed, new, or revoked; gone: trusted, and configured no more',
+    state: 'trusted, changed, new, or revoked; gone: trusted, and no longer configured',
     declaredAt: 'file:line:column, or null',
     says: 'what is declared, a line for each value',
     files: 'the files of the repository that it names: word, bytes, sha256',

@@ -25,10 +25,10 @@ logged in when the command starts again.
 The page only shows unless --write is given. Trust in a repository is never given on the page: 'uwf trust' does that.
 
 It listens on ${LOOPBACK}. With --host it listens elsewhere, and asks for the password in UWF_WEB_PASSWORD; it speaks plain
-HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and leave --host away.
+HTTP, so put a proxy that speaks TLS in front of it, or use 'ssh -L' and omit --host.
 
 With --export it serves nothing: it writes the pages of the named threads and of their children into a folder, or those of the
-newest ${EXPORTED}. They open from a disk and from any web server, with a search, and have nothing of other threads. Secrets
+newest ${EXPORTED}. They open from a disk and from any web server, with a search, and contain no other threads. Secrets
 are refused as by 'uwf push'. An earlier export in the folder is replaced; a folder that has anything else is refused.`,
   arguments: [
     {

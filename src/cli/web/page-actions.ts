@@ -15,7 +15,7 @@ import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** What the page does, in the way of the commands: what runs an agent goes on in a process of its own. */
 export function pageActions(atTerminal: CliEnvironment, opened: Repository): WebActions {
-  // Trust is never given on the page, nor by a question at the terminal of the server, where nobody looks.
+  // Trust is never given on the page, nor by a question at the terminal of the server, which no person watches.
   const cli: CliEnvironment = Object.create(atTerminal, { stdin: { value: Readable.from([]) } });
   /** The page itself commits nothing, and starts without asking git who the user is. */
   const here = (): Promise<Repository> => withCommitter(cli, opened);

@@ -2,7 +2,7 @@
 export type Diagnosis = {
   /** A stable word: `git-too-old`. */
   code: string;
-  /** `problem`: something does not work; `warning`: it will hurt some day. */
+  /** `problem`: something does not work; `warning`: it can become a problem. */
   level: 'problem' | 'warning';
   /** One sentence. */
   message: string;
@@ -15,7 +15,7 @@ export function problem(code: string, message: string, hint: string): Diagnosis 
   return { level: 'problem', code, message, hint };
 }
 
-/** Something will hurt some day. */
+/** Something can become a problem. */
 export function warning(code: string, message: string, hint: string): Diagnosis {
   return { level: 'warning', code, message, hint };
 }

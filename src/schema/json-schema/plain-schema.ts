@@ -89,8 +89,8 @@ export const types: ReadonlyMap<JsonValue, (value: JsonValue) => boolean> = new 
 const known = new WeakMap<object, boolean>();
 
 /**
- * Tells whether uwf surely can work with a schema: one of the few keywords that most roles need, nothing in it but what they
- * say. False says nothing; `compileSchema` then finds out.
+ * Tells whether a schema consists of the few keywords that most roles need, and is valid. If this is false, the schema may be
+ * valid too: `compileSchema` decides.
  *
  * Loading ajv and compiling a schema takes as long as half of Node's own start.
  */
@@ -101,7 +101,7 @@ export function isPlainSchema(schema: JsonValue): schema is JsonObject {
   return answer;
 }
 
-/** Tells whether a value surely satisfies a schema. False says nothing; ajv then finds out, and what is wrong. */
+/** Tells whether a value satisfies a plain schema. If this is false, the value may be valid too: ajv decides, and says why not. */
 export function isSurelyValid(schema: JsonValue, value: JsonValue): boolean {
   return isPlainSchema(schema) && accepts(schema, value);
 }

@@ -20,8 +20,8 @@ export type PermissionRule = {
 };
 
 /**
- * What an agent may do: one word for everything; or rules that come before the usual ones, and what holds where none of
- * either fits (`ask`).
+ * What an agent may do: one word for everything, or rules that come before the default rules, and the answer if no rule fits
+ * (default: `ask`).
  */
 export type Permissions = PermissionAnswer | { rules?: PermissionRule[]; default?: PermissionAnswer };
 

@@ -16,8 +16,8 @@ results.`,
     known: { summary: 'list the coding agents that uwf knows, configured or not' },
   },
   json: {
-    name: 'what it is called here',
-    package: 'what makes it: builtin:<name>, or an npm package',
+    name: 'its name in the configuration',
+    package: 'its package: builtin:<name>, or an npm package',
     isDefault: 'whether it does the roles that no other agent is named for',
     roles: 'the roles it is named for: workflow.role or role',
     tried:

@@ -16,7 +16,7 @@ a package is run: an npm package says it in its package.json, under 'uwf'.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration, or a package', candidates: 'agent' }],
   json: {
     name: 'its name here; null for a package',
-    package: 'what makes it',
+    package: 'its package',
     version: "the package's version",
     capabilities: 'what it can do; null where its package.json does not say it',
     config: 'how it is configured here, or null',

@@ -17,8 +17,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 
 export const command: Command = defineCommand({
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps
-sessions takes a second one, which needs to remember the first. While it runs there is a thread 'agent-test', whose store it
-has; nothing of that is left. Some agents are only looked for, and not run: a program (builtin:command) without 'answers:
+sessions takes a second one, which needs to remember the first. It works in a thread 'agent-test', which is removed afterwards.
+Some agents are only looked for, and not run: a program (builtin:command) without 'answers:
 true', and an agent whose package does not declare that it answers.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration', candidates: 'agent' }],
   options: {

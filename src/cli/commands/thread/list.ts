@@ -78,7 +78,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
   examples: [
     { command: 'uwf thread list', comment: 'what goes on, and what waits for you' },
     { command: 'uwf thread list --status failed --since 7d', comment: 'what went wrong this week' },
-    { command: 'uwf thread list --ended --before 90d', comment: 'what could go' },
+    { command: 'uwf thread list --ended --before 90d', comment: 'what can be removed' },
     { command: 'uwf thread list --ended-since 2026-11-21 --ended-until 2026-11-22', comment: 'what ended on a day' },
     { command: 'uwf thread list --follow --json', comment: 'a stream of what changes' },
     { command: 'uwf thread list --remote=origin --since 30d', comment: 'what others have shared this month' },

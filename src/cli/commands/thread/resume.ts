@@ -20,8 +20,7 @@ Limits of steps, visits, turns, tokens and cost hold for the whole life of a thr
 thread is suspended at a limit, say how much more it may use: --steps 10 allows ten more steps.
 
 A turn that was suspended because its files hold secrets does not run again: without an answer its files are searched again
-and stored with its reply. --allow-secrets stores them as they are, and so it does with a kept reply that could not be
-searched.`,
+and stored with its reply. --allow-secrets stores them as they are, and also a kept reply that could not be searched.`,
   arguments: [threadArgument],
   options: {
     prompt: { ...promptOptions.prompt, summary: "the answer; '-' reads it from stdin" },

@@ -16,7 +16,7 @@ export const command: Command = defineCommand({
   description: `Lists the files in .uwf/workflows/ here and in the folders above, and the registered workflows. If a name is
 both, 'uwf run <name>' uses the file.`,
   json: {
-    name: 'what to call it',
+    name: 'its name',
     hash: "the definition's hash; null where it cannot be read",
     description: 'what it is for',
     origin: "the file, or 'registered'",
