@@ -162,7 +162,7 @@ async function withThread(source, folder, steps, rules = 0, more = '') {
   const others = Array.from({ length: rules }, (_, at) => ({
     from: 'writer',
     to: '__end__',
-    when: `$start.depth = ${at + 1}`,
+    when: `$start.depth + 1 = ${at + 2}`,
   }));
   const { moderator } = definition;
   const grown = { ...definition, moderator: [...moderator.slice(0, -1), ...others, ...moderator.slice(-1)] };

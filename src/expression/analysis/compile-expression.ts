@@ -2,8 +2,8 @@ import { reasonForChild } from './confinement.ts';
 import { ExpressionSyntaxError } from '../expression-errors.ts';
 import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
 import { REFUSED_FUNCTIONS } from './function-names.ts';
-import { comparedStatus } from './last-status.ts';
 import { keepLoaded, takeLoaded } from './load-expression.ts';
+import { plainComparison, seenByComparison } from './plain-comparison.ts';
 import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-seen.ts';
 import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -21,9 +21,6 @@ export type CompiledExpression = {
   readonly reasonForChild: string | undefined;
   readonly stepsSeen: StepsSeen;
 };
-
-/** What a comparison of the last status sees, as `stepsSeen` has it. */
-const LAST_SEEN: StepsSeen = { ...NOTHING_SEEN, newest: 1 };
 
 /** What was found out of the expressions that were asked for last: a rule is tried once for each step. */
 const known = new Map<string, CompiledExpression>();
@@ -74,7 +71,8 @@ export function lookThrough(source: string, tree: SyntaxNode): CompiledExpressio
  * What an expression can see of the steps when it is evaluated. A syntax error sees nothing: its evaluation always fails.
  */
 export async function seenByExpression(source: string): Promise<StepsSeen> {
-  if (comparedStatus(source) !== undefined) return LAST_SEEN;
+  const comparison = plainComparison(source);
+  if (comparison !== undefined) return seenByComparison(comparison);
   const compiled = await compileExpression(source).catch(inPlaceOf(ExpressionSyntaxError, undefined));
   if (compiled === undefined) return NOTHING_SEEN;
   // The child is told what has changed since the last evaluation, so the steps have to keep their order.

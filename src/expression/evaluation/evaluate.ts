@@ -1,6 +1,7 @@
-import { isJsonObject, type JsonValue } from '../../json.ts';
-import { comparedStatus } from '../analysis/last-status.ts';
+import type { JsonValue } from '../../json.ts';
+import { plainComparison } from '../analysis/plain-comparison.ts';
 import { compileExpression } from '../analysis/compile-expression.ts';
+import { comparePlainly } from './compare-plainly.ts';
 import { assertHarmless, evaluateHere, type EvaluationTask } from './evaluate-here.ts';
 import type { Scope } from './scope.ts';
 
@@ -34,18 +35,10 @@ export function evaluate(source: string, scope: Scope, options: EvaluateOptions 
  * @throws as `evaluate`
  */
 export async function holds(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<boolean> {
-  const compared = comparedStatus(source);
-  const status = compared === undefined ? undefined : lastStatus(scope);
-  if (status !== undefined) return status === compared;
+  const comparison = plainComparison(source);
+  const compared = comparison && comparePlainly(comparison, scope);
+  if (compared !== undefined) return compared;
   return (await evaluateInBox(source, scope, 'truth', options)) === true;
-}
-
-/** The status of the last step where it is a text, which JSONata compares as this process does; `undefined` for all else. */
-function lastStatus({ bindings: { steps } }: Scope): string | undefined {
-  const last = Array.isArray(steps) ? steps.at(-1) : undefined;
-  const meta = isJsonObject(last) ? last['meta'] : undefined;
-  const status = isJsonObject(meta) && Object.hasOwn(meta, '$status') ? meta['$status'] : undefined;
-  return typeof status === 'string' ? status : undefined;
 }
 
 async function evaluateInBox(

@@ -19,7 +19,7 @@ export type Scope = {
 };
 
 /** A function as JSONata binds it. */
-type StepFunction = (role: unknown) => unknown;
+type StepFunction = (role: unknown) => JsonValue | undefined;
 
 /**
  * The functions over the steps, for binding: the meta of a role's first and last step (nothing where there is none), and how
@@ -60,6 +60,11 @@ function groupByRole(steps: readonly JsonValue[]): Map<unknown, RoleSeen> {
 
 /** Members by which JSONata tells functions, and tables of variables, from other objects. */
 const MARKS: ReadonlySet<string> = new Set(['_jsonata_lambda', '_jsonata_function', 'tupleStream']);
+
+/** Tells whether {@link copyJson} leaves out a member. */
+export function isMark(key: string): boolean {
+  return MARKS.has(key);
+}
 
 // A long thread is copied for each of its decisions, and most steps have no list: looking at them once is enough.
 const withoutLists = new WeakSet<JsonObject>();
