@@ -1,3 +1,4 @@
+import { setImmediate as letOthersWork } from 'node:timers/promises';
 import { iso } from '../../iso.ts';
 import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -88,6 +89,9 @@ export function inOrder(found: ThreadSummary[], { limit, cursor }: ListOptions):
 const FIRST_BATCH = 32;
 const MAX_BATCH = 4096;
 
+/** Threads are read from a disk at once: without pauses, a long list would leave all other requests of a server unanswered. */
+const PAUSE_EVERY = 50;
+
 /**
  * Gives the threads of a list one after the other as they are known, newest first.
  * @param onLook is called for each thread that is looked at
@@ -100,6 +104,7 @@ export async function* eachThread(
   const { repository } = engine;
   const { statuses, limit = Infinity } = options;
   let count = 0;
+  let looked = 0;
   if (limit === 0) return;
   const remembered = new RememberedThreads(repository);
   try {
@@ -107,6 +112,8 @@ export async function* eachThread(
       remembered.expect(batch.flatMap((pointer) => ('damage' in pointer ? [] : pointer.head)));
       for (const pointer of batch) {
         onLook();
+        looked += 1;
+        if (looked % PAUSE_EVERY === 0) await letOthersWork();
         const summary =
           'damage' in pointer
             ? unreadable(pointer.id, null, pointer.damage)

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../../src/engine/engine-context.ts';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
-import { listThreads } from '../../../src/engine/describe/list-threads.ts';
+import { eachThread, listThreads } from '../../../src/engine/describe/list-threads.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { derivedContent } from '../../../src/git/system/derived-file.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
@@ -68,6 +68,20 @@ describe('a list of some of many threads', () => {
     await listThreads(contextOf(repository), { statuses: ['suspended'], limit: 2 });
     // Commit, tree, index and node of each head; its start is its head.
     expect(new Set(read).size).toBeLessThanOrEqual(10 * 5);
+  });
+
+  test('lets other work of its process go on', async () => {
+    const { open } = await manyThreads(60);
+    const engine = contextOf(await open());
+    // What is remembered is read without waiting for a disk.
+    await listThreads(engine);
+    let isOtherDone = false;
+    const seen: boolean[] = [];
+    for await (const _ of eachThread(engine, {})) {
+      if (seen.length === 0) setImmediate(() => (isOtherDone = true));
+      seen.push(isOtherDone);
+    }
+    expect([seen.length, seen.at(-1)]).toEqual([60, true]);
   });
 
   test('goes on behind a thread, to the oldest', async () => {
