@@ -172,6 +172,7 @@ export const artefacts = [
   },
   { kind: 'program', entry: 'src/agent/load/import-module.ts', output: 'import-module.cjs' },
   { kind: 'program', entry: 'src/expression/evaluation/evaluator-main.ts', output: 'evaluator.cjs' },
+  { kind: 'program', entry: 'src/web/drawing/layout-worker.ts', output: 'layout-worker.cjs' },
   { kind: 'page', entry: 'src/web/browser/page.ts', output: 'web/page.js' },
   { kind: 'page', entry: 'src/web/browser/stream-worker.ts', output: 'web/stream-worker.js' },
   { kind: 'page', entry: 'src/web/browser/search.ts', output: 'web/search.js' },

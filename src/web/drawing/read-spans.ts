@@ -37,12 +37,13 @@ type SpanOptions = { limit: number; before?: number | undefined; from: ObjectId;
  * @param limit how many steps at most
  * @param before only what was before the step of this number
  * @param from the commit from which they are read
+ * @returns also how many children of these steps are left out
  */
 export async function readSpans(
   engine: EngineContext,
   view: ThreadView,
   { limit, before = Infinity, from, nowMs }: SpanOptions,
-): Promise<Span[]> {
+): Promise<{ spans: Span[]; othersOfChildren: number }> {
   const commits: LightCommit[] = [];
   let steps = 0;
   for await (const commit of readLightChain(engine.repository, from)) {
@@ -57,12 +58,16 @@ export async function readSpans(
   const own = commits.toReversed().flatMap((commit, index, all) => spanOf(commit, all[index + 1], nowMs));
   const shown = new Set<NodeHash>(own.flatMap((span) => (span.kind === 'step' ? [span.step] : [])));
   const isNewest = before === Infinity;
+  const calls = view.calls.filter(({ step }) => (step === null ? isNewest : shown.has(step)));
   const spans = [
     ...own,
-    ...(await readChildren(engine, view, (step) => (step === null ? isNewest : shown.has(step)), nowMs)),
+    ...(await readChildren(engine, calls.slice(-MAX_CHILDREN), nowMs)),
     ...(isNewest ? runningTurn(engine, view, nowMs) : []),
   ];
-  return spans.toSorted((a, b) => a.fromMs - b.fromMs);
+  return {
+    spans: spans.toSorted((a, b) => a.fromMs - b.fromMs),
+    othersOfChildren: Math.max(0, calls.length - MAX_CHILDREN),
+  };
 }
 
 function spanOf({ kind, node, hash }: LightCommit, next: LightCommit | undefined, nowMs: number): Span[] {
@@ -76,14 +81,9 @@ function spanOf({ kind, node, hash }: LightCommit, next: LightCommit | undefined
   return [{ kind: 'wait', role, reason, suspension: hash, usage, fromMs, untilMs, isOpen: next === undefined }];
 }
 
-async function readChildren(
-  engine: EngineContext,
-  { calls }: ThreadView,
-  isShown: (step: NodeHash | null) => boolean,
-  nowMs: number,
-): Promise<Span[]> {
+async function readChildren(engine: EngineContext, calls: ThreadView['calls'], nowMs: number): Promise<Span[]> {
   const spans: Span[] = [];
-  for (const { thread, role } of calls.filter(({ step }) => isShown(step)).slice(-MAX_CHILDREN)) {
+  for (const { thread, role } of calls) {
     // A child whose ref was removed is not known any more, nor is a damaged one.
     const child = await describeThread(engine, thread).catch(nothingForDataError);
     if (child === undefined) continue;

@@ -29,7 +29,12 @@ const BAR_HEIGHT = 26;
 
 /** When the roles of a thread worked: a row for each, children below their callers, long waits made short. */
 export async function ThreadTimeline({ visit, view, limit, before, from }: TimelineProps): Promise<Awaited<Html>> {
-  const spans = await readSpans(visit.site.engine, view, { limit, before, from, nowMs: visit.nowMs });
+  const { spans, othersOfChildren } = await readSpans(visit.site.engine, view, {
+    limit,
+    before,
+    from,
+    nowMs: visit.nowMs,
+  });
   const first = spans.find(({ kind }) => kind === 'step');
   const earlier = first?.kind === 'step' && first.number > 1 ? first.number : undefined;
   const hrefOf = (span: Span): string => addressOf(view, span, before);
@@ -44,6 +49,12 @@ export async function ThreadTimeline({ visit, view, limit, before, from }: Timel
         </p>
       )}
       {spans.length === 0 && <p>No role has worked yet.</p>}
+      {othersOfChildren > 0 && (
+        <p class="quiet">
+          {plural(othersOfChildren, 'older child thread')} of these steps {othersOfChildren === 1 ? 'is' : 'are'} not
+          shown here; the list above has all.
+        </p>
+      )}
       {drawing && (
         <>
           <p class="quiet">{summaryOf(spans, drawing)}</p>

@@ -2,7 +2,8 @@ import type { Html } from '../html.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { START, END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
-import { layoutGraph, type DrawnLine, type GraphDrawing } from '../drawing/layout-graph.ts';
+import type { DrawnLine, GraphDrawing } from '../drawing/graph-drawing.ts';
+import { layoutGraph } from '../drawing/layout-graph.ts';
 import { shortText, textWidth } from '../drawing/text-width.ts';
 import { DataTable } from './data-table.tsx';
 
