@@ -4,6 +4,8 @@ import type { Answer } from '../engine/verbs/ask.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { MoreLimits } from '../schema/built-in/thread-resume.ts';
+import type { Redactor } from '../redaction/redactor.ts';
+import type { SecretScan } from '../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { WaitingThreads } from './live/waiting-threads.ts';
 
@@ -39,6 +41,8 @@ export type Site = {
   name: string;
   /** Absent if the page only shows. */
   actions: WebActions | undefined;
+  /** Finds what a push would refuse, so that pages mark it; absent where nothing is marked. */
+  secrets?: { redactor: Redactor; scan: SecretScan };
   /** The pages become files: there is no server, and nothing of a turn that goes on. */
   isExport?: true;
 };

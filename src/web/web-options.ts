@@ -1,4 +1,5 @@
 import type { GitEnvironment } from '../git/repository.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { WebActions } from './site.ts';
 
 /**
@@ -24,6 +25,8 @@ export type WebOptions = {
   env?: GitEnvironment | undefined;
   /** What visitors may do; the page only shows where it is absent. */
   actions?: WebActions | undefined;
+  /** Knows what is secret: pages mark what a push would refuse. Default: tokens of well-known providers. */
+  redactor?: Redactor | undefined;
   /** Ends the streams of all browsers when it is aborted, so that a server can close. */
   signal?: AbortSignal | undefined;
 };

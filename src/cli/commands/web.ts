@@ -6,6 +6,9 @@ import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { machineKey } from '../open/machine-key.ts';
 import { openForReading } from '../open/open-repository.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
 import { createWebHandler } from '../../web/create-web-handler.ts';
 import { serveWeb } from '../../web/serve-web.ts';
 
@@ -89,6 +92,7 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
         cookie: `uwf-${id.toString('hex', 0, 6)}-${listening}`,
         env: cli.env,
         hosts: isLocal ? [] : [host.toLowerCase(), hostname().toLowerCase()],
+        redactor: await pageRedactor(cli, repository),
         ...(write && { actions: (await import('../web/page-actions.ts')).pageActions(cli, repository) }),
         signal,
       }),
@@ -103,6 +107,12 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
     await repository.close();
   },
 });
+
+/** What `push` searches with; a configuration with mistakes knows no secrets of its own. */
+async function pageRedactor(cli: CliEnvironment, repository: Repository): Promise<Redactor> {
+  const { configOrNone, redactorHere } = await import('../open/open-redactor.ts');
+  return redactorHere(cli, repository, await configOrNone(cli, repository));
+}
 
 function newToken(): string {
   return randomBytes(24).toString('base64url');

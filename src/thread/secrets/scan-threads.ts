@@ -84,6 +84,11 @@ async function* scanChain(
   }
 }
 
+/** Scans what one commit adds, of a thread or of code. */
+export async function scanOneCommit(repository: Repository, scan: SecretScan, id: ObjectId): Promise<SecretPlace[]> {
+  return (await scanCommit(repository, scan, id)).places;
+}
+
 type Scanned = { places: SecretPlace[]; previous: ObjectId | undefined; others: ObjectId[] };
 
 async function scanCommit(repository: Repository, scan: SecretScan, id: ObjectId): Promise<Scanned> {

@@ -1,17 +1,25 @@
+import type { NodeHash } from '../../cas/hash.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { findTurnOf } from '../../engine/describe/find-turn.ts';
 import { plural } from '../../format-time.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
 import { readSaidUpTo } from '../../thread/read/read-said.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { readStepChanges } from '../diff/read-file-changes.ts';
 import type { Html } from '../html.ts';
 import { stateOf } from '../live/topics.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
+import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Meta } from '../parts/meta.tsx';
 import { SaidText } from '../parts/said-text.tsx';
 import { textAddress } from './step-text.ts';
 import type { Visit } from '../site.ts';
 
 const PAGE_THREADS = 50;
+/** Of so many threads the files are compared: that starts git. */
+const WITH_FILES = 10;
 
 /** What waits for a person, the newest thread first, each with what was done so far and the form that answers it. */
 export async function inboxPage(visit: Visit): Promise<Html> {
@@ -32,8 +40,8 @@ export async function inboxPage(visit: Visit): Promise<Html> {
         Inbox <span class="count">{shown.length}</span>
       </h1>
       {shown.length === 0 && <p>{isRead ? 'Nothing waits for you.' : 'Looking for what waits for you …'}</p>}
-      {shown.map((view) => (
-        <Waiting visit={visit} view={view} />
+      {shown.map((view, index) => (
+        <Waiting visit={visit} view={view} hasFiles={index < WITH_FILES} />
       ))}
       {suspended.length > waiting.length && (
         <p>
@@ -44,7 +52,9 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   );
 }
 
-async function Waiting({ visit, view }: { visit: Visit; view: ThreadView }): Promise<Html> {
+type WaitingProps = { visit: Visit; view: ThreadView; hasFiles: boolean };
+
+async function Waiting({ visit, view, hasFiles }: WaitingProps): Promise<Html> {
   const { thread, prompt, workflow, steps, startedAt, head } = view;
   const said = await readSaidUpTo(visit.site.engine.repository, head, { limit: 1 });
   const last = said.find(({ kind }) => kind === 'step');
@@ -68,10 +78,11 @@ async function Waiting({ visit, view }: { visit: Visit; view: ThreadView }): Pro
           <Meta meta={last.meta ?? {}} />
           <SaidText text={last.text} max={MAX_LAST} whole={textAddress(thread, last.step ?? '')} />
           <p>
-            <a href={`/t/${thread}/${last.step}`}>The step, with its files</a>
+            <a href={`/t/${thread}/${last.step}`}>The step</a>
           </p>
         </details>
       )}
+      {last?.step && hasFiles && <LastFiles visit={visit} thread={thread} step={last.step} />}
       <AnswerPanel visit={visit} view={view} />
     </article>
   );
@@ -81,3 +92,25 @@ async function Waiting({ visit, view }: { visit: Visit; view: ThreadView }): Pro
 const MAX_LAST = 10_000;
 /** A longer reply is folded. */
 const LONG_REPLY = 1_500;
+
+/** What the last step did to the files, folded: that is what a person is asked about. */
+async function LastFiles({
+  visit,
+  thread,
+  step,
+}: {
+  visit: Visit;
+  thread: ThreadId;
+  step: NodeHash;
+}): Promise<Html | null> {
+  const { engine } = visit.site;
+  const { commit } = await findTurnOf(engine.repository, await getThread(engine.repository, thread), step);
+  const changes = commit.kind === 'step' ? await readStepChanges(engine, commit) : undefined;
+  if (changes === undefined || changes.files.length === 0) return null;
+  return (
+    <details class="last">
+      <summary>{plural(changes.files.length + changes.others, 'file')} changed in it</summary>
+      <FileChangesPanel changes={changes} />
+    </details>
+  );
+}

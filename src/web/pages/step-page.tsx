@@ -9,6 +9,7 @@ import { getThread } from '../../thread/find/find-thread.ts';
 import { readRefused, type RefusedReply } from '../../thread/read/read-suspension.ts';
 import { readTrace } from '../../thread/read/read-trace.ts';
 import { agentName } from '../../thread/read/step-view.ts';
+import { scanOneCommit } from '../../thread/secrets/scan-threads.ts';
 import { readTextAt, timeOfCommit } from '../../thread/thread-commit.ts';
 import { readStepChanges, type StepChanges } from '../diff/read-file-changes.ts';
 import { Ago } from '../parts/ago.tsx';
@@ -16,6 +17,8 @@ import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Meta } from '../parts/meta.tsx';
 import { PlainText, ReplyText } from '../parts/said-text.tsx';
+import { SecretMark } from '../parts/secret-mark.tsx';
+import { ForkForm } from '../parts/thread-acts.tsx';
 import { TracePanel } from '../parts/trace.tsx';
 import { readReplyAt, textAddress } from './step-text.ts';
 import { storyAddress } from './story-address.ts';
@@ -44,6 +47,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
     before: url.searchParams.get('turns') ?? undefined,
   });
   const changes = commit.kind === 'step' ? await readStepChanges(engine, commit) : undefined;
+  const secrets = site.secrets && (await scanOneCommit(repository, site.secrets.scan, commit.id));
   const all = `uwf step read ${commit.hash}`;
   const name = nameOf(found);
   return (
@@ -52,6 +56,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
       <h1>{name}</h1>
       <Facts found={found} nowMs={nowMs} agent={await agentName(repository, { start }, { commit })} />
       {commit.kind === 'suspend' && <p class="reason">{commit.node.reason}</p>}
+      {secrets && <SecretMark thread={pointer.id} secrets={secrets} />}
       <section aria-labelledby="reply">
         <h2 id="reply">{commit.kind === 'step' ? 'Reply' : 'What it said'}</h2>
         {commit.kind === 'step' && <Meta meta={commit.node.meta} />}
@@ -197,7 +202,6 @@ function Attempts({ refused, all }: { refused: readonly RefusedReply[]; all: str
 
 /** What names the step elsewhere, and how to go on from it in another way. */
 function Keep({ visit, found: { thread, commit } }: { visit: Visit; found: FoundTurn }): Html {
-  const { actions } = visit.site;
   return (
     <section class="keep" aria-labelledby="keep">
       <h2 id="keep">Take it from here</h2>
@@ -210,12 +214,8 @@ function Keep({ visit, found: { thread, commit } }: { visit: Visit; found: Found
         <input id="hash" class="id" readonly value={commit.hash} />
       </p>
       {commit.kind === 'step' &&
-        (actions && 'fork' in actions ? (
-          <form method="post" action={`/t/${thread.id}/fork`}>
-            <input type="hidden" name="form" value={visit.formToken} />
-            <input type="hidden" name="step" value={commit.hash} />
-            <button type="submit">Fork here</button>
-          </form>
+        (visit.site.actions ? (
+          <ForkForm visit={visit} thread={thread.id} step={commit.node.number} />
         ) : (
           <p class="quiet">
             A fork goes on from here:{' '}

@@ -16,6 +16,7 @@ import { AnswerPanel } from './answer-panel.tsx';
 import { Meta } from './meta.tsx';
 import { RunningTurnPanel } from './running-turn.tsx';
 import { MAX_SHOWN, ReplyText, SaidText } from './said-text.tsx';
+import { SecretMark, secretsIn } from './secret-mark.tsx';
 import { ThreadActs } from './thread-acts.tsx';
 
 type StoryProps = {
@@ -93,6 +94,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
     whole: site.isExport ? undefined : textAddress(thread, hash),
   });
   const ofThread = { max, all: `uwf thread read ${thread}` };
+  const secrets = secretsIn(site, text.slice(0, max));
   switch (entry.kind) {
     case 'start':
       return (
@@ -100,6 +102,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
           <h2>
             The task <span class="quiet">{when}</span>
           </h2>
+          <SecretMark thread={thread} secrets={secrets} />
           <SaidText text={text} {...ofThread} />
         </li>
       );
@@ -112,6 +115,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
             </a>{' '}
             <span class="quiet">{when}</span>
           </h2>
+          <SecretMark thread={thread} secrets={secrets} />
           <Meta meta={entry.meta ?? {}} />
           <SaidText text={text} {...wholeOf(entry.step ?? '')} />
         </li>
@@ -122,6 +126,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
           <h2>
             <a href={`/t/${thread}/${entry.suspension}`}>{role} waited</a> <span class="quiet">{when}</span>
           </h2>
+          <SecretMark thread={thread} secrets={secrets} />
           <p class="reason">{entry.reason}</p>
           <ReplyText text={entry.cause === 'human' ? withoutTemplate(text) : text} {...wholeOf(entry.suspension)} />
           {entry.refused.length > 0 && (
@@ -137,6 +142,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
           <h2>
             {entry.by ?? 'A person'} {text === '' ? 'let it go on' : 'answered'} <span class="quiet">{when}</span>
           </h2>
+          <SecretMark thread={thread} secrets={secrets} />
           {entry.more && <More more={entry.more} />}
           <ReplyText text={text} {...ofThread} />
         </li>

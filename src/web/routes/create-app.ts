@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { prepareHashing } from '../../cas/hash.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
 import type { Repository } from '../../git/repository.ts';
+import { createRedactor } from '../../redaction/create-redactor.ts';
+import { SecretScan } from '../../thread/secrets/secret-scan.ts';
 import type { WebOptions } from '../web-options.ts';
 import { Sessions } from '../guard/session.ts';
 import { Live } from '../live/live.ts';
@@ -22,7 +24,14 @@ export async function createApp(repository: Repository, options: WebOptions): Pr
   const { secret, key = randomBytes(32), cookie = 'uwf', hosts = [], env = {}, actions, signal } = options;
   await prepareHashing();
   const engine = createEngineContext({ repository, env, config: { agents: {}, roles: {} } });
-  const site: Site = { engine, waiting: new WaitingThreads(engine), name: repositoryName(repository), actions };
+  const redactor = options.redactor ?? createRedactor({ key: randomBytes(32), known: [], rules: [], allow: [] });
+  const site: Site = {
+    engine,
+    waiting: new WaitingThreads(engine),
+    name: repositoryName(repository),
+    actions,
+    secrets: { redactor, scan: new SecretScan(repository, redactor) },
+  };
   const sessions = new Sessions(key, repository.now);
   const visitOf: VisitOf = (context) => ({
     site,

@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
-import { visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
+import type { WebOptions } from '../../../src/web/web-options.ts';
+import { createRedactor } from '../../../src/redaction/create-redactor.ts';
+import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
 const definition = workflow('w', { coder: statuses('again', 'done') }, [
   { from: '__start__', to: 'coder', when: null },
@@ -16,6 +18,7 @@ type Shown = { fixture: EngineFixture; thread: string; visitor: WebVisitor };
 async function shown(
   replies: Parameters<typeof scripted>[0]['coder'],
   files: readonly Record<string, string | Buffer>[],
+  options: Partial<WebOptions> = {},
 ): Promise<Shown> {
   const fixture = await createFixture({ ...scripted({ coder: replies ?? [] }), snapshot: { mode: 'on' } });
   const { thread } = await fixture.engine.start({ definition, prompt: 'Write <b>it</b>.' });
@@ -24,7 +27,7 @@ async function shown(
     await fixture.engine.step(thread);
   }
   const env = { PATH: process.env['PATH'] };
-  return { fixture, thread, visitor: await visitorOf(fixture.repository, { env }) };
+  return { fixture, thread, visitor: await visitorOf(fixture.repository, { env, ...options }) };
 }
 
 async function textOf(visitor: WebVisitor, path: string): Promise<string> {
@@ -87,5 +90,46 @@ describe('the page of a step', () => {
     expect((await visitor.get(`/t/${thread}/ZZZZ`)).status).toBe(404);
     expect((await visitor.get(`/t/${thread}/%3Cscript%3E`)).status).toBe(404);
     expect((await visitor.get(`/t/${thread}/1?turns=9`)).status).toBe(200);
+  });
+
+  test('has a form that makes a fork behind the step', async () => {
+    const noted: unknown[][] = [];
+    const { thread, visitor } = await shown([reply('again'), reply('again')], [{}, {}], {
+      actions: notingActions(noted),
+    });
+    const page = await textOf(visitor, `/t/${thread}/1`);
+    const form = page.slice(page.indexOf(`action="/t/${thread}/fork"`));
+    const fields = [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)];
+    const sent = Object.fromEntries(fields.map(([, name = '', value = '']) => [name, value]));
+    expect((await visitor.post(`/t/${thread}/fork`, sent)).status).toBe(303);
+    expect(noted).toEqual([['fork', thread, 1]]);
+  });
+
+  test('marks what a push would refuse for its secrets, in texts and files, by places and rules', async () => {
+    const known = ['tulips-in-amsterdam-1638'];
+    const redactor = createRedactor({ key: new Uint8Array(32), known, rules: [], allow: [] });
+    const replies = [reply('again', `The key is ${known[0]}.`), reply('done', 'Nothing to see.')];
+    const files = [{ 'b.txt': 'base\n', 'a.txt': `one\n${known[0]}\n` }, { 'b.txt': 'clean\n' }];
+    const { thread, visitor } = await shown(replies, files, { redactor });
+    const first = await textOf(visitor, `/t/${thread}/1`);
+    expect(first).toContain('<code>uwf push</code> refuses the thread');
+    expect(first).toContain(`<code>uwf thread redact ${thread}</code>`);
+    expect(first).toMatch(/<li>[^<]*a\.txt line 2 \(known\)<\/li>/);
+    // Its agent was told what the first step said.
+    expect(await textOf(visitor, `/t/${thread}/2`)).toMatch(/<li>prompt\.md line \d+ \(known\)<\/li>/);
+    const story = await textOf(visitor, `/t/${thread}`);
+    expect(story.match(/class="refusal secrets"/g)).toHaveLength(1);
+  });
+
+  test('and the inbox show what the last step did to the files', async () => {
+    const last = { suspend: 'Which?', reply: reply('done') };
+    const { thread, fixture, visitor } = await shown(
+      [reply('again'), reply('again'), last],
+      [{ 'a.txt': 'one\n' }, { 'a.txt': 'two <b>\n' }, {}],
+    );
+    expect(await fixture.engine.describe(thread)).toMatchObject({ status: 'suspended' });
+    const inbox = await visitor.page('/inbox');
+    expect(inbox).toContain('1 file changed in it');
+    expect(inbox).toContain('+two &lt;b&gt;');
   });
 });
