@@ -4,7 +4,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Ref, RefName, RefStore, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { findStart } from '../../thread/read/read-start.ts';
+import { isThreadId, parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
 
@@ -23,8 +24,9 @@ export async function withChildren(
     if (found.has(pointer.id)) continue;
     found.set(pointer.id, pointer);
     const { parent, children } = await relativesOf(engine, pointer.id);
-    // It may not be here.
+    // They may not be here; prompts name them.
     if (parent !== null) others.add(parent);
+    for (const caller of await callersOf(engine.repository, pointer)) others.add(caller);
     for (const child of children) {
       const here = await findThread(engine.repository, child);
       if (here !== undefined) open.push(here);
@@ -45,6 +47,18 @@ async function relativesOf(engine: EngineContext, thread: ThreadId): Promise<Rel
     assertDataError(error);
     return { parent: null, children: [] };
   }
+}
+
+/** The threads that called a thread, and those that called them, as the commits behind its start tell. */
+async function callersOf(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadId[]> {
+  const callers: ThreadId[] = [];
+  let start = await findStart(repository, head, new Map(), id);
+  // A start that has a parent continues a chain of its caller.
+  for (let [from] = start?.commit.parents ?? []; from !== undefined; [from] = start?.commit.parents ?? []) {
+    start = await findStart(repository, from);
+    if (start !== undefined) callers.push(parseThreadId(start.node.id));
+  }
+  return callers;
 }
 
 /** Leaves the ids of threads out of what is written, such as that of the caller, which a child's prompt names. */

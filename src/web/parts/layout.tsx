@@ -43,9 +43,11 @@ export function Page({ site, title, place, live, isWide, children }: PageProps):
             ))}
         </nav>
         <p class="connection" role="status" id="connection"></p>
-        <button type="button" class="plain" id="notify" aria-pressed="false" hidden>
-          Notify me
-        </button>
+        {!site.isExport && (
+          <button type="button" class="plain" id="notify" aria-pressed="false" hidden>
+            Notify me
+          </button>
+        )}
       </header>
       <main
         id="main"

@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { ExportFolder } from '../../../src/web/export/export-folder.ts';
+import { exportWeb } from '../../../src/web/export/export-web.tsx';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { createFamily } from './family.ts';
 
@@ -110,4 +113,47 @@ test('an export that is interrupted leaves the earlier one, and nothing else', a
   const before = filesIn(folder);
   await uwf(['web', '--export', folder], { signal });
   expect(filesIn(folder)).toEqual(before);
+});
+
+test('an export that is stopped midway leaves the earlier one as it was, or nothing', async () => {
+  const { open, threads } = await createFamily();
+  const repository = await open();
+  const parent = createTemporaryFolder();
+  const pointers = [await getThread(repository, threads.caller)];
+  const stoppedAfter = async (folder: string, count: number): Promise<void> => {
+    const stopping = new AbortController();
+    let left = count;
+    const onProgress = (): void => {
+      left -= 1;
+      if (left === 0) stopping.abort(new Error('stopped'));
+    };
+    const { signal } = stopping;
+    const stopped = exportWeb({ repository, threads: pointers, folder, redactor: undefined, onProgress, signal });
+    await expect(stopped).rejects.toThrow('stopped');
+  };
+  await stoppedAfter(join(parent, 'new'), 3);
+  expect(existsSync(join(parent, 'new'))).toBe(false);
+  const folder = join(parent, 'earlier');
+  await exportWeb({
+    repository,
+    threads: [await getThread(repository, threads.stranger)],
+    folder,
+    redactor: undefined,
+  });
+  const contents = (): string[] => filesIn(folder).map((file) => file + readFileSync(join(folder, file), 'latin1'));
+  const before = contents();
+  await stoppedAfter(folder, 5);
+  expect(contents()).toEqual(before);
+});
+
+test('what a process left that was killed while it wrote is not shown, and is cleared away by the next export', async () => {
+  const { uwf, threads } = await createFamily();
+  const folder = join(createTemporaryFolder(), 'out');
+  await uwf(['web', '--export', folder, threads.stranger]);
+  const index = readFileSync(join(folder, 'index.html'), 'utf8');
+  // It is killed here: nothing is finished.
+  new ExportFolder(folder).write('index.html', 'half');
+  expect(readFileSync(join(folder, 'index.html'), 'utf8')).toBe(index);
+  expect((await uwf(['web', '--export', folder, threads.stranger])).code).toBe(0);
+  expect(readdirSync(folder).toSorted()).toEqual(['assets', 'index.html', 'pages', 'uwf-export.json']);
 });

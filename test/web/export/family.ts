@@ -21,6 +21,7 @@ const config = {
 /** A thread that called a child, and a stranger. */
 export async function createFamily(): Promise<{
   uwf: CliRepository['uwf'];
+  open: CliRepository['open'];
   threads: { caller: string; child: string; stranger: string };
 }> {
   const repository = createCliRepository({
@@ -36,7 +37,7 @@ moderator: [{ from: __start__, to: boss }, { from: boss, to: closer }, { from: c
 `,
     '.uwf/config.yaml': scriptedConfig(replies, config),
   });
-  const { uwf, json } = repository;
+  const { uwf, json, open } = repository;
   await uwf(['run', 'outer', '-p', 'Plant roses.']);
   await uwf(['run', 'inner', '-p', 'a secret garden']);
   // The fields of the list that are read here.
@@ -45,6 +46,7 @@ moderator: [{ from: __start__, to: boss }, { from: boss, to: closer }, { from: c
     threads.find((each) => each.workflow === workflow && each.prompt === prompt)?.thread ?? '';
   return {
     uwf,
+    open,
     threads: {
       caller: idOf('outer', 'Plant roses.'),
       child: idOf('inner', 'Plant roses.'),
