@@ -5,6 +5,9 @@ import type { TreeEntry } from '../../../src/git/format/tree.ts';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import type { ObjectReader } from '../../../src/git/stores/read.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
+import { prepareHashing } from '../../../src/cas/hash.ts';
+import type { StoredNode } from '../../../src/cas/node-source.ts';
+import { contentNode } from '../../../src/thread/append/draft-commit.ts';
 import { MAX_FILE_BYTES } from '../../../src/thread/append/commit-limits.ts';
 import { SecretScan } from '../../../src/thread/secrets/secret-scan.ts';
 
@@ -99,7 +102,8 @@ describe('a scan of files', () => {
     const large = batch.addBlob('large');
     const objects: ObjectReader = {
       read: async (id, options) => {
-        if (id === large) throw new ObjectTooLarge(id, MAX_FILE_BYTES + 1, options?.maxBytes ?? Infinity);
+        if (id === large && options?.maxBytes === MAX_FILE_BYTES)
+          throw new ObjectTooLarge(id, MAX_FILE_BYTES + 1, MAX_FILE_BYTES);
         return batch.find(id);
       },
     };
@@ -199,5 +203,29 @@ describe('a scan of a commit of uwf', () => {
     const code = addCommit(addTree({ 'a.txt': secret }), 'Code');
     const found = await scanCommit({ workspace: { 'a.txt': secret, 'b.txt': secret } }, [code]);
     expect(found.map(({ file }) => file)).toEqual(['workspace/b.txt']);
+  });
+
+  test('tells what is pinned even where the code has it', async () => {
+    const code = addCommit(addTree({ 'b.json': secret }), 'Code');
+    const found = await scanCommit({ pinned: { 'b.json': secret } }, [code]);
+    expect(found.map(({ file }) => file)).toEqual(['pinned/b.json']);
+  });
+
+  test('tells the secrets in its nodes, and in their paths only where one is', async () => {
+    await prepareHashing();
+    const tree = addTree({});
+    const id = addCommit(tree, 'A step');
+    const stored = (text: string): StoredNode => ({ ...contentNode(text), oid: batch.addBlob(text) });
+    const [clean, bad] = [stored('clean'), stored(`one\n${secret}`)];
+    const nodes: [string, StoredNode][] = [
+      ['output.md', clean],
+      [`roles/${secret}.md`, clean],
+      ['prompt.md', bad],
+    ];
+    const found = await startScan().scan.scanCommit({ id, tree, step: null, nodes, code: [] });
+    expect(found).toEqual([
+      { commit: id, step: null, node: null, file: `roles/${shownSecret}.md`, at: 'line 1', rule },
+      { commit: id, step: null, node: bad.hash, file: 'prompt.md', at: 'line 2', rule },
+    ]);
   });
 });
