@@ -31,6 +31,8 @@ export async function AnswerPanel({ visit, view, again, isBelowStory = false }: 
   return (
     <section
       class="answer"
+      // In the inbox, two threads can have the same task and role: landmarks of one name would be no help.
+      role={isBelowStory ? undefined : 'group'}
       id={`answer-${thread}`}
       data-question={suspension.suspension}
       aria-labelledby={isBelowStory ? titleId : `${titleId} task-${thread}`}
