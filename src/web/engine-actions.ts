@@ -6,10 +6,10 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find/find-thread.ts';
 import { forkThread } from '../thread/fork/fork-thread.ts';
-import { ThreadMoved } from '../thread/thread-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { resolveWorkflow } from '../workflow/load/resolve-workflow.ts';
-import type { WebActions } from './site.ts';
+import { assertSeen } from './questions/assert-seen.ts';
+import type { SeenThread, WebActions } from './site.ts';
 
 export type EngineActionsOptions = {
   /** Is told of a run that fails after its visitor was answered, such as one whose agent cannot be started. */
@@ -33,12 +33,11 @@ export function engineActions(
     thread: ThreadId,
     seen: ObjectId,
     run: (adoptLease: string) => Promise<unknown>,
+    others?: readonly SeenThread[],
   ): Promise<void> => {
     const lease = await takeLease(repository, thread);
     try {
-      // Only now no other process moves it.
-      const { head } = await getThread(repository, thread);
-      if (head !== seen) throw new ThreadMoved(thread, undefined, head);
+      await assertSeen(repository, { id: thread, head: seen }, others);
       lease.handOver(process.pid);
     } catch (error) {
       lease.release();
@@ -50,9 +49,9 @@ export function engineActions(
       .finally(() => lease.release());
   };
   return {
-    async resume(thread, given, seen) {
+    async resume(thread, given, seen, others) {
       await engine.checkResume(thread, given);
-      await runApart(thread, seen, (adoptLease) => engine.resume(thread, { ...given, adoptLease }));
+      await runApart(thread, seen, (adoptLease) => engine.resume(thread, { ...given, adoptLease }), others);
     },
     async poke(thread, word, seen) {
       await engine.checkRun(thread);

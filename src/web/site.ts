@@ -12,6 +12,9 @@ import type { WaitingThreads } from './live/waiting-threads.ts';
 /** What a person gives a thread to go on with. */
 export type GivenToGoOn = { answer?: string | undefined; more?: MoreLimits | undefined };
 
+/** A thread with the head that a person had before them. */
+export type SeenThread = { id: ThreadId; head: ObjectId };
+
 /**
  * What a page with `--write` may do: the operations of the engine. A call returns when what it does is stored, or when the
  * run that it started goes on by itself; a refusal is thrown.
@@ -19,8 +22,12 @@ export type GivenToGoOn = { answer?: string | undefined; more?: MoreLimits | und
  * `seen` is the head that the person had before them: a thread that has another one is left as it is.
  */
 export type WebActions = {
-  /** Lets a thread go on that is suspended, was cut off, or has not run yet. */
-  resume(thread: ThreadId, given: GivenToGoOn, seen: ObjectId): Promise<void>;
+  /**
+   * Lets a thread go on that is suspended, was cut off, or has not run yet.
+   * @param others whose question it is as well: the child that asks, and the callers that wait for it. If one of them has
+   * gone on, or a process works on it, nothing is done
+   */
+  resume(thread: ThreadId, given: GivenToGoOn, seen: ObjectId, others: readonly SeenThread[]): Promise<void>;
   /** Has the newest step done again. */
   poke(thread: ThreadId, word: string, seen: ObjectId): Promise<void>;
   /** @param step the number of the step behind which the fork begins; 0 is the start; default: the head */

@@ -7,11 +7,8 @@ import { takeLease } from '../../engine/leases/lease.ts';
 import { UwfError } from '../../errors.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { asStorageError } from '../../git/format/object-errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { packageRoot } from '../../package-root.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
-import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from './cli-environment.ts';
 import { ADOPT_LEASE } from '../open/open-engine.ts';
@@ -44,10 +41,9 @@ export async function runInBackground(
  * work on the thread, and one of two concurrent calls fails.
  * @param argv the words after `uwf`
  * @param input what the process reads on stdin; nothing if absent
- * @param seen the head that a person had before them when they asked for this; absent if any will do
+ * @param assertStill is called under the lease: raises what keeps the process from starting
  * @returns the file that its output goes to
  * @throws {LeaseHeld} if another process works on the thread
- * @throws {ThreadMoved} if the thread has another head than was seen
  * @throws {StorageFull} / {StorageReadOnly}; nothing runs then
  */
 export async function startInBackground(
@@ -56,7 +52,7 @@ export async function startInBackground(
   thread: ThreadId,
   argv: readonly string[],
   input?: string,
-  seen?: ObjectId,
+  assertStill: () => Promise<void> = () => Promise.resolve(),
 ): Promise<string> {
   if (repository.stateDir === undefined) {
     const reason = 'this repository is not on a disk, so no other process can work on it';
@@ -67,8 +63,7 @@ export async function startInBackground(
   const lease = await takeLease(repository, thread);
   try {
     // Only now no other process moves it.
-    const { head } = await getThread(repository, thread);
-    if (seen !== undefined && head !== seen) throw new ThreadMoved(thread, undefined, head);
+    await assertStill();
     makeFolders(folder);
     const isNew = !existsSync(log);
     const output = openSync(log, APPEND);

@@ -5,7 +5,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { forkBehind } from '../../web/engine-actions.ts';
-import type { WebActions } from '../../web/site.ts';
+import { assertSeen } from '../../web/questions/assert-seen.ts';
+import type { SeenThread, WebActions } from '../../web/site.ts';
 import { resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
 import { openEngine } from '../open/open-engine.ts';
 import { withCommitter } from '../open/open-repository.ts';
@@ -27,21 +28,24 @@ export function pageActions(atTerminal: CliEnvironment, opened: Repository): Web
     argv: readonly string[],
     words?: string,
     seen?: ObjectId,
+    others?: readonly SeenThread[],
   ): Promise<void> => {
     const repository = await here();
     // It lies in a file until the process has read it.
     const input = words && (await redactionHere(cli, repository)).text(words);
     const file = words === undefined ? [] : ['--file', '-'];
-    await startInBackground(cli, repository, thread, [...argv, ...file], input, seen);
+    const assertStill = (): Promise<void> =>
+      seen === undefined ? Promise.resolve() : assertSeen(repository, { id: thread, head: seen }, others);
+    await startInBackground(cli, repository, thread, [...argv, ...file], input, assertStill);
   };
 
   return {
-    async resume(thread, { answer, more }, seen) {
+    async resume(thread, { answer, more }, seen, others) {
       await (await openHere()).checkResume(thread, { answer, more });
       const limits = limitOptions.flatMap(([name, option]) =>
         more?.[name] === undefined ? [] : [`--${option}=${more[name]}`],
       );
-      await runApart(thread, ['thread', 'resume', thread, ...limits], answer, seen);
+      await runApart(thread, ['thread', 'resume', thread, ...limits], answer, seen, others);
     },
     async poke(thread, word, seen) {
       await (await openHere()).checkRun(thread);

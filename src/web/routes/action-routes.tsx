@@ -1,6 +1,9 @@
-import { describeThread } from '../../engine/describe/describe.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { UwfError } from '../../errors.ts';
-import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { isOver } from '../../thread/read/thread-status.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { Sessions } from '../guard/session.ts';
 import { answerPage } from '../pages/answer-page.tsx';
@@ -9,7 +12,7 @@ import { threadPage } from '../pages/thread-page.tsx';
 import { readAnswerForm } from '../questions/read-answer.ts';
 import { readQuestion } from '../questions/read-question.ts';
 import { listStartable } from '../questions/list-startable.ts';
-import type { Visit, WebActions } from '../site.ts';
+import type { SeenThread, Visit, WebActions } from '../site.ts';
 import { answerFailure } from './failure-routes.tsx';
 import { limitBody } from './guard-routes.tsx';
 import type { VisitOf, WebApp, WebContext } from './web-app.ts';
@@ -113,9 +116,23 @@ async function resume(sent: Sent): Promise<Done> {
     if (answer.kind === 'again') {
       return context.html(await threadPage(visit, pointer.id, answer), answer.errors.length > 0 ? 422 : 200);
     }
-    await actions.resume(pointer.id, answer.given, pointer.head);
-  } else await actions.resume(pointer.id, {}, pointer.head);
+    await actions.resume(pointer.id, answer.given, pointer.head, await othersAsking(engine, asking, pointer.id));
+  } else await actions.resume(pointer.id, {}, pointer.head, []);
   return toThread(sent);
+}
+
+/** The threads besides one whose question it is as well: the one that asks, and those that called it and are not over. */
+async function othersAsking(engine: EngineContext, asking: ThreadView, answered: ThreadId): Promise<SeenThread[]> {
+  // A thread can be made to name itself as its caller.
+  const found = new Map<ThreadId, SeenThread>();
+  let view = asking;
+  while (!found.has(view.thread) && !isOver(view.status)) {
+    found.set(view.thread, { id: view.thread, head: view.head });
+    const caller = view.parent === null ? undefined : await findThread(engine.repository, view.parent);
+    if (caller !== undefined) view = await describeThread(engine, caller.id);
+  }
+  found.delete(answered);
+  return [...found.values()];
 }
 
 /** What was seen when the form was filled in has changed: that is said, and nothing is done. */

@@ -47,7 +47,7 @@ test('a thread that has another head than was seen is left as it is, and its lea
   const { code } = await loop.uwf(['thread', 'step', thread]);
   expect(code).toBe(0);
   const seen = pointer?.head ?? expect.fail('the thread is there');
-  await expect(actions.resume(id, {}, seen)).rejects.toMatchObject({ code: 'thread-moved', kind: 'conflict' });
+  await expect(actions.resume(id, {}, seen, [])).rejects.toMatchObject({ code: 'thread-moved', kind: 'conflict' });
   const fork = await actions.fork(id, 1);
   await actions.cancel(id, 'enough');
   expect(await loop.json(['thread', 'show', thread])).toMatchObject({ status: 'cancelled', holder: null });

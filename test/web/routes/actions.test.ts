@@ -36,7 +36,7 @@ test('each form of a thread does what it says', async () => {
   await send('cancel', { head, reason: '' });
   await send('stop', {});
   expect(noted).toEqual([
-    ['resume', thread, {}, head],
+    ['resume', thread, {}, head, []],
     ['poke', thread, 'Shorter\nplease', head],
     ['fork', thread, 1],
     ['fork', thread, undefined],

@@ -3,15 +3,24 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
+import { takeLease } from '../../../src/engine/leases/lease.ts';
+import { parseThreadId } from '../../../src/thread/thread-id.ts';
+import { engineActions } from '../../../src/web/engine-actions.ts';
 import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
 import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
-import { notingActions, visitorOf } from '../../helpers/web-visitor.ts';
+import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
 const once = workflow('once', { worker: statuses('done') }, [
   { from: '__start__', to: 'worker', when: null },
   { from: 'worker', to: '__end__', when: null },
 ]);
+
+/** What the hidden fields of the form that answers carry. */
+function hiddenIn(page: string): Record<string, string> {
+  const fields = page.matchAll(/<input type="hidden" name="(form|head|asked)" value="([^"]*)"/g);
+  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
+}
 
 type Asked = {
   thread: string;
@@ -75,7 +84,8 @@ test('a turn whose files hold a secret says what to do, and goes on without an a
   expect(noted.map(([name, , given]) => [name, given])).toEqual([['resume', {}]]);
 });
 
-test('the question of a child is asked at its caller, counted once, and not answered there when it was answered', async () => {
+/** An engine whose threads let a child ask a person. */
+function createFixtureWithChild(): Promise<EngineFixture> {
   const config = configOf({ me: { package: 'builtin:human', config: {} } });
   config.agents['sub'] = { name: 'sub', package: 'builtin:workflow', config: { workflow: 'child' } };
   config.roles = { worker: 'sub', person: 'me-agent' };
@@ -84,7 +94,30 @@ test('the question of a child is asked at its caller, counted once, and not answ
     { from: 'person', to: '__end__', when: null },
   ]);
   const resolveWorkflow = (): Promise<WorkflowDefinition> => Promise.resolve(child);
-  const fixture = await createFixture(config, { resolveWorkflow });
+  return createFixture(config, { resolveWorkflow });
+}
+
+/** A child that asks, its caller, and a visitor whose answers are given to the engine. */
+async function askedTwice(): Promise<{
+  fixture: EngineFixture;
+  parent: string;
+  child: string;
+  visitor: WebVisitor;
+  formOf(thread: string): Promise<Record<string, string>>;
+}> {
+  const fixture = await createFixtureWithChild();
+  const { engine, repository } = fixture;
+  const { thread: parent } = await engine.start({ definition: once, prompt: 'Do it' });
+  await engine.run(parent);
+  const child = (await engine.describe(parent)).waitsFor ?? '';
+  const visitor = await visitorOf(repository, { actions: engineActions(repository, engine) });
+  const formOf = async (thread: string): Promise<Record<string, string>> =>
+    hiddenIn(await visitor.page(`/t/${thread}`));
+  return { fixture, parent, child, visitor, formOf };
+}
+
+test('the question of a child is asked at its caller, counted once, and not answered there when it was answered', async () => {
+  const fixture = await createFixtureWithChild();
   const { thread, noted, page, send } = await asked(fixture);
   const { waitsFor } = await fixture.engine.describe(thread);
   const html = await page();
@@ -103,4 +136,31 @@ test('the question of a child is asked at its caller, counted once, and not answ
   expect(late.status).toBe(409);
   expect(await late.text()).toContain('Mine.');
   expect(noted).toHaveLength(1);
+});
+
+test('of two who answer a child and its caller at once, at most one goes on, and the other is told', async () => {
+  const { fixture, parent, child, visitor, formOf } = await askedTwice();
+  const forms = await Promise.all([formOf(parent), formOf(child)]);
+  const answers = [parent, child].map((thread, index) =>
+    visitor.post(`/t/${thread}/resume`, { ...forms[index], '/%24status': 'done' }),
+  );
+  const codes = (await Promise.all(answers)).map(({ status }) => status);
+  expect(codes.filter((status) => status === 303).length).toBeLessThan(2);
+  // Refused before or after the other one has the lease.
+  expect(codes.filter((status) => ![303, 400, 409].includes(status))).toEqual([]);
+  await fixture.engine.join(child);
+  const over = await fixture.engine.join(parent);
+  // Where both were refused, the question stands as it was.
+  expect(over?.event).toBe(codes.includes(303) ? 'thread.ended' : 'thread.suspended');
+});
+
+test('a child is not answered while a process works on its caller', async () => {
+  const { fixture, parent, child, visitor, formOf } = await askedTwice();
+  const form = await formOf(child);
+  const lease = await takeLease(fixture.repository, parseThreadId(parent));
+  const response = await visitor.post(`/t/${child}/resume`, { ...form, '/%24status': 'done', answer: 'Mine.' });
+  lease.release();
+  expect(response.status).toBe(409);
+  expect(await response.text()).toContain('Mine.');
+  expect(await fixture.engine.describe(child)).toMatchObject({ status: 'suspended', holder: null });
 });
