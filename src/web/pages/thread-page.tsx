@@ -8,6 +8,7 @@ import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
+import { Reason } from '../parts/reason.tsx';
 import { Status } from '../parts/status.tsx';
 import { commitToReadFrom, STORY_STEPS } from './story-address.ts';
 import { Story } from '../parts/story.tsx';
@@ -82,7 +83,7 @@ function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
         )}
         {usage && <span>{formatUsage(usage)}</span>}
       </p>
-      {reason && status !== 'suspended' && <p class="reason">{reason}</p>}
+      {reason && status !== 'suspended' && <Reason text={reason} />}
       {parent && (
         <p class="facts">
           called by <a href={`/t/${parent}`}>{parent}</a>

@@ -10,6 +10,7 @@ import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
+import { Reason } from '../parts/reason.tsx';
 import { Status } from '../parts/status.tsx';
 import type { Visit } from '../site.ts';
 
@@ -102,7 +103,7 @@ export function ThreadItem({ thread, nowMs }: { thread: ThreadSummary; nowMs: nu
         {nextRole && <span>next: {nextRole}</span>}
         <Ago at={startedAt} nowMs={nowMs} />
       </p>
-      {reason && <p class="reason">{reason}</p>}
+      {reason && <Reason text={reason} />}
     </li>
   );
 }
