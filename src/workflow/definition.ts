@@ -1,8 +1,9 @@
 import type { JsonObject } from '../json.ts';
 import type { Limits } from '../schema/built-in/limits.ts';
+import type { Isolation } from '../schema/built-in/schema-parts.ts';
 import type { Rule } from '../schema/built-in/workflow.ts';
 
-export type { Limits, Rule };
+export type { Isolation, Limits, Rule };
 
 /** What a schema cannot say of a reply: JSONata over `$meta`, `$steps`, `$start`; false makes the reply invalid. */
 export type RoleCheck = { expression: string; message: string };
@@ -21,6 +22,8 @@ export type RoleDefinition = {
   snapshot?: 'off' | 'on' | 'changed';
   /** Where the agent works, relative to the work tree's top. */
   cwd?: string;
+  /** Whether it works in the thread's own work tree; default: as the workflow says. */
+  isolation?: Isolation;
 };
 
 /** A workflow as uwf stores and runs it, whatever notation it was written in. */
@@ -32,6 +35,8 @@ export type WorkflowDefinition = {
   roles: Record<string, RoleDefinition>;
   moderator: Rule[];
   limits?: Limits;
+  /** Whether its roles work in a work tree of the thread's own; default: `none`, unless the run asks for it. */
+  isolation?: Isolation;
 };
 
 /** The names rules use beside roles. */

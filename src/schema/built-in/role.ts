@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
 import { builtInObject, closedObject, count, DIALECT, isolation, ref, reserved } from './schema-parts.ts';
-import { successorOf, anyText, word, type Successor } from './schema-parts.ts';
+import { successorOf, anyText, word, type Isolation, type Successor } from './schema-parts.ts';
 
 export const roleSchemaSchema: JsonObject = {
   $schema: DIALECT,
@@ -32,6 +32,8 @@ export type Role = {
   snapshot?: 'off' | 'on' | 'changed';
   /** Where the agent works, relative to the work tree's top. */
   cwd?: string;
+  /** Whether it works in the thread's own work tree; absent: as the workflow says. */
+  isolation?: Isolation;
 };
 
 export const roleSchema: JsonObject = builtInObject(

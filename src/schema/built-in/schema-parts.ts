@@ -119,7 +119,10 @@ export const anyObjectId: JsonObject = { type: 'string', pattern: '^(?:[0-9a-f]{
 export const reserved: JsonObject = { type: 'object' };
 
 /** How far agents are kept apart from the work tree of the user and from each other. */
-export const isolation: JsonObject = { enum: ['none', 'shared', 'worktree', 'strict'] };
+/** How the turns of a role are kept apart from the main work tree. */
+export const isolations = ['none', 'shared', 'worktree', 'strict'] as const;
+export type Isolation = (typeof isolations)[number];
+export const isolation: JsonObject = { enum: [...isolations] };
 
 /** An object whose keys are names. */
 export function mapOf(values: JsonObject): JsonObject {

@@ -13,6 +13,7 @@ import {
   successorOf,
   anyText,
   word,
+  type Isolation,
   type Successor,
 } from './schema-parts.ts';
 
@@ -43,6 +44,8 @@ export type Workflow = {
   /** In the order in which they are tried. */
   moderator: Rule[];
   limits?: Limits;
+  /** Whether threads have a work tree of their own; absent: where the caller asks for it. */
+  isolation?: Isolation;
 };
 
 const ruleProperties: JsonObject = {

@@ -33,20 +33,21 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
     );
     roles.push([name, node.hash]);
   }
-  const { limits } = definition;
+  const { limits, isolation } = definition;
   const workflow = encodeTyped('workflow', {
     name: definition.name,
     description: definition.description,
     roles: Object.fromEntries(roles),
     moderator: definition.moderator,
     ...(limits && { limits }),
+    ...(isolation && { isolation }),
   });
   nodes.unshift({ path: 'workflow.json', node: workflow });
   return { hash: workflow.hash, nodes };
 }
 
 function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): JsonObject {
-  const { description, systemPrompt, extractPrompt, check, limits, retries, snapshot, cwd } = role;
+  const { description, systemPrompt, extractPrompt, check, limits, retries, snapshot, cwd, isolation } = role;
   return {
     name,
     description,
@@ -58,6 +59,7 @@ function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): Json
     ...(retries !== undefined && { retries }),
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),
+    ...(isolation && { isolation }),
   };
 }
 

@@ -6,7 +6,7 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { hasAny } from '../../schema/built-in/schema-parts.ts';
-import { isOfType, isSuccessor, type TypeName } from '../../schema/built-in.ts';
+import { isOfType, type TypeName } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { END, type Limits, type WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
@@ -58,12 +58,19 @@ async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise
   for (const { type, payload } of [workflow, ...roles.map(({ role }) => role)]) {
     if ((await checkBuiltIn(type, payload)).length > 0) return undefined;
   }
-  const { name, description, moderator, limits } = payloadOf(workflow, 'workflow');
+  const { name, description, moderator, limits, isolation } = payloadOf(workflow, 'workflow');
   const definitions = roles.map(({ name: key, role, schema }) => {
     const { name: _name, ...own } = payloadOf(role, 'role');
     return [key, { ...own, schema }] as const;
   });
-  const all = { name, description, roles: Object.fromEntries(definitions), moderator, ...(limits && { limits }) };
+  const all = {
+    name,
+    description,
+    roles: Object.fromEntries(definitions),
+    moderator,
+    ...(limits && { limits }),
+    ...(isolation && { isolation }),
+  };
   return isPlain(all) ? all : undefined;
 }
 
@@ -110,12 +117,17 @@ function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefin
   );
 }
 
+/** Fields of successors that this version does not follow. */
+const unfollowed: Partial<Record<TypeName, readonly string[]>> = {
+  workflow: ['blocks'],
+  role: ['needs', 'outputs', 'memo'],
+};
+
 async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<Stored> {
   if (!isNodeHash(hash)) throw new NotAWorkflow(JSON.stringify(hash) ?? 'nothing', wanted);
   const { type, payload } = await getNode(source, hash);
   if (!isOfType(type, wanted) || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
-  // Of what successors add, only a rule's `on` is followed.
-  const isNewer = wanted === 'workflow' ? hasAny(payload, ['blocks', 'isolation']) : isSuccessor(type);
+  const isNewer = hasAny(payload, unfollowed[wanted] ?? []);
   if (isNewer) {
     const message = `${wanted} ${hash} needs a newer version of uwf: it sets fields that this version does not follow`;
     const hint = 'update uwf: a newer version wrote this workflow';

@@ -99,6 +99,15 @@ export class Fields {
     return undefined;
   }
 
+  /** One of some texts, or `undefined` where it is absent or (reported) something else. */
+  oneOf<T extends string>(key: string, choices: readonly T[]): T | undefined {
+    const value = this.get(key);
+    const choice = choices.find((each) => each === value);
+    if (choice !== undefined || value === undefined) return choice;
+    this.reportType(key, `one of ${choices.join(', ')}`);
+    return undefined;
+  }
+
   /** An integer within bounds, or `undefined` where it is absent or (reported) something else. */
   integer(key: string, { minimum, maximum }: Bounds): number | undefined {
     const value = this.get(key);

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../../json.ts';
 import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
+import { isolations } from '../../schema/built-in/schema-parts.ts';
 import type { Limits } from '../definition.ts';
 import { schemaKeywordTypes } from './schema-keyword-types.ts';
 
@@ -75,6 +76,11 @@ const limits = (of: string): JsonObject => ({
   description: `where ${of} stops and waits for a person; absent limits do not hold`,
   ...orFile('object', 'null'),
   ...fields(limitProperties({ isNullable: true })),
+});
+
+const isolation = (whose: string): JsonObject => ({
+  description: `whether ${whose} in a work tree of the thread's own: 'worktree', 'strict' (and nothing else may change meanwhile), 'none', or 'shared' (several may work in one work tree)`,
+  enum: [...isolations, null],
 });
 
 export const checkProperties: JsonObject = {
@@ -169,6 +175,7 @@ export const roleProperties: JsonObject = {
     pattern: String.raw`^(?!/)(?!(?:[^]*[/\\])?\.\.(?:[/\\]|$))[^]`,
     patternErrorMessage: 'a folder of the work tree, relative to its top',
   },
+  isolation: isolation('the role works'),
 };
 
 const edges: JsonObject = { $ref: '#/definitions/edges' };
@@ -216,6 +223,7 @@ export const workflowProperties: JsonObject = {
     additionalProperties: { type: ['string', 'object'], ...fields(conditionProperties, ['expression']) },
   },
   limits: limits('a thread of this workflow'),
+  isolation: isolation('roles that do not say it themselves work'),
 };
 
 const definitions: JsonObject = {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isolations } from '../../schema/built-in/schema-parts.ts';
 import type { RoleCheck, RoleDefinition } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
@@ -38,6 +39,7 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
   const retries = fields.integer('retries', retriesBounds);
   const snapshot = readSnapshot(fields);
   const cwd = readCwd(fields);
+  const isolation = fields.oneOf('isolation', isolations);
   const role: RoleDefinition = {
     description: fields.text('description') ?? '',
     systemPrompt: joinPrompt(fields),
@@ -48,6 +50,7 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
     ...(retries !== undefined && { retries }),
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),
+    ...(isolation && { isolation }),
   };
   return { role, schemaPath: fields.pathOf(schemaKey), hasSchema: schema !== undefined, checkPaths };
 }

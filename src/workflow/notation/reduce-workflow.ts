@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonValue } from '../../json.ts';
+import { isolations } from '../../schema/built-in/schema-parts.ts';
 import type { WorkflowDefinition } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
@@ -56,12 +57,14 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
   const conditions = readConditions(report, fields.get('conditions'));
   const read = readModerator(report, fields, conditions);
   const limits = readLimits(report, fields);
+  const isolation = fields.oneOf('isolation', isolations);
   const definition: WorkflowDefinition = {
     name: name ?? '',
     description: fields.text('description') ?? '',
     roles: Object.fromEntries(roles.map((role) => [role.name, role.role])),
     moderator: read.rules.map((rule) => rule.rule),
     ...(limits && { limits }),
+    ...(isolation && { isolation }),
   };
   return {
     definition,
