@@ -9,6 +9,7 @@ import { findStart } from '../thread/read/read-start.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { textInput, type McpScope } from './mcp-tool.ts';
 import { inPlaceOf } from '../or-else.ts';
+import { callerCommit } from '../thread/read/thread-state.ts';
 
 /**
  * The thread that a tool is to read, or to put something into: the one that its input names, or that the server works for.
@@ -62,7 +63,7 @@ async function isCaller(repository: Repository, caller: ThreadPointer, of: Threa
 async function* callersOf(repository: Repository, head: ObjectId): AsyncGenerator<ThreadPointer, void, void> {
   let start = await findStart(repository, head);
   for (;;) {
-    const calledAt = start?.commit.parents[0];
+    const calledAt = start && callerCommit(start);
     const above = calledAt === undefined ? undefined : await findStart(repository, calledAt);
     if (start === undefined || above === undefined) return;
     const caller = await getThread(repository, start.node.call?.thread ?? above.node.id).catch(noThread);

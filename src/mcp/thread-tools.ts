@@ -11,7 +11,7 @@ import { readSaid } from '../thread/read/read-said.ts';
 import { readReply } from '../thread/read/light-chain.ts';
 import { findStart } from '../thread/read/read-start.ts';
 import { readRefused } from '../thread/read/read-suspension.ts';
-import type { CommitOf } from '../thread/read/thread-state.ts';
+import { callerCommit, type CommitOf } from '../thread/read/thread-state.ts';
 import { threadStatuses } from '../thread/read/thread-status.ts';
 import { inputOf, numberInput, textInput, threadInput } from './mcp-tool.ts';
 import type { McpScope, McpTool } from './mcp-tool.ts';
@@ -121,7 +121,7 @@ export const parentTool: McpTool = {
     const { repository } = scope;
     const { id, head } = await getThread(repository, await threadIn(scope, input, 'read'));
     const start = await findStart(repository, head);
-    const caller = start?.commit.parents[0];
+    const caller = start && callerCommit(start);
     const parent = caller === undefined ? undefined : await findStart(repository, caller);
     if (start === undefined || caller === undefined || parent === undefined) {
       return `thread ${id} was called by no other`;

@@ -6,6 +6,7 @@ import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
 import type { LogEntry } from './log-entry.ts';
 import { readLog } from './read-log.ts';
+import { callerCommit } from '../../thread/read/thread-state.ts';
 
 /** A line of a drawing, and the entry that it shows, if it shows one. */
 type Line = { line: string; entry: LogEntry | undefined };
@@ -51,5 +52,6 @@ export async function* drawGraph(
 
 /** The commit from which a child thread was called; `undefined` for any other thread. */
 export async function callerOf(repository: Repository, commit: ObjectId): Promise<ObjectId | undefined> {
-  return (await findStart(repository, commit))?.commit.parents[0];
+  const start = await findStart(repository, commit);
+  return start && callerCommit(start);
 }

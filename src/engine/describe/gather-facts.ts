@@ -5,7 +5,7 @@ import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
-import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { callerCommit, readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -107,9 +107,9 @@ async function childrenTaken({ repository }: EngineContext, { tally }: ThreadSta
 }
 
 /** The caller's own id: that of the start on the chain that the child's start stands on. */
-async function parentOf(engine: EngineContext, { commit, node }: CommitOf<'start'>): Promise<ThreadId | null> {
-  const caller = commit.parents[0];
-  if (node.parentThread === null || caller === undefined) return null;
+async function parentOf(engine: EngineContext, called: CommitOf<'start'>): Promise<ThreadId | null> {
+  const caller = callerCommit(called);
+  if (caller === undefined) return null;
   const start = await findStart(engine.repository, caller);
   return start ? parseThreadId(start.node.id) : null;
 }

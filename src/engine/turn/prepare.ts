@@ -11,7 +11,7 @@ import {
 import { readHistory, toContextStep } from '../../thread/context/context-history.ts';
 import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
 import { findStart } from '../../thread/read/read-start.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
 import { commonRequest } from '../agents/common-request.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
@@ -137,7 +137,7 @@ export async function contextParts(
 /** The caller of a child thread, found on the chain that the child's start stands on. */
 async function findParent({ repository }: EngineContext, { start }: ContextPlace): Promise<ContextParent | undefined> {
   const { parentState, parentRole } = start.node;
-  const caller = start.commit.parents[0];
+  const caller = callerCommit(start);
   if (parentState === null || parentRole === null || caller === undefined) return undefined;
   const callers = await findStart(repository, caller);
   if (!callers) return undefined;

@@ -4,6 +4,7 @@ import { readChain } from '../../thread/read/read-chain.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { callerCommit } from '../../thread/read/thread-state.ts';
 
 /**
  * Finds the threads whose commits are sent with those of a thread: its callers, because its start has the caller's commit as
@@ -30,8 +31,8 @@ export async function findAlongside(
     for await (const commit of readChain(repository, from)) {
       if (passed.has(commit.id)) break;
       passed.add(commit.id);
-      const [caller] = commit.commit.parents;
-      if (commit.kind === 'start' && caller !== undefined) await add(caller);
+      const caller = commit.kind === 'start' ? callerCommit(commit) : undefined;
+      if (caller !== undefined) await add(caller);
       if (commit.kind === 'step') for (const { id } of await readChildEnds(repository, commit)) await add(id);
     }
   }

@@ -46,6 +46,8 @@ export type StartRequest = {
   children?: Readonly<Record<string, PinnedWorkflow>>;
   limits?: Limits | undefined;
   parent?: ThreadParent | undefined;
+  /** The commit that the thread's own work tree is made from. */
+  base?: ObjectId | undefined;
   /** What was redacted in the prompt. */
   redacted?: Redacted | undefined;
 };
@@ -77,6 +79,7 @@ export async function startThread(
     parentState: request.parent?.state ?? null,
     parentRole: request.parent?.role ?? null,
     ...(request.parent?.call && { call }),
+    ...(request.base && { base: request.base }),
     ...taken(request),
     startedAtMs,
   };
@@ -100,7 +103,7 @@ export async function startThread(
       })),
     ],
     types: new Set(),
-    parents: request.parent ? [request.parent.head] : [],
+    parents: [request.parent?.head, request.base].filter((id) => id !== undefined),
     author: repository.committer,
     atMs: startedAtMs,
     subject: `${request.workflow.name}: ${firstLine(request.prompt)}`,

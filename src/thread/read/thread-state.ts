@@ -13,6 +13,14 @@ import { addToTally, readTallyEntry, tallyOfStart, type Tally, type TallyEntry }
 /** A thread's commit of one kind. */
 export type CommitOf<K extends ThreadCommit['kind']> = Extract<ThreadCommit, { kind: K }>;
 
+/**
+ * The commit of the caller from which a child was called; `undefined` for a thread without a caller, whose start can have its
+ * base as first parent.
+ */
+export function callerCommit({ node, commit }: Pick<CommitOf<'start'>, 'node' | 'commit'>): ObjectId | undefined {
+  return node.parentThread === null ? undefined : commit.parents[0];
+}
+
 /** A step with the text of its reply. */
 export type StepEntry = { commit: CommitOf<'step'>; text: string };
 

@@ -12,6 +12,7 @@ import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
 import { furtherParents } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
 import { growVerified, textPathOf, type Verified } from './verified.ts';
+import { callerCommit } from '../../thread/read/thread-state.ts';
 
 /** The result for one thread. */
 export type ThreadFaults = {
@@ -129,8 +130,8 @@ export class Verification {
   }
 
   async #callerOf(commit: ThreadCommit, report: ReportFault): Promise<CommitPlace | undefined> {
-    const [caller] = commit.commit.parents;
-    if (commit.kind !== 'start' || caller === undefined) return undefined;
+    const caller = commit.kind === 'start' ? callerCommit(commit) : undefined;
+    if (caller === undefined) return undefined;
     return attempt(
       report,
       null,

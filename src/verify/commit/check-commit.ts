@@ -14,6 +14,7 @@ import type { CheckedCommit } from './read-checked.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
+import { isThreadCommit } from '../chain/find-chain.ts';
 
 /** What a commit is checked against. */
 export type CheckBasis = {
@@ -50,7 +51,7 @@ export async function checkCommit(
   checkMessage(commit, agent, report);
   if (commit.kind === 'start') {
     checkCaller(commit, caller, report);
-    for (const other of commit.commit.parents.slice(1)) report(null, `nothing accounts for its parent ${other}`);
+    await checkBase(repository, commit, report);
   } else if (before) {
     const { progress, replay } = before;
     checkOrder(commit, progress, report);
@@ -59,6 +60,16 @@ export async function checkCommit(
       report(`${commit.kind}.json`, what);
     }
   }
+}
+
+/** Checks that a start has no other parents than its caller and its base, which is a commit of the user's code. */
+async function checkBase(repository: Repository, start: CommitOf<'start'>, report: ReportFault): Promise<void> {
+  const { base, parentThread } = start.node;
+  const further = parentThread === null ? start.commit.parents : start.commit.parents.slice(1);
+  for (const id of further) if (id !== base) report(null, `nothing accounts for its parent ${id}`);
+  if (base === undefined) return;
+  if (!further.includes(base)) report('start.json', `its base ${base} is no parent of it`);
+  else if (await isThreadCommit(repository, base)) report('start.json', `its base ${base} is a commit of a thread`);
 }
 
 async function agentOf(commit: ThreadCommit, known: NodeSource): Promise<AgentRecord | undefined> {

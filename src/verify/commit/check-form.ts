@@ -74,11 +74,10 @@ async function sortParents(
   const { parents } = commit.commit;
   if (new Set(parents).size < parents.length) report(null, 'it names a parent twice');
   const isStart = commit.kind === 'start';
-  const [before, ...further] = parents;
-  const hasCaller = isStart && commit.node.parentThread !== null;
-  if (!isStart || hasCaller ? before === undefined : before !== undefined) {
-    report(null, before === undefined ? 'it has no parent' : `nothing accounts for its parent ${before}`);
-  }
+  const isFirst = isStart && commit.node.parentThread === null;
+  const before = isFirst ? undefined : parents[0];
+  const further = isFirst ? parents : parents.slice(1);
+  if (!isFirst && before === undefined) report(null, 'it has no parent');
   const ofCode = new Set(codeCommits(commit, nodes.values()));
   const threads = before === undefined ? [] : [before];
   const code: ObjectId[] = [];

@@ -112,9 +112,10 @@ function hashesAskedFor(commit: ThreadCommit, before: ThreadProgress): NodeHash[
 
 /** The commits of the user's code that a commit keeps. */
 export function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
-  const checkedOut = commit.kind === 'step' ? commit.node.workspace?.commit : undefined;
+  const named =
+    commit.kind === 'step' ? commit.node.workspace?.commit : commit.kind === 'start' ? commit.node.base : undefined;
   const pinned = keepersOf(nodes).parents;
-  return checkedOut === undefined ? pinned : [checkedOut, ...pinned];
+  return named === undefined ? pinned : [named, ...pinned];
 }
 
 function checkThread(commit: ThreadCommit, before: ThreadProgress, thread: CommitPlace, report: ReportFault): void {

@@ -7,12 +7,13 @@ import { assertDataError } from '../../thread/fault-of.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
+import { isStartMessage } from '../../thread/append/commit-message.ts';
 
 const DAY_MS = 86_400_000;
 /** The most local commits that are read. A commit that was not found by then is verified again. */
 const MAX_WALKED = 200_000;
 
-type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[] };
+type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[]; isStart: boolean };
 
 /**
  * The commits that local threads, or workflows, reach. They were verified before a ref led to them.
@@ -69,8 +70,9 @@ export class VerifiedCommits {
       if (next === undefined || next.atMs < untilMs) return;
       this.#waiting.pop();
       for (const [place, parent] of next.parents.entries()) {
-        // The first parent belongs to a thread, too. Further parents may be the user's code.
-        if (place === 0 || (await this.#isOurs(parent))) await this.#meet(parent, next.id, this.#waiting);
+        // The commit before one of a thread belongs to it, too. Other parents may be the user's code.
+        if ((place === 0 && !next.isStart) || (await this.#isOurs(parent)))
+          await this.#meet(parent, next.id, this.#waiting);
       }
     }
   }
@@ -94,9 +96,9 @@ export class VerifiedCommits {
 
   async #read(id: ObjectId, thread: ThreadId | undefined): Promise<Waiting | undefined> {
     try {
-      const { committer, parents } = await readCommit(this.#repository.objects, id);
+      const { committer, parents, message } = await readCommit(this.#repository.objects, id);
       this.#met.set(id, thread);
-      return { id, atMs: committer.atMs, parents };
+      return { id, atMs: committer.atMs, parents, isStart: isStartMessage(message) };
     } catch (error) {
       // The history of a damaged ref ends here.
       if (!(error instanceof ObjectMissing)) assertDataError(error);
