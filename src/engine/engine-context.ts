@@ -45,6 +45,8 @@ export type EngineOptions = {
   env?: Readonly<Record<string, string | undefined>>;
   /** Where agents work, absolute; default: the work tree's top, or the git folder of a bare repository. */
   cwd?: string;
+  /** The folder for work trees of threads, absolute, outside of the repository; absent: threads have none. */
+  workTrees?: string;
   /** Told everything, in order. What it throws is swallowed: telling never stops a run. */
   onEvent?: (event: EngineEvent) => void;
   /** Ends the agent at work and the run; what was stored stays. */
@@ -88,6 +90,7 @@ export type EngineContext = {
   readonly config: Config;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  readonly workTrees: string | undefined;
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
   readonly admit: Admit;
@@ -141,6 +144,7 @@ export function createEngineContext(
       Object.entries(options.env ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined),
     ),
     cwd,
+    workTrees: options.workTrees,
     // Made when it is needed: the first AbortController of a process takes half a millisecond.
     get signal() {
       return (signal ??= new AbortController().signal);

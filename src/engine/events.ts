@@ -1,5 +1,6 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { MissingFiles } from '../git/worktree/missing-files.ts';
+import type { WorkTreeChanges } from '../git/worktree/observe-work-tree.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
@@ -36,6 +37,8 @@ export type EngineEvent =
    * commit that was checked out.
    */
   | { event: 'snapshot.shortened'; thread: ThreadId; role: string; reason: string; missing?: MissingFiles }
+  /** The main work tree changed during the turn of a role that works in a work tree of the thread's own. */
+  | { event: 'main.changed'; thread: ThreadId; role: string; main: WorkTreeChanges }
   | {
       event: 'step.finished';
       thread: ThreadId;

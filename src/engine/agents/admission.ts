@@ -10,6 +10,8 @@ import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import type { AgentUse, EngineContext } from '../engine-context.ts';
 import { bindingFor, configRoot, getAgent } from '../config/config.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
+import { isIsolated } from '../isolation/isolation.ts';
+import { workTreesFolder } from '../isolation/work-tree-folder.ts';
 import { isRecording } from '../workspace/record-workspace.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import { isWithin } from '../../is-within.ts';
@@ -80,16 +82,19 @@ class Gathering {
         ? []
         : linkedWorkTrees({ commonDir })
             .filter(({ gitDir }) => isMadeForThread({ gitDir, commonDir }))
-            .map(({ top }) => top);
+            .map(({ top }) => top)
+            // The work tree of a first turn is not there yet.
+            .concat(orElse(() => [workTreesFolder(engine)], [], isOfClass(UwfError)));
   }
 
   /** Roles without a configured agent are left out: their turns fail with the error. */
   async add(definition: WorkflowDefinition, state?: StartedThread): Promise<void> {
     const { config } = this.#engine;
-    for (const [role, { cwd, snapshot = config.snapshot?.mode }] of Object.entries(definition.roles)) {
+    for (const [role, { cwd, snapshot = config.snapshot?.mode, isolation }] of Object.entries(definition.roles)) {
       const binding = bindingFor(config, definition.name, role);
       if (binding === undefined) continue;
-      this.addUse(binding, this.#folderOf(role, cwd), isRecording(snapshot));
+      const isApart = isIsolated(isolation ?? definition.isolation) || state?.start.node.base !== undefined;
+      this.addUse(binding, this.#folderOf(role, cwd), isApart || isRecording(snapshot));
       await this.addChild(binding, role, state);
     }
   }

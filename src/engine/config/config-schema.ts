@@ -1,5 +1,6 @@
 import { builtInAgents } from '../../agent/load/built-in-agents.ts';
 import {
+  commandLineSchema,
   enumSchema,
   flagSchema,
   integerSchema,
@@ -42,6 +43,18 @@ export type ConfigSnapshot = Partial<SnapshotLimits> & {
   mode?: SnapshotMode;
 };
 
+/** How work trees of threads are made. */
+export type ConfigIsolation = {
+  /** Where they lie, absolute; default: below the user's state folder. */
+  folder?: string;
+  /** A program that prepares a new one. */
+  setup?: [string, ...string[]];
+  /** The most that its files may have together; default: no limit. */
+  maxBytes?: number;
+  /** How long making one may take; default: 10 minutes. */
+  timeoutMs?: number;
+};
+
 /** A configuration file without mistakes. */
 export type ConfigFile = {
   agents?: Record<string, { package: string; version?: string; config?: JsonObject }>;
@@ -52,6 +65,7 @@ export type ConfigFile = {
   foldPacks?: boolean;
   redact?: JsonValue;
   snapshot?: ConfigSnapshot;
+  isolation?: ConfigIsolation;
 };
 
 const text = (description: string, more?: JsonObject): SchemaOf<string> =>
@@ -139,6 +153,16 @@ const properties = {
   ),
   foldPacks: flagSchema('whether git folds small packs in the background while agents work (true)'),
   redact,
+  isolation: objectSchema(
+    {},
+    {
+      folder: text('the folder of the work trees, absolute', { pattern: '^/' }),
+      setup: commandLineSchema('a program that prepares a new work tree, and is run there: [npm, ci]'),
+      maxBytes: count('how many bytes the files of a work tree may have'),
+      timeoutMs: count('how long making one may take, in ms (600000)'),
+    },
+    { description: 'how the work trees of threads are made' },
+  ),
   snapshot: objectSchema(
     {},
     {

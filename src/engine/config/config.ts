@@ -10,7 +10,7 @@ import { DEFAULT_MAX_CHARACTERS } from '../../thread/context/agent-context.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
-import type { ConfigContext, ConfigLimits, ConfigSnapshot } from './config-schema.ts';
+import type { ConfigContext, ConfigIsolation, ConfigLimits, ConfigSnapshot } from './config-schema.ts';
 import type { AgentReference, ConfigSetting, ParsedConfig } from './parse-config.ts';
 import { joinRedacts, type ConfigRedact } from './redact-config.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
@@ -32,6 +32,8 @@ export type Config = {
   /** `compactor` is one of `agents`. */
   context?: ConfigContext & { compactor?: string };
   snapshot?: ConfigSnapshot;
+  /** How the work trees of threads are made. */
+  isolation?: ConfigIsolation;
   /** Whether git folds small packs in the background while agents work; default: true. */
   foldPacks?: boolean;
   /** What is no secret here, what else is one, or that nothing is taken out. */
@@ -89,6 +91,7 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
     files.findLast((file) => file.foldPacks !== undefined)?.foldPacks,
   ];
   const snapshots = files.flatMap((file) => file.snapshot ?? []);
+  const isolations = files.flatMap((file) => file.isolation ?? []);
   const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
   const rolesHere = { ...shared?.roles, ...machine?.roles };
   // What lets no more out needs no word.
@@ -120,6 +123,7 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
     limits: Object.assign({}, ...files.map((file) => file.limits)),
     context: Object.assign({}, ...files.map((file) => file.context), compactor && { compactor: compactor.agent }),
     ...(snapshots.length > 0 && { snapshot: Object.assign({}, ...snapshots) }),
+    ...(isolations.length > 0 && { isolation: Object.assign({}, ...isolations) }),
     ...(redacts.length > 0 && { redact: joinRedacts(redacts, ownRedacts) }),
     ...(settings.length > 0 && { settings }),
     ...(foldPacks !== undefined && { foldPacks }),

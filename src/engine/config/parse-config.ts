@@ -10,6 +10,7 @@ import {
   configSchema,
   type ConfigContext,
   type ConfigFile,
+  type ConfigIsolation,
   type ConfigLimits,
   type ConfigSnapshot,
 } from './config-schema.ts';
@@ -36,6 +37,7 @@ export type ParsedConfig = {
   /** The agent that sums threads up. */
   compactor: AgentReference | undefined;
   snapshot?: ConfigSnapshot;
+  isolation?: ConfigIsolation;
   foldPacks?: boolean;
   redact?: ConfigRedact & { place: Omit<ConfigMistake, 'message'> };
   settings: ConfigSetting[];
@@ -74,7 +76,7 @@ class ConfigParser {
   }
 
   #parsed(config: ConfigFile, redact: ParsedConfig['redact']): ParsedConfig {
-    const { agents = {}, roles = {}, defaultAgent, limits = {}, context = {}, snapshot, foldPacks } = config;
+    const { agents = {}, roles = {}, defaultAgent, limits = {}, context = {}, snapshot, isolation, foldPacks } = config;
     const { compactor, ...ofContext } = context;
     const reference = (agent: string, ...path: string[]): AgentReference => ({ agent, place: this.#place(path) });
     const settings = Object.entries(config).filter(([name]) => name !== 'agents' && !HARMLESS.includes(name));
@@ -92,6 +94,7 @@ class ConfigParser {
       limits,
       context: ofContext,
       ...(snapshot !== undefined && { snapshot }),
+      ...(isolation !== undefined && { isolation }),
       ...(foldPacks !== undefined && { foldPacks }),
       ...(redact !== undefined && { redact }),
       settings: settings.map(([name, value]) => ({ name, value, declaredAt: this.#declaredAt(name) })),

@@ -1,4 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { FileHit } from '../../thread/secrets/secret-scan.ts';
 import { stateCommit } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -12,7 +13,7 @@ const VERSION = 1;
 /** How many places a suspension names. */
 const MAX_PLACES = 10;
 
-/** A finished turn whose files hold secrets, as this machine keeps it until a person has said what becomes of them. */
+/** A finished turn that is not stored yet, as this machine keeps it until a person has said what becomes of it. */
 type HeldTurn = {
   version: typeof VERSION;
   turn: Omit<FinishedTurn, 'again' | 'workspace'>;
@@ -22,15 +23,15 @@ type HeldTurn = {
 };
 
 /**
- * Keeps a turn that left secrets in files, until the thread goes on. If it goes on without an answer, the turn is stored and
- * not taken again. A turn that does a step again is not kept.
- * @returns the suspension to store in its place, which names the places of the secrets and never the secrets
+ * Keeps a turn until the thread goes on. If it goes on without an answer, the turn is stored and not taken again. A turn that
+ * does a step again is not kept.
+ * @returns the suspension to store in its place
  */
 export function holdTurn(
   { engine, state }: Pick<Step, 'engine' | 'state'>,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
-  places: readonly FileHit[],
+  { cause, reason }: { cause: SuspendCause; reason: string },
 ): FinishedTurn {
   const { again, ...rest } = turn;
   const { attempts, usage, trace, session, text } = turn.result;
@@ -38,12 +39,16 @@ export function holdTurn(
   const held: HeldTurn = { version: VERSION, turn: rest, files, head: state.head.id };
   const isHeld = path !== undefined && again === undefined;
   if (isHeld) writeKept(path, JSON.stringify(held));
-  const named = places.slice(0, MAX_PLACES).map(({ file, at, rule }) => `${file} ${at} (${rule})`);
-  const others = places.length > MAX_PLACES ? `, and ${places.length - MAX_PLACES} more` : '';
-  const reason = `files that ${turn.role} changed hold what looks like secrets, and files are not edited: ${named.join(', ')}${others}`;
   // The usage of a turn is counted once: in its step, if there will be one.
   const used = isHeld ? { attempts: [], usage: null, trace: undefined } : { attempts, usage, trace };
-  return { ...turn, result: { kind: 'suspended', cause: 'secret', reason, text, session, ...used } };
+  return { ...turn, result: { kind: 'suspended', cause, reason, text, session, ...used } };
+}
+
+/** Says which files hold secrets, without the secrets. */
+export function reasonOfSecrets(role: string, places: readonly FileHit[]): string {
+  const named = places.slice(0, MAX_PLACES).map(({ file, at, rule }) => `${file} ${at} (${rule})`);
+  const others = places.length > MAX_PLACES ? `, and ${places.length - MAX_PLACES} more` : '';
+  return `files that ${role} changed hold what looks like secrets, and files are not edited: ${named.join(', ')}${others}`;
 }
 
 /** The turn that is held for a role, if the thread has only waited since, without an answer. */

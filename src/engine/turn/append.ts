@@ -12,7 +12,10 @@ import { resolveLinks } from '../../thread/cas/resolve-links.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import { writeSession } from '../agents/sessions.ts';
-import { findHeldTurn, forgetHeldTurn, holdTurn } from '../recovery/held-turn.ts';
+import { isIsolated } from '../isolation/isolation.ts';
+import { noteFiles } from '../isolation/note-files.ts';
+import { whyNotApart } from '../isolation/why-not-apart.ts';
+import { findHeldTurn, forgetHeldTurn, holdTurn, reasonOfSecrets } from '../recovery/held-turn.ts';
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
 import type { ChosenStep, Ending, FinishedTurn, PreparedStep, Step } from './step.ts';
@@ -27,15 +30,17 @@ const PAUSES_MS = [50, 200, 1000];
 type Place = Pick<Step, 'engine' | 'state' | 'definition'>;
 
 /**
- * Stores a turn with the files that it left. If its files hold secrets, this machine holds the turn and the thread waits.
- * @param allowSecrets stores such files too
+ * Stores a turn with the files that it left. This machine holds the turn and the thread waits, if its files hold secrets, or if
+ * the turn was not kept apart as its role asks.
+ * @param allowSecrets stores files with secrets too
+ * @param isResumed a person has seen why the turn was held
  * @throws {ReplyNotStored} if it cannot be stored; this machine keeps it
  */
 export async function appendTurn(
   step: Place,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
-  allowSecrets: boolean = false,
+  { allowSecrets = false, isResumed = false }: { allowSecrets?: boolean | undefined; isResumed?: boolean } = {},
 ): Promise<ThreadState> {
   const { engine, state } = step;
   let workspace: Snapshot | undefined;
@@ -43,13 +48,22 @@ export async function appendTurn(
     if (turn.result.kind === 'done') workspace = await recordWorkspace(step, turn.role, files, allowSecrets);
   } catch (error) {
     if (!(error instanceof FilesHoldSecrets)) throw error;
-    return storeTurn(step, holdTurn(step, turn, files, error.places));
+    return storeTurn(
+      step,
+      holdTurn(step, turn, files, { cause: 'secret', reason: reasonOfSecrets(turn.role, error.places) }),
+    );
+  }
+  const reason = whyNotApart(step, turn, files, workspace, isResumed);
+  if (reason !== undefined) {
+    workspace?.release();
+    return storeTurn(step, holdTurn(step, turn, files, { cause: 'isolation', reason }));
   }
   const whole = { ...turn, workspace };
   const meanwhile = keepMeanwhile(engine.repository, state, whole);
   try {
     const after = await storeTurn(step, whole);
     meanwhile.forget();
+    if (isIsolated(files.isolation)) await noteFiles(engine, state.id, after);
     return after;
   } catch (error) {
     if (error instanceof ThreadMoved) {
@@ -66,7 +80,7 @@ export async function appendHeldTurn(step: ChosenStep): Promise<ThreadState | un
   const { engine, state, choice } = step;
   const held = findHeldTurn(step);
   if (held === undefined) return undefined;
-  const after = await appendTurn(step, held.turn, held.files, choice.allowSecrets);
+  const after = await appendTurn(step, held.turn, held.files, { allowSecrets: choice.allowSecrets, isResumed: true });
   if (after.head.kind === 'step') {
     forgetHeldTurn(engine, state.id);
     engine.tell({ event: 'reply.stored', thread: state.id, role: choice.role, fork: null });
@@ -136,7 +150,7 @@ async function untilStored(step: Place, turn: FinishedTurn): Promise<ThreadState
 
 async function tryToStore(
   { engine: { repository }, state, definition }: Place,
-  { result, again, workspace, ...turn }: FinishedTurn,
+  { result, again, workspace, isolation, ...turn }: FinishedTurn,
 ): Promise<ThreadState> {
   const { attempts, usage, trace, text } = result;
   const common = { ...turn, attempts, usage, trace, text };
@@ -154,7 +168,13 @@ async function tryToStore(
     const schema = definition.roles[turn.role]?.schema ?? {};
     const linked = await resolveLinks(repository, state, collectRefs(schema, meta));
     const reply = { text: result.text, meta, agentVersion, stopReason, childThreads, linked };
-    return await appendStep(repository, state, { ...common, ...reply, workspace, replaces: again?.step.commit });
+    return await appendStep(repository, state, {
+      ...common,
+      ...reply,
+      workspace,
+      isolation,
+      replaces: again?.step.commit,
+    });
   } catch (error) {
     if (!(error instanceof LinkTakenBack)) throw error;
     return await suspend({ cause: 'invalid-reply', reason: error.message });

@@ -23,6 +23,9 @@ import { roomFor } from '../config/config.ts';
 import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
+import { isIsolated } from '../isolation/isolation.ts';
+import { openWorkTree } from '../isolation/open-work-tree.ts';
+import { placeOf } from '../isolation/working-top.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
 
@@ -36,12 +39,20 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const { engine, lease, state, definition, choice } = step;
   const { repository } = engine;
   const role = getRole(definition, choice.role);
-  const cwd = workingFolder(engine, choice.role, { cwd: role.cwd, location: choice.location });
-  const isRecorded = isRecording(role.snapshot ?? engine.config.snapshot?.mode);
+  const place = await placeOf(engine, state, definition, choice.role);
+  const { isolation } = place;
+  const folder = { cwd: role.cwd, location: choice.location };
+  let cwd = workingFolder(place, choice.role, folder);
+  const isRecorded = isIsolated(isolation) || isRecording(role.snapshot ?? engine.config.snapshot?.mode);
   const use = { workflow: definition.name, role: choice.role, cwd, isRecorded, wanted: choice.agent };
   const { agent, record } = await prepareAgent(engine, state, use);
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
   const limitReached = findLimitReached(allowance)?.text;
+  if (isIsolated(isolation) && limitReached === undefined) {
+    await openWorkTree(engine, state, definition.name);
+    // Its links are there only now.
+    cwd = workingFolder(place, choice.role, folder);
+  }
   // A role that may not run is told nothing, and a summary costs money.
   const compactAt = engine.config.context?.compactAtCharacters;
   if (!choice.again && limitReached === undefined && compactAt !== undefined) {
@@ -81,7 +92,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
     question: choice.isAnswered ? answer?.question : undefined,
     runChild: (call) => calls.run(call),
   };
-  return { ...step, role, agent, record, allowance, limitReached, request, clock, calls, redaction };
+  return { ...step, role, isolation, agent, record, allowance, limitReached, request, clock, calls, redaction };
 }
 
 /** @throws {UwfError} `unknown-role` */

@@ -12,10 +12,11 @@ import type { TraceDraft } from '../../thread/append/trace-files.ts';
 import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { RoleDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
+import type { Isolation, RoleDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
 import type { ChildEnd, TurnCalls } from '../children/turn-calls.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
+import type { IsolationBreach } from '../isolation/observe-main.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { Allowance } from '../limits/limits.ts';
 import type { TurnClock } from '../limits/turn-clock.ts';
@@ -38,6 +39,8 @@ export type ChosenStep = Step & { lease: Lease; choice: RoleChoice };
 /** Prepared: a step whose agent can be run. */
 export type PreparedStep = ChosenStep & {
   role: RoleDefinition;
+  /** How its turn is kept apart. */
+  isolation: Isolation;
   agent: Agent;
   /** What the step records of the agent. */
   record: AgentRecord;
@@ -109,6 +112,8 @@ export type FinishedTurn = {
   completedAtMs: number;
   /** The step that it takes the place of, and what a person said about that. */
   again?: RoleChoice['again'];
+  /** What it changed outside of the thread's work tree. */
+  isolation?: IsolationBreach | undefined;
   /** The files that it left; released when they are stored. */
   workspace?: Snapshot | undefined;
 };

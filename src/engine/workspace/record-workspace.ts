@@ -16,12 +16,19 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { SecretScan, type FileHit } from '../../thread/secrets/secret-scan.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { Isolation } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { isIsolated } from '../isolation/isolation.ts';
 import type { Step } from '../turn/step.ts';
 import type { SnapshotMode } from '../config/config-schema.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
 const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
+
+/** The limits of the snapshots that an engine takes. */
+export function snapshotLimits({ config }: Pick<EngineContext, 'config'>): SnapshotLimits {
+  return { ...DEFAULT_LIMITS, ...config.snapshot };
+}
 
 /** Files hold secrets, and files are not edited. */
 export class FilesHoldSecrets extends SnapshotRefused {
@@ -33,7 +40,13 @@ export class FilesHoldSecrets extends SnapshotRefused {
 }
 
 /** Where a turn works, how its files are kept, and what they were before it: trees of git. */
-export type TurnFiles = { cwd: string; mode: SnapshotMode; before: readonly ObjectId[] };
+export type TurnFiles = {
+  cwd: string;
+  mode: SnapshotMode;
+  before: readonly ObjectId[];
+  /** How the turn was kept apart; absent in turns that earlier versions held. */
+  isolation?: Isolation;
+};
 
 /** Tells whether git looks at the files at all. */
 export function isRecording(mode: SnapshotMode | undefined): boolean {
@@ -44,14 +57,17 @@ export function isRecording(mode: SnapshotMode | undefined): boolean {
 export async function filesBefore(
   engine: EngineContext,
   state: ThreadState,
-  { cwd, mode = engine.config.snapshot?.mode ?? 'off' }: { cwd: string; mode: SnapshotMode | undefined },
+  { cwd, isolation }: { cwd: string; isolation: Isolation },
+  wanted: SnapshotMode | undefined,
 ): Promise<TurnFiles> {
+  const mode = isIsolated(isolation) ? 'on' : (wanted ?? engine.config.snapshot?.mode ?? 'off');
   const location = mode === 'off' ? undefined : await workTreeAt(engine, cwd);
-  if (location === undefined) return { cwd, mode, before: [] };
+  if (location === undefined) return { cwd, mode, before: [], isolation };
   const { objects } = engine.repository;
   const head = await readHead(engine.repository, location).catch(() => undefined);
   const checkedOut = head && (await readCommit(objects, head).catch(() => undefined));
-  return { cwd, mode, before: [state.tally.files, checkedOut?.tree].filter((tree) => tree != null) };
+  const before = [state.tally.files, checkedOut?.tree].filter((tree) => tree != null);
+  return { cwd, mode, before, isolation };
 }
 
 /**
@@ -70,7 +86,7 @@ export async function recordWorkspace(
   allowSecrets: boolean,
 ): Promise<Snapshot | undefined> {
   if (mode === 'off') return undefined;
-  const { repository, env, config, redactor } = engine;
+  const { repository, env, redactor } = engine;
   const shortened = (reason: string, missing?: MissingFiles): void => {
     const event = { event: 'snapshot.shortened', thread: state.id, role, reason } as const;
     engine.tell(missing === undefined ? event : { ...event, missing });
@@ -81,7 +97,7 @@ export async function recordWorkspace(
     return undefined;
   }
   try {
-    const limits = { ...DEFAULT_LIMITS, ...config.snapshot };
+    const limits = snapshotLimits(engine);
     const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
     const startedMs = monotonicMs();
     const snapshot = await takeSnapshot(repository, { location, env, limits, ...(scan && { inspect: scan }) });

@@ -18,6 +18,9 @@ export function workingFolderOutside(role: string, source: 'cwd' | 'location', f
   });
 }
 
+/** The folder that agents work in; `isOwn`: it is the thread's own work tree, which its roles do not leave. */
+export type WorkingTop = Pick<EngineContext, 'repository'> & { cwd: string; isOwn?: boolean };
+
 /**
  * Where a role's agent works: what the rule that chose it says (`location`), else its definition (`cwd`), else where all
  * do.
@@ -28,7 +31,7 @@ export function workingFolderOutside(role: string, source: 'cwd' | 'location', f
  * @throws {UwfError} `working-folder-outside` if they lead elsewhere
  */
 export function workingFolder(
-  { cwd, repository: { location } }: Pick<EngineContext, 'cwd' | 'repository'>,
+  { cwd, isOwn = false, repository: { location } }: WorkingTop,
   role: string,
   wanted: { cwd: string | undefined; location: string | undefined },
 ): string {
@@ -38,7 +41,8 @@ export function workingFolder(
   if (folder === undefined) return cwd;
   const path = followLinks(resolve(cwd, folder));
   const isWork = (top: string): boolean => path !== undefined && isWithin(path, top) && !isGits(top, path, location);
-  if (path === undefined || !workTrees(cwd, location).some(isWork)) throw workingFolderOutside(role, source, folder);
+  const tops = isOwn ? [followLinks(cwd) ?? cwd] : workTrees(cwd, location);
+  if (path === undefined || !tops.some(isWork)) throw workingFolderOutside(role, source, folder);
   return path;
 }
 

@@ -1,17 +1,52 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { parseJson } from '../../json.ts';
+import { isString, objectOf, stringThat } from '../../shape.ts';
+import { isObjectId, type ObjectId } from '../format/object-id.ts';
+import { isRefName } from '../format/ref-name.ts';
+import type { RefName } from '../ref-store.ts';
+import { share } from '../system/sharing.ts';
+import { readIfThere } from './git-directory.ts';
 import { configuredWorkTree, readRepositoryConfig } from './repository-config.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { share } from '../system/sharing.ts';
 
 /** A file in the git folder of a linked work tree: uwf made the work tree, for the files of an agent. */
 const MARK = 'uwf-made-for-thread';
 
+/** Which thread a work tree belongs to, and which commit of the thread has its files. */
+export type ThreadNote = {
+  /** The id of the thread's ref. */
+  thread: string;
+  /** The step whose snapshot the files are, or the start, whose base they are. */
+  at: ObjectId;
+  /** The branch that was made for it, and the commit that was checked out there at `at`. */
+  branch: RefName;
+  commit: ObjectId;
+};
+
+const isNote = objectOf<ThreadNote>({
+  thread: isString,
+  at: stringThat(isObjectId),
+  branch: stringThat(isRefName),
+  commit: stringThat(isObjectId),
+});
+
 /** Marks a linked work tree as made for a thread. File system errors come through as they are. */
 export function markMadeForThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>): void {
+  noteThread({ gitDir }, undefined);
+}
+
+/** Notes which thread a linked work tree belongs to; `undefined` while its files are not whole. */
+export function noteThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, note: ThreadNote | undefined): void {
   const file = join(gitDir, MARK);
-  writeFileSync(file, '');
+  writeFileSync(file, note === undefined ? '' : `${JSON.stringify(note)}\n`);
   share(file);
+}
+
+/** Which thread a linked work tree belongs to; `undefined` for one of a person, a restored step, or one that is not whole. */
+export function readThreadNote({ gitDir }: Pick<RepositoryLocation, 'gitDir'>): ThreadNote | undefined {
+  const note = parseJson(readIfThere(join(gitDir, MARK)) ?? '');
+  return isNote(note) ? note : undefined;
 }
 
 /** Tells whether uwf made a linked work tree for a thread; false for work trees of people. */

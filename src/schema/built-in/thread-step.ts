@@ -80,7 +80,7 @@ export type ThreadStep = TurnRecord & {
      */
     missing?: { count: number; files: { path: string; reason: string }[] };
   };
-  /** Reserved: how the turn was kept apart, and what changed outside all the same. */
+  /** What changed outside of the thread's work tree during the turn; `main` is what changed in the main work tree. */
   isolation?: JsonObject;
   /** Reserved: what the code of branches was merged from, and by what. */
   merge?: JsonObject;

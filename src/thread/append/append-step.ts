@@ -4,6 +4,7 @@ import type { NodeFile } from '../../cas/node-tree.ts';
 import { keepersOf } from '../../cas/pins.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { artifactPath, isArtifact, typePath } from '../../cas/scratch.ts';
+import type { WorkTreeChanges } from '../../git/worktree/observe-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { RefMoved } from '../../git/ref-store.ts';
@@ -42,6 +43,8 @@ export type StepDraft = TurnFacts & {
   replaces?: CommitOf<'step'> | undefined;
   /** The files that the turn left. The caller protects their objects until the step is stored. */
   workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
+  /** What changed outside of the thread's work tree. */
+  isolation?: { main: WorkTreeChanges } | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -92,6 +95,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
     ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
+    ...(draft.isolation && { isolation: draft.isolation }),
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };

@@ -1,0 +1,26 @@
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { Isolation, WorkflowDefinition } from '../../workflow/definition.ts';
+
+/**
+ * How the turns of a role are kept apart: as the role says, else the workflow, else `worktree` in a thread that was started
+ * with a base. A thread without a base has no work tree of its own.
+ */
+export function isolationOf(
+  { roles, isolation }: Pick<WorkflowDefinition, 'roles' | 'isolation'>,
+  role: string,
+  { base }: Pick<ThreadStart, 'base'>,
+): Isolation {
+  const said = roles[role]?.isolation ?? isolation;
+  if (base === undefined) return said === 'shared' ? 'shared' : 'none';
+  return said ?? 'worktree';
+}
+
+/** Tells whether a role works in the thread's own work tree. */
+export function isIsolated(isolation: Isolation | undefined): boolean {
+  return isolation === 'worktree' || isolation === 'strict';
+}
+
+/** Tells whether a role of a workflow asks for a work tree of the thread's own. */
+export function wantsIsolation({ roles, isolation }: Pick<WorkflowDefinition, 'roles' | 'isolation'>): boolean {
+  return Object.values(roles).some((role) => isIsolated(role.isolation ?? isolation));
+}

@@ -1,0 +1,146 @@
+import { dirname } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { runGit } from '../../git/process/run-git.ts';
+import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { RepositoryLocation } from '../../git/repository.ts';
+import { noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import { makeFolders } from '../../git/system/make-folders.ts';
+import {
+  findOwnWorkTree,
+  isFree,
+  makeOwnWorkTree,
+  moveOwnWorkTree,
+  refillOwnWorkTree,
+  removeOwnWorkTree,
+  treeOfFiles,
+  type OwnContent,
+} from '../../git/worktree/own-work-tree.ts';
+import { filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { snapshotLimits } from '../workspace/record-workspace.ts';
+import { equipWorkTree } from './equip-work-tree.ts';
+import { findReusable, treeAt } from './find-reusable.ts';
+import { branchNames, gitPlace, workTreeFolder } from './work-tree-folder.ts';
+
+const DEFAULT_TIMEOUT_MS = 600_000;
+
+/** Where a thread stands, as far as its files go. */
+export type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
+
+/**
+ * Returns the thread's own work tree, with the files of its newest snapshot, or of its base. Makes it if it is not there.
+ *
+ * A work tree that has those files stays as it is, with what a killed turn left in it: the turn is taken again there. One that
+ * lags behind, because the thread went on elsewhere, gets the newer files. If it has files that no snapshot has, it is moved
+ * aside first.
+ * @throws {UwfError} `no-place-for-work-trees`; `work-tree-too-large` beyond a limit of the configuration
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function openWorkTree(
+  engine: EngineContext,
+  state: FilesPlace,
+  workflow: string,
+): Promise<RepositoryLocation> {
+  const git = gitPlace(engine);
+  const folder = workTreeFolder(engine, state.id);
+  const wanted = await filesWanted(engine, state);
+  const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id) };
+  const found = await findOwnWorkTree(git, folder);
+  if (found?.note?.thread === state.id) {
+    const place = { ...git, location: found.location };
+    if (found.note.at === wanted.at || (await catchUp(engine, place, found.note, content))) return found.location;
+    await moveOwnWorkTree(git, folder, asideOf(folder));
+  } else if (found || !isFree(folder)) await removeOwnWorkTree(git, folder);
+  makeFolders(dirname(folder));
+  await assertFits(engine, git, wanted.tree);
+  return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
+}
+
+/** Gives a work tree the files of the thread. @returns false if it has files that no snapshot has */
+async function catchUp(engine: EngineContext, git: GitPlace, note: ThreadNote, content: OwnContent): Promise<boolean> {
+  const { at, commit, tree } = content;
+  const now = await treeOfFiles(engine.repository, git, snapshotLimits(engine));
+  // A process was killed after it had stored the step, and before it noted that.
+  if (now === tree) noteThread(git.location, { ...note, at, commit });
+  else if (now !== undefined && now === (await treeAt(engine.repository, note.at)))
+    await refillOwnWorkTree(git, note, content);
+  else return false;
+  return true;
+}
+
+/** Takes the work tree of a thread that has ended: git writes only what differs. */
+async function reuse(
+  engine: EngineContext,
+  git: GitPlace,
+  folder: string,
+  content: OwnContent,
+): Promise<RepositoryLocation | undefined> {
+  for await (const { top, note } of findReusable(engine, git, content)) {
+    if (!(await moveOwnWorkTree(git, top, folder))) continue;
+    const moved = await findOwnWorkTree(git, folder);
+    if (moved === undefined) continue;
+    const place = { ...git, location: moved.location };
+    await refillOwnWorkTree(place, note, content);
+    await equipWorkTree(engine, place);
+    return moved.location;
+  }
+  return undefined;
+}
+
+async function make(
+  engine: EngineContext,
+  git: GitPlace,
+  folder: string,
+  content: OwnContent,
+): Promise<RepositoryLocation> {
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = engine.config.isolation ?? {};
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([engine.signal, timeout]);
+  try {
+    const location = await makeOwnWorkTree({ ...git, signal }, folder, content);
+    await equipWorkTree(engine, { ...git, location });
+    return location;
+  } catch (error) {
+    await removeOwnWorkTree(git, folder);
+    if (!timeout.aborted || engine.signal.aborted) throw error;
+    const what = `making a work tree took longer than ${timeoutMs / 1000} s`;
+    throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint: 'raise isolation.timeoutMs' });
+  }
+}
+
+async function assertFits({ config }: EngineContext, git: GitPlace, tree: ObjectId): Promise<void> {
+  const maxBytes = config.isolation?.maxBytes;
+  if (maxBytes === undefined) return;
+  const lines = (await runGit({ ...git, args: ['ls-tree', '-r', '-l', '-z', tree] })).toString('latin1').split('\0');
+  const bytes = lines.reduce((sum, line) => sum + (Number(/^\d+ blob \S+ +(\d+)/.exec(line)?.[1]) || 0), 0);
+  if (bytes <= maxBytes) return;
+  const what = `a work tree would have ${bytes} bytes, more than the ${maxBytes} of isolation.maxBytes`;
+  const hint = 'raise isolation.maxBytes, or let git check out less (git sparse-checkout)';
+  throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint, facts: { bytes, maxBytes } });
+}
+
+/** The files that a thread's work tree has to have: those of its newest snapshot, else those of its base. */
+async function filesWanted(
+  { repository }: EngineContext,
+  { start, last }: FilesPlace,
+): Promise<Pick<OwnContent, 'at' | 'tree' | 'commit' | 'bring'>> {
+  const step = last?.node.workspace === undefined ? last && (await findRecordedBefore(repository, last)) : last;
+  const files = step && (await filesOfStep(repository, step));
+  const bring = repository.objects.prefetch?.bind(repository.objects);
+  const { base } = start.node;
+  if (step && files?.commit !== undefined) return { at: step.id, tree: files.tree, commit: files.commit, bring };
+  if (base === undefined) throw new CorruptThread(start.id, 'it has no base for a work tree');
+  return { at: start.id, tree: (await readCommit(repository.objects, base)).tree, commit: base, bring };
+}
+
+/** A name beside a folder that is free. */
+function asideOf(folder: string): string {
+  for (let number = 1; ; number += 1) {
+    const aside = `${folder}.left-${number}`;
+    if (isFree(aside)) return aside;
+  }
+}

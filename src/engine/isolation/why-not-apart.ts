@@ -1,0 +1,34 @@
+import { describeMissing } from '../../git/worktree/missing-files.ts';
+import { describeChanges } from '../../git/worktree/observe-work-tree.ts';
+import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import type { FinishedTurn, Step } from '../turn/step.ts';
+import type { TurnFiles } from '../workspace/record-workspace.ts';
+import { isIsolated } from './isolation.ts';
+import { hasNamedMain } from './observe-main.ts';
+
+/**
+ * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, and so would
+ * pass for the work; or the main work tree changed, which its role forbids or which a tool call of it did.
+ *
+ * @param isResumed a person has seen what changed
+ * @returns `undefined` if it can be stored
+ */
+export function whyNotApart(
+  { engine }: Pick<Step, 'engine'>,
+  { role, result, isolation }: Omit<FinishedTurn, 'workspace'>,
+  files: TurnFiles,
+  workspace: Snapshot | undefined,
+  isResumed: boolean,
+): string | undefined {
+  if (!isIsolated(files.isolation) || result.kind !== 'done') return undefined;
+  if (workspace === undefined)
+    return `the work tree of ${role} could not be recorded: it is no work tree of the repository any more`;
+  const { shortfall, missing } = workspace;
+  const lack = shortfall ?? (missing && describeMissing(missing));
+  if (lack !== undefined) return `not all files that ${role} left could be recorded: ${lack}`;
+  if (isolation === undefined || isResumed) return undefined;
+  const isForbidden = files.isolation === 'strict' || hasNamedMain(engine, result.trace);
+  return isForbidden
+    ? `the main work tree changed during the turn of ${role}: ${describeChanges(isolation.main)}`
+    : undefined;
+}

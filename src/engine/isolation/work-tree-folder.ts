@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
+import type { RefName } from '../../git/ref-store.ts';
+import { realPath } from '../../git/repository/git-directory.ts';
+import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
+import type { Repository, RepositoryLocation } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+/**
+ * The folder of the work trees of a repository's threads, outside of its own folders: below the work tree Node finds the wrong
+ * `node_modules`, below `.git` tools refuse to work.
+ *
+ * @throws {UwfError} `no-place-for-work-trees` if the program that embeds uwf names none, or there is no disk
+ */
+export function workTreesFolder({
+  repository,
+  config,
+  workTrees,
+}: Pick<EngineContext, 'repository' | 'config' | 'workTrees'>): string {
+  const { location } = repository;
+  const all = config.isolation?.folder ?? workTrees;
+  if (location === undefined || all === undefined) {
+    throw new UwfError('there is no folder for the work trees of threads', {
+      code: 'no-place-for-work-trees',
+      kind: 'usage',
+      hint: "a program names one with 'workTrees' of its engine, a configuration with 'isolation.folder'",
+    });
+  }
+  return join(all, nameOf(location));
+}
+
+/** The folder of a thread's own work tree. Its name is the same on every call. */
+export function workTreeFolder(engine: Parameters<typeof workTreesFolder>[0], thread: ThreadId): string {
+  return join(workTreesFolder(engine), thread);
+}
+
+/** A name for people, and a digest, because two repositories can have one name. */
+function nameOf({ commonDir }: RepositoryLocation): string {
+  const path = realPath(commonDir);
+  const name = basename(mainWorkTree({ commonDir }) ?? path).replace(/\.git$/, '') || basename(dirname(path));
+  return `${name}-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
+}
+
+/** Names for the branch of a thread's work tree, the shortest first. */
+export function branchNames(workflow: string, thread: ThreadId): RefName[] {
+  return [6, 10, 26].map((length) => parseRefName(`refs/heads/uwf/${workflow}-${thread.slice(-length).toLowerCase()}`));
+}
+
+/** The place where git works on the repository itself. */
+export function gitPlace({ repository, env }: { repository: Repository; env: EngineContext['env'] }): {
+  location: RepositoryLocation;
+  env: EngineContext['env'];
+} {
+  if (repository.location !== undefined) return { location: repository.location, env };
+  throw new UwfError('the repository is not on a disk', { code: 'no-place-for-files', kind: 'usage' });
+}

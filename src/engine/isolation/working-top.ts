@@ -1,0 +1,48 @@
+import { findStart, type KnownStarts } from '../../thread/read/read-start.ts';
+import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
+import { isThreadId } from '../../thread/thread-id.ts';
+import type { Isolation, WorkflowDefinition } from '../../workflow/definition.ts';
+import { pinnedDefinition } from '../children/sub-workflow.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { WorkingTop } from '../workspace/working-folder.ts';
+import { isIsolated, isolationOf } from './isolation.ts';
+import { workTreeFolder } from './work-tree-folder.ts';
+
+/** Where a role works, and how it is kept apart. */
+export type RolePlace = WorkingTop & { isolation: Isolation };
+
+/**
+ * Says where a role of a thread works: in the thread's own work tree if the role is isolated, else in that of the nearest
+ * isolated caller, else where the engine works. The work tree need not be there yet.
+ */
+export async function placeOf(
+  engine: EngineContext,
+  { id, start }: Pick<ThreadState, 'id' | 'start'>,
+  definition: WorkflowDefinition,
+  role: string,
+): Promise<RolePlace> {
+  const { repository } = engine;
+  const isolation = isolationOf(definition, role, start.node);
+  if (isIsolated(isolation)) return { repository, isolation, cwd: workTreeFolder(engine, id), isOwn: true };
+  const cwd = (await findCallersTree(engine, start)) ?? engine.cwd;
+  return { repository, isolation, cwd };
+}
+
+async function findCallersTree(
+  engine: EngineContext,
+  start: Pick<ThreadState['start'], 'node' | 'commit'>,
+): Promise<string | undefined> {
+  const known: KnownStarts = new Map();
+  for (let child = start; ;) {
+    const at = callerCommit(child);
+    const { parentRole, call } = child.node;
+    const caller = at && (await findStart(engine.repository, at, known));
+    if (caller === undefined || parentRole === null) return undefined;
+    const definition = await pinnedDefinition(engine, { start: caller }, caller.node.workflow);
+    const thread = call?.thread ?? caller.node.id;
+    if (isIsolated(isolationOf(definition, parentRole, caller.node)) && isThreadId(thread)) {
+      return workTreeFolder(engine, thread);
+    }
+    child = caller;
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
+import { pathAsText } from '../format/quote-path.ts';
+import { readIfThere } from '../repository/git-directory.ts';
+import { runGit } from '../process/run-git.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
+
+/** A work tree at one moment, as far as it takes to notice a change. */
+export type ObservedWorkTree = {
+  /** What `HEAD` says, and the commit that it leads to: `ref: refs/heads/main 3f2c…`. */
+  head: string;
+  /** A digest of the entries of the index. */
+  index: string;
+  /** The paths that differ from the index or are new, in Latin-1, with what tells a further change: mode, size and time. */
+  files: ReadonlyMap<string, string>;
+};
+
+/** What changed between two observations; only what did is there. */
+export type WorkTreeChanges = {
+  /** Before and after. */
+  head?: [string, string];
+  index?: true;
+  /** `paths` has the first of them, as `pathAsText` writes them. */
+  files?: { count: number; paths: string[] };
+};
+
+const MAX_NAMED = 100;
+const NONE = Buffer.alloc(0);
+
+/**
+ * Observes a work tree. Takes no lock and writes nothing, not even the index; ignored files are not seen.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function observeWorkTree(git: GitPlace): Promise<ObservedWorkTree> {
+  const run = { ...git, variables: { GIT_OPTIONAL_LOCKS: '0' } };
+  const top = git.location.workTree;
+  const [commit, entries, status] = await Promise.all([
+    runGit({ ...run, args: ['rev-parse', '--verify', '--quiet', 'HEAD'] }).catch(() => NONE),
+    top === undefined ? NONE : runGit({ ...run, args: ['ls-files', '--stage', '-z'] }),
+    top === undefined ? NONE : runGit({ ...run, args: statusOfFiles }),
+  ]);
+  const said = readIfThere(join(git.location.gitDir, 'HEAD'))?.trim() ?? '';
+  return {
+    head: said === commit.toString().trim() ? said : `${said} ${commit.toString().trim()}`,
+    index: createHash('sha256').update(entries).digest('hex'),
+    files: new Map(
+      status
+        .toString('latin1')
+        .split('\0')
+        .filter((line) => line !== '')
+        .map((line) => [line.slice(3), top === undefined ? '' : `${line.slice(0, 2)} ${traceOf(top, line.slice(3))}`]),
+    ),
+  };
+}
+
+const statusOfFiles = [
+  'status',
+  '--porcelain=v1',
+  '-z',
+  '--untracked-files=all',
+  '--no-renames',
+  '--ignore-submodules=dirty',
+];
+
+/** What changes when the file does. */
+function traceOf(top: string, path: string): string {
+  const file = Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
+  return orElse(() => {
+    const { mode, size, mtimeNs, ino } = lstatSync(file, { bigint: true });
+    return [mode, size, mtimeNs, ino].join(' ');
+  }, '');
+}
+
+/** Compares two observations; `undefined` if nothing changed. */
+export function changesBetween(before: ObservedWorkTree, after: ObservedWorkTree): WorkTreeChanges | undefined {
+  const paths = [...new Set([...before.files.keys(), ...after.files.keys()])].filter(
+    (path) => before.files.get(path) !== after.files.get(path),
+  );
+  const changes: WorkTreeChanges = {
+    ...(before.head !== after.head && { head: [before.head, after.head] as [string, string] }),
+    ...(before.index !== after.index && { index: true as const }),
+    ...(paths.length > 0 && {
+      files: { count: paths.length, paths: paths.toSorted().slice(0, MAX_NAMED).map(pathAsText) },
+    }),
+  };
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+/** Says in words what changed. */
+export function describeChanges({ head, index, files }: WorkTreeChanges): string {
+  const named = files?.paths.slice(0, 5).join(', ');
+  const more = files !== undefined && files.count > 5 ? ` and ${files.count - 5} more` : '';
+  return [
+    ...(head === undefined ? [] : [`HEAD was ${head[0]} and is ${head[1]}`]),
+    ...(index === undefined ? [] : ['the index changed']),
+    ...(files === undefined ? [] : [`these files changed: ${named}${more}`]),
+  ].join('; ');
+}

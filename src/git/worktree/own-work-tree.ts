@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { inPlaceOf, orElse } from '../../or-else.ts';
+import type { ObjectId } from '../format/object-id.ts';
+import type { RefName } from '../ref-store.ts';
+import type { Repository, RepositoryLocation } from '../repository.ts';
+import { linkedWorkTrees } from '../repository/linked-work-trees.ts';
+import { discoverRepository } from '../repository/discover.ts';
+import { realPath, withoutPlaces } from '../repository/git-directory.ts';
+import { noteThread, readThreadNote, type ThreadNote } from '../repository/thread-work-tree.ts';
+import { GitFailed, runGit } from '../process/run-git.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
+import { runWithoutFailing } from './find-changes.ts';
+import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
+import { SnapshotRefused, takeSnapshot, type SnapshotLimits } from './snapshot.ts';
+
+/** A linked work tree that uwf made for a thread. */
+export type OwnWorkTree = {
+  location: RepositoryLocation;
+  /** What it was made for; absent where that was interrupted. */
+  note: ThreadNote | undefined;
+};
+
+/** The files and the branch of a thread's own work tree. */
+export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'bring'> &
+  Pick<ThreadNote, 'thread' | 'at'> & {
+    /** Names for its branch, of which the first is taken that is free. */
+    branches: readonly RefName[];
+  };
+
+/** Finds the work tree in a folder, by what the repository records: a folder cannot claim to be one. */
+export async function findOwnWorkTree({ location, env }: GitPlace, folder: string): Promise<OwnWorkTree | undefined> {
+  const top = realPath(folder);
+  const known = linkedWorkTrees(location).find((tree) => tree.top === top);
+  if (known === undefined) return undefined;
+  const found = await discoverRepository(folder, withoutPlaces(env)).catch(() => undefined);
+  if (found === undefined || realPath(found.gitDir) !== realPath(known.gitDir)) return undefined;
+  return { location: found, note: readThreadNote(found) };
+}
+
+/**
+ * Makes a linked work tree with a branch of its own. Until its note is written it counts as unfinished.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`; nothing of it stays then
+ */
+export async function makeOwnWorkTree(
+  git: GitPlace & { signal?: AbortSignal },
+  folder: string,
+  content: OwnContent,
+): Promise<RepositoryLocation> {
+  await restoreWorkTree(git, content, folder);
+  const location = await discoverRepository(folder, withoutPlaces(git.env));
+  await settle({ ...git, location }, content);
+  return location;
+}
+
+/**
+ * Gives a work tree that is at rest other files. Only what differs is written. New files of the thread before go, ignored ones
+ * too if that was another thread.
+ */
+export async function refillOwnWorkTree(git: GitPlace, before: ThreadNote, content: OwnContent): Promise<void> {
+  const isOther = before.thread !== content.thread;
+  // From here on it is unfinished: a killed process leaves no work tree that passes for a thread's.
+  noteThread(git.location, undefined);
+  const reading = ['read-tree', '--reset', '-u', content.tree];
+  await runWithoutFailing({ ...git, settings: ['checkout.workers=0'] }, reading, 'smudge');
+  await runGit({ ...git, args: ['clean', '--quiet', '-ffd', ...(isOther ? ['-x'] : [])] });
+  await settle(git, content, isOther ? undefined : before.branch);
+  if (isOther) await dropBranch(git, before);
+}
+
+/** Puts `HEAD` on the branch, at the commit that the files belong to, and notes whose work tree it is. */
+async function settle(git: GitPlace, content: OwnContent, own?: RefName): Promise<void> {
+  const { thread, at, commit } = content;
+  const branch = own ?? (await makeBranch(git, content));
+  if (own !== undefined) await runGit({ ...git, args: ['update-ref', own, commit] });
+  await runGit({ ...git, args: ['symbolic-ref', 'HEAD', branch] });
+  noteThread(git.location, { thread, at, branch, commit });
+}
+
+/** Makes the first branch whose name is free. */
+async function makeBranch(git: GitPlace, { branches, commit }: OwnContent): Promise<RefName> {
+  for (const name of branches) {
+    try {
+      await runGit({ ...git, args: ['update-ref', name, commit, ''] });
+      return name;
+    } catch (error) {
+      // Another thread, or a person, has a branch of this name.
+      if (!(error instanceof GitFailed) || name === branches.at(-1)) throw error;
+    }
+  }
+  throw new Error('a work tree needs a branch');
+}
+
+/** Removes a work tree with its registration, and its branch if that is where the note says. */
+export async function removeOwnWorkTree(git: GitPlace, folder: string, note?: ThreadNote): Promise<void> {
+  await runGit({ ...git, args: ['worktree', 'remove', '--force', '--force', '--', folder] }).catch(() => undefined);
+  rmSync(folder, { recursive: true, force: true });
+  await runGit({ ...git, args: ['worktree', 'prune', '--expire=now'] });
+  if (note !== undefined) await dropBranch(git, note);
+}
+
+/** Moves a work tree. @returns false if another process was first */
+export async function moveOwnWorkTree(git: GitPlace, from: string, to: string): Promise<boolean> {
+  const args = ['worktree', 'move', '--', from, to];
+  return runGit({ ...git, args }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The tree that a snapshot of a work tree would have now; `undefined` if its files could not all be recorded. */
+export async function treeOfFiles(
+  repository: Repository,
+  git: GitPlace,
+  limits: SnapshotLimits,
+): Promise<ObjectId | undefined> {
+  let seen: ObjectId | undefined;
+  const inspect = (tree: ObjectId): Promise<void> => {
+    seen = tree;
+    throw new SnapshotRefused('it is only compared');
+  };
+  await takeSnapshot(repository, { ...git, limits, inspect }).catch((error: unknown) => {
+    if (!(error instanceof SnapshotRefused)) throw error;
+  });
+  return seen;
+}
+
+/** Tells whether a folder has nothing in it, or is not there. */
+export function isFree(folder: string): boolean {
+  return !existsSync(folder) || orElse(() => readdirSync(folder).length === 0, false);
+}
+
+/** Removes the branch of a work tree. One that has moved stays: it has commits that are not recorded. */
+async function dropBranch(git: GitPlace, { branch, commit }: ThreadNote): Promise<void> {
+  await runGit({ ...git, args: ['update-ref', '-d', branch, commit] }).catch(inPlaceOf(GitFailed, undefined));
+}
