@@ -4,7 +4,7 @@ import { defineCommand, type Command } from '../command-line/command.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { configOrNone, secretsHere } from '../open/open-redactor.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { configFolder } from '../open/user-folders.ts';
+import { configFolder, workTreesHere } from '../open/user-folders.ts';
 import { harmless } from '../output/width.ts';
 
 export const command: Command = defineCommand({
@@ -24,7 +24,11 @@ to roles and workflows that do not exist, and workflows that do not load. Nothin
   async run({ cli, out }) {
     const repository = await openForReading(cli);
     const found = [
-      ...(await diagnose(repository, cli.env, { userFolder: configFolder(cli.env), cwd: cli.cwd })),
+      ...(await diagnose(repository, cli.env, {
+        userFolder: configFolder(cli.env),
+        cwd: cli.cwd,
+        workTrees: workTreesHere(cli.env),
+      })),
       ...diagnoseSecrets(await secretsHere(cli, repository, await configOrNone(cli, repository))),
     ];
     await out.result(found, () =>

@@ -1,5 +1,9 @@
 import { collectGarbage } from '../../engine/maintenance/collect-garbage.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
+import { UwfError } from '../../errors.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import { configHere } from '../open/open-config.ts';
+import { workTreesHere } from '../open/user-folders.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { formatFacts } from '../output/table.ts';
 import { formatCount } from '../../format-time.ts';
@@ -16,6 +20,7 @@ working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to co
     scratch: 'threads that are over, or were removed, under which something was put',
     snapshots: 'unfinished records of files',
     transfers: 'unfinished fetches and pushes',
+    workTrees: 'work trees of threads that are over and have all their files, or whose making was interrupted',
     temporary: 'packs and objects that a killed writer left unfinished a day ago or earlier',
     lookup: 'commits and nodes that the lookup covers',
     packs: 'how many packs there were before and are after',
@@ -30,7 +35,11 @@ working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to co
     },
   ],
   async run({ cli, out }) {
-    const found = await collectGarbage(await openForWriting(cli), cli.env);
+    const repository = await openForWriting(cli);
+    // Without a sound configuration it is not known where work trees lie: all else is cleaned up.
+    const config = await configHere(cli, repository).catch(inPlaceOf(UwfError, undefined));
+    const workTrees = config && workTreesHere(cli.env);
+    const found = await collectGarbage({ repository, config: config ?? {}, env: cli.env, workTrees });
     const { packs, lookup, removed } = found;
     const fact = (title: string, kind: keyof typeof found): [string, string] => {
       const items = removed.filter((item) => item.kind === kind);
@@ -46,6 +55,7 @@ working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to co
           fact('orphaned scratch', 'scratch'),
           fact('unfinished snapshots', 'snapshots'),
           fact('unfinished transfers', 'transfers'),
+          fact('work trees', 'workTrees'),
           fact('unfinished packs and objects', 'temporary'),
           ['lookup', `${formatCount(lookup.nodes)} nodes in ${formatCount(lookup.commits)} commits`],
           ['packs', `${formatCount(packs.before)} before, ${formatCount(packs.after)} after`],

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Config } from '../../engine/config/config.ts';
 import type { Admit, EngineOptions } from '../../engine/engine-context.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -9,7 +8,7 @@ import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
 import { machineKey } from './machine-key.ts';
 import { configHere } from './open-config.ts';
 import { redactorHere } from './open-redactor.ts';
-import { stateFolder } from './user-folders.ts';
+import { workTreesHere } from './user-folders.ts';
 
 /** The variable by which a background process learns which lease its parent took for it. */
 export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';
@@ -28,7 +27,7 @@ export async function openEngine(cli: CliEnvironment, repository: Repository, vi
     config,
     env: { ...cli.env, [ADOPT_LEASE]: undefined },
     signal: cli.signal,
-    workTrees: join(stateFolder(cli.env), 'worktrees'),
+    workTrees: workTreesHere(cli.env),
     sealKey: () => machineKey(cli.env, 'kept.key'),
     redactor: config.redact?.isOff === true ? null : await redactorHere(cli, repository, config),
     onEvent: (event) => {

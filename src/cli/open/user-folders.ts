@@ -16,6 +16,11 @@ export function stateFolder(env: Environment): string {
   return join(folderOf(env, 'XDG_STATE_HOME') ?? join(homeOf(env), '.local', 'state'), 'uwf');
 }
 
+/** The folder for the work trees of threads, of all repositories of this user. */
+export function workTreesHere(env: Environment): string {
+  return join(stateFolder(env), 'worktrees');
+}
+
 /** The user's home, whether it is there or not. */
 export function homeOf(env: Environment): string {
   return folderOf(env, 'HOME') ?? homedir();

@@ -16,6 +16,7 @@ import { threadTimeMs } from '../../thread/thread-id.ts';
 import { configRoot, loadConfig, type Config } from '../config/config.ts';
 import { diagnoseBindings, diagnoseVariables } from './diagnose-bindings.ts';
 import { diagnoseLocks } from './diagnose-locks.ts';
+import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
 import { findAbandoned } from '../leases/find-lease.ts';
 import { listDamage } from '../../verify/list-damage.ts';
@@ -29,17 +30,20 @@ const MANY_PACKS = 50;
 const CLOCK_SLACK_MS = 5 * 60_000;
 const LONG_UNPUSHED_MS = 14 * 86_400_000;
 
+type DiagnoseOptions = { userFolder?: string; cwd?: string; workTrees?: string };
+
 /**
  * Says what about this repository or machine will hurt, problems first. Changes nothing and starts no agent.
  *
  * @param env what git and agents would inherit
  * @param from.userFolder the folder of the user's own configuration
  * @param from.cwd the folder from which workflows are found; default: the work tree's top
+ * @param from.workTrees the folder for the work trees of threads
  */
 export async function diagnose(
   repository: Repository,
   env: GitEnvironment,
-  from: { userFolder?: string; cwd?: string } = {},
+  from: DiagnoseOptions = {},
 ): Promise<Diagnosis[]> {
   const { location } = repository;
   const found: Diagnosis[] = [];
@@ -171,11 +175,7 @@ function ofConfigFiles(repository: Repository): Diagnosis[] {
   });
 }
 
-async function ofAgents(
-  repository: Repository,
-  env: GitEnvironment,
-  from: { userFolder?: string; cwd?: string },
-): Promise<Diagnosis[]> {
+async function ofAgents(repository: Repository, env: GitEnvironment, from: DiagnoseOptions): Promise<Diagnosis[]> {
   let config: Config;
   try {
     config = await loadConfig(repository, from);
@@ -183,7 +183,9 @@ async function ofAgents(
     return [ofError(error, 'config-broken')];
   }
   const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? '/';
+  const { workTrees } = from;
   const found = [
+    ...(workTrees === undefined ? [] : diagnoseWorkTrees({ repository, config, env, workTrees })),
     ...diagnoseVariables(config, env),
     ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom)),
   ];

@@ -11,16 +11,18 @@ import { isWithin } from '../../is-within.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
-import { workTreesFolder } from './work-tree-folder.ts';
+import { workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 
 /** A work tree that was made for a thread. */
 export type ThreadWorkTree = { top: string; note: ThreadNote };
 
 /** Lists the work trees of threads below the folder for them, those that are not finished without a note. */
-export function listWorkTrees(engine: EngineContext, git: GitPlace): { top: string; note: ThreadNote | undefined }[] {
+export function listWorkTrees(
+  engine: WorkTreesContext,
+  git: GitPlace,
+): { top: string; note: ThreadNote | undefined }[] {
   const folder = realPath(workTreesFolder(engine));
   return linkedWorkTrees(git.location)
     .filter(({ top }) => isWithin(top, folder))
@@ -29,7 +31,7 @@ export function listWorkTrees(engine: EngineContext, git: GitPlace): { top: stri
 
 /** Yields work trees whose thread has ended and has all their files, those with the wanted files first. */
 export async function* findReusable(
-  engine: EngineContext,
+  engine: WorkTreesContext,
   git: GitPlace,
   { at }: Pick<ThreadNote, 'at'>,
 ): AsyncGenerator<ThreadWorkTree, void, void> {
@@ -43,7 +45,7 @@ export async function* findReusable(
  * Tells whether a work tree can go: its thread has ended, or is gone, no process works on it, and its files are those of a
  * snapshot of a thread that is there.
  */
-export async function isDone(engine: EngineContext, git: GitPlace, { top, note }: ThreadWorkTree): Promise<boolean> {
+export async function isDone(engine: WorkTreesContext, git: GitPlace, { top, note }: ThreadWorkTree): Promise<boolean> {
   const { repository } = engine;
   if (!isThreadId(note.thread) || findLease(repository, note.thread) !== undefined) return false;
   if (!(await isOver(engine, note.thread))) return false;
@@ -55,7 +57,7 @@ export async function isDone(engine: EngineContext, git: GitPlace, { top, note }
 }
 
 /** Tells whether a thread has ended or was removed; one that cannot be read may go on. */
-async function isOver({ repository }: EngineContext, thread: ThreadId): Promise<boolean> {
+async function isOver({ repository }: WorkTreesContext, thread: ThreadId): Promise<boolean> {
   try {
     const found = await findThread(repository, thread);
     return found === undefined || found.isHistory || (await readThreadCommit(repository, found.head)).kind === 'end';

@@ -5,9 +5,19 @@ import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
-import type { Repository, RepositoryLocation } from '../../git/repository.ts';
+import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Config } from '../config/config.ts';
+
+/** What the work trees of threads are found by. */
+export type WorkTreesContext = {
+  repository: Repository;
+  config: Pick<Config, 'isolation' | 'snapshot'>;
+  env: GitEnvironment;
+  /** The folder for them, absolute; absent: threads have none. */
+  workTrees: string | undefined;
+};
 
 /**
  * The folder of the work trees of a repository's threads, outside of its own folders: below the work tree Node finds the wrong
@@ -15,11 +25,7 @@ import type { EngineContext } from '../engine-context.ts';
  *
  * @throws {UwfError} `no-place-for-work-trees` if the program that embeds uwf names none, or there is no disk
  */
-export function workTreesFolder({
-  repository,
-  config,
-  workTrees,
-}: Pick<EngineContext, 'repository' | 'config' | 'workTrees'>): string {
+export function workTreesFolder({ repository, config, workTrees }: Omit<WorkTreesContext, 'env'>): string {
   const { location } = repository;
   const all = config.isolation?.folder ?? workTrees;
   if (location === undefined || all === undefined) {
@@ -50,10 +56,7 @@ export function branchNames(workflow: string, thread: ThreadId): RefName[] {
 }
 
 /** The place where git works on the repository itself. */
-export function gitPlace({ repository, env }: { repository: Repository; env: EngineContext['env'] }): {
-  location: RepositoryLocation;
-  env: EngineContext['env'];
-} {
+export function gitPlace({ repository, env }: Pick<WorkTreesContext, 'repository' | 'env'>): GitPlace {
   if (repository.location !== undefined) return { location: repository.location, env };
   throw new UwfError('the repository is not on a disk', { code: 'no-place-for-files', kind: 'usage' });
 }

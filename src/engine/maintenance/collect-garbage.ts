@@ -7,12 +7,14 @@ import { incomingFolder } from '../../git/transport/guest-folder.ts';
 import { removeStaleQuarantines } from '../../git/stores/quarantine.ts';
 import { snapshotFolder } from '../../git/worktree/snapshot.ts';
 import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
-import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import type { Repository } from '../../git/repository.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
 import { findKept } from '../../thread/find/find-kept.ts';
 import { findDamaged, listPointers } from '../../thread/find/find-thread.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
+import { collectWorkTrees } from '../isolation/collect-work-trees.ts';
+import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
 import { findLease, leasePath, listLeases } from '../leases/find-lease.ts';
 import { journalPaths, listJournals } from '../journal/journal.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
@@ -50,6 +52,8 @@ export type Collected = {
   snapshots: number;
   /** Fetches and pushes that were never finished, and what they had brought by then. */
   transfers: number;
+  /** Work trees of threads that are over and have all their files, or whose making was interrupted. */
+  workTrees: number;
   /** Packs and objects that a killed writer, of git's or uwf's, never finished. */
   temporary: number;
   /** Commits and nodes that the lookup now covers. */
@@ -67,7 +71,8 @@ export type Collected = {
  * are git's to collect, in its own time.
  * @throws {GitFailed} {GitNotFound} if git cannot fold the packs; all else is done then
  */
-export async function collectGarbage(repository: Repository, env: GitEnvironment): Promise<Collected> {
+export async function collectGarbage(engine: WorkTreesContext): Promise<Collected> {
+  const { repository, env } = engine;
   await repository.refs.removeStaleLocks();
   const { stateDir, location } = repository;
   const found = {
@@ -77,6 +82,7 @@ export async function collectGarbage(repository: Repository, env: GitEnvironment
     scratch: await removeOrphanedScratch(repository),
     snapshots: stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir)),
     transfers: stateDir === undefined ? [] : removeStaleQuarantines(incomingFolder(stateDir)),
+    workTrees: location === undefined || engine.workTrees === undefined ? [] : await collectWorkTrees(engine),
     temporary: location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects')),
   };
   const lookup = await reindex(repository);

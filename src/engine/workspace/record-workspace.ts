@@ -19,6 +19,7 @@ import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { Isolation } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { isIsolated } from '../isolation/isolation.ts';
+import type { Config } from '../config/config.ts';
 import type { Step } from '../turn/step.ts';
 import type { SnapshotMode } from '../config/config-schema.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
@@ -26,7 +27,7 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
 
 /** The limits of the snapshots that an engine takes. */
-export function snapshotLimits({ config }: Pick<EngineContext, 'config'>): SnapshotLimits {
+export function snapshotLimits({ config }: { config: Pick<Config, 'snapshot'> }): SnapshotLimits {
   return { ...DEFAULT_LIMITS, ...config.snapshot };
 }
 

@@ -1,0 +1,40 @@
+import { basename } from 'node:path';
+import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
+import { sizeOf } from '../../git/system/size-of.ts';
+import { isThreadId } from '../../thread/thread-id.ts';
+import { findLease } from '../leases/find-lease.ts';
+import { orElse } from '../../or-else.ts';
+import { isDone, listWorkTrees } from './find-reusable.ts';
+import { gitPlace, type WorkTreesContext } from './work-tree-folder.ts';
+
+/**
+ * Removes the work trees of threads that are over and have all their files, and those whose making was interrupted, with
+ * their registrations and branches.
+ *
+ * @returns what was removed, with its size
+ */
+export async function collectWorkTrees(engine: WorkTreesContext): Promise<{ path: string; bytes: number }[]> {
+  const git = gitPlace(engine);
+  const removed: { path: string; bytes: number }[] = [];
+  for (const { top, note } of listWorkTrees(engine, git)) {
+    const isUnused = note === undefined ? isUnfinished(engine, top) : await isDone(engine, git, { top, note });
+    if (!isUnused) continue;
+    const bytes = orElse(() => sizeOf(top), 0);
+    await removeOwnWorkTree(git, top, note);
+    removed.push({ path: top, bytes });
+  }
+  return removed;
+}
+
+/** Lists the work trees with files that no snapshot has: they were moved aside, and no thread goes on there. */
+export function findAsideWorkTrees(engine: WorkTreesContext): string[] {
+  return listWorkTrees(engine, gitPlace(engine))
+    .map(({ top }) => top)
+    .filter((top) => !isThreadId(basename(top)));
+}
+
+/** Tells whether no process is making a work tree that has no note yet. */
+function isUnfinished({ repository }: WorkTreesContext, top: string): boolean {
+  const thread = basename(top);
+  return isThreadId(thread) && findLease(repository, thread) === undefined;
+}
