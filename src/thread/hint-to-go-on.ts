@@ -38,6 +38,8 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
       return `'${resume}' goes on, or says how much more it has to be allowed`;
     case 'permission':
       return `answer with '${resume} -p yes' (or no)`;
+    case 'isolation':
+      return `look at what changed; '${resume}' stores the turn, '${resume} -p <what to do>' takes it again`;
     case 'child':
       return `'uwf thread show ${id}' names the child thread that it waits for; '${resume}' goes on with that`;
     case 'human':
@@ -45,7 +47,6 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
     case 'agent':
     case 'invalid-reply':
     case 'timeout':
-    case 'isolation':
       break;
   }
   const when = why.due === undefined ? 'once what stopped it is put right' : 'when that time has come';

@@ -1,5 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
+import { describeChanges } from '../../git/worktree/observe-work-tree.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/secret-places.ts';
 import { formatDuration } from '../../format-time.ts';
@@ -29,6 +30,8 @@ export function eventNotice(event: EngineEvent | JournalEntry, paint: Palette): 
       const where = event.fork === null ? '' : ` as thread ${paint.id(event.fork)}`;
       return `${paint.quiet('stored')} the reply of ${paint.name(event.role)} that was kept${where}`;
     }
+    case 'main.changed':
+      return `${paint.warning('main work tree changed')} during the turn of ${paint.name(event.role)}: ${oneLine(describeChanges(event.main))}`;
     case 'snapshot.shortened':
       return `${paint.warning('not recorded')} of what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
     case 'agent.pause': {
