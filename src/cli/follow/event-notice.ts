@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
-import { describeChanges } from '../../git/worktree/observe-work-tree.ts';
+import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/secret-places.ts';
 import { formatDuration } from '../../format-time.ts';

@@ -86,7 +86,7 @@ export class TurnCalls {
   }
 
   async #run(request: CallRequest): Promise<ChildOutcome> {
-    const call = this.#placeOf(request);
+    const call = this.#workingPlace(request);
     const id = callIdFor(call);
     this.#asked.add(id);
     this.#hasCalled = true;
@@ -105,7 +105,7 @@ export class TurnCalls {
     }
   }
 
-  #placeOf({ key: own, workflow, prompt }: CallRequest): CallPlace {
+  #workingPlace({ key: own, workflow, prompt }: CallRequest): CallPlace {
     if (own !== undefined && (own === '' || own.length > LONGEST_KEY || !isWellFormed(own))) {
       const what = `a key of a child thread is a text of 1 to ${LONGEST_KEY} characters, in well-formed Unicode`;
       throw new UwfError(what, { code: 'invalid-call-key', kind: 'data' });

@@ -4,20 +4,18 @@ import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { readHead, takeSnapshot } from '../../git/worktree/snapshot.ts';
 import { isThreadCommit } from '../../verify/chain/find-chain.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { StartOptions } from '../verbs/start.ts';
+import type { WantedBase } from './isolation.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
-import { wantsIsolation } from './isolation.ts';
 import { gitPlace, workTreesFolder } from './work-tree-folder.ts';
 
 /** The base of a thread. `release` is called when the start is stored: the objects are protected until then. */
-type ChosenBase = { id: ObjectId | undefined; release: () => void };
+type ChosenBase = { id: ObjectId; release: () => void };
 
 const release = (): void => {};
 
 /**
- * Chooses the commit that the work tree of a new thread is made from; `undefined` for a thread without one.
+ * Chooses the commit that the work tree of a new thread is made from: by default the one that is checked out.
  *
  * With `changes`, a commit of what is not committed is added to the batch.
  * @throws {UwfError} `nothing-to-isolate` if nothing is checked out; `no-place-for-work-trees`
@@ -25,10 +23,8 @@ const release = (): void => {};
 export async function chooseBase(
   engine: EngineContext,
   batch: ObjectBatch,
-  definition: WorkflowDefinition,
-  wanted: StartOptions['base'],
+  wanted: WantedBase | undefined,
 ): Promise<ChosenBase> {
-  if (wanted === undefined && !wantsIsolation(definition)) return { id: undefined, release };
   // Now, not in the middle of a run.
   workTreesFolder(engine);
   if (wanted !== undefined && isObjectId(wanted) && (await isThreadCommit(engine.repository, wanted))) {

@@ -1,17 +1,9 @@
-import {
-  changesBetween,
-  observeWorkTree,
-  type ObservedWorkTree,
-  type WorkTreeChanges,
-} from '../../git/worktree/observe-work-tree.ts';
+import { changesBetween, observeWorkTree, type ObservedWorkTree } from '../../git/worktree/observe-work-tree.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
-import type { TraceDraft } from '../../thread/append/trace-files.ts';
+import type { IsolationBreach } from './isolation.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { gitPlace } from './work-tree-folder.ts';
-
-/** What a step stores of what changed outside of the thread's work tree during its turn. */
-export type IsolationBreach = { main: WorkTreeChanges };
 
 /** Observes the work tree that isolated agents are to leave alone: the main one, or the bare repository. */
 export async function observeMain(engine: EngineContext): Promise<ObservedWorkTree> {
@@ -30,16 +22,4 @@ export async function findBreach(
   if (main === undefined) return undefined;
   engine.tell({ event: 'main.changed', ...place, main });
   return { main };
-}
-
-/** Tells whether a tool call of a turn named the main work tree. */
-export function hasNamedMain(engine: EngineContext, trace: TraceDraft | undefined): boolean {
-  const top = mainWorkTree(gitPlace(engine).location);
-  if (top === undefined || trace === undefined) return false;
-  const isNamed = (text: string): boolean =>
-    text
-      .split(top)
-      .slice(1)
-      .some((rest) => !/^[\w.-]/.test(rest));
-  return trace.turns.some((turn) => turn.toolCalls.some((call) => isNamed(call.arguments)));
 }

@@ -9,7 +9,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import {
   findOwnWorkTree,
-  isFree,
+  isFreeFolder,
   makeOwnWorkTree,
   moveOwnWorkTree,
   refillOwnWorkTree,
@@ -54,7 +54,7 @@ export async function openWorkTree(
     const place = { ...git, location: found.location };
     if (found.note.at === wanted.at || (await catchUp(engine, place, found.note, content))) return found.location;
     await moveOwnWorkTree(git, folder, asideOf(folder));
-  } else if (found || !isFree(folder)) await removeOwnWorkTree(git, folder);
+  } else if (found || !isFreeFolder(folder)) await removeOwnWorkTree(git, folder);
   makeFolders(dirname(folder));
   await assertFits(engine, git, wanted.tree);
   return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
@@ -141,6 +141,6 @@ async function filesWanted(
 function asideOf(folder: string): string {
   for (let number = 1; ; number += 1) {
     const aside = `${folder}.left-${number}`;
-    if (isFree(aside)) return aside;
+    if (isFreeFolder(aside)) return aside;
   }
 }

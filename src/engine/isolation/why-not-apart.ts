@@ -1,10 +1,13 @@
 import { describeMissing } from '../../git/worktree/missing-files.ts';
-import { describeChanges } from '../../git/worktree/observe-work-tree.ts';
+import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
+import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import type { TraceDraft } from '../../thread/append/trace-files.ts';
+import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 import { isIsolated } from './isolation.ts';
-import { hasNamedMain } from './observe-main.ts';
+import { gitPlace } from './work-tree-folder.ts';
 
 /**
  * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, and so would
@@ -31,4 +34,16 @@ export function whyNotApart(
   return isForbidden
     ? `the main work tree changed during the turn of ${role}: ${describeChanges(isolation.main)}`
     : undefined;
+}
+
+/** Tells whether a tool call of a turn named the main work tree. */
+function hasNamedMain(engine: EngineContext, trace: TraceDraft | undefined): boolean {
+  const top = mainWorkTree(gitPlace(engine).location);
+  if (top === undefined || trace === undefined) return false;
+  const isNamed = (text: string): boolean =>
+    text
+      .split(top)
+      .slice(1)
+      .some((rest) => !/^[\w.-]/.test(rest));
+  return trace.turns.some((turn) => turn.toolCalls.some((call) => isNamed(call.arguments)));
 }

@@ -15,7 +15,7 @@ export type RolePlace = WorkingTop & { isolation: Isolation };
  * Says where a role of a thread works: in the thread's own work tree if the role is isolated, else in that of the nearest
  * isolated caller, else where the engine works. The work tree need not be there yet.
  */
-export async function placeOf(
+export async function workingPlace(
   engine: EngineContext,
   { id, start }: Pick<ThreadState, 'id' | 'start'>,
   definition: WorkflowDefinition,

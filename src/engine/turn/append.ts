@@ -13,7 +13,6 @@ import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { isIsolated } from '../isolation/isolation.ts';
-import { noteFiles } from '../isolation/note-files.ts';
 import { whyNotApart } from '../isolation/why-not-apart.ts';
 import { findHeldTurn, forgetHeldTurn, holdTurn, reasonOfSecrets } from '../recovery/held-turn.ts';
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
@@ -63,7 +62,10 @@ export async function appendTurn(
   try {
     const after = await storeTurn(step, whole);
     meanwhile.forget();
-    if (isIsolated(files.isolation)) await noteFiles(engine, state.id, after);
+    if (isIsolated(files.isolation)) {
+      const { noteFiles } = await import('../isolation/note-files.ts');
+      await noteFiles(engine, state.id, after);
+    }
     return after;
   } catch (error) {
     if (error instanceof ThreadMoved) {

@@ -24,8 +24,7 @@ import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.t
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
 import { isIsolated } from '../isolation/isolation.ts';
-import { openWorkTree } from '../isolation/open-work-tree.ts';
-import { placeOf } from '../isolation/working-top.ts';
+import { workingPlace } from '../isolation/working-top.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
 
@@ -39,7 +38,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const { engine, lease, state, definition, choice } = step;
   const { repository } = engine;
   const role = getRole(definition, choice.role);
-  const place = await placeOf(engine, state, definition, choice.role);
+  const place = await workingPlace(engine, state, definition, choice.role);
   const { isolation } = place;
   const folder = { cwd: role.cwd, location: choice.location };
   let cwd = workingFolder(place, choice.role, folder);
@@ -49,6 +48,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
   const limitReached = findLimitReached(allowance)?.text;
   if (isIsolated(isolation) && limitReached === undefined) {
+    const { openWorkTree } = await import('../isolation/open-work-tree.ts');
     await openWorkTree(engine, state, definition.name);
     // Its links are there only now.
     cwd = workingFolder(place, choice.role, folder);

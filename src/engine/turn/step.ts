@@ -16,7 +16,7 @@ import type { Isolation, RoleDefinition, WorkflowDefinition } from '../../workfl
 import type { ChildEnd, TurnCalls } from '../children/turn-calls.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
-import type { IsolationBreach } from '../isolation/observe-main.ts';
+import type { IsolationBreach } from '../isolation/isolation.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { Allowance } from '../limits/limits.ts';
 import type { TurnClock } from '../limits/turn-clock.ts';

@@ -12,7 +12,6 @@ import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { keepTurn } from '../recovery/kept-turn.ts';
 import { isIsolated } from '../isolation/isolation.ts';
-import { findBreach, observeMain } from '../isolation/observe-main.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
 import { acceptReply, askAgain, giveUp } from './accept.ts';
@@ -94,7 +93,9 @@ async function runTurn(step: PreparedStep): Promise<ThreadState> {
   if (step.limitReached !== undefined) return suspendAtLimit(step, step.limitReached);
   const { isolation } = step;
   const files = await filesBefore(engine, state, { cwd: request.cwd, isolation }, step.role.snapshot);
-  const main = isIsolated(isolation) ? await observeMain(engine) : undefined;
+  // Most turns are not isolated, and load nothing for it.
+  const observer = isIsolated(isolation) ? await import('../isolation/observe-main.ts') : undefined;
+  const main = await observer?.observeMain(engine);
   const startedAtMs = repository.now();
   const { prompt, visit } = request;
   const { record: agent } = step;
@@ -105,7 +106,7 @@ async function runTurn(step: PreparedStep): Promise<ThreadState> {
   const completedAtMs = repository.now();
   tellTaken(engine, { thread: state.id, role }, redaction);
   const { taken: redacted, failure } = redaction;
-  const breach = main && (await findBreach(engine, main, { thread: state.id, role }));
+  const breach = main && (await observer?.findBreach(engine, main, { thread: state.id, role }));
   const turn = { role, rule, prompt, agent, result, redacted, startedAtMs, completedAtMs, again, isolation: breach };
   if (failure !== undefined) throw keepTurn(engine, state, turn, failure);
   const after = await appendTurn(step, turn, files, { allowSecrets: choice.allowSecrets });

@@ -1,5 +1,4 @@
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { startThread, type PinnedWorkflow, type ThreadParent } from '../../thread/append/start-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -11,7 +10,7 @@ import { bindingFor, getBinding } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
-import { chooseBase } from '../isolation/choose-base.ts';
+import { wantsIsolation, type WantedBase } from '../isolation/isolation.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import { tellTaken } from '../engine-context.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
@@ -24,11 +23,8 @@ export type StartOptions = {
   definition: WorkflowDefinition;
   prompt: string;
   limits?: Limits;
-  /**
-   * The commit that the work tree of the thread is made from; a workflow that asks for a work tree takes what is checked out if
-   * there is none. `changes`: as well, with what is not committed.
-   */
-  base?: ObjectId | 'head' | 'changes';
+  /** Gives the thread a work tree of its own; a workflow that asks for one takes what is checked out by default. */
+  base?: WantedBase;
   /** Refuse to start while a role has no agent on this machine; default: only the steps need them. */
   requireAgents?: boolean;
 };
@@ -70,7 +66,9 @@ export async function start(
     }
     agents[role] = await prepareRecord(engine, binding, children[role]?.hash);
   }
-  const base = await chooseBase(engine, batch, definition, options.base);
+  const isApart = options.base !== undefined || wantsIsolation(definition);
+  const { chooseBase } = isApart ? await import('../isolation/choose-base.ts') : {};
+  const base = await chooseBase?.(engine, batch, options.base);
   const state = await startThread(repository, batch, {
     workflow: writeWorkflowTree(batch, definition),
     prompt: redaction.text(options.prompt),
@@ -78,9 +76,9 @@ export async function start(
     children,
     limits: options.limits,
     parent,
-    base: base.id,
+    base: base?.id,
     redacted: redaction.taken,
-  }).finally(base.release);
+  }).finally(base?.release);
   const started = { thread: state.id, workflow: definition.name, head: state.head.id, parent: parent?.id ?? null };
   engine.tell({ event: 'thread.started', ...started });
   tellTaken(engine, { thread: state.id, role: null }, redaction);

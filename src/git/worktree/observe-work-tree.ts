@@ -5,6 +5,7 @@ import { orElse } from '../../or-else.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import { runGit } from '../process/run-git.ts';
+import type { WorkTreeChanges } from './work-tree-changes.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 
 /** A work tree at one moment, as far as it takes to notice a change. */
@@ -15,15 +16,6 @@ export type ObservedWorkTree = {
   index: string;
   /** The paths that differ from the index or are new, in Latin-1, with what tells a further change: mode, size and time. */
   files: ReadonlyMap<string, string>;
-};
-
-/** What changed between two observations; only what did is there. */
-export type WorkTreeChanges = {
-  /** Before and after. */
-  head?: [string, string];
-  index?: true;
-  /** `paths` has the first of them, as `pathAsText` writes them. */
-  files?: { count: number; paths: string[] };
 };
 
 const MAX_NAMED = 100;
@@ -87,15 +79,4 @@ export function changesBetween(before: ObservedWorkTree, after: ObservedWorkTree
     }),
   };
   return Object.keys(changes).length === 0 ? undefined : changes;
-}
-
-/** Says in words what changed. */
-export function describeChanges({ head, index, files }: WorkTreeChanges): string {
-  const named = files?.paths.slice(0, 5).join(', ');
-  const more = files !== undefined && files.count > 5 ? ` and ${files.count - 5} more` : '';
-  return [
-    ...(head === undefined ? [] : [`HEAD was ${head[0]} and is ${head[1]}`]),
-    ...(index === undefined ? [] : ['the index changed']),
-    ...(files === undefined ? [] : [`these files changed: ${named}${more}`]),
-  ].join('; ');
 }

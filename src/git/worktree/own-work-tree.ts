@@ -126,7 +126,7 @@ export async function treeOfFiles(
 }
 
 /** Tells whether a folder has nothing in it, or is not there. */
-export function isFree(folder: string): boolean {
+export function isFreeFolder(folder: string): boolean {
   return !existsSync(folder) || orElse(() => readdirSync(folder).length === 0, false);
 }
 

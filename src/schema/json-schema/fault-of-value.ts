@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../json.ts';
 
 /**
- * Says what is wrong with a value that a simple schema describes (a type with a least number, or a list of choices), as a
- * sentence goes on after its name; `undefined` if nothing is.
+ * Says what is wrong with a value that a simple schema describes (a type with a least number, a text with a pattern, a list of
+ * texts, or a list of choices), as a sentence goes on after its name; `undefined` if nothing is.
  */
 export function faultOfValue(schema: JsonObject, value: unknown): string | undefined {
-  const { type, enum: choices, minimum = 0, exclusiveMinimum = 0 } = schema;
+  const { type, enum: choices, pattern, minimum = 0, exclusiveMinimum = 0 } = schema;
   if (Array.isArray(choices)) {
     const [last, ...others] = choices.map((choice) => JSON.stringify(choice).replaceAll('"', "'")).toReversed();
     return choices.some((choice) => choice === value)
@@ -14,7 +14,12 @@ export function faultOfValue(schema: JsonObject, value: unknown): string | undef
   }
   switch (type) {
     case 'string':
-      return typeof value === 'string' && value !== '' ? undefined : 'must be a text';
+      if (typeof value !== 'string' || value === '') return 'must be a text';
+      return typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value) ? undefined : `must match ${pattern}`;
+    case 'array':
+      return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string' && item !== '')
+        ? undefined
+        : 'must be a list of texts';
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'must be true or false';
     case 'number':

@@ -4,7 +4,7 @@ import type { NodeFile } from '../../cas/node-tree.ts';
 import { keepersOf } from '../../cas/pins.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { artifactPath, isArtifact, typePath } from '../../cas/scratch.ts';
-import type { WorkTreeChanges } from '../../git/worktree/observe-work-tree.ts';
+import type { WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { RefMoved } from '../../git/ref-store.ts';
