@@ -12,8 +12,8 @@ import { remotesIn } from './choose-remote.ts';
 import { asVariables, readRepositoryVariables } from './read-config-files.ts';
 import { remoteUrl } from './remote-url.ts';
 
-/** The use of git: to reach a remote, or to read and write the files of a work tree. */
-export type GitUse = 'remote' | 'files';
+/** The use of git: to reach a remote, to read and write the files of a work tree, or to merge and sign commits. */
+export type GitUse = 'remote' | 'files' | 'merge';
 
 /** A variable of a repository's own configuration that makes git run a program. */
 export type OwnProgram = {
@@ -28,6 +28,7 @@ const programs: Record<GitUse, RegExp> = {
   remote:
     /^(?:remote\..*\.(?:uploadpack|receivepack|vcs)|core\.(?:sshcommand|askpass|gitproxy)|credential\.(?:.*\.)?helper)$/s,
   files: /^filter\..*\.(?:clean|smudge|process)$/s,
+  merge: /^(?:merge\..*\.driver|gpg\.(?:.*\.)?(?:program|defaultkeycommand))$/s,
 };
 const including = /^include(?:if\..*)?\.path$/s;
 /** Source: `MAX_INCLUDE_DEPTH` in git's config.c. */
@@ -89,7 +90,9 @@ function programIn({ name, value }: GitVariable): OwnProgram[] {
   // An empty value cancels an earlier one.
   if (!value) return [];
   if (including.test(name)) return [{ name, value, use: 'both' }];
-  return (['remote', 'files'] as const).flatMap((use) => (programs[use].test(name) ? [{ name, value, use }] : []));
+  return (['remote', 'files', 'merge'] as const).flatMap((use) =>
+    programs[use].test(name) ? [{ name, value, use }] : [],
+  );
 }
 
 /** Finds remotes inside the repository, where git runs hooks. */
