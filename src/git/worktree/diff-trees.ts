@@ -47,11 +47,17 @@ export async function differingContents(git: GitPlace, from: ObjectId, to: Objec
 /**
  * Lists the differing files of two trees, by path, with renames.
  *
+ * @param paths only these files and folders, as git reads paths; none stands for all
  * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-diff-tree(1), "Raw output format" and "OTHER DIFF FORMATS".
  */
-export async function diffTrees(git: GitPlace, from: ObjectId, to: ObjectId): Promise<FileChange[]> {
-  const files = await diffTreesWithIds(git, from, to);
+export async function diffTrees(
+  git: GitPlace,
+  from: ObjectId,
+  to: ObjectId,
+  paths: readonly string[] = [],
+): Promise<FileChange[]> {
+  const files = await diffTreesWithIds(git, from, to, paths);
   return files.map(({ oldId: _oldId, newId: _newId, ...file }) => file);
 }
 
@@ -60,7 +66,12 @@ export async function diffTrees(git: GitPlace, from: ObjectId, to: ObjectId): Pr
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function diffTreesWithIds(git: GitPlace, from: ObjectId, to: ObjectId): Promise<FileContents[]> {
+export async function diffTreesWithIds(
+  git: GitPlace,
+  from: ObjectId,
+  to: ObjectId,
+  only: readonly string[] = [],
+): Promise<FileContents[]> {
   if (from === to) return [];
   const args = [
     'diff-tree',
@@ -74,6 +85,8 @@ export async function diffTreesWithIds(git: GitPlace, from: ObjectId, to: Object
     '--no-textconv',
     from,
     to,
+    '--',
+    ...only,
   ];
   const fields = (await runGit({ ...git, args })).toString('latin1').split('\0');
   const found: FileContents[] = [];
