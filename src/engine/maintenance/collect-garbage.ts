@@ -5,6 +5,7 @@ import { reindex } from '../../cas/lookup/repository-nodes.ts';
 import { consolidatePacks } from '../../git/maintenance/consolidate-packs.ts';
 import { incomingFolder } from '../../git/transport/guest-folder.ts';
 import { removeStaleQuarantines } from '../../git/stores/quarantine.ts';
+import { mergesFolder } from '../../git/worktree/merge-folder.ts';
 import { snapshotFolder } from '../../git/worktree/snapshot.ts';
 import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -54,7 +55,7 @@ export type Collected = {
   transfers: number;
   /** Work trees of threads that are over and have all their files, or whose making was interrupted. */
   workTrees: number;
-  /** Packs and objects that a killed writer, of git's or uwf's, never finished. */
+  /** Packs and objects that a killed writer, of git's or uwf's, never finished, and merges that it was trying. */
   temporary: number;
   /** Commits and nodes that the lookup now covers. */
   lookup: { commits: number; nodes: number };
@@ -83,7 +84,10 @@ export async function collectGarbage(engine: WorkTreesContext): Promise<Collecte
     snapshots: stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir)),
     transfers: stateDir === undefined ? [] : removeStaleQuarantines(incomingFolder(stateDir)),
     workTrees: location === undefined || engine.workTrees === undefined ? [] : await collectWorkTrees(engine),
-    temporary: location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects')),
+    temporary: [
+      ...(location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects'))),
+      ...(stateDir === undefined ? [] : removeStaleQuarantines(mergesFolder(stateDir))),
+    ],
   };
   const lookup = await reindex(repository);
   const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks({ location, env });
