@@ -36,7 +36,7 @@ export const agent = { name: 'robot', package: 'builtin:scripted', version: '1.0
 /** Starts a thread of `loop`. */
 export async function startLoop(repository: Repository, request: Partial<StartRequest> = {}): Promise<ThreadState> {
   await prepareHashing();
-  const batch = new ObjectBatch();
+  const batch = new ObjectBatch(repository.objects.format);
   const workflow = writeWorkflowTree(batch, loop);
   return startThread(repository, batch, { workflow, prompt: 'Write a poem.', agents: { writer: agent }, ...request });
 }

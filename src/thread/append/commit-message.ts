@@ -16,6 +16,8 @@ export type Trailers = {
 const MAX_BODY_BYTES = 512;
 const KEPT_BODY_BYTES = 256;
 const MAX_SUBJECT_CHARACTERS = 100;
+/** The trailer that names the thread of a commit of the user's code. */
+const CODE_TRAILER = 'Uwf-Thread';
 
 /**
  * Writes the message of a thread's commit: a subject, the reply, and trailers as the last paragraph.
@@ -33,6 +35,19 @@ export function commitMessage(subject: string, body: string, bodyPath: string, t
   if (text !== '') paragraphs.push(guard(cut(text, bodyPath)));
   paragraphs.push(trailerLines(trailers).join('\n'));
   return `${paragraphs.join('\n\n')}\n`;
+}
+
+/**
+ * Writes the message of a commit of the user's code that stands for what a thread did.
+ *
+ * @param prompt its first line is the subject
+ * @param summary of an ended thread; `undefined` before
+ */
+export function codeMessage(thread: string, prompt: string, summary: string | undefined): string {
+  const subject = shorten(clean(firstLine(prompt)).replaceAll(/\s+/g, ' ').trim(), MAX_SUBJECT_CHARACTERS);
+  const body = guard(clean(summary ?? '').trim());
+  const paragraphs = [subject || 'What a thread did', body, `${CODE_TRAILER}: ${thread}`];
+  return `${paragraphs.filter((paragraph) => paragraph !== '').join('\n\n')}\n`;
 }
 
 /** The body of a message that {@link commitMessage} wrote: the reply, or its beginning. */

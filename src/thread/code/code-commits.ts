@@ -1,0 +1,62 @@
+import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
+import { UwfError } from '../../errors.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import { runGit } from '../../git/process/run-git.ts';
+import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import type { ThreadId } from '../thread-id.ts';
+import type { ThreadCode } from './thread-code.ts';
+
+/**
+ * Lists the commits of a thread's code that are neither in the history of its base nor in that of `head`, newest first.
+ *
+ * @throws {UwfError} `uwf-commit-in-code` if one of them is uwf's own: an agent has built on a thread or a snapshot
+ */
+export async function listCodeCommits(
+  repository: Repository,
+  git: GitPlace,
+  { thread, base, checkedOut, tip, snapshots }: ThreadCode,
+  head: ObjectId | undefined,
+): Promise<ObjectId[]> {
+  const without = head === undefined ? [base] : [base, head];
+  const commits = checkedOut === undefined ? [] : await listRevisions(git, [checkedOut, '--not', ...without]);
+  for (const id of commits) {
+    const isOwn = snapshots.has(id) || (await readCommitNodesOnce(repository, id)).entries !== undefined;
+    if (isOwn) throw uwfCommit(thread, id);
+  }
+  return tip === checkedOut ? commits : [tip, ...commits];
+}
+
+/**
+ * Finds a commit of a history that is the tip of a thread's code but for its message or its author: the thread was merged
+ * before it ended, or by another user.
+ */
+export async function findMerged(
+  { objects }: Repository,
+  git: GitPlace,
+  { checkedOut, own, tree, thread }: ThreadCode,
+  head: ObjectId,
+): Promise<ObjectId | undefined> {
+  if (checkedOut === undefined || own.length === 0) return undefined;
+  const found = await listRevisions(git, [`--grep=^Uwf-Thread: ${thread}$`, head, '--not', checkedOut]);
+  for (const id of found) {
+    const commit = await readCommit(objects, id);
+    if (commit.tree === tree && commit.parents.length === 1 && commit.parents[0] === checkedOut) return id;
+  }
+  return undefined;
+}
+
+async function listRevisions(git: GitPlace, wanted: readonly string[]): Promise<ObjectId[]> {
+  const listed = await runGit({ ...git, args: ['rev-list', ...wanted] });
+  return listed.toString('latin1').split('\n').filter(isObjectId);
+}
+
+function uwfCommit(thread: ThreadId, commit: ObjectId): UwfError {
+  return new UwfError(`the code of thread ${thread} builds on commit ${commit}, which is uwf's own`, {
+    code: 'uwf-commit-in-code',
+    kind: 'data',
+    hint: `bring home only the files, as one commit: 'uwf thread merge ${thread} --squash'`,
+    facts: { thread, commit },
+  });
+}

@@ -1,0 +1,181 @@
+import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { GitFailed, runGit } from '../../git/process/run-git.ts';
+import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import { readHead } from '../../git/worktree/snapshot.ts';
+import { differingContents } from '../../git/worktree/diff-trees.ts';
+import { MergeFolder, unmergedFiles, type MergeOutcome } from '../../git/worktree/merge-folder.ts';
+import { assertUnmoved, readMergeTarget, TargetMoved, type MergeTarget } from '../../git/worktree/merge-target.ts';
+import { addedFiles, assertNoneInTheWay, moveTarget } from '../../git/worktree/move-target.ts';
+import {
+  asRefusal,
+  mergeArguments,
+  mergeBase,
+  mergeStart,
+  tryMerge,
+  type MergeMode,
+  type MergeRequest,
+} from '../../git/worktree/try-merge.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import type { ThreadId } from '../thread-id.ts';
+import { assertNoSecrets } from './code-secrets.ts';
+import { findMerged, listCodeCommits } from './code-commits.ts';
+import type { ThreadCode } from './thread-code.ts';
+
+export type MergeOptions = {
+  env: GitEnvironment;
+  mode: MergeMode;
+  /** Searches what comes into the user's history; absent where secrets are allowed. */
+  redactor?: Redactor | undefined;
+};
+
+/** How a merge of a thread's code ended. */
+export type MergeReport = {
+  thread: ThreadId;
+  mode: MergeMode | 'branch';
+  outcome: 'merged' | 'up-to-date' | 'conflict' | 'created';
+  /** The branch that it went into, or that was made; null for a detached `HEAD`. */
+  branch: string | null;
+  base: ObjectId;
+  tip: ObjectId;
+  /** Where the branch was and is; null if it was not there. */
+  before: ObjectId | null;
+  after: ObjectId;
+  /** The files with conflicts, as `pathAsText` writes them. */
+  files: readonly string[];
+};
+
+/**
+ * Brings home what a thread did, into the branch that is checked out in the repository's work tree.
+ *
+ * git merges in a folder of its own first. The work tree and the branch move only if that went well. A conflict of a merge is
+ * then left in the work tree as `git merge` leaves it; one of a squash or a rebase changes nothing.
+ * @throws {CodeHoldsSecrets} if what comes in has secrets
+ * @throws {UwfError} as `readMergeTarget`, `listCodeCommits`, `tryMerge` and `moveTarget` do, and `unrelated-histories`; nothing is
+ *   changed then
+ */
+export async function mergeThread(
+  repository: Repository,
+  code: ThreadCode,
+  { env, mode, redactor }: MergeOptions,
+): Promise<MergeReport> {
+  const target = await readMergeTarget(repository, env);
+  const { head, branch, location } = target;
+  const merged = await findMerged(repository, { location, env }, code, head);
+  const tip = merged ?? code.tip;
+  const request = { mode, head, tip, base: code.base, message: messageFor(code, mode) };
+  const outcome =
+    merged === undefined
+      ? await bringHome(repository, env, target, code, request, redactor)
+      : { kind: 'merged' as const, commit: head };
+  const after = outcome.kind === 'merged' ? outcome.commit : head;
+  return {
+    thread: code.thread,
+    mode,
+    outcome: outcome.kind === 'merged' && after === head ? 'up-to-date' : outcome.kind,
+    branch: branch?.replace('refs/heads/', '') ?? null,
+    base: code.base,
+    tip,
+    before: head,
+    after,
+    files: outcome.kind === 'conflict' ? outcome.files : [],
+  };
+}
+
+async function bringHome(
+  repository: Repository,
+  env: GitEnvironment,
+  target: MergeTarget,
+  code: ThreadCode,
+  request: MergeRequest,
+  redactor: Redactor | undefined,
+): Promise<MergeOutcome> {
+  const { location, head } = target;
+  const { stateDir } = repository;
+  if (stateDir === undefined) throw new TypeError('a repository with a work tree is on a disk');
+  const common = code.checkedOut && (await mergeBase({ location, env }, head, code.checkedOut));
+  if (common === undefined) throw unrelatedHistories(code, target);
+  // A squash takes the files alone.
+  const commits = request.mode === 'squash' ? 'one' : await listCodeCommits(repository, { location, env }, code, head);
+  if (redactor !== undefined) await assertNoSecrets(repository, code, commits, redactor);
+  await bringContents(repository, env, target, common, code);
+  const folder = new MergeFolder(stateDir, target, env, mergeStart(request));
+  try {
+    for (const commit of code.own) await folder.write(commit);
+    await folder.prepare(target);
+    const outcome = await tryMerge(folder, request);
+    if (outcome.kind === 'conflict') {
+      return request.mode === 'merge' ? await mergeInPlace(repository, env, target, common, code, request) : outcome;
+    }
+    if (outcome.commit === head) return outcome;
+    assertNoneInTheWay(target, await addedFiles((args) => folder.git(args), head, outcome.commit));
+    const release = await folder.takeOver();
+    try {
+      await moveTarget(repository, env, target, outcome.commit, `thread merge ${code.thread}`);
+    } finally {
+      release();
+    }
+    return outcome;
+  } finally {
+    folder.remove();
+  }
+}
+
+/** Lets git merge in the user's work tree, and leave the conflict there. */
+async function mergeInPlace(
+  repository: Repository,
+  env: GitEnvironment,
+  target: MergeTarget,
+  common: ObjectId,
+  { own, tree }: ThreadCode,
+  { tip, message }: MergeRequest,
+): Promise<MergeOutcome> {
+  const { location, head } = target;
+  const git = (args: readonly string[]): Promise<Buffer> => runGit({ location, env, args });
+  const { added } = await addedFiles(git, common, tree);
+  const { added: absent, removed } = await addedFiles(git, head, tree);
+  const fromBase = new Set(added);
+  assertNoneInTheWay(target, { added: absent.filter((path) => fromBase.has(path)), removed });
+  const written = await repository.objects.write(own);
+  try {
+    await assertUnmoved(repository, target);
+    await git(mergeArguments(tip, message));
+    const commit = await readHead(repository, location);
+    // The user's own attributes may resolve what is a conflict without them.
+    return { kind: 'merged', commit: commit ?? head };
+  } catch (error) {
+    const files = error instanceof GitFailed ? await unmergedFiles(git) : [];
+    if (files.length === 0) throw asRefusal(error);
+    if ((await readHead(repository, location)) === head) return { kind: 'conflict', files };
+    await git(['merge', '--abort']);
+    throw new TargetMoved(target);
+  } finally {
+    await written.release();
+  }
+}
+
+/** Fetches what a partial clone left out of the files that a merge reads or writes. */
+async function bringContents(
+  { objects }: Repository,
+  env: GitEnvironment,
+  { location, head }: MergeTarget,
+  common: ObjectId,
+  { tree }: ThreadCode,
+): Promise<void> {
+  if (objects.prefetch === undefined) return;
+  const ids = [head, tree].map((side) => differingContents({ location, env }, common, side));
+  await objects.prefetch((await Promise.all(ids)).flat());
+}
+
+function messageFor({ thread, message }: ThreadCode, mode: MergeMode): string {
+  return mode === 'squash' ? message : `Merge thread ${thread}\n\n${message}`;
+}
+
+function unrelatedHistories({ thread }: ThreadCode, { branch, head }: MergeTarget): UwfError {
+  return new UwfError(`the code of thread ${thread} and ${branch ?? head} have no commit in common`, {
+    code: 'unrelated-histories',
+    kind: 'data',
+    hint: `check out the branch that the thread began on, or make a branch of its code with 'uwf thread merge ${thread} --branch <name>'`,
+    facts: { thread },
+  });
+}

@@ -1,0 +1,136 @@
+import { UwfError } from '../../errors.ts';
+import type { Commit, Signature } from '../../git/format/commit.ts';
+import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { readCommit, readTree } from '../../git/stores/read.ts';
+import { codeMessage } from '../append/commit-message.ts';
+import { WORKSPACE_FOLDER } from '../append/append-step.ts';
+import type { ThreadPointer } from '../find/find-thread.ts';
+import { readChain } from '../read/read-chain.ts';
+import type { CommitOf } from '../read/thread-state.ts';
+import { readTextAt } from '../thread-commit.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import type { ThreadId } from '../thread-id.ts';
+
+/** What a thread did to the user's code: the files after its newest step, as a commit of git. */
+export type ThreadCode = {
+  thread: ThreadId;
+  /** The commit that its work tree was made from. */
+  base: ObjectId;
+  /** The newest step that recorded files. */
+  step: CommitOf<'step'>;
+  /** The commit that was checked out then; `undefined` on an unborn branch. */
+  checkedOut: ObjectId | undefined;
+  tree: ObjectId;
+  /** `checkedOut` if the step left its files; otherwise a commit on it with them, which `batch` has. */
+  tip: ObjectId;
+  /** The commit `tip`, unless it is `checkedOut`: the repository need not have it. */
+  own: readonly GitObject[];
+  /** The message of a commit that stands for the whole thread. */
+  message: string;
+  /** The commits by which steps keep their files: no part of the user's history. */
+  snapshots: ReadonlySet<ObjectId>;
+};
+
+/**
+ * Finds what a thread did to the user's code. Writes nothing. The same thread gives the same tip each time.
+ *
+ * @throws {UwfError} `no-base` if the thread has no work tree of its own, `no-snapshot` if no step has recorded files,
+ *   `snapshot-short` if the newest one could not
+ * @throws {CorruptThread} if its chain is not what storage promises
+ */
+export async function findCode(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadCode> {
+  const { start, end, step, steps } = await readSteps(repository, head);
+  const { base } = start.node;
+  if (base === undefined) throw noBase(id);
+  if (step === undefined) throw noFiles(id);
+  const { tree, checkedOut, isSnapshot } = await recordedBy(repository, step);
+  if (!isSnapshot) throw snapshotShort(id, step);
+  const prompt = await readTextAt(repository, start, 'prompt.md');
+  const summary = end && (await readTextAt(repository, end, 'summary.md'));
+  const message = codeMessage(id, prompt, summary);
+  const batch = new ObjectBatch(repository.objects.format);
+  const isCommitted = checkedOut !== undefined && (await readCommit(repository.objects, checkedOut)).tree === tree;
+  const tip = isCommitted ? checkedOut : batch.addCommit(tipCommit(repository, { tree, checkedOut, step, message }));
+  const snapshots = new Set(steps.flatMap(({ node }) => node.workspace?.commit ?? []));
+  // In the earlier form, and where no files were recorded, a step names a commit of the user.
+  for (const each of steps) {
+    const recorded = await recordedBy(repository, each);
+    if (recorded.checkedOut !== undefined) snapshots.delete(recorded.checkedOut);
+  }
+  return { thread: id, base, step, checkedOut, tree, tip, own: batch.objects, message, snapshots };
+}
+
+type Steps = {
+  start: CommitOf<'start'>;
+  end: CommitOf<'end'> | undefined;
+  /** The newest step that recorded files. */
+  step: CommitOf<'step'> | undefined;
+  /** All that did. */
+  steps: CommitOf<'step'>[];
+};
+
+async function readSteps(repository: Repository, head: ObjectId): Promise<Steps> {
+  const steps: CommitOf<'step'>[] = [];
+  let end: CommitOf<'end'> | undefined;
+  for await (const commit of readChain(repository, head)) {
+    if (commit.kind === 'end' && commit.id === head) end = commit;
+    if (commit.kind === 'step' && commit.node.workspace !== undefined) steps.push(commit);
+    if (commit.kind === 'start') return { start: commit, end, step: steps[0], steps };
+  }
+  throw new CorruptThread(head, 'its chain has no start');
+}
+
+type Recorded = { tree: ObjectId; checkedOut: ObjectId | undefined; isSnapshot: boolean };
+
+/** Reads what a step recorded, in both forms: a folder of its own tree, and a commit with the step's author line. */
+async function recordedBy({ objects }: Repository, { commit, node }: CommitOf<'step'>): Promise<Recorded> {
+  const { tree, commit: named } = node.workspace ?? {};
+  if (tree === undefined) throw new TypeError('a step without files has no snapshot');
+  const hasFolder = (await readTree(objects, commit.tree)).some(({ name }) => name === WORKSPACE_FOLDER);
+  if (hasFolder || named === undefined) return { tree, checkedOut: named, isSnapshot: hasFolder };
+  const { author, parents } = await readCommit(objects, named);
+  const isSnapshot = isSame(author, commit.author) && named === commit.parents.at(-1);
+  return { tree, checkedOut: isSnapshot ? parents[0] : named, isSnapshot };
+}
+
+function isSame(a: Signature, b: Signature): boolean {
+  return a.name === b.name && a.email === b.email && a.atMs === b.atMs;
+}
+
+type TipFacts = Pick<ThreadCode, 'tree' | 'checkedOut' | 'step' | 'message'>;
+
+/** The commit is the user's; its date is that of the step. */
+function tipCommit({ committer: user }: Repository, { tree, checkedOut, step, message }: TipFacts): Commit {
+  const author = { ...user, atMs: step.commit.author.atMs };
+  return { tree, parents: checkedOut === undefined ? [] : [checkedOut], author, committer: author, message };
+}
+
+/** A thread has no work tree of its own. */
+export function noBase(thread: ThreadId): UwfError {
+  return new UwfError(`thread ${thread} has no work tree of its own, so its changes have nothing to be compared with`, {
+    code: 'no-base',
+    kind: 'data',
+    hint: "a role with 'isolation: worktree' gives a thread its own work tree; 'uwf step restore <step> --worktree <folder>' restores the files of a step",
+    facts: { thread },
+  });
+}
+
+function noFiles(thread: ThreadId): UwfError {
+  return new UwfError(`no step of thread ${thread} has recorded files yet`, {
+    code: 'no-snapshot',
+    kind: 'data',
+    hint: `run it on with 'uwf thread run ${thread}': each turn in its own work tree records the files`,
+    facts: { thread },
+  });
+}
+
+function snapshotShort(thread: ThreadId, { node: { number } }: CommitOf<'step'>): UwfError {
+  return new UwfError(`step ${number} of thread ${thread} could not record the files it left`, {
+    code: 'snapshot-short',
+    kind: 'data',
+    hint: `they are in the work tree of the thread; 'uwf step show ${number} --thread ${thread}' tells of the step`,
+    facts: { thread, number },
+  });
+}
