@@ -71,6 +71,11 @@ export interface Engine {
   stop(thread: string, options?: { graceMs?: number | undefined }): Promise<StopOutcome>;
   /** Waits until no process works on a thread, and says how it stands; `thread.idle` is told as undefined. */
   join(thread: string, options?: { timeoutMs?: number | undefined }): Promise<ThreadOver | undefined>;
+  /**
+   * Returns the folder of the thread's own work tree, and makes it if it is not there.
+   * @throws {LeaseHeld} if another process works on the thread, and has not made the work tree yet
+   */
+  openWorkTree(thread: string): Promise<string>;
   describe(thread: string): Promise<ThreadView>;
   list(options?: ListOptions): Promise<ThreadSummary[]>;
   /** Writes what the next agent would be told, or that of another role; nothing is run or stored. */
@@ -112,6 +117,7 @@ export function createEngine(options: EngineOptions): Engine {
     cancel: bound(async () => (await import('./verbs/cancel.ts')).cancelThread),
     stop: bound(async () => (await import('./verbs/stop.ts')).stopThread),
     join: bound(async () => (await import('./verbs/join.ts')).joinThread),
+    openWorkTree: bound(async () => (await import('./verbs/open-thread.ts')).openThread),
     describe: bound(async () => (await import('./describe/describe.ts')).describeThread),
     list: bound(async () => (await import('./describe/list-threads.ts')).listThreads),
     context: bound(async () => (await import('./verbs/preview-context.ts')).previewContext),
