@@ -1,0 +1,124 @@
+import type { MergeReport } from '../../../thread/code/merge-thread.ts';
+import { CodeHoldsSecrets } from '../../../thread/code/code-secrets.ts';
+import { findCode } from '../../../thread/code/thread-code.ts';
+import { getThread } from '../../../thread/find/find-thread.ts';
+import { readThreadNote } from '../../../git/repository/thread-work-tree.ts';
+import { describeMissing } from '../../../git/worktree/missing-files.ts';
+import { UwfError } from '../../../errors.ts';
+import { defineCommand, type Command } from '../../command-line/command.ts';
+import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { EXIT } from '../../errors/exit-code.ts';
+import { UsageError } from '../../errors/usage-error.ts';
+import { scanningRedactor } from '../../open/open-redactor.ts';
+import { openForWriting } from '../../open/open-repository.ts';
+import type { Output } from '../../output/output.ts';
+import { pathPrinter } from '../../output/path-printer.ts';
+import { secretLines } from '../../output/secret-places.ts';
+import { onDisk } from '../../open/on-disk.ts';
+import { agreeToGit } from '../../trust/agree-to-git.ts';
+
+export const command: Command = defineCommand({
+  description: `Brings what a thread changed in its own work tree into the branch that is checked out here, or with -C in
+another work tree. git merges the commit that stands for the thread's work: what its agents committed, and one more commit with
+what they did not commit. The commits of the thread itself stay out of the branch.
+
+Nothing is changed if tracked files or the index differ from HEAD, if the branch moves meanwhile, if an untracked or ignored
+file would be overwritten, or if what comes in has secrets. A conflict stays in the work tree, as 'git merge' leaves it; with
+--squash or --rebase it changes nothing. git's hooks do not run.`,
+  arguments: [threadArgument],
+  options: {
+    squash: { summary: "make one commit of it, as 'git merge --squash' does" },
+    rebase: { summary: "put its commits on top of the branch, as 'git rebase' does" },
+    branch: { short: 'b', value: '<name>', summary: 'only make a branch of it, and merge nothing' },
+    'allow-secrets': { summary: 'take it although it has what looks like a secret' },
+  },
+  json: {
+    thread: 'its id',
+    mode: 'merge, squash, rebase or branch',
+    outcome: 'merged, up-to-date, conflict, or created for a branch',
+    branch: 'the branch that it went into, or that was made; null for a detached HEAD',
+    base: "the commit that the thread's work tree was made from",
+    tip: 'the commit that stands for its work',
+    before: 'where the branch was; null if it was not there',
+    after: 'where it is now',
+    files: 'the files with conflicts (quoted as git does where they are not UTF-8)',
+  },
+  examples: [
+    { command: 'uwf thread merge 01KAM4', comment: 'as git merge' },
+    { command: 'uwf thread merge 01KAM4 --squash', comment: 'as one commit' },
+    { command: 'uwf -C ../release thread merge 01KAM4 --rebase', comment: 'on top of what is checked out there' },
+    { command: 'uwf thread merge 01KAM4 --branch topic', comment: 'to be looked at, or pushed for a review' },
+  ],
+  exitCodes: {
+    1: 'nothing was changed: the work tree has changes, a file is in the way, or there are secrets',
+    5: 'there are conflicts, or the branch moved meanwhile',
+  },
+  async run({ args, options, cli, out }) {
+    const { squash, rebase, branch } = options;
+    const given = [squash, rebase, branch !== undefined].filter(Boolean).length;
+    if (given > 1) throw new UsageError('--squash, --rebase and --branch exclude each other', 'give one of them');
+    const repository = onDisk(await openForWriting(cli));
+    const code = await findCode(repository, await getThread(repository, args.thread));
+    const { thread, step } = code;
+    const isOwn = readThreadNote(repository.location)?.thread === thread;
+    if (isOwn && branch === undefined) throw ownWorkTreeRefused(thread);
+    const { missing } = step.node.workspace ?? {};
+    if (missing !== undefined)
+      out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(missing)}`);
+    const redactor = options['allow-secrets'] ? undefined : await scanningRedactor(cli, repository);
+    const how = { env: cli.env, redactor };
+    try {
+      if (branch !== undefined) {
+        const { branchThread } = await import('../../../thread/code/branch-thread.ts');
+        return await tell(await branchThread(repository, code, branch, how));
+      }
+      await agreeToGit(cli, repository, 'files');
+      await agreeToGit(cli, repository, 'merge');
+      const { mergeThread } = await import('../../../thread/code/merge-thread.ts');
+      const mode = squash ? 'squash' : rebase ? 'rebase' : 'merge';
+      return await tell(await mergeThread(repository, code, { ...how, mode }));
+    } catch (error) {
+      if (error instanceof CodeHoldsSecrets && !out.isJson) out.note(secretLines(error.places).join('\n'));
+      throw error;
+    }
+
+    async function tell(report: MergeReport): Promise<(typeof EXIT)['done' | 'conflict']> {
+      const print = await pathPrinter(cli, repository, report.files);
+      await out.result(report, () => describe(report, print));
+      if (report.outcome !== 'conflict') return EXIT.done;
+      hintAtConflict(report, out);
+      return EXIT.conflict;
+    }
+  },
+});
+
+function describe(report: MergeReport, print: (path: string) => string): string {
+  const { thread, outcome, before, after, files } = report;
+  const branch = report.branch ?? 'HEAD';
+  if (outcome === 'created') return `branch ${branch} is at ${after.slice(0, 10)}`;
+  if (outcome === 'up-to-date') return `${branch} already has what thread ${thread} did`;
+  if (outcome === 'merged') return `${branch} has what thread ${thread} did: ${range(before, after)}`;
+  const lines = files.map((path) => `  ${print(path)}`);
+  return [`conflict: ${branch} and thread ${thread} both changed`, ...lines].join('\n');
+}
+
+function range(before: string | null, after: string): string {
+  return `${before?.slice(0, 10) ?? 'nothing'}..${after.slice(0, 10)}`;
+}
+
+function hintAtConflict({ thread, mode }: MergeReport, out: Output): void {
+  if (mode === 'merge') {
+    out.hint("resolve them, then 'git add' the files and 'git commit'; 'git merge --abort' goes back");
+  } else {
+    out.hint(`nothing was changed; 'uwf thread merge ${thread}' leaves the conflicts in the work tree to be resolved`);
+  }
+}
+
+function ownWorkTreeRefused(thread: string): UwfError {
+  return new UwfError(`this is the work tree of thread ${thread} itself`, {
+    code: 'own-work-tree',
+    kind: 'usage',
+    hint: 'name the work tree that it goes into with -C',
+    facts: { thread },
+  });
+}
