@@ -94,6 +94,9 @@ export type { StepView } from './thread/read/step-view.ts';
 // Threads
 export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/read/diff-threads.ts';
 export { forkThread, type Fork } from './thread/fork/fork-thread.ts';
+export { branchThread } from './thread/code/branch-thread.ts';
+export { mergeThread, type MergeOptions, type MergeReport } from './thread/code/merge-thread.ts';
+export { findCode, type ThreadCode } from './thread/code/thread-code.ts';
 export { exportThread } from './thread/export/export-thread.ts';
 export type { ThreadRow } from './thread/export/rows.ts';
 export { getThread, listPointers, type ThreadPointer } from './thread/find/find-thread.ts';
