@@ -255,11 +255,15 @@ class Hostile {
     return last;
   }
 
-  /** A step that recorded these files. */
-  #workspace(tree: ObjectId, reason: RegExp): Promise<void> {
-    return this.#step(reason, (draft) => {
+  /** Two steps that recorded these files, in either form. */
+  async #workspace(tree: ObjectId, reason: RegExp): Promise<void> {
+    await this.#step(reason, (draft) => {
       draft.node['workspace'] = { tree };
       draft.files.set('workspace', { mode: '40000', id: tree });
+    });
+    await this.#thread(reason, async (state) => {
+      const { head } = await appendStep(this.#remote, state, stepDraft({ workspace: { tree, objects: [] } }));
+      return head.id;
     });
   }
 

@@ -9,6 +9,7 @@ import { makeFolders } from '../../git/system/make-folders.ts';
 import { asStorageError, errnoOf } from '../../git/format/object-errors.ts';
 import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
+import type { MissingFiles } from '../../git/worktree/missing-files.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
@@ -51,6 +52,7 @@ export type KeptWorkspace = {
   tree: ObjectId;
   commit?: ObjectId;
   shortfall?: string;
+  missing?: MissingFiles;
   objects: readonly { type: GitObject['type']; data: string }[];
   packs: readonly string[];
 };
@@ -160,9 +162,16 @@ function encode(state: ThreadState, { again, workspace, ...turn }: FinishedTurn)
   const kept: KeptTurn = { ...turn, version: VERSION, head: again?.step.commit.id ?? state.head.id };
   if (again) kept.again = { word: again.word, as: again.as };
   if (workspace) {
-    const { tree, commit, shortfall, packs } = workspace;
+    const { tree, commit, shortfall, missing, packs } = workspace;
     const objects = workspace.objects.map(({ type, data }) => ({ type, data: Buffer.from(data).toString('base64') }));
-    kept.workspace = { tree, ...(commit && { commit }), ...(shortfall && { shortfall }), objects, packs };
+    kept.workspace = {
+      tree,
+      ...(commit && { commit }),
+      ...(shortfall && { shortfall }),
+      ...(missing && { missing }),
+      objects,
+      packs,
+    };
   }
   return kept;
 }

@@ -135,10 +135,16 @@ async function assertSound(view: Repository, threads: readonly Moved[], written:
   }
 }
 
-async function findHolders({ refs }: Repository, { commits }: Rewriter, own: ReadonlySet<string>): Promise<RefName[]> {
+async function findHolders(
+  { refs }: Repository,
+  { commits, snapshots }: Rewriter,
+  own: ReadonlySet<string>,
+): Promise<RefName[]> {
   const all = await refs.list('refs/');
   return all
-    .filter(({ name, id }) => commits.has(id) && !own.has(name) && !name.startsWith(REMOTES_PREFIX))
+    .filter(
+      ({ name, id }) => (commits.has(id) || snapshots.has(id)) && !own.has(name) && !name.startsWith(REMOTES_PREFIX),
+    )
     .map(({ name }) => name);
 }
 

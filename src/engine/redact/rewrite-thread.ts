@@ -20,7 +20,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { WORKSPACE_FOLDER } from '../../thread/append/append-step.ts';
+import { findRecordedFiles, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
 import { trailerLines } from '../../thread/append/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import { eventOf, indexedFolder, kindOfFile, readThreadCommit } from '../../thread/thread-commit.ts';
@@ -48,8 +48,11 @@ type Scene = {
   redaction: Redaction;
   /** The secrets themselves, for parts of them that a cut has left in the message. */
   secrets: Set<string>;
-  workspace: { before: ObjectId; after: ObjectId } | undefined;
+  workspace: CleanFiles | undefined;
 };
+
+/** The recorded files of a step without secrets: the folder of its tree, or its snapshot. */
+type CleanFiles = { tree: ObjectId; snapshot: { before: ObjectId; after: ObjectId } | undefined };
 
 /**
  * Writes commits of threads anew without secrets: texts, fields, files, messages, and all that links to what has changed.
@@ -62,6 +65,8 @@ export class Rewriter {
   readonly commits: Map<ObjectId, ObjectId> = new Map();
   /** Child threads whose ids follow from a commit that was written anew, and their ids now. */
   readonly ids: Map<ThreadId, ThreadId> = new Map();
+  /** Snapshots that were written anew, and what they became. */
+  readonly snapshots: Map<ObjectId, ObjectId> = new Map();
   readonly #nodes = new Map<NodeHash, NodeHash>();
   readonly #repository: Repository;
   readonly #redactor: Redactor;
@@ -83,15 +88,17 @@ export class Rewriter {
     const nodes = new Map<NodeHash, StoredNode>();
     for (const entry of entries) nodes.set(entry.hash, await readNodeAt(this.#repository, entry));
     const redaction = new Redaction(this.#redactor);
-    const workspace = await this.#workspace(commit, redaction);
-    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, secrets: new Set(), workspace };
+    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, secrets: new Set(), workspace: undefined };
+    scene.workspace = await this.#workspace(scene);
     const event = entries.find(({ path }) => kindOfFile(path) !== undefined);
     // The commit's own node counts what was taken out of the others.
     for (const { hash } of entries) if (hash !== event?.hash) await this.#node(scene, hash);
     const message = cleanMessage(commit.message, redaction, scene.secrets);
     if (event !== undefined) await this.#node(scene, event.hash);
     const tree = await this.#tree(scene, entries);
-    const parents = commit.parents.map((parent) => this.commits.get(parent) ?? parent);
+    const { before, after } = scene.workspace?.snapshot ?? {};
+    const nowOf = (parent: ObjectId): ObjectId | undefined => (parent === before ? after : this.commits.get(parent));
+    const parents = commit.parents.map((parent) => nowOf(parent) ?? parent);
     const own = event && (scene.done.get(event.hash) ?? nodes.get(event.hash));
     const kind = event && kindOfFile(event.path);
     const words = own && kind ? { hash: own.hash, ...eventOf(id, kind, own) } : undefined;
@@ -111,16 +118,22 @@ export class Rewriter {
     return this.#nodes.get(hash) ?? hash;
   }
 
-  async #workspace({ tree, parents }: Commit, redaction: Redaction): Promise<Scene['workspace']> {
-    const entries = await readTree(this.#repository.objects, tree);
-    const before = entries.find(({ name, mode }) => name === WORKSPACE_FOLDER && mode === '040000')?.id;
-    if (before === undefined) return undefined;
-    const code: ObjectId[] = [];
-    for (const parent of parents.slice(1)) {
-      const { entries: own } = await readCommitNodesOnce(this.#repository, parent);
-      if (own === undefined) code.push((await readCommit(this.#repository.objects, parent)).tree);
-    }
-    return { before, after: await this.#files.tree(before, code, redaction) };
+  async #workspace({ commit, nodes, redaction }: Scene): Promise<CleanFiles | undefined> {
+    const { objects } = this.#repository;
+    const step = [...nodes.values()].find(({ type }) => typeNameOf(type) === 'thread-step');
+    const { workspace } = step === undefined ? {} : payloadOf(step, 'thread-step');
+    const recorded = workspace && (await findRecordedFiles(objects, { commit, node: { workspace } }));
+    if (workspace === undefined || recorded === undefined || recorded.form === 'none') return undefined;
+    const { form, tree: before, checkedOut } = recorded;
+    const code = checkedOut === undefined ? [] : [(await readCommit(objects, checkedOut)).tree];
+    const tree = await this.#files.tree(before, code, redaction);
+    if (form === 'folder' || workspace.commit === undefined) return { tree, snapshot: undefined };
+    const snapshot = await readCommit(objects, workspace.commit);
+    const message = redaction.text(snapshot.message);
+    if (tree === before && message === snapshot.message) return undefined;
+    const after = this.#batch.addCommit({ ...snapshot, tree, message });
+    this.snapshots.set(workspace.commit, after);
+    return { tree, snapshot: { before: workspace.commit, after } };
   }
 
   /** Writes a node anew, and before it those of the tree that it links to. @returns `undefined` if nothing changes */
@@ -162,7 +175,8 @@ export class Rewriter {
     const type = typeNameOf(node.type);
     if (!isJsonObject(linked)) return linked;
     if (type === 'thread-step' && scene.workspace && isJsonObject(linked['workspace'])) {
-      return { ...linked, workspace: { ...linked['workspace'], tree: scene.workspace.after } };
+      const { tree, snapshot } = scene.workspace;
+      return { ...linked, workspace: { ...linked['workspace'], tree, ...(snapshot && { commit: snapshot.after }) } };
     }
     if (type === 'thread-start') return this.#called(scene, linked, payloadOf(node, 'thread-start'));
     return linked;
@@ -228,7 +242,7 @@ export class Rewriter {
     const found: Subtree[] = [];
     for (const { name, mode, id } of await readTree(objects, commit.tree)) {
       if (mode !== '040000') continue;
-      if (name === WORKSPACE_FOLDER && workspace) found.push({ path: name, mode, id: workspace.after });
+      if (name === WORKSPACE_FOLDER && workspace) found.push({ path: name, mode, id: workspace.tree });
       else if (name === 'children') {
         for (const child of await readTree(objects, id)) {
           const path = `${name}/${child.name}`;

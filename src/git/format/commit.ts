@@ -36,7 +36,8 @@ export function encodeCommit(commit: Commit): Uint8Array {
   return Buffer.from(lines.join('\n'));
 }
 
-function encodeSignature(signature: Signature): string {
+/** Writes an author or a committer as a commit has it, without the keyword. @throws as {@link encodeCommit} */
+export function encodeSignature(signature: Signature): string {
   const seconds = Math.floor(signature.atMs / 1000);
   if (!Number.isSafeInteger(seconds) || seconds < 0) {
     throw new UnwritableObject(`a commit cannot carry the time ${signature.atMs} ms`);
@@ -46,6 +47,17 @@ function encodeSignature(signature: Signature): string {
 
 function clean(text: string): string {
   return text.replace(/[\p{Cc}<>]+/gu, ' ').replace(/^[\s.,:;"'\\]+|[\s.,:;"'\\]+$/g, '');
+}
+
+/** Reads the lines of author and committer of any commit, as {@link encodeSignature} writes them; `undefined` without one. */
+export function signatureLines(data: Uint8Array): { author: string | undefined; committer: string | undefined } {
+  const [headers = ''] = utf8.decode(data).split('\n\n', 1);
+  const valueOf = (key: string): string | undefined =>
+    headers
+      .split('\n')
+      .find((line) => line.startsWith(`${key} `))
+      ?.slice(key.length + 1);
+  return { author: valueOf('author'), committer: valueOf('committer') };
 }
 
 /**

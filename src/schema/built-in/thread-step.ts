@@ -70,12 +70,15 @@ export type ThreadStep = TurnRecord & {
   stopReason?: string;
   /** The work tree as the step left it. */
   workspace?: {
-    /** The folder `workspace/` of the step's own tree. */
+    /** The files. Earlier versions put them into the folder `workspace/` of the step's own tree. */
     tree: ObjectId;
-    /** The commit that was checked out, a parent of the step's commit; absent on an unborn branch. */
+    /**
+     * The last parent of the step's commit: the snapshot, a commit with that tree. If the files could not be recorded, and in
+     * earlier versions, the commit that was checked out, absent on an unborn branch.
+     */
     commit?: ObjectId;
     /**
-     * What the folder does not hold as it was: a tracked file stands there as in the index, another one not at all. The
+     * What the tree does not hold as it was: a tracked file stands there as in the index, another one not at all. The
      * first of them are named, as `pathAsText` writes paths.
      */
     missing?: { count: number; files: { path: string; reason: string }[] };

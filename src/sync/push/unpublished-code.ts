@@ -5,6 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadChange } from '../report.ts';
+import { readSnapshot } from '../../thread/read/recorded-files.ts';
 import { eachOnce } from '../each-once.ts';
 
 /** A report names at most this many commits. */
@@ -17,7 +18,7 @@ type Change = Pick<ThreadChange, 'head' | 'before'>;
 /**
  * Finds the commits of the user's code that a push of threads would publish.
  *
- * A step that recorded files has the commit that was checked out as a parent. A push sends that commit and its history: also
+ * A step that recorded files leads to the commit that was checked out. A push sends that commit and its history: also
  * commits that the user has not pushed, and files that later commits deleted.
  *
  * @param changes the threads, and how each would change at the remote
@@ -73,15 +74,21 @@ async function codeOf(repository: Repository, { head, before }: Change): Promise
   let at = code.length === 0 ? null : before;
   for (let passed = 0; at !== null && passed < MAX_PASSED; passed += 1) {
     const [previous = null, ...further] = (await readCommit(repository.objects, at)).parents;
-    for (const id of further) had.add(id);
+    for (const id of further) for (const code of await codeAt(repository, id, at)) had.add(code);
     at = previous;
   }
   return code.filter((id) => !had.has(id));
 }
 
+/** A commit of code that a commit of a thread has as a parent; for a snapshot, what was checked out. */
+async function codeAt({ objects }: Repository, id: ObjectId, child: ObjectId): Promise<readonly ObjectId[]> {
+  const snapshot = await readSnapshot(objects, id, await readCommit(objects, child));
+  return snapshot?.parents ?? [id];
+}
+
 /**
- * Finds the parents of a thread's commits that are commits of the user's code: a checkout that a step recorded, or a commit
- * that an artifact pins. Their own parents are not included.
+ * Finds the commits of the user's code that a thread's commits have as parents: a checkout that a step recorded, also as the
+ * parent of a snapshot, or a commit that an artifact pins. Their own parents are not included.
  *
  * @param had the thread's commit at the remote, where the search ends
  */
@@ -102,8 +109,15 @@ async function findCodeCommits(repository: Repository, head: ObjectId, had: Obje
       passed.add(last);
       ({ parents } = await readCommit(repository.objects, last));
     }
-    if (last === id || (await isThreads(repository, last))) waiting.push(...parents);
-    else code.add(await firstCode(repository, id));
+    if (last !== id && !(await isThreads(repository, last))) {
+      code.add(await firstCode(repository, id));
+      continue;
+    }
+    waiting.push(...parents.slice(0, 1));
+    for (const further of parents.slice(1)) {
+      if (await isThreads(repository, further)) waiting.push(further);
+      else for (const checkedOut of await codeAt(repository, further, last)) code.add(checkedOut);
+    }
   }
   return code;
 }

@@ -6,6 +6,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import { artifactPath, isArtifact, typePath } from '../../cas/scratch.ts';
 import type { WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import { recordFiles } from './record-files.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -24,9 +25,6 @@ import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef, scratchRef } from '../thread-refs.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
 import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
-
-/** The folder of a step's tree that holds the files it left. */
-export const WORKSPACE_FOLDER = 'workspace';
 
 /** A finished turn, as the engine hands it over. */
 export type StepDraft = TurnFacts & {
@@ -81,9 +79,12 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     ? await compactionOf(repository, draft.replaces)
     : compactionFor(scratch, previous?.hash);
   const { fields, files: turnFiles, agent } = encodeTurn(draft);
+  const number = state.tally.steps + 1;
+  const author = roleIdentity(draft.role, draft.agent.name);
+  const recorded = draft.workspace && (await recordFiles(repository, draft, draft.workspace, { number, author }));
   const payload: JsonObject = {
     ...fields,
-    number: state.tally.steps + 1,
+    number,
     meta: draft.meta,
     content: content.hash,
     start: state.start.hash,
@@ -94,7 +95,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     childThreads: draft.childThreads.map((child) => child.hash),
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
-    ...(draft.workspace && { workspace: workspaceOf(draft.workspace) }),
+    ...(recorded && { workspace: recorded.workspace }),
     ...(draft.isolation && { isolation: draft.isolation }),
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
@@ -115,16 +116,16 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     kind: 'step' as const,
     node,
     files,
-    subtrees: [...workspaceFolder(draft), ...pins.entries],
+    subtrees: pins.entries,
     parents: [
       state.head.id,
       ...draft.childThreads.map((child) => child.commit),
       ...(draft.replaces ? [draft.replaces.id] : []),
       ...draft.linked.commits,
       ...pins.parents,
-      ...(draft.workspace?.commit ? [draft.workspace.commit] : []),
+      ...(recorded ? [recorded.commit] : []),
     ],
-    author: roleIdentity(draft.role, draft.agent.name),
+    author,
     atMs: draft.completedAtMs,
     subject: `${draft.role}: ${firstLine(draft.text) || describeMeta(draft.meta)}`,
     body: draft.text,
@@ -143,7 +144,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     expected: (draft.replaces ?? state.head).id,
     others: put === undefined ? [] : [{ name: scratchRef(state.id), expected: put, value: null }],
     keep: true,
-    objects: draft.workspace?.objects ?? [],
+    objects: recorded?.objects ?? [],
   });
 }
 
@@ -151,17 +152,6 @@ function assertLinked({ linked }: StepDraft, scratch: Scratch): void {
   const put = new Set(scratch.files.map(({ node }) => node.hash));
   const missing = linked.missing[0] ?? linked.waiting.find((hash) => !put.has(hash));
   if (missing !== undefined) throw new LinkTakenBack(missing);
-}
-
-function workspaceOf({ tree, commit, missing }: Pick<Snapshot, 'tree' | 'commit' | 'missing'>): JsonObject {
-  return { tree, ...(commit !== undefined && { commit }), ...(missing && { missing }) };
-}
-
-/** The folder of the files that the turn left; none if they could not be recorded, and only the commit is known. */
-function workspaceFolder({ workspace }: StepDraft): { path: string; id: ObjectId }[] {
-  return workspace === undefined || workspace.shortfall !== undefined
-    ? []
-    : [{ path: WORKSPACE_FOLDER, id: workspace.tree }];
 }
 
 /** The file of a copied node. */

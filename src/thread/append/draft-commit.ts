@@ -25,7 +25,7 @@ export type CommitDraft = {
   /** The other nodes of the tree. */
   files: readonly NodeFile[];
   /** Existing trees and files that are added as they are. Folders with nodes have an index of their own. */
-  subtrees?: readonly { path: string; mode?: '100644'; id: ObjectId; types?: readonly NodeHash[] }[];
+  subtrees?: readonly { path: string; mode?: '040000' | '100644'; id: ObjectId; types?: readonly NodeHash[] }[];
   /** The schemas in earlier commits of the thread. */
   types: ReadonlySet<NodeHash>;
   parents: readonly ObjectId[];
@@ -44,7 +44,7 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   const used = [...files.map(({ node }) => node.type), ...subtrees.flatMap(({ types = [] }) => types)];
   const known = new Set([...draft.types, ...files.map(({ node }) => node.hash)]);
   const schemas = successorFiles(used.filter((type) => !known.has(type)));
-  const folders = subtrees.map(({ path, id, mode = '040000' as const }) => ({ path, id, mode }));
+  const folders = subtrees.map(({ path, id, mode = '040000' }) => ({ path, id, mode }));
   const tree = writeNodeTree(batch, [...files, ...schemas], folders);
   const commit: Commit = {
     tree,

@@ -7,12 +7,11 @@ import {
   type FileContents,
 } from '../../git/worktree/diff-trees.ts';
 import { restoreWorkTree, type RestoredWorkTree } from '../../git/worktree/restore-work-tree.ts';
-import { readTree } from '../../git/stores/read.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
-import { WORKSPACE_FOLDER } from '../append/append-step.ts';
 import { readChain } from './read-chain.ts';
 import { CorruptThread } from '../thread-errors.ts';
+import { findRecordedFiles, WORKSPACE_FOLDER } from './recorded-files.ts';
 import type { CommitOf } from './thread-state.ts';
 
 type Step = CommitOf<'step'>;
@@ -34,6 +33,7 @@ export function noSnapshot(step: Step, earlier: Step | undefined): UwfError {
 /** The files that a step left, by what its commit says. */
 export type StepFiles = {
   tree: ObjectId;
+  /** The commit that was checked out; absent on an unborn branch. */
   commit: ObjectId | undefined;
   /** False where files could not be recorded: those that `missing` names, or all, and the tree is that of the commit. */
   isWhole: boolean;
@@ -46,14 +46,16 @@ export type StepFiles = {
  * @throws {CorruptThread} if its node names another tree than its commit has
  */
 export async function filesOfStep(repository: Repository, step: Step): Promise<StepFiles | undefined> {
+  const recorded = await findRecordedFiles(repository.objects, step);
+  if (recorded === undefined) return undefined;
+  const { form, tree, checkedOut } = recorded;
   const { workspace } = step.node;
-  if (workspace === undefined) return undefined;
-  const { tree, commit, missing } = workspace;
-  const folder = (await readTree(repository.objects, step.commit.tree)).find(({ name }) => name === WORKSPACE_FOLDER);
-  if (folder !== undefined && folder.id !== tree) {
-    throw new CorruptThread(step.id, `its ${WORKSPACE_FOLDER}/ is not the tree that its node names`);
+  if (workspace?.tree !== tree) {
+    const what = form === 'folder' ? `its ${WORKSPACE_FOLDER}/` : 'the tree of its snapshot';
+    throw new CorruptThread(step.id, `${what} is not the tree that its node names`);
   }
-  return { tree, commit, isWhole: folder !== undefined && missing === undefined, missing };
+  const { missing } = workspace;
+  return { tree, commit: checkedOut, isWhole: form !== 'none' && missing === undefined, missing };
 }
 
 /** A linked work tree, and whether it holds what the step left or only what was committed then. */

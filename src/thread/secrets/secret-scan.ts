@@ -16,7 +16,7 @@ import { pathAsText } from '../../git/format/quote-path.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { builtInTypes, isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { WORKSPACE_FOLDER } from '../append/append-step.ts';
+import { readSnapshot, WORKSPACE_FOLDER } from '../read/recorded-files.ts';
 import { MAX_FILE_BYTES } from '../append/commit-limits.ts';
 import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -79,12 +79,27 @@ export class SecretScan {
       if (inPaths) add(path, null, hitsInText(this.#redactor, path));
       if (!builtIns.has(node.hash)) add(path, node.hash, this.#hitsInNode(node));
     }
+    const addFile: AddHits = (file, hits) => add(file, null, hits);
+    if (step !== null) await this.#scanSnapshots(commit, code, addFile);
     for (const { name, mode, id } of await readAnyTree(this.#repository.objects, tree)) {
       if (name !== WORKSPACE_FOLDER && name !== PINNED_FOLDER) continue;
       const others = name === WORKSPACE_FOLDER ? await this.#treesOf(code) : [];
-      await this.#scanEntry({ name, mode, id }, others, '', (file, hits) => add(file, null, hits));
+      await this.#scanEntry({ name, mode, id }, others, '', addFile);
     }
     return places;
+  }
+
+  /** Scans the snapshot of a step for what differs from the commit that was checked out. */
+  async #scanSnapshots(step: ObjectId, code: readonly ObjectId[], add: AddHits): Promise<void> {
+    const { objects } = this.#repository;
+    const signatures = await readCommit(objects, step);
+    for (const id of code) {
+      const snapshot = await readSnapshot(objects, id, signatures).catch(inPlaceOf(ObjectMissing, undefined));
+      if (snapshot === undefined) continue;
+      add(WORKSPACE_FOLDER, hitsInText(this.#redactor, snapshot.message));
+      const others = await this.#treesOf(snapshot.parents);
+      await this.#scanTree(snapshot.tree, others, `${WORKSPACE_FOLDER}/`, add);
+    }
   }
 
   /** Scans what a commit of the user's code adds to its parents. */

@@ -8,8 +8,9 @@ import type { NodeHash } from '../../cas/hash.ts';
 import { isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import { readSnapshot, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { CommitFiles } from './read-files.ts';
@@ -55,7 +56,7 @@ export async function checkFiles(
     if (!chosen.has(choice)) report(null, `none of ${choice.paths.join(', ')} holds node ${choice.hash}`);
   }
   await attempt(report, 'output.md', async () => checkReplyRefs(commit, files, nodes, report));
-  await checkWorkspace(repository, commit.kind === 'step' ? commit.node : undefined, files, report);
+  await checkWorkspace(repository, commit, files, report);
   checkPinned(files, nodes.values(), report);
 }
 
@@ -75,21 +76,30 @@ function checkReplyRefs(
   }
 }
 
+/** Checks what a step recorded of its files: a snapshot, `workspace/` of its own tree, or the tree of another commit. */
 async function checkWorkspace(
   { objects }: Repository,
-  step: ThreadStep | undefined,
-  { workspace }: CommitFiles,
+  { kind, node, commit: step }: ThreadCommit,
+  { workspace: folder }: CommitFiles,
   report: ReportFault,
 ): Promise<void> {
-  const wanted = step?.workspace?.tree;
-  if (wanted === workspace) return;
-  const checkedOut = step?.workspace?.commit;
-  if (workspace === undefined && checkedOut !== undefined) {
-    // The files could not be recorded. Then the node names the tree of the commit that was checked out.
-    const commit = await attempt(report, 'workspace', () => readCommit(objects, checkedOut));
-    if (commit === undefined || commit.tree === wanted) return;
+  const { tree, commit } = (kind === 'step' ? node.workspace : undefined) ?? {};
+  const differ = (is: ObjectId | undefined): void =>
+    report(WORKSPACE_FOLDER, `it is ${is ?? 'not there'}, the commit's node says ${tree ?? 'that there is none'}`);
+  if (folder !== undefined || commit === undefined) {
+    if (tree !== folder) differ(folder);
+    return;
   }
-  report('workspace', `it is ${workspace ?? 'not there'}, the commit's node says ${wanted ?? 'that there is none'}`);
+  await attempt(report, WORKSPACE_FOLDER, async () => {
+    const snapshot = await readSnapshot(objects, commit, step);
+    // Files that could not be recorded leave the commit that was checked out.
+    const recorded = snapshot ?? (await readCommit(objects, commit));
+    if (recorded.tree !== tree) differ(snapshot?.tree);
+    if (snapshot === undefined) return;
+    if (!snapshot.isOfCommitter) report(WORKSPACE_FOLDER, 'its committer is not that of the step');
+    if (snapshot.parents.length > 1) report(WORKSPACE_FOLDER, `it has ${snapshot.parents.length} parents`);
+    if (step.parents.at(-1) !== commit) report(WORKSPACE_FOLDER, 'it is not the last parent of the step');
+  });
 }
 
 /** Checks that `pinned/` contains the objects that artifacts pin, and no other. */

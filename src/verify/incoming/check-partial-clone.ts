@@ -4,6 +4,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
+import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
+import { kindOfFile } from '../../thread/thread-commit.ts';
 import { isPartialCloneFile } from '../chain/partial-clone-files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { RemoteUnreachable } from '../../git/transport/remote-errors.ts';
@@ -108,11 +110,11 @@ async function findThreadFiles(
     seen.add(`${tree} ${folder}`);
     const entries = await readTree(objects, tree);
     const root = top ?? entries.map(({ name }) => name);
-    if (depth === 0 && !root.includes(INDEX_NAME)) return false;
+    if (depth === 0 && !isOfUwf(root)) return false;
     for (const { name, mode, id } of entries) {
       const path = folder + name;
       if (mode !== '040000') (isPartialCloneFile(path, root) ? files.course : files.contents).add(id);
-      else if (path !== 'workspace' && path !== PINNED_FOLDER) await addFolder(id, `${path}/`, depth + 1, root);
+      else if (path !== WORKSPACE_FOLDER && path !== PINNED_FOLDER) await addFolder(id, `${path}/`, depth + 1, root);
     }
     return true;
   };
@@ -131,6 +133,11 @@ async function findThreadFiles(
   // An object can be in both places. Then it is needed.
   for (const id of files.course) files.contents.delete(id);
   return files;
+}
+
+/** Tells a tree of uwf from files of the user, which may have an `index`, too. @param root the names in it */
+function isOfUwf(root: readonly string[]): boolean {
+  return root.includes(INDEX_NAME) && root.some((name) => name === 'workflow' || kindOfFile(name) !== undefined);
 }
 
 /** The objects that are missing in a store. */

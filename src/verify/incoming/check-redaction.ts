@@ -4,10 +4,12 @@ import type { StoredNode } from '../../cas/node-source.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { readAnyTree, readBlob, readCommit, type ObjectReader } from '../../git/stores/read.ts';
 import { kindOfMode } from '../../git/format/tree-lines.ts';
+import type { Commit } from '../../git/format/commit.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { marks } from '../../redaction/redactor.ts';
 import type { RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
+import { readSnapshot, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 
 /**
@@ -42,9 +44,18 @@ async function isSameCommit(objects: ObjectReader, before: ObjectId, after: Obje
   const left = pairUp(nodes, others, ([path, node], [name, other]) => name === path && isSameNode(node, other));
   // The schema of a successor type is in the first commit that uses it.
   if (left === undefined || left.some(([path]) => !path.startsWith('types/'))) return false;
-  const [files, now] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
-  if (files === undefined || now === undefined) return files === now;
-  return isSameTree(objects, files, now);
+  const [folder, folderNow] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
+  if (!(await isSameIfAny(folder, folderNow, (a, b) => isSameTree(objects, a, b)))) return false;
+  const [snapshot, snapshotNow] = [await snapshotOf(objects, was, nodes), await snapshotOf(objects, is, others)];
+  return isSameIfAny(snapshot, snapshotNow, (a, b) => isSameSnapshot(objects, a, b));
+}
+
+async function isSameIfAny<T>(
+  before: T | undefined,
+  after: T | undefined,
+  isSame: (before: T, after: T) => Promise<boolean>,
+): Promise<boolean> {
+  return before === undefined || after === undefined ? before === after : isSame(before, after);
 }
 
 /** The nodes of a commit by path, with hashes in paths replaced by `*`. */
@@ -120,7 +131,24 @@ function isMarked(before: string, after: string): boolean {
 }
 
 async function workspaceOf(objects: ObjectReader, tree: ObjectId): Promise<ObjectId | undefined> {
-  return (await readAnyTree(objects, tree)).find(({ name }) => name === 'workspace')?.id;
+  return (await readAnyTree(objects, tree)).find(({ name }) => name === WORKSPACE_FOLDER)?.id;
+}
+
+/** The snapshot of a step, by its node. */
+async function snapshotOf(
+  objects: ObjectReader,
+  commit: Commit,
+  nodes: readonly [string, StoredNode][],
+): Promise<Commit | undefined> {
+  const { payload } = nodes.find(([path]) => path === 'step.json')?.[1] ?? {};
+  const { workspace } = isJsonObject(payload) ? payload : {};
+  const { commit: id } = isJsonObject(workspace) ? workspace : {};
+  return typeof id === 'string' && isObjectId(id) ? readSnapshot(objects, id, commit) : undefined;
+}
+
+async function isSameSnapshot(objects: ObjectReader, before: Commit, after: Commit): Promise<boolean> {
+  const isSameParent = before.parents.join() === after.parents.join();
+  return isSameParent && isMarked(before.message, after.message) && isSameTree(objects, before.tree, after.tree);
 }
 
 async function isSameTree(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {

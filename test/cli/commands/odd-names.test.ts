@@ -118,7 +118,7 @@ describe('names of any bytes in a recorded work tree', () => {
     const clone = cloneCliRepository(remote);
     expect(await repository.uwf(['run', 'two', '-p', 'go'])).toMatchObject({ code: 0 });
     const ref = repository.git('for-each-ref', '--format=%(refname)', 'refs/history');
-    expect(repository.git('rev-parse', `${ref}~1:workspace/old`)).toBe(old);
+    expect(repository.git('rev-parse', `${ref}~1^2:old`)).toBe(old);
     const [thread] = (await repository.json(['thread', 'list', '--all'])) as { thread: string }[];
     const pushed = await repository.uwf(['push', remote, thread?.thread ?? '']);
     expect(pushed).toMatchObject({ code: 0 });

@@ -54,7 +54,7 @@ test('a turn whose files hold a secret waits, and is stored without another turn
   expect(scene.runs()).toBe(2);
   expect(git('show', `${done.head}^:output.md`)).toBe('b did it.');
   expect(git('show', `${done.head}~2:output.md`)).toBe('a did it.');
-  expect(git('show', `${done.head}~2:workspace/sub/new`)).toBe('first');
+  expect(git('show', `${done.head}~2^2:sub/new`)).toBe('first');
   expect(existsSync(scene.held(thread))).toBe(false);
   expect(placesOf([secret], allWritten(dir))).toEqual([]);
 });
@@ -67,7 +67,7 @@ test('with allowSecrets the files are stored as they are', async () => {
   // The next turn has changed nothing against what was recorded last.
   expect(done).toMatchObject({ event: 'thread.ended' });
   expect(scene.runs()).toBe(2);
-  expect(scene.git('show', `${done.head}^:workspace/sub/new`)).toBe(`first\nkey ${secret}`);
+  expect(scene.git('show', `${done.head}^^2:sub/new`)).toBe(`first\nkey ${secret}`);
 });
 
 test('with an answer, or where nothing is held any more, the role takes its turn again', async () => {

@@ -87,7 +87,7 @@ describe('a reply that could not be stored', () => {
     const step = verb === 'step' ? head : `${head}~2`;
     expect(scene.git('show', `${step}:output.md`)).toBe('a did it.');
     // As they were when the agent had finished.
-    expect(scene.git('show', `${step}:workspace/file`)).toBe('one');
+    expect(scene.git('show', `${step}^2:file`)).toBe('one');
     expect(scene.events.filter(({ event }) => event === 'reply.stored')).toHaveLength(1);
     expect(existsSync(scene.keptAt(thread))).toBe(false);
     await scene.engine.run(thread);

@@ -32,25 +32,29 @@ async function stepWith(fixture: EngineFixture, thread: string, files: Record<st
 }
 
 describe('a step', () => {
-  test('keeps the files it left as workspace/, and the commit that was checked out as a parent', async () => {
+  test('keeps the files it left as a commit of its own, on the commit that was checked out', async () => {
     const fixture = await createFixture(threeSteps);
     writeFileSync(join(fixture.dir, 'tracked'), 'one\n');
     fixture.git('add', '-A');
     fixture.git('commit', '-qm', 'code');
     const { thread } = await fixture.engine.start({ definition: definition('on'), prompt: 'p' });
     const step = await stepWith(fixture, thread, { untracked: 'two\n' });
-    const head = fixture.git('rev-parse', 'HEAD');
+    const snapshot = fixture.git('rev-parse', `${step.commit.id}^2`);
     expect(step.commit.node.workspace).toEqual({
-      tree: fixture.git('rev-parse', `${step.commit.id}:workspace`),
-      commit: head,
+      tree: fixture.git('rev-parse', `${snapshot}^{tree}`),
+      commit: snapshot,
     });
-    expect(step.commit.commit.parents.at(-1)).toBe(head);
-    expect(fixture.git('ls-tree', '--name-only', `${step.commit.id}:workspace`).split('\n')).toEqual([
-      'tracked',
-      'untracked',
-    ]);
+    expect(fixture.git('log', '-1', '--format=%P%n%s', snapshot)).toBe(
+      `${fixture.git('rev-parse', 'HEAD')}\nfiles of coder, step 1`,
+    );
+    const who = '--format=%an <%ae> %ad%n%cn <%ce> %cd';
+    expect(fixture.git('log', '-1', who, '--date=raw', snapshot)).toBe(
+      fixture.git('log', '-1', who, '--date=raw', step.commit.id),
+    );
+    expect(fixture.git('ls-tree', '--name-only', snapshot).split('\n')).toEqual(['tracked', 'untracked']);
+    expect(fixture.git('ls-tree', step.commit.id, 'workspace')).toBe('');
     fixture.git('gc', '--prune=now', '--quiet');
-    expect(fixture.git('cat-file', 'blob', `${step.commit.id}:workspace/untracked`)).toBe('two');
+    expect(fixture.git('cat-file', 'blob', `${snapshot}:untracked`)).toBe('two');
     expectCleanFsck(fixture.dir);
     expect(fixture.git('status', '--porcelain')).toBe('?? untracked');
   });
@@ -68,8 +72,8 @@ describe('a step', () => {
     const on = await createFixture({ ...threeSteps, snapshot: { mode: 'on' } });
     const { thread } = await on.engine.start({ definition: definition(), prompt: 'p' });
     const step = await stepWith(on, thread, { a: '1' });
-    // On a branch without a commit there is none to name.
-    expect(Object.keys(step.commit.node.workspace ?? {})).toEqual(['tree']);
+    // On a branch without a commit the snapshot has no parent.
+    expect(on.git('log', '-1', '--format=%P', step.commit.node.workspace?.commit ?? '')).toBe('');
     const off = await on.engine.start({ definition: definition('off'), prompt: 'p' });
     expect((await stepWith(on, off.thread, { a: '2' })).commit.node).not.toHaveProperty('workspace');
   });
@@ -110,11 +114,12 @@ describe('a step', () => {
     const step = await stepWith(fixture, thread, { large: 'more than that', small: '1' });
     const missing = { count: 1, files: [{ path: 'large', reason: expect.stringContaining('has 14 bytes') }] };
     expect(step.commit.node.workspace).toEqual({
-      tree: fixture.git('rev-parse', `${step.commit.id}:workspace`),
-      commit: fixture.git('rev-parse', 'HEAD'),
+      tree: fixture.git('rev-parse', `${step.commit.id}^2^{tree}`),
+      commit: fixture.git('rev-parse', `${step.commit.id}^2`),
       missing,
     });
-    expect(fixture.git('ls-tree', '--name-only', `${step.commit.id}:workspace`)).toBe('small');
+    expect(fixture.git('rev-parse', `${step.commit.id}^2^`)).toBe(fixture.git('rev-parse', 'HEAD'));
+    expect(fixture.git('ls-tree', '--name-only', `${step.commit.id}^2`)).toBe('small');
     const told = { event: 'snapshot.shortened', reason: expect.stringMatching(/^large has 14 bytes/), missing };
     expect(fixture.events).toContainEqual(expect.objectContaining(told));
     const { head } = await getThread(fixture.repository, thread);

@@ -223,7 +223,7 @@ describe('the work tree of a step', () => {
 
   test('may be left out where it is that of the commit that was checked out', async () => {
     const repository = createMapRepository();
-    const who = 'A <a@b> 1795262400 +0000';
+    const who = 'B <b@b> 1795262400 +0000';
     const code = store(repository, 'commit', `tree ${idOf(6)}\nauthor ${who}\ncommitter ${who}\n\nx\n`);
     const tree = { files: plain, repository };
     expect(await faultsOf(recorded({ tree: idOf(6), commit: code }), tree)).toEqual([]);
@@ -234,6 +234,43 @@ describe('the work tree of a step', () => {
     expect(await faultsOf(recorded({ tree: idOf(6), commit: idOf(9) }), tree)).toEqual([
       `workspace: object ${idOf(9)} is not in the repository`,
     ]);
+  });
+
+  test('is a snapshot if a commit with the author line of the step is its last parent', async () => {
+    const repository = createMapRepository();
+    const [who, another] = ['A <a@b> 1795262400 +0000', 'A <a@b> 1795262400 +0100'];
+    const faultsWith = async (
+      { tree = idOf(6), author = who, committer = who, parents = [idOf(7)] },
+      isLast = true,
+    ): Promise<string[]> => {
+      const lines = parents.map((parent) => `parent ${parent}\n`).join('');
+      const commit = store(
+        repository,
+        'commit',
+        `tree ${tree}\n${lines}author ${author}\ncommitter ${committer}\n\nx\n`,
+      );
+      const workspace = { tree: idOf(6), commit };
+      const made = commitOf('step', 4, { ...fields, workspace }, [idOf(3), commit, ...(isLast ? [] : [idOf(5)])]);
+      return faultsOf(made, { files: plain, repository });
+    };
+    expect(await faultsWith({})).toEqual([]);
+    expect(await faultsWith({ parents: [] })).toEqual([]);
+    expect(await faultsWith({ tree: idOf(8) })).toEqual([says(idOf(8), idOf(6))]);
+    expect(await faultsWith({ committer: another })).toEqual(['workspace: its committer is not that of the step']);
+    expect(await faultsWith({ parents: [idOf(7), idOf(8)] })).toEqual(['workspace: it has 2 parents']);
+    expect(await faultsWith({}, false)).toEqual(['workspace: it is not the last parent of the step']);
+    // With another zone it is the commit that was checked out, which may have any committer and parents.
+    expect(await faultsWith({ author: another, committer: another, parents: [idOf(7), idOf(8)] })).toEqual([]);
+  });
+
+  test('leads to a verdict whatever the time of the step is', async () => {
+    const repository = createMapRepository();
+    const who = 'A <a@b> -1 +0000';
+    const commit = store(repository, 'commit', `tree ${idOf(6)}\nauthor ${who}\ncommitter ${who}\n\nx\n`);
+    const made = commitOf('step', 4, { ...fields, workspace: { tree: idOf(6), commit } });
+    const signature = { ...made.commit.author, atMs: -1000 };
+    const odd = { ...made, commit: { ...made.commit, author: signature, committer: signature } };
+    expect(await faultsOf(odd, { files: plain, repository })).toEqual([]);
   });
 });
 

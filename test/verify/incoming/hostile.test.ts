@@ -5,7 +5,7 @@ import { checkAll } from './incoming-fixture.ts';
 /** A reason without ids, hashes and byte counts, which differ from run to run. */
 function masked(reason: string): string {
   return reason
-    .replaceAll(/\b[0-9a-f]{40}\b/g, '<id>')
+    .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{20,}(?=…)/g, '<id>')
     .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{13}\b/g, '<hash>')
     .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<thread>');
 }

@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { prepareHashing } from '../../../src/cas/hash.ts';
+import { encodeCommit } from '../../../src/git/format/commit.ts';
+import type { ObjectId } from '../../../src/git/format/object-id.ts';
+import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { filesOfStep } from '../../../src/thread/read/step-files.ts';
+import { readState, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { Verification } from '../../../src/verify/chain/verification.ts';
+import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
+import { forge, store, storeTree } from '../../verify/forge-commit.ts';
+import { startLoop, stepDraft } from '../thread-fixture.ts';
+
+const who = { name: 'U', email: 'u@x', atMs: 1_795_262_400_000 };
+
+describe('the files of a step', () => {
+  let repository: MapRepository;
+  let tree: ObjectId;
+  let code: ObjectId;
+  let codeTree: ObjectId;
+
+  beforeAll(prepareHashing);
+
+  const createScene = (): Promise<ThreadState> => {
+    repository = createMapRepository();
+    const file = store(repository, 'blob', 'x');
+    tree = storeTree(repository, [['100644', 'a', file]]);
+    codeTree = storeTree(repository, []);
+    const commit = { tree: codeTree, parents: [], author: who, committer: who, message: 'code\n' };
+    code = store(repository, 'commit', encodeCommit(commit));
+    return startLoop(repository);
+  };
+
+  const filesAt = async (state: ThreadState): ReturnType<typeof filesOfStep> => {
+    const { head } = state;
+    if (head.kind !== 'step') throw new Error('its head is no step');
+    return filesOfStep(repository, head);
+  };
+
+  /** The same step in the form of earlier versions. */
+  const asFolder = async (state: ThreadState, commit: ObjectId | undefined): Promise<ThreadState> => {
+    const id = forge(repository, state.head.id, (draft) => {
+      draft.node['workspace'] = { tree, ...(commit !== undefined && { commit }) };
+      draft.files.set('workspace', { mode: '40000', id: tree });
+      draft.parents = [...draft.parents.slice(0, 1), ...(commit === undefined ? [] : [commit])];
+    });
+    return readState(repository, state.id, id);
+  };
+
+  test('are in a snapshot on the commit that was checked out, and in workspace/ of an earlier step', async () => {
+    const start = await createScene();
+    const workspace = { tree, commit: code, objects: [] };
+    const snapshot = await appendStep(repository, start, stepDraft({ workspace }));
+    const recorded = { tree, commit: code, isWhole: true, missing: undefined };
+    expect(await filesAt(snapshot)).toEqual(recorded);
+    const folder = await asFolder(snapshot, code);
+    expect(await filesAt(folder)).toEqual(recorded);
+    expect(await filesAt(await asFolder(snapshot, undefined))).toEqual({ ...recorded, commit: undefined });
+    for (const { head } of [snapshot, folder]) {
+      expect((await new Verification(repository).verify(head.id)).findings).toEqual([]);
+    }
+  });
+
+  test('are in a snapshot also if they are those that were checked out, and on no commit where there was none', async () => {
+    const start = await createScene();
+    const same = await appendStep(
+      repository,
+      start,
+      stepDraft({ workspace: { tree: codeTree, commit: code, objects: [] } }),
+    );
+    expect(await filesAt(same)).toEqual({ tree: codeTree, commit: code, isWhole: true, missing: undefined });
+    expect(same.head.commit.parents.at(-1)).not.toBe(code);
+    const unborn = await appendStep(
+      repository,
+      await startLoop(repository),
+      stepDraft({ workspace: { tree, objects: [] } }),
+    );
+    expect(await filesAt(unborn)).toEqual({ tree, commit: undefined, isWhole: true, missing: undefined });
+  });
+
+  test('are those of the commit that was checked out if they could not be recorded', async () => {
+    const start = await createScene();
+    const workspace = { tree: codeTree, commit: code, shortfall: 'too slow', objects: [] };
+    const short = await appendStep(repository, start, stepDraft({ workspace }));
+    expect(await filesAt(short)).toEqual({ tree: codeTree, commit: code, isWhole: false, missing: undefined });
+    expect(short.head.commit.parents.at(-1)).toBe(code);
+    expect((await new Verification(repository).verify(short.head.id)).findings).toEqual([]);
+  });
+
+  test('are not recorded at all if the commit that was checked out could be taken for the snapshot', async () => {
+    const start = await createScene();
+    const first = await appendStep(repository, start, stepDraft({ workspace: { tree, objects: [] } }));
+    if (first.head.kind !== 'step') throw new Error('it is a step');
+    const commit = first.head.node.workspace?.commit;
+    if (commit === undefined) throw new Error('it has a snapshot');
+    const another = await startLoop(repository);
+    const workspace = { tree, commit, shortfall: 'too slow', objects: [] };
+    const short = await appendStep(repository, another, stepDraft({ workspace }));
+    expect(await filesAt(short)).toBeUndefined();
+  });
+
+  test('may be of both forms in one thread', async () => {
+    const start = await createScene();
+    const workspace = { tree, commit: code, objects: [] };
+    const folder = await asFolder(await appendStep(repository, start, stepDraft({ workspace })), code);
+    repository.refMap.clear();
+    repository.refMap.set(`refs/threads/${folder.id}` as never, folder.head.id);
+    const mixed = await appendStep(repository, folder, stepDraft({ role: 'checker', rule: 1, workspace }));
+    expect((await new Verification(repository).verify(mixed.head.id)).findings).toEqual([]);
+    expect(await filesAt(mixed)).toEqual({ tree, commit: code, isWhole: true, missing: undefined });
+  });
+});
