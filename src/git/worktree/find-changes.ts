@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
-import { lookIntoFolders, measureFile } from './measure-files.ts';
+import { lookIntoFolders, measureFile, type FolderContent } from './measure-files.ts';
 import { ownPrograms } from '../repository/own-programs.ts';
 import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
 
@@ -39,23 +39,10 @@ export const plainIndex = 'core.splitIndex=false';
  */
 export async function findChanges(run: IndexRun, top: string): Promise<Changes> {
   const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
-  const [lines, tracked] = await Promise.all([listOf(run, listing), changedPaths(run)]);
-  const others: string[] = [];
-  const submodules: string[] = [];
-  const folders = new Set(['']);
-  for (const line of lines) {
-    const isOther = line.startsWith('? ');
-    const path = isOther ? line.slice(2) : line.slice(line.indexOf('\t') + 1);
-    if (isOther) others.push(path);
-    else if (line.startsWith('H 160000')) submodules.push(path);
-    for (let end = path.lastIndexOf('/', path.length - 2); end > 0; end = path.lastIndexOf('/', end - 1)) {
-      const folder = path.slice(0, end + 1);
-      if (folders.has(folder)) break;
-      folders.add(folder);
-    }
-  }
-  const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
-  const { real, unlisted } = lookIntoFolders(top, folders, known);
+  const [{ others, submodules, real, unlisted }, tracked] = await Promise.all([
+    listOf(run, listing).then((lines) => sortPaths(top, lines)),
+    changedPaths(run),
+  ]);
   const changes: Changes = {
     files: [],
     excluded: [],
@@ -71,6 +58,26 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
   for (const path of await withoutIgnored(run, unlisted)) if (!tracked.has(path)) addFile(changes, top, path, false);
   changes.partly.push(...(await changedSubmodules(run, top, submodules)));
   return changes;
+}
+
+/** Untracked paths and submodules among the lines of `git ls-files`, and what git does not list in their folders. */
+function sortPaths(top: string, lines: readonly string[]): { others: string[]; submodules: string[] } & FolderContent {
+  const others: string[] = [];
+  const submodules: string[] = [];
+  const folders = new Set(['']);
+  for (const line of lines) {
+    const isOther = line.startsWith('? ');
+    const path = isOther ? line.slice(2) : line.slice(line.indexOf('\t') + 1);
+    if (isOther) others.push(path);
+    else if (line.startsWith('H 160000')) submodules.push(path);
+    for (let end = path.lastIndexOf('/', path.length - 2); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const folder = path.slice(0, end + 1);
+      if (folders.has(folder)) break;
+      folders.add(folder);
+    }
+  }
+  const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
+  return { others, submodules, ...lookIntoFolders(top, folders, known) };
 }
 
 /** Paths of tracked files that differ from the index, or may, by times and sizes. */

@@ -1,8 +1,5 @@
-import { copyFileSync, utimesSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { orElse } from '../../or-else.ts';
-import { isNotThere } from '../format/object-errors.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
 import { readCommit, type ObjectReader } from '../stores/read.ts';
@@ -11,6 +8,7 @@ import type { GitEnvironment, Repository, RepositoryLocation } from '../reposito
 import { addChanges, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
 import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
+import { copyIndex, keepIndex } from './kept-index.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
 import { runGit } from '../process/run-git.ts';
@@ -19,7 +17,7 @@ import { runGit } from '../process/run-git.ts';
 export type SnapshotLimits = {
   /** The size of new and changed files together; the largest files beyond it are left out. */
   maxBytes: number;
-  /** After this time the snapshot falls back to the tree of `HEAD`. */
+  /** After this time the snapshot falls back to the tree of `HEAD`; comparing files first may take six times as long. */
   timeoutMs: number;
 };
 
@@ -63,6 +61,7 @@ const MAX_LOOSE_BYTES = 1024 * 1024;
  * Records the files of a work tree without touching its index, its `HEAD` or its stash.
  *
  * Takes a few runs of git, whatever the number of files, on a copy of the user's index, so that only changed files are read.
+ * If git has to compare many files whose times alone have changed, the result is kept for the next snapshot of the work tree.
  * git's filters and line ends apply, as when files are restored. A submodule is recorded with its current commit.
  *
  * Measures sizes before it reads anything. Names the files that cannot be recorded, and records the rest. If nothing is left
@@ -104,7 +103,7 @@ async function record(
   const watch = watchLimits(quarantine, limits, stop);
   try {
     const index = join(quarantine.path, 'index');
-    copyIndex(join(location.gitDir, 'index'), index);
+    const copy = copyIndex(location, index);
     const run: IndexRun = {
       location,
       env,
@@ -113,7 +112,9 @@ async function record(
       signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
     };
     const { files, excluded, partly, unmoved, isEmpty } = await findChanges(run, location.workTree);
-    const { fitting, beyond } = await chooseFitting(run, files, limits.maxBytes);
+    const choosing = (): ReturnType<typeof chooseFitting> => chooseFitting(run, files, limits.maxBytes);
+    const { fitting, beyond, isRefreshed } = await watch.whileComparing(choosing);
+    if (isRefreshed) keepIndex(location, copy);
     const left = [...excluded, ...beyond];
     const failed = isEmpty ? [] : await addChanges(run, fitting, [...left.map(({ path }) => path), ...unmoved]);
     const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
@@ -133,7 +134,7 @@ async function record(
     const packs = keeps.map(({ path }) => path.slice(0, -'.keep'.length));
     return { tree, ...(missing && { missing }), objects, packs, release: () => removeKeeps(keeps) };
   } finally {
-    clearInterval(watch);
+    watch.end();
     quarantine.remove();
   }
 }
@@ -152,31 +153,34 @@ export function snapshotFolder(stateDir: string): string {
   return join(stateDir, 'snapshots');
 }
 
-/**
- * Copies an index; a missing index is an empty one.
- *
- * git treats a file as unchanged if its times match the index and are older than the index file. The copy must not be newer
- * than the original, or a change at the same moment would not be seen.
- * Source: git's Documentation/technical/racy-git.txt.
- */
-function copyIndex(from: string, to: string): void {
-  const copy = (): void => {
-    const { mtimeMs } = statSync(from);
-    copyFileSync(from, to);
-    const seconds = Math.floor(mtimeMs / 1000);
-    utimesSync(to, seconds, seconds);
-  };
-  orElse(copy, undefined, isNotThere);
-}
+/** How many times the time limit git may compare files whose times have changed: what it finds is kept, so it is done once. */
+const MAX_COMPARING = 6;
+
+type Watch = {
+  /** Does work that has a longer limit of its own. Its time does not count. */
+  whileComparing: <T>(work: () => Promise<T>) => Promise<T>;
+  end: () => void;
+};
 
 /** Stops git when it takes too long or writes too much. */
-function watchLimits(quarantine: Quarantine, limits: SnapshotLimits, stop: AbortController): NodeJS.Timeout {
-  const startedMs = performance.now();
-  return setInterval(() => {
-    if (performance.now() - startedMs > limits.timeoutMs) {
-      stop.abort(new Error(`recording the files took longer than ${limits.timeoutMs / 1000} s`));
+function watchLimits(quarantine: Quarantine, limits: SnapshotLimits, stop: AbortController): Watch {
+  let startedMs = performance.now();
+  let timeoutMs = limits.timeoutMs;
+  const timer = setInterval(() => {
+    if (performance.now() - startedMs > timeoutMs) {
+      stop.abort(new Error(`recording the files took longer than ${timeoutMs / 1000} s`));
     } else if (quarantine.bytes > mostWritten(limits)) stop.abort(tooMuch(limits));
   }, 100);
+  const whileComparing = async <T>(work: () => Promise<T>): Promise<T> => {
+    const elapsedMs = performance.now() - startedMs;
+    [startedMs, timeoutMs] = [performance.now(), limits.timeoutMs * MAX_COMPARING];
+    try {
+      return await work();
+    } finally {
+      [startedMs, timeoutMs] = [performance.now() - elapsedMs, limits.timeoutMs];
+    }
+  };
+  return { whileComparing, end: () => clearInterval(timer) };
 }
 
 /** A bit more than the measured size: filters can enlarge files, and trees take space. */
