@@ -111,13 +111,16 @@ export class CarriedObjects {
     if (depth > maxDepth) return fail(report, path, `its folders lie more than ${maxDepth} deep`);
     const data = await readTyped(this.#objects, id, 'tree', { maxBytes: maxObjectBytes });
     let entries = readForeignTree(data, objectIdBytes(this.#objects.format));
+    const isLocal = await this.#local.has(id);
     if (typeof entries === 'string') {
-      const lines = (await this.#local.has(id)) ? readTreeLines(data, objectIdBytes(this.#objects.format)) : undefined;
+      const lines = isLocal ? readTreeLines(data, objectIdBytes(this.#objects.format)) : undefined;
       if (lines === undefined) return fail(report, path, `git would not take the folder: ${entries}`);
       entries = lines.map(foreignEntry);
     }
     const extent: Extent = { files: entries.length, depth: 1 };
     for (const entry of entries) {
+      // The files of a folder that is here are here, too: most files of a snapshot.
+      if (isLocal && entry.kind !== 'folder') continue;
       const below = await this.#checkEntry(entry, `${path}/${entry.name}`, report, depth);
       if (below === undefined) return undefined;
       extent.files += below.files;
