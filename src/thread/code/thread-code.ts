@@ -1,13 +1,13 @@
 import { UwfError } from '../../errors.ts';
-import type { Commit, Signature } from '../../git/format/commit.ts';
+import type { Commit } from '../../git/format/commit.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
-import { readCommit, readTree } from '../../git/stores/read.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import { codeMessage } from '../append/commit-message.ts';
-import { WORKSPACE_FOLDER } from '../append/append-step.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
 import { readChain } from '../read/read-chain.ts';
+import { findRecordedFiles, type RecordedFiles } from '../read/recorded-files.ts';
 import type { CommitOf } from '../read/thread-state.ts';
 import { readTextAt } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';
@@ -45,8 +45,8 @@ export async function findCode(repository: Repository, { id, head }: ThreadPoint
   const { base } = start.node;
   if (base === undefined) throw noBase(id);
   if (step === undefined) throw noFiles(id);
-  const { tree, checkedOut, isSnapshot } = await recordedBy(repository, step);
-  if (!isSnapshot) throw snapshotShort(id, step);
+  const { tree, checkedOut, form } = await recordedBy(repository, step);
+  if (form === 'none') throw snapshotShort(id, step);
   const prompt = await readTextAt(repository, start, 'prompt.md');
   const summary = end && (await readTextAt(repository, end, 'summary.md'));
   const message = codeMessage(id, prompt, summary);
@@ -82,21 +82,11 @@ async function readSteps(repository: Repository, head: ObjectId): Promise<Steps>
   throw new CorruptThread(head, 'its chain has no start');
 }
 
-type Recorded = { tree: ObjectId; checkedOut: ObjectId | undefined; isSnapshot: boolean };
-
-/** Reads what a step recorded, in both forms: a folder of its own tree, and a commit with the step's author line. */
-async function recordedBy({ objects }: Repository, { commit, node }: CommitOf<'step'>): Promise<Recorded> {
-  const { tree, commit: named } = node.workspace ?? {};
-  if (tree === undefined) throw new TypeError('a step without files has no snapshot');
-  const hasFolder = (await readTree(objects, commit.tree)).some(({ name }) => name === WORKSPACE_FOLDER);
-  if (hasFolder || named === undefined) return { tree, checkedOut: named, isSnapshot: hasFolder };
-  const { author, parents } = await readCommit(objects, named);
-  const isSnapshot = isSame(author, commit.author) && named === commit.parents.at(-1);
-  return { tree, checkedOut: isSnapshot ? parents[0] : named, isSnapshot };
-}
-
-function isSame(a: Signature, b: Signature): boolean {
-  return a.name === b.name && a.email === b.email && a.atMs === b.atMs;
+/** Reads what a step recorded. */
+async function recordedBy({ objects }: Repository, step: CommitOf<'step'>): Promise<RecordedFiles> {
+  const recorded = await findRecordedFiles(objects, step);
+  if (recorded === undefined) throw new TypeError('a step without files has no snapshot');
+  return recorded;
 }
 
 type TipFacts = Pick<ThreadCode, 'tree' | 'checkedOut' | 'step' | 'message'>;
