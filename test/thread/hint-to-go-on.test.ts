@@ -21,7 +21,10 @@ describe('the hint at a suspended thread', () => {
     ['agent', "answer with 'uwf thread resume <id> -p <answer>'"],
     ['invalid-reply', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
     ['timeout', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
-    ['isolation', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
+    [
+      'isolation',
+      "look at what changed; 'uwf thread resume <id>' stores the turn, 'uwf thread resume <id> -p <what to do>' takes it again",
+    ],
   ] as const)('that stopped for %s', (cause, expected) => {
     expect(hint({ cause })).toBe(expected);
   });

@@ -85,7 +85,7 @@ test('a workflow with fields that are not followed yet is refused as newer', asy
     description: '',
     roles: {},
     moderator: [{ from: '__start__', to: '__end__', when: null }],
-    isolation: 'worktree',
+    blocks: { reviews: {} },
   });
   await expect(loadWorkflow(new MemorySource([workflow]), workflow.hash)).rejects.toMatchObject({
     code: 'newer-format',

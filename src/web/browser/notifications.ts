@@ -2,11 +2,11 @@
 type Question = { id: string; thread: string; title: string; text: string };
 
 /** Kept for all tabs of this browser. */
-const WANTED = 'uwf notifications';
+const WANTED = 'uwf-notifications';
 /** The questions that were told, or were there when notifications were switched on. */
-const TOLD = 'uwf questions told';
+const TOLD = 'uwf-questions-told';
 /** The state of what waits in which all questions were told. */
-const STATE = 'uwf waiting state';
+const STATE = 'uwf-waiting-state';
 const MAX_TOLD = 1_000;
 
 /**
@@ -52,7 +52,7 @@ export async function notifyOfNew(waiting: string): Promise<void> {
 
 /** Finds the questions that no tab of this browser has found before. Of all tabs one looks at a time. */
 function findNew(waiting: string): Promise<Question[]> {
-  return navigator.locks.request('uwf notifications', async () => {
+  return navigator.locks.request('uwf-notifications', async () => {
     if (localStorage.getItem(STATE) === waiting) return [];
     const questions = await loadQuestions();
     const told = (localStorage.getItem(TOLD) ?? '').split(' ');

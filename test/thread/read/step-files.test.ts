@@ -15,12 +15,15 @@ import { startLoop, stepDraft } from '../thread-fixture.ts';
 
 const files = new ObjectBatch();
 const tree = files.addTree([{ mode: '100644', name: 'a.txt', id: files.addBlob('a') }]);
+const user = { name: 'User', email: 'a@b', atMs: 0 };
+const checkedOut = files.addCommit({ tree, parents: [], author: user, committer: user, message: 'code' });
 const missing = { count: 1, files: [{ path: 'b.txt', reason: 'it cannot be read' }] };
 const recorded: StepDraft['workspace'] = { tree, objects: files.objects };
 
 /** A thread whose steps recorded these files, and its steps. */
 async function stepsWith(workspaces: readonly StepDraft['workspace'][]) {
   const repository = createMapRepository();
+  await repository.objects.write(files.objects);
   let state = await startLoop(repository);
   const steps: CommitOf<'step'>[] = [];
   for (const workspace of workspaces) {
@@ -43,15 +46,20 @@ describe('the files of a step', () => {
   });
 
   test('are those of the commit alone where they could not be recorded', async () => {
-    const { repository, steps } = await stepsWith([{ ...recorded, shortfall: 'it took too long' }]);
+    const { repository, steps } = await stepsWith([{ ...recorded, commit: checkedOut, shortfall: 'it took too long' }]);
     expect(await filesOfStep(repository, steps[0]!)).toMatchObject({ tree, isWhole: false, missing: undefined });
   });
 
   test('are corrupt where the commit has others than the node names', async () => {
     const { repository, steps } = await stepsWith([recorded]);
     const [step] = steps;
-    const other = { ...step!, node: { ...step!.node, workspace: { tree: files.addTree([]) } } };
-    await expect(filesOfStep(repository, other)).rejects.toThrow('its workspace/ is not the tree that its node names');
+    const other = {
+      ...step!,
+      node: { ...step!.node, workspace: { ...step!.node.workspace, tree: files.addTree([]) } },
+    };
+    await expect(filesOfStep(repository, other)).rejects.toThrow(
+      'the tree of its snapshot is not the tree that its node names',
+    );
   });
 
   test('that were not recorded are said to be those of the newest record before', async () => {

@@ -200,13 +200,13 @@ describe('a scan of a commit of uwf', () => {
   });
 
   test('passes files of the code that the step began with', async () => {
-    const code = addCommit(addTree({ 'a.txt': secret }), 'Code');
+    const code = addCommit(addTree({ 'a.txt': secret }), 'Code', [], 'User');
     const found = await scanCommit({ workspace: { 'a.txt': secret, 'b.txt': secret } }, [code]);
     expect(found.map(({ file }) => file)).toEqual(['workspace/b.txt']);
   });
 
   test('tells what is pinned even where the code has it', async () => {
-    const code = addCommit(addTree({ 'b.json': secret }), 'Code');
+    const code = addCommit(addTree({ 'b.json': secret }), 'Code', [], 'User');
     const found = await scanCommit({ pinned: { 'b.json': secret } }, [code]);
     expect(found.map(({ file }) => file)).toEqual(['pinned/b.json']);
   });

@@ -130,11 +130,22 @@ describe('of a start', () => {
     expect(await faultsOf('start', (draft) => void (draft.node['depth'] = 3))).toEqual([
       'start.json: depth is 3, by its caller it has to be 0',
     ]);
-    const called = await faultsOf('start', (draft, { step }) => void draft.parents.push(step));
-    expect(called).toHaveLength(4);
-    expect(called.every((fault) => fault.includes('by its caller'))).toBe(true);
-    const two = await faultsOf('start', (draft, { step, suspension }) => void draft.parents.push(step, suspension));
-    expect(two.at(-1)).toMatch(/^nothing accounts for its parent /);
-    expect(two).toHaveLength(5);
+    const unaccounted = expect.stringMatching(/^nothing accounts for its parent /);
+    const one = await faultsOf('start', (draft, { step }) => void draft.parents.push(step));
+    expect(one).toEqual([unaccounted]);
+    const two = await faultsOf('start', (draft, { code, suspension }) => void draft.parents.push(code, suspension));
+    expect(two).toEqual([unaccounted, unaccounted]);
+  });
+
+  test('the base is a parent, and a commit of the code', async () => {
+    const { repository, code, step } = await growThread();
+    const sound = await startLoop(repository, { base: code });
+    expect(await findingsOf(repository, sound.head.id)).toEqual([]);
+    const apart = forge(repository, sound.head.id, (draft) => void draft.parents.pop());
+    expect(await findingsOf(repository, apart)).toEqual([`start.json: its base ${code} is no parent of it`]);
+    const ofThread = await startLoop(repository, { base: step });
+    expect(await findingsOf(repository, ofThread.head.id)).toContain(
+      `start.json: its base ${step} is a commit of a thread`,
+    );
   });
 });
