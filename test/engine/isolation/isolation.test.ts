@@ -259,8 +259,7 @@ describe('the work tree of a thread', () => {
       const [tree] = linkedWorkTrees({ commonDir: realpathSync(join(fixture.dir, '.git')) });
       if (tree && existsSync(join(tree.top, 'begun'))) stop.abort(new Error('cut off'));
     }, 20);
-    await expect(cutOff.step(thread)).rejects.toThrow();
-    clearInterval(watch);
+    await expect(cutOff.step(thread).finally(() => clearInterval(watch))).rejects.toThrow('stopped before');
     expect((await fixture.engine.run(thread)).event).toBe('thread.ended');
     const { workspace } = (await lastStep(fixture, thread)).commit.node;
     expect(fixture.git('cat-file', 'blob', `${workspace?.tree}:begun`)).toBe('half');
