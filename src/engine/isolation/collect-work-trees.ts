@@ -4,7 +4,7 @@ import { sizeOf } from '../../git/system/size-of.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { orElse } from '../../or-else.ts';
-import { isDone, listWorkTrees } from './find-reusable.ts';
+import { listWorkTrees, noteAtRest } from './find-reusable.ts';
 import { gitPlace, type WorkTreesContext } from './work-tree-folder.ts';
 
 /**
@@ -16,11 +16,11 @@ import { gitPlace, type WorkTreesContext } from './work-tree-folder.ts';
 export async function collectWorkTrees(engine: WorkTreesContext): Promise<{ path: string; bytes: number }[]> {
   const git = gitPlace(engine);
   const removed: { path: string; bytes: number }[] = [];
-  for (const { top, note } of listWorkTrees(engine, git)) {
-    const isUnused = note === undefined ? isUnfinished(engine, top) : await isDone(engine, git, { top, note });
-    if (!isUnused) continue;
+  for (const { top, note, branches } of listWorkTrees(engine, git)) {
+    const resting = note && (await noteAtRest(engine, git, { top, note }));
+    if (resting === undefined && (note !== undefined || !isUnfinished(engine, top))) continue;
     const bytes = orElse(() => sizeOf(top), 0);
-    await removeOwnWorkTree(git, top, note);
+    await removeOwnWorkTree(git, top, resting === undefined ? branches : [resting]);
     removed.push({ path: top, bytes });
   }
   return removed;

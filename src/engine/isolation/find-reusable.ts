@@ -3,13 +3,20 @@ import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
-import { readThreadNote, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
+import {
+  branchesMadeFor,
+  readThreadNote,
+  type MadeBranch,
+  type ThreadNote,
+} from '../../git/repository/thread-work-tree.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
 import { treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
+import { filesOfStep } from '../../thread/read/step-files.ts';
+import { readState } from '../../thread/read/thread-state.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
@@ -18,15 +25,15 @@ import { workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 /** A work tree that was made for a thread. */
 export type ThreadWorkTree = { top: string; note: ThreadNote };
 
-/** Lists the work trees of threads below the folder for them, those that are not finished without a note. */
+/** Lists the work trees of threads below the folder for them, those that are not whole without a note. */
 export function listWorkTrees(
   engine: WorkTreesContext,
   git: GitPlace,
-): { top: string; note: ThreadNote | undefined }[] {
+): { top: string; note: ThreadNote | undefined; branches: readonly MadeBranch[] }[] {
   const folder = realPath(workTreesFolder(engine));
   return linkedWorkTrees(git.location)
     .filter(({ top }) => isWithin(top, folder))
-    .map(({ top, gitDir }) => ({ top, note: readThreadNote({ gitDir }) }));
+    .map(({ top, gitDir }) => ({ top, note: readThreadNote({ gitDir }), branches: branchesMadeFor({ gitDir }) }));
 }
 
 /** Yields work trees whose thread has ended and has all their files, those with the wanted files first. */
@@ -37,32 +44,50 @@ export async function* findReusable(
 ): AsyncGenerator<ThreadWorkTree, void, void> {
   const all = listWorkTrees(engine, git).flatMap(({ top, note }) => (note === undefined ? [] : [{ top, note }]));
   for (const tree of all.toSorted((a, b) => Number(b.note.at === at) - Number(a.note.at === at))) {
-    if (await isDone(engine, git, tree)) yield tree;
+    const note = await noteAtRest(engine, git, tree);
+    if (note !== undefined) yield { top: tree.top, note };
   }
 }
 
 /**
- * Tells whether a work tree can go: its thread has ended, or is gone, no process works on it, and its files are those of a
- * snapshot of a thread that is there.
+ * Finds a work tree at rest: its thread has ended, or is gone, no process works on it, and its files are those of a snapshot of
+ * the thread, or of its base.
+ *
+ * @returns the note that it has to have then: a process can have been killed before it wrote it; `undefined` if only the work
+ *   tree has its files
  */
-export async function isDone(engine: WorkTreesContext, git: GitPlace, { top, note }: ThreadWorkTree): Promise<boolean> {
+export async function noteAtRest(
+  engine: WorkTreesContext,
+  git: GitPlace,
+  { top, note }: ThreadWorkTree,
+): Promise<ThreadNote | undefined> {
   const { repository } = engine;
-  if (!isThreadId(note.thread) || findLease(repository, note.thread) !== undefined) return false;
-  if (!(await isOver(engine, note.thread))) return false;
-  const tree = await treeAt(repository, note.at);
-  if (tree === undefined) return false;
-  const location = await discoverRepository(top, withoutPlaces(engine.env)).catch(() => undefined);
-  if (location === undefined) return false;
-  return tree === (await treeOfFiles(repository, { ...git, location }, snapshotLimits(engine)));
+  const { thread } = note;
+  if (!isThreadId(thread) || findLease(repository, thread) !== undefined) return undefined;
+  const over = await findOver(engine, thread);
+  const location = over && (await discoverRepository(top, withoutPlaces(engine.env)).catch(() => undefined));
+  const now = location && (await treeOfFiles(repository, { ...git, location }, snapshotLimits(engine)));
+  if (over === undefined || now === undefined) return undefined;
+  if (now === (await treeAt(repository, note.at))) return note;
+  const last = over.head && (await readState(repository, thread, over.head)).last;
+  const files = last && (await filesOfStep(repository, last));
+  return last && files?.commit !== undefined && files.tree === now
+    ? { ...note, at: last.id, commit: files.commit }
+    : undefined;
 }
 
-/** Tells whether a thread has ended or was removed; one that cannot be read may go on. */
-async function isOver({ repository }: WorkTreesContext, thread: ThreadId): Promise<boolean> {
+/** Finds the head of a thread that has ended; none of one that was removed. One that cannot be read may go on. */
+async function findOver(
+  { repository }: WorkTreesContext,
+  thread: ThreadId,
+): Promise<{ head: ObjectId | undefined } | undefined> {
   try {
     const found = await findThread(repository, thread);
-    return found === undefined || found.isHistory || (await readThreadCommit(repository, found.head)).kind === 'end';
+    if (found === undefined) return { head: undefined };
+    const isOver = found.isHistory || (await readThreadCommit(repository, found.head)).kind === 'end';
+    return isOver ? { head: found.head } : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
-import { noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
+import { branchesMadeFor, noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import {
@@ -54,7 +54,9 @@ export async function openWorkTree(
     const place = { ...git, location: found.location };
     if (found.note.at === wanted.at || (await catchUp(engine, place, found.note, content))) return found.location;
     await moveOwnWorkTree(git, folder, asideOf(folder));
-  } else if (found || !isFreeFolder(folder)) await removeOwnWorkTree(git, folder);
+  } else if (found || !isFreeFolder(folder)) {
+    await removeOwnWorkTree(git, folder, found ? branchesMadeFor(found.location) : []);
+  }
   makeFolders(dirname(folder));
   await assertFits(engine, git, wanted.tree);
   return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
@@ -105,7 +107,8 @@ async function make(
     await equipWorkTree(engine, { ...git, location });
     return location;
   } catch (error) {
-    await removeOwnWorkTree(git, folder);
+    const made = await findOwnWorkTree(git, folder);
+    await removeOwnWorkTree(git, folder, made ? branchesMadeFor(made.location) : []);
     if (!timeout.aborted || engine.signal.aborted) throw error;
     const what = `making a work tree took longer than ${timeoutMs / 1000} s`;
     throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint: 'raise isolation.timeoutMs' });

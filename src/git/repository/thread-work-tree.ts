@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseJson } from '../../json.ts';
-import { isString, objectOf, stringThat } from '../../shape.ts';
+import { arrayOf, isString, objectOf, stringThat } from '../../shape.ts';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
 import { isRefName } from '../format/ref-name.ts';
 import type { RefName } from '../ref-store.ts';
@@ -31,16 +31,39 @@ const isNote = objectOf<ThreadNote>({
   commit: stringThat(isObjectId),
 });
 
+/** A branch that was made for a work tree, and where it is if nothing was committed to it since. */
+export type MadeBranch = Pick<ThreadNote, 'branch' | 'commit'>;
+
+const isUnfinished = objectOf<{ unfinished: MadeBranch[] }>({
+  unfinished: arrayOf(objectOf<MadeBranch>({ branch: stringThat(isRefName), commit: stringThat(isObjectId) })),
+});
+
 /** Marks a linked work tree as made for a thread. File system errors come through as they are. */
-export function markMadeForThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>): void {
-  noteThread({ gitDir }, undefined);
+export function markMadeForThread(location: Pick<RepositoryLocation, 'gitDir'>): void {
+  markUnfinished(location, []);
 }
 
-/** Notes which thread a linked work tree belongs to; `undefined` while its files are not whole. */
-export function noteThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, note: ThreadNote | undefined): void {
+/** Notes that the files of a linked work tree are not whole, with the branches that go if it is removed. */
+export function markUnfinished({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, branches: readonly MadeBranch[]): void {
+  write(gitDir, { unfinished: branches });
+}
+
+/** Notes which thread a linked work tree belongs to. */
+export function noteThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, note: ThreadNote): void {
+  write(gitDir, note);
+}
+
+function write(gitDir: string, content: object): void {
   const file = join(gitDir, MARK);
-  writeFileSync(file, note === undefined ? '' : `${JSON.stringify(note)}\n`);
+  writeFileSync(file, `${JSON.stringify(content)}\n`);
   share(file);
+}
+
+/** The branches that were made for a work tree: that of its thread, or those of one that is not whole. */
+export function branchesMadeFor({ gitDir }: Pick<RepositoryLocation, 'gitDir'>): readonly MadeBranch[] {
+  const content = parseJson(readIfThere(join(gitDir, MARK)) ?? '');
+  if (isUnfinished(content)) return content.unfinished;
+  return isNote(content) ? [content] : [];
 }
 
 /** Which thread a linked work tree belongs to; `undefined` for one of a person, a restored step, or one that is not whole. */

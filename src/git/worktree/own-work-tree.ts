@@ -6,7 +6,14 @@ import type { Repository, RepositoryLocation } from '../repository.ts';
 import { linkedWorkTrees } from '../repository/linked-work-trees.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { realPath, withoutPlaces } from '../repository/git-directory.ts';
-import { noteThread, readThreadNote, type ThreadNote } from '../repository/thread-work-tree.ts';
+import {
+  branchesMadeFor,
+  markUnfinished,
+  noteThread,
+  readThreadNote,
+  type MadeBranch,
+  type ThreadNote,
+} from '../repository/thread-work-tree.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import { runWithoutFailing } from './find-changes.ts';
@@ -60,7 +67,7 @@ export async function makeOwnWorkTree(
 export async function refillOwnWorkTree(git: GitPlace, before: ThreadNote, content: OwnContent): Promise<void> {
   const isOther = before.thread !== content.thread;
   // From here on it is unfinished: a killed process leaves no work tree that passes for a thread's.
-  noteThread(git.location, undefined);
+  markUnfinished(git.location, [before, { branch: before.branch, commit: content.commit }].slice(0, isOther ? 1 : 2));
   const reading = ['read-tree', '--reset', '-u', content.tree];
   await runWithoutFailing({ ...git, settings: ['checkout.workers=0'] }, reading, 'smudge');
   await runGit({ ...git, args: ['clean', '--quiet', '-ffd', ...(isOther ? ['-x'] : [])] });
@@ -79,8 +86,10 @@ async function settle(git: GitPlace, content: OwnContent, own?: RefName): Promis
 
 /** Makes the first branch whose name is free. */
 async function makeBranch(git: GitPlace, { branches, commit }: OwnContent): Promise<RefName> {
+  const others = branchesMadeFor(git.location);
   for (const name of branches) {
     try {
+      markUnfinished(git.location, [...others, { branch: name, commit }]);
       await runGit({ ...git, args: ['update-ref', name, commit, ''] });
       return name;
     } catch (error) {
@@ -91,12 +100,12 @@ async function makeBranch(git: GitPlace, { branches, commit }: OwnContent): Prom
   throw new Error('a work tree needs a branch');
 }
 
-/** Removes a work tree with its registration, and its branch if that is where the note says. */
-export async function removeOwnWorkTree(git: GitPlace, folder: string, note?: ThreadNote): Promise<void> {
+/** Removes a work tree with its registration, and the branches that were made for it if they are where they were. */
+export async function removeOwnWorkTree(git: GitPlace, folder: string, branches: readonly MadeBranch[]): Promise<void> {
   await runGit({ ...git, args: ['worktree', 'remove', '--force', '--force', '--', folder] }).catch(() => undefined);
   rmSync(folder, { recursive: true, force: true });
   await runGit({ ...git, args: ['worktree', 'prune', '--expire=now'] });
-  if (note !== undefined) await dropBranch(git, note);
+  for (const branch of branches) await dropBranch(git, branch);
 }
 
 /** Moves a work tree. @returns false if another process was first */
@@ -131,6 +140,6 @@ export function isFreeFolder(folder: string): boolean {
 }
 
 /** Removes the branch of a work tree. One that has moved stays: it has commits that are not recorded. */
-async function dropBranch(git: GitPlace, { branch, commit }: ThreadNote): Promise<void> {
+async function dropBranch(git: GitPlace, { branch, commit }: MadeBranch): Promise<void> {
   await runGit({ ...git, args: ['update-ref', '-d', branch, commit] }).catch(inPlaceOf(GitFailed, undefined));
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
 import { collectGarbage } from '../../../src/engine/maintenance/collect-garbage.ts';
-import { noteThread, readThreadNote } from '../../../src/git/repository/thread-work-tree.ts';
+import { markUnfinished, noteThread, readThreadNote } from '../../../src/git/repository/thread-work-tree.ts';
 import { linkedWorkTrees } from '../../../src/git/repository/linked-work-trees.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
@@ -219,7 +219,7 @@ describe('the work tree of a thread', () => {
     await fixture.engine.step(thread);
     const [tree] = linkedWorkTrees({ commonDir: realpathSync(join(fixture.dir, '.git')) });
     if (tree === undefined) throw new Error('there is no work tree');
-    noteThread(tree, undefined);
+    markUnfinished(tree, []);
     writeFileSync(join(tree.top, 'junk'), 'half');
     rmSync(join(tree.top, 'file'));
     await fixture.engine.step(thread);
