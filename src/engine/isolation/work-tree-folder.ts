@@ -50,9 +50,11 @@ function nameOf({ commonDir }: RepositoryLocation): string {
   return `${name}-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
 }
 
-/** Names for the branch of a thread's work tree, the shortest first. */
+/** Names for the branch of a thread's work tree, the shortest first; the last one where a branch `uwf` leaves no room below it. */
 export function branchNames(workflow: string, thread: ThreadId): RefName[] {
-  return [6, 10, 26].map((length) => parseRefName(`refs/heads/uwf/${workflow}-${thread.slice(-length).toLowerCase()}`));
+  const id = thread.toLowerCase();
+  const names = [...[6, 10, 26].map((length) => `uwf/${workflow}-${id.slice(-length)}`), `uwf-${workflow}-${id}`];
+  return names.map((name) => parseRefName(`refs/heads/${name}`));
 }
 
 /** The place where git works on the repository itself. */
