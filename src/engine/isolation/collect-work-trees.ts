@@ -1,11 +1,13 @@
-import { basename } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
+import { realPath } from '../../git/repository/git-directory.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { orElse } from '../../or-else.ts';
 import { listWorkTrees, noteAtRest } from './find-reusable.ts';
-import { gitPlace, type WorkTreesContext } from './work-tree-folder.ts';
+import { gitPlace, workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 
 /**
  * Removes the work trees of threads that are over and have all their files, and those whose making was interrupted, with
@@ -28,9 +30,10 @@ export async function collectWorkTrees(engine: WorkTreesContext): Promise<{ path
 
 /** Lists the work trees with files that no snapshot has: they were moved aside, and no thread goes on there. */
 export function findAsideWorkTrees(engine: WorkTreesContext): string[] {
-  return listWorkTrees(engine, gitPlace(engine))
-    .map(({ top }) => top)
-    .filter((top) => !isThreadId(basename(top)));
+  const folder = realPath(workTreesFolder(engine));
+  return orElse(() => readdirSync(folder), [])
+    .filter((name) => !isThreadId(name))
+    .map((name) => join(folder, name));
 }
 
 /** Tells whether no process is making a work tree that has no note yet. */

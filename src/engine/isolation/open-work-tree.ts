@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -54,8 +55,12 @@ export async function openWorkTree(
     const place = { ...git, location: found.location };
     if (found.note.at === wanted.at || (await catchUp(engine, place, found.note, content))) return found.location;
     await moveOwnWorkTree(git, folder, asideOf(folder));
-  } else if (found || !isFreeFolder(folder)) {
-    await removeOwnWorkTree(git, folder, found ? branchesMadeFor(found.location) : []);
+  } else if (found) {
+    await removeOwnWorkTree(git, folder, branchesMadeFor(found.location));
+  } else if (!isFreeFolder(folder)) {
+    // An agent removed its `.git`, or a person its registration: only the folder has what the turn left.
+    renameSync(folder, asideOf(folder));
+    await removeOwnWorkTree(git, folder, []);
   }
   makeFolders(dirname(folder));
   await assertFits(engine, git, wanted.tree);

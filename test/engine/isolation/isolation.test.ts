@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
+import { findAsideWorkTrees } from '../../../src/engine/isolation/collect-work-trees.ts';
 import { collectGarbage } from '../../../src/engine/maintenance/collect-garbage.ts';
 import { markUnfinished, noteThread, readThreadNote } from '../../../src/git/repository/thread-work-tree.ts';
 import { linkedWorkTrees } from '../../../src/git/repository/linked-work-trees.ts';
@@ -279,6 +280,27 @@ describe('the work tree of a thread', () => {
     await fixture.engine.step(thread);
     expect(readFileSync(`${tree}.left-1/only-here`, 'utf8')).toBe('x');
     expect(readFileSync(join(tree, 'file'), 'utf8')).toBe('line\nline\nline\n');
+  });
+
+  test('is moved aside, not removed, if it is no work tree any more', async () => {
+    const fixture = await fixtureWith('echo x > left; status=done');
+    const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
+    await engineOf(fixture.repository, shell('echo x > only-here; rm .git'), fixture.workTrees).step(thread);
+    const tree = treeOf(fixture, thread);
+    await fixture.engine.resume(thread, { answer: 'again' });
+    expect(readFileSync(`${tree}.left-1/only-here`, 'utf8')).toBe('x\n');
+    const { repository, workTrees } = fixture;
+    expect(findAsideWorkTrees({ repository, config: {}, env: {}, workTrees })).toEqual([`${tree}.left-1`]);
+  });
+
+  test('has a branch beside a branch that is named uwf', async () => {
+    const fixture = await fixtureWith('status=done');
+    fixture.git('branch', 'uwf');
+    const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
+    await fixture.engine.run(thread);
+    const branch = fixture.git('-C', treeOf(fixture, thread), 'branch', '--show-current');
+    expect(branch).toBe(`uwf-w-${thread.toLowerCase()}`);
+    expect(fixture.git('rev-parse', 'uwf')).toBe(fixture.git('rev-parse', 'main'));
   });
 
   test('of an ended thread is used again, and gc leaves none over', async () => {
