@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
+import { errnoOf } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
@@ -62,9 +63,24 @@ export async function openWorkTree(
     renameSync(folder, asideOf(folder));
     await removeOwnWorkTree(git, folder, []);
   }
-  makeFolders(dirname(folder));
+  makeRoom(dirname(folder));
   await assertFits(engine, git, wanted.tree);
   return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
+}
+
+/** @throws {UwfError} `no-place-for-work-trees` if the folder cannot be made */
+function makeRoom(folder: string): void {
+  try {
+    makeFolders(folder);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    throw new UwfError(`the folder for work trees of threads cannot be made: ${messageOf(error)}`, {
+      code: 'no-place-for-work-trees',
+      kind: 'environment',
+      hint: 'name another one with isolation.folder of the configuration, or XDG_STATE_HOME',
+      cause: error,
+    });
+  }
 }
 
 /** Gives a work tree the files of the thread. @returns false if it has files that no snapshot has */

@@ -230,6 +230,16 @@ describe('the work tree of a thread', () => {
     await expectSound(fixture, thread);
   });
 
+  test('needs a folder that can be made', async () => {
+    const fixture = await fixtureWith('status=done');
+    writeFileSync(fixture.workTrees, 'a file');
+    const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
+    await expect(fixture.engine.step(thread)).rejects.toMatchObject({
+      code: 'no-place-for-work-trees',
+      kind: 'environment',
+    });
+  });
+
   test('catches up with a step that was stored when its process was killed', async () => {
     const fixture = await fixtureWith('echo line >> file');
     const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
