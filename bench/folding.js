@@ -116,7 +116,7 @@ export const folding = {
         rounds: 1,
         contestants: {
           'as it is': { run: () => {}, after: mb },
-          'uwf gc': { run: () => source.consolidatePacks(location, env), after: mb },
+          'uwf gc': { run: () => source.consolidatePacks({ location, env }), after: mb },
         },
       };
       await repository.close();
