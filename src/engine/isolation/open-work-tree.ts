@@ -55,7 +55,9 @@ export async function openWorkTree(
   if (found?.note?.thread === state.id) {
     const place = { ...git, location: found.location };
     if (found.note.at === wanted.at || (await catchUp(engine, place, found.note, content))) return found.location;
-    await moveOwnWorkTree(git, folder, asideOf(folder));
+    const aside = asideOf(folder);
+    // git moves no work tree with submodules.
+    if (!(await moveOwnWorkTree(git, folder, aside))) throw notMoved(folder, aside);
   } else if (found) {
     await removeOwnWorkTree(git, folder, branchesMadeFor(found.location));
   } else if (!isFreeFolder(folder)) {
@@ -66,6 +68,16 @@ export async function openWorkTree(
   makeRoom(dirname(folder));
   await assertFits(engine, git, wanted.tree);
   return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
+}
+
+/** A work tree has files that no snapshot has, and stays where it is. */
+function notMoved(folder: string, aside: string): UwfError {
+  return new UwfError(`${folder} has files that no snapshot has, and git cannot move it aside`, {
+    code: 'work-tree-not-moved',
+    kind: 'environment',
+    hint: `copy what you need, and remove it with 'git worktree remove --force ${folder}'`,
+    facts: { folder, aside },
+  });
 }
 
 /** @throws {UwfError} `no-place-for-work-trees` if the folder cannot be made */

@@ -28,7 +28,7 @@ test('while a large graph gets its layout, the process does other things', async
   expect(turns).toBeGreaterThan(20);
 });
 
-test('a graph is laid out once, whoever asks for it', async () => {
+test('a graph is laid out once, however many visitors ask for it', async () => {
   const { nodes, edges } = ring(3, 4);
   const [one, other] = await Promise.all([layoutGraph(nodes, edges), layoutGraph(nodes, edges)]);
   expect(one).toBe(other);

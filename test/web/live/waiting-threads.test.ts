@@ -56,7 +56,7 @@ test('after the first look only threads that have changed are looked at', async 
   const { engine, repository, waiting, read, start } = await many();
   const first = await readNow(waiting);
   expect(first).toHaveLength(5);
-  // Whoever looks at a thread has to read its commits now.
+  // A visitor of the thread has to have its commits read now.
   rmSync(join(repository.stateDir ?? '', 'facts'), { recursive: true, force: true });
   read.clear();
   const sixth = await start();
