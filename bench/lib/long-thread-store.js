@@ -75,7 +75,8 @@ export async function openLongThread(folder, steps) {
     /** Makes the next step's draft, and repacks the packs of earlier steps, as the engine does while an agent works. */
     async prepare(round) {
       draft = draftStep(source, steps + round + 1);
-      if (source.countPacks(repository.location) >= 24) await source.consolidatePacks({ location: repository.location, env });
+      if (source.countPacks(repository.location) >= 24)
+        await source.consolidatePacks({ location: repository.location, env });
       filesBefore = countFiles(folder);
     },
     /** The state after the last step. */
