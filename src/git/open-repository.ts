@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { openDiskStores } from './stores/disk/open-disk-stores.ts';
 import type { DiskStores } from './stores/disk/open-disk-stores.ts';
-import { discoverRepository, isOwn, topOf, type DiscoverOptions } from './repository/discover.ts';
+import { discoverWithConfig, isOwn, topOf, type DiscoverOptions } from './repository/discover.ts';
 import { absoluteGitEnvironment } from './repository/git-directory.ts';
 import { FALLBACK_COMMITTER } from './repository/identity.ts';
-import { readRepositoryConfig } from './repository/repository-config.ts';
 import { readRepositoryFormat } from './repository/repository-format.ts';
 import { rememberSharing } from './system/sharing.ts';
 import { assertNoLinks } from './system/state-folder.ts';
@@ -38,11 +37,10 @@ export type OpenOptions = DiscoverOptions & {
 export async function openRepository(dir: string, options: OpenOptions = {}): Promise<Repository> {
   const env = options.env ?? {};
   const now = options.now ?? Date.now;
-  const location = await discoverRepository(dir, env, options);
+  const { location, config } = await discoverWithConfig(dir, env, options);
   await assertOwnConfiguration(dir, location, options);
   const stateDir = `${location.commonDir}/uwf`;
   assertNoLinks(stateDir);
-  const config = readRepositoryConfig(location.gitDir, location.commonDir);
   rememberSharing([location.commonDir, location.gitDir], config.all, config.path);
   const format = readRepositoryFormat(config.shared, location.commonDir);
   const isOrdinary = format.objects === 'sha1' && format.refs === 'files' && format.promisors.length === 0;

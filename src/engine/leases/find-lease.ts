@@ -84,7 +84,9 @@ export function inProcessLeases(repository: Repository): Map<ThreadId, LeaseReco
 /** The status of a thread on this machine, where a process may work on it, or have died over it. */
 export function statusHere(repository: Repository, thread: ThreadId, status: ThreadStatus): ThreadStatus {
   if (status !== 'idle' && status !== 'suspended') return status;
-  if (findLease(repository, thread) !== undefined) return 'running';
+  const record = findLeaseRecord(repository, thread);
+  if (record === undefined) return status;
+  if (isHolderAlive(record, repository.now())) return 'running';
   // A suspended one waits for a person, whatever died over it.
-  return status === 'idle' && findLeaseRecord(repository, thread) !== undefined ? 'interrupted' : status;
+  return status === 'idle' ? 'interrupted' : status;
 }

@@ -9,7 +9,7 @@ import {
   readGitFile,
   realPath,
 } from './git-directory.ts';
-import { configuredWorkTree, readRepositoryConfig } from './repository-config.ts';
+import { configuredWorkTree, readRepositoryConfig, type RepositoryConfig } from './repository-config.ts';
 import { RepositoryNotFound } from './repository-not-found.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
@@ -32,8 +32,17 @@ import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 export async function discoverRepository(
   startDir: string,
   env: GitEnvironment,
-  { isNamed = false }: DiscoverOptions = {},
+  options: DiscoverOptions = {},
 ): Promise<RepositoryLocation> {
+  return (await discoverWithConfig(startDir, env, options)).location;
+}
+
+/** Finds a repository as {@link discoverRepository} does, and returns its configuration too, which is read for that. */
+export async function discoverWithConfig(
+  startDir: string,
+  env: GitEnvironment,
+  { isNamed = false }: DiscoverOptions = {},
+): Promise<{ location: RepositoryLocation; config: RepositoryConfig }> {
   if (kindOfPath(startDir) !== 'folder') {
     const hint = 'name another folder with -C';
     const facts = { path: startDir };
@@ -43,8 +52,17 @@ export async function discoverRepository(
   const found = env['GIT_DIR'] === undefined ? search(start, env) : explicit(start, env['GIT_DIR'], env);
   if (env['GIT_DIR'] === undefined) await assertMayUse(start, found, env, isNamed);
   const gitDir = realPath(found.gitDir);
-  const commonDir = realPath(commonDirOf(gitDir, absoluteGitEnvironment(env, start)));
-  return { gitDir, commonDir, workTree: workTreeOf(start, { ...found, gitDir, commonDir }, env) };
+  const shared = commonDirOf(gitDir, absoluteGitEnvironment(env, start));
+  const commonDir = shared === gitDir ? gitDir : realPath(shared);
+  const config = readRepositoryConfig(gitDir, commonDir);
+  // In the order of git: `GIT_WORK_TREE`, `core.bare`, `core.worktree`, the place. The shared configuration is about the main
+  // work tree, not about linked ones.
+  const isAboutThis = gitDir === commonDir || config.isPerWorktree;
+  const configured = isAboutThis ? configuredWorkTree(config, gitDir) : undefined;
+  const placed = configured === undefined ? found.workTree : (configured ?? undefined);
+  const named = env['GIT_WORK_TREE'];
+  const workTree = named === undefined ? placed : realPath(resolve(start, named));
+  return { location: { gitDir, commonDir, workTree }, config };
 }
 
 export type DiscoverOptions = {
@@ -99,17 +117,6 @@ function search(start: string, env: GitEnvironment): Found {
 /** The folder in which git finds a repository together with its work tree. */
 export function topOf(gitDir: string): string {
   return basename(gitDir) === '.git' ? dirname(gitDir) : gitDir;
-}
-
-/** The work tree, in the order of git: `GIT_WORK_TREE`, `core.bare`, `core.worktree`, the place. */
-function workTreeOf(start: string, found: Found & { commonDir: string }, env: GitEnvironment): string | undefined {
-  const fromEnvironment = env['GIT_WORK_TREE'];
-  if (fromEnvironment !== undefined) return realPath(resolve(start, fromEnvironment));
-  const config = readRepositoryConfig(found.gitDir, found.commonDir);
-  // `core.bare` and `core.worktree` of the shared configuration are about the main worktree, not about linked ones.
-  if (found.gitDir !== found.commonDir && !config.isPerWorktree) return found.workTree;
-  const configured = configuredWorkTree(config, found.gitDir);
-  return configured === undefined ? found.workTree : (configured ?? undefined);
 }
 
 /** The deepest ceiling that is a true ancestor of `start`: the search ends below it. */

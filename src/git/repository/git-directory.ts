@@ -90,7 +90,7 @@ export function kindOfPath(path: string): 'file' | 'folder' | undefined {
 
 /** The path with symbolic links resolved, or unchanged if it does not exist. */
 export function realPath(path: string): string {
-  return orElse(() => realpathSync(path), path);
+  return existsSync(path) ? orElse(() => realpathSync(path), path) : path;
 }
 
 /**
@@ -99,6 +99,8 @@ export function realPath(path: string): string {
  * @throws {FileRefused} if it is no regular file, or larger than 4 MiB
  */
 export function readIfThere(path: string): string | undefined {
+  // Most files that are asked for are missing, and an exception costs 0.1 ms for each.
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   return orElse(() => readRegularFile(path, MAX_BYTES).toString('utf8'), undefined, isNotThere);
 }
 
@@ -111,10 +113,9 @@ export function startOfFile(path: string, length: number): Buffer {
 
 /** Also accepts a detached `HEAD`, and a symbolic link, as very old versions of git wrote it. */
 function isHead(path: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
-    return readlinkSync(path).startsWith('refs/');
-  }
-  if (kindOfPath(path) !== 'file') return false;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) return readlinkSync(path).startsWith('refs/');
+  if (!stats?.isFile()) return false;
   const text = readIfThere(path) ?? '';
   return /^ref:\s*refs\//.test(text) || isObjectId(text.slice(0, 40));
 }

@@ -38,13 +38,17 @@ export function readOpened(descriptor: number, path: string, maxBytes: number): 
   const chunks: Buffer[] = [];
   // Reading a folder fails with EISDIR, which callers expect.
   let length = stats.isDirectory() ? 0 : stats.size;
-  // Files that are generated while they are read, as in /proc, have size 0.
+  // Files that are generated while they are read, as in /proc, have size 0. They end where nothing more comes, others where
+  // less comes than was asked for.
+  const isStored = length > 0;
   for (let bytes = 0; length <= maxBytes; length = Math.max(length, bytes)) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, maxBytes + 1 - bytes));
+    const chunk = Buffer.allocUnsafe(
+      Math.min(isStored && bytes === 0 ? length + 1 : CHUNK_BYTES, maxBytes + 1 - bytes),
+    );
     const count = readSync(descriptor, chunk);
-    if (count === 0) return Buffer.concat(chunks, bytes);
-    chunks.push(chunk.subarray(0, count));
+    if (count > 0) chunks.push(chunk.subarray(0, count));
     bytes += count;
+    if (count === 0 || (isStored && count < chunk.length)) return Buffer.concat(chunks, bytes);
   }
   throw new FileRefused(path, `has more than ${maxBytes} bytes`, 'make it smaller');
 }
