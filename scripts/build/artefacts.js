@@ -51,7 +51,7 @@ export const artefacts = [
         output: 'cli-store.cjs',
         isAtOnce: true,
         files: [
-          'src/git/stores/disk/disk-object-store.ts',
+          'src/git/stores/disk/pack-writer.ts',
           'src/git/stores/object-batch.ts',
           'src/git/stores/publish.ts',
           'src/git/stores/read.ts',

@@ -8,7 +8,6 @@ import { findObjectFolders } from './object-folders.ts';
 import type { GitEnvironment } from '../../repository.ts';
 import { ObjectSearch } from './object-search.ts';
 import { PackFiles } from './pack-files.ts';
-import { packWriter } from './pack-writer.ts';
 import { readPackedObject } from './read-packed-object.ts';
 
 const MAX_DELTA_BASE_BYTES = 16 * 1024 * 1024;
@@ -26,12 +25,11 @@ export class DiskObjectStore implements ObjectStore {
   readonly #commonDir: string;
   readonly #env: GitEnvironment;
   #search: ObjectSearch | undefined;
-  readonly #write: ReturnType<typeof packWriter>;
+  #writePack: ((objects: readonly GitObject[]) => WrittenObjects) | undefined;
 
   constructor(commonDir: string, env: GitEnvironment) {
     this.#commonDir = commonDir;
     this.#env = env;
-    this.#write = packWriter(commonDir, env, this.format);
   }
 
   async read(id: ObjectId, options: ReadOptions = {}): Promise<GitObject | undefined> {
@@ -54,7 +52,10 @@ export class DiskObjectStore implements ObjectStore {
   }
 
   async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
-    return this.#write(objects);
+    // Most commands only read.
+    const { packWriter } = await import('./pack-writer.ts');
+    this.#writePack ??= packWriter(this.#commonDir, this.#env, this.format);
+    return this.#writePack(objects);
   }
 
   async close(): Promise<void> {

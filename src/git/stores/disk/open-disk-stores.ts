@@ -1,8 +1,8 @@
 import type { ObjectStore } from '../../object-store.ts';
 import type { RefStore } from '../../ref-store.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
+import { DiskObjectStore } from './disk-object-store.ts';
 import { openDiskRefs } from './disk-ref-store.ts';
-import { LateObjectStore } from './late-object-store.ts';
 
 export type DiskStoreOptions = {
   /** Where `GIT_OBJECT_DIRECTORY` and `GIT_ALTERNATE_OBJECT_DIRECTORIES` are looked up; default: nowhere. */
@@ -22,7 +22,7 @@ const LOCK_TIMEOUT_MS = 10_000;
  * The caller has checked that the format is supported (SHA-1, ref files).
  */
 export function openDiskStores(location: RepositoryLocation, options: DiskStoreOptions = {}): DiskStores {
-  const objects = new LateObjectStore(location.commonDir, options.env ?? {});
+  const objects = new DiskObjectStore(location.commonDir, options.env ?? {});
   const refs = openDiskRefs(location, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
   return {
     objects,
