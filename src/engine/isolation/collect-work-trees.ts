@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
+import { markUnfinished } from '../../git/repository/thread-work-tree.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
@@ -18,11 +19,14 @@ import { gitPlace, workTreesFolder, type WorkTreesContext } from './work-tree-fo
 export async function collectWorkTrees(engine: WorkTreesContext): Promise<{ path: string; bytes: number }[]> {
   const git = gitPlace(engine);
   const removed: { path: string; bytes: number }[] = [];
-  for (const { top, note, branches } of listWorkTrees(engine, git)) {
+  for (const { top, gitDir, note, branches } of listWorkTrees(engine, git)) {
     const resting = note && (await noteAtRest(engine, git, { top, note }));
     if (resting === undefined && (note !== undefined || !isUnfinished(engine, top))) continue;
     const bytes = orElse(() => sizeOf(top), 0);
-    await removeOwnWorkTree(git, top, resting === undefined ? branches : [resting]);
+    const made = resting === undefined ? branches : [resting];
+    // So that no run takes it for its thread meanwhile.
+    markUnfinished({ gitDir }, made);
+    await removeOwnWorkTree(git, top, made);
     removed.push({ path: top, bytes });
   }
   return removed;

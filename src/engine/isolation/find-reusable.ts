@@ -1,8 +1,9 @@
+import { basename } from 'node:path';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
+import { linkedWorkTrees, type LinkedWorkTree } from '../../git/repository/linked-work-trees.ts';
 import {
   branchesMadeFor,
   readThreadNote,
@@ -25,15 +26,21 @@ import { workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 /** A work tree that was made for a thread. */
 export type ThreadWorkTree = { top: string; note: ThreadNote };
 
-/** Lists the work trees of threads below the folder for them, those that are not whole without a note. */
+/**
+ * Lists the work trees of threads below the folder for them. Without a note are those that are not whole, and one that another
+ * process has just moved to the place of its own thread.
+ */
 export function listWorkTrees(
   engine: WorkTreesContext,
   git: GitPlace,
-): { top: string; note: ThreadNote | undefined; branches: readonly MadeBranch[] }[] {
+): (LinkedWorkTree & { note: ThreadNote | undefined; branches: readonly MadeBranch[] })[] {
   const folder = realPath(workTreesFolder(engine));
   return linkedWorkTrees(git.location)
     .filter(({ top }) => isWithin(top, folder))
-    .map(({ top, gitDir }) => ({ top, note: readThreadNote({ gitDir }), branches: branchesMadeFor({ gitDir }) }));
+    .map(({ top, gitDir }) => {
+      const note = readThreadNote({ gitDir });
+      return { top, gitDir, note: note?.thread === basename(top) ? note : undefined, branches: branchesMadeFor({ gitDir }) };
+    });
 }
 
 /** Yields work trees whose thread has ended and has all their files, those with the wanted files first. */

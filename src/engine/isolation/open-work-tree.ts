@@ -50,7 +50,8 @@ export async function openWorkTree(
   const git = gitPlace(engine);
   const folder = workTreeFolder(engine, state.id);
   const wanted = await filesWanted(engine, state);
-  const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id) };
+  const equip = (place: GitPlace): Promise<void> => equipWorkTree(engine, place);
+  const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id), equip };
   const found = await findOwnWorkTree(git, folder);
   if (found?.note?.thread === state.id) {
     const place = { ...git, location: found.location };
@@ -117,10 +118,12 @@ async function reuse(
   for await (const { top, note } of findReusable(engine, git, content)) {
     if (!(await moveOwnWorkTree(git, top, folder))) continue;
     const moved = await findOwnWorkTree(git, folder);
-    if (moved === undefined) continue;
-    const place = { ...git, location: moved.location };
-    await refillOwnWorkTree(place, note, content);
-    await equipWorkTree(engine, place);
+    if (moved?.note?.at !== note.at) {
+      // Another process was just removing it.
+      await removeOwnWorkTree(git, folder, []);
+      continue;
+    }
+    await refillOwnWorkTree({ ...git, location: moved.location }, note, content);
     return moved.location;
   }
   return undefined;
@@ -136,12 +139,8 @@ async function make(
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([engine.signal, timeout]);
   try {
-    const location = await makeOwnWorkTree({ ...git, signal }, folder, content);
-    await equipWorkTree(engine, { ...git, location });
-    return location;
+    return await makeOwnWorkTree({ ...git, signal }, folder, content);
   } catch (error) {
-    const made = await findOwnWorkTree(git, folder);
-    await removeOwnWorkTree(git, folder, made ? branchesMadeFor(made.location) : []);
     if (!timeout.aborted || engine.signal.aborted) throw error;
     const what = `making a work tree took longer than ${timeoutMs / 1000} s`;
     throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint: 'raise isolation.timeoutMs' });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { inPlaceOf, orElse } from '../../or-else.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import type { RefName } from '../ref-store.ts';
@@ -17,7 +17,9 @@ import {
 import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import { runWithoutFailing } from './find-changes.ts';
+import { removeLinked } from './remove-linked.ts';
 import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
+import { runWorktree } from './run-worktree.ts';
 import { SnapshotRefused, takeSnapshot, type SnapshotLimits } from './snapshot.ts';
 
 /** A linked work tree that uwf made for a thread. */
@@ -32,6 +34,8 @@ export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'bring'> &
   Pick<ThreadNote, 'thread' | 'at'> & {
     /** Names for its branch, of which the first is taken that is free. */
     branches: readonly RefName[];
+    /** Makes the work tree fit to work in. It counts as unfinished until this ends. */
+    equip: (git: GitPlace) => Promise<void>;
   };
 
 /** Finds the work tree in a folder, by what the repository records: a folder cannot claim to be one. */
@@ -47,7 +51,7 @@ export async function findOwnWorkTree({ location, env }: GitPlace, folder: strin
 /**
  * Makes a linked work tree with a branch of its own. Until its note is written it counts as unfinished.
  *
- * @throws {GitFailed} {GitNotFound} as `runGit`; nothing of it stays then
+ * @throws {UwfError} `folder-in-use` {GitFailed} {GitNotFound} as `restoreWorkTree`; nothing of it stays then
  */
 export async function makeOwnWorkTree(
   git: GitPlace & { signal?: AbortSignal },
@@ -56,7 +60,12 @@ export async function makeOwnWorkTree(
 ): Promise<RepositoryLocation> {
   await restoreWorkTree(git, content, folder);
   const location = await discoverRepository(folder, withoutPlaces(git.env));
-  await settle({ ...git, location }, content);
+  try {
+    await settle({ ...git, location }, content);
+  } catch (error) {
+    await removeOwnWorkTree(git, folder, branchesMadeFor(location));
+    throw error;
+  }
   return location;
 }
 
@@ -72,15 +81,20 @@ export async function refillOwnWorkTree(git: GitPlace, before: ThreadNote, conte
   await runWithoutFailing({ ...git, settings: ['checkout.workers=0'] }, reading, 'smudge');
   await runGit({ ...git, args: ['clean', '--quiet', '-ffd', ...(isOther ? ['-x'] : [])] });
   await settle(git, content, isOther ? undefined : before.branch);
-  if (isOther) await dropBranch(git, before);
 }
 
-/** Puts `HEAD` on the branch, at the commit that the files belong to, and notes whose work tree it is. */
+/**
+ * Puts `HEAD` on the branch, at the commit that the files belong to, equips a work tree that is new to the thread, and notes
+ * whose it is.
+ */
 async function settle(git: GitPlace, content: OwnContent, own?: RefName): Promise<void> {
   const { thread, at, commit } = content;
   const branch = own ?? (await makeBranch(git, content));
   if (own !== undefined) await runGit({ ...git, args: ['update-ref', own, commit] });
   await runGit({ ...git, args: ['symbolic-ref', 'HEAD', branch] });
+  if (own === undefined) await content.equip(git);
+  // While it is unfinished: after that no note has them.
+  for (const other of branchesMadeFor(git.location)) if (other.branch !== branch) await dropBranch(git, other);
   noteThread(git.location, { thread, at, branch, commit });
 }
 
@@ -102,16 +116,14 @@ async function makeBranch(git: GitPlace, { branches, commit }: OwnContent): Prom
 
 /** Removes a work tree with its registration, and the branches that were made for it if they are where they were. */
 export async function removeOwnWorkTree(git: GitPlace, folder: string, branches: readonly MadeBranch[]): Promise<void> {
-  await runGit({ ...git, args: ['worktree', 'remove', '--force', '--force', '--', folder] }).catch(() => undefined);
-  rmSync(folder, { recursive: true, force: true });
-  await runGit({ ...git, args: ['worktree', 'prune', '--expire=now'] });
+  // Its note names them, and goes with it.
   for (const branch of branches) await dropBranch(git, branch);
+  removeLinked(git.location, folder);
 }
 
 /** Moves a work tree. @returns false if another process was first */
 export async function moveOwnWorkTree(git: GitPlace, from: string, to: string): Promise<boolean> {
-  const args = ['worktree', 'move', '--', from, to];
-  return runGit({ ...git, args }).then(
+  return runWorktree(git, ['move', '--', from, to]).then(
     () => true,
     () => false,
   );

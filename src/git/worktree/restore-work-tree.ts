@@ -1,6 +1,6 @@
 import type { GitPlace } from '../process/spawn-git.ts';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
 import { discoverRepository } from '../repository/discover.ts';
@@ -11,6 +11,8 @@ import { markMadeForThread } from '../repository/thread-work-tree.ts';
 import { differingContents } from './diff-trees.ts';
 import { runWithoutFailing, type IndexRun } from './find-changes.ts';
 import { runGit } from '../process/run-git.ts';
+import { removeLinked } from './remove-linked.ts';
+import { runWorktree } from './run-worktree.ts';
 
 /** The content of a new linked work tree. */
 export type WorkTreeContent = {
@@ -60,7 +62,7 @@ export async function restoreWorkTree(
     });
   }
   const { tree, commit, unbornBranch } = content;
-  await runGit({ ...git, args: ['worktree', 'add', '--detach', '--no-checkout', '--', path, commit] });
+  await runWorktree(git, ['add', '--detach', '--no-checkout', '--', path, commit]);
   try {
     const location = await discoverRepository(path, withoutPlaces(git.env));
     markMadeForThread(location);
@@ -75,9 +77,7 @@ export async function restoreWorkTree(
     const submodules = submodulesIn(listed);
     return { folder: path, submodules, ...(filters.length > 0 && { filters }) };
   } catch (error) {
-    await runGit({ ...git, args: ['worktree', 'remove', '--force', '--', path] }).catch(() => {
-      rmSync(join(path, '.git'), { force: true });
-    });
+    removeLinked(git.location, path);
     throw error;
   }
 }

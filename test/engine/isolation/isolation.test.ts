@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
@@ -336,5 +336,38 @@ describe('the work tree of a thread', () => {
     expect(fixture.git('worktree', 'list').split('\n')).toHaveLength(1);
     expect(fixture.git('branch', '--list', 'uwf/*')).toBe('');
     await expectSound(fixture, second);
+  });
+
+  test('of an ended thread is not used by another until it has been set up', async () => {
+    const fixture = await fixtureWith('cat prepared > seen; status=done');
+    const { repository, workTrees } = fixture;
+    const withSetup = (script: string): Config => ({
+      ...shell('cat prepared > seen; status=done'),
+      isolation: { setup: ['sh', '-c', script] },
+    });
+    const start = async (): Promise<string> =>
+      (await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' })).thread;
+    await engineOf(repository, withSetup('true'), workTrees).run(await start());
+    const thread = await start();
+    const failing = engineOf(repository, withSetup('false'), workTrees);
+    await expect(failing.run(thread)).rejects.toMatchObject({ code: 'set-up-failed' });
+    await engineOf(repository, withSetup('echo yes > prepared'), workTrees).run(thread);
+    const { workspace } = (await lastStep(fixture, thread)).commit.node;
+    expect(fixture.git('cat-file', 'blob', `${workspace?.tree}:seen`)).toBe('yes');
+  });
+
+  test('is not taken for another thread while it is being moved to a thread of its own', async () => {
+    const fixture = await fixtureWith('status=done');
+    const start = async (): Promise<string> =>
+      (await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' })).thread;
+    const ended = await start();
+    await fixture.engine.run(ended);
+    const tree = treeOf(fixture, ended);
+    const claiming = await start();
+    // As another process leaves it that has moved it, and not refilled it yet.
+    fixture.git('worktree', 'move', tree, join(dirname(tree), claiming));
+    const thread = await start();
+    await fixture.engine.run(thread);
+    expect(treeOf(fixture, thread)).not.toBe(treeOf(fixture, claiming));
   });
 });

@@ -1,0 +1,25 @@
+import { rmdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { tryTo } from '../../or-else.ts';
+import { realPath } from '../repository/git-directory.ts';
+import { linkedWorkTrees } from '../repository/linked-work-trees.ts';
+import type { RepositoryLocation } from '../repository.ts';
+
+/**
+ * Removes a linked work tree, whatever it contains, and its registration.
+ *
+ * Other registrations stay: `git worktree prune` would also remove that of a work tree on a disk that is not mounted, or one
+ * that another process is just making. File system errors come through as they are.
+ */
+export function removeLinked(location: RepositoryLocation, folder: string): void {
+  // The folder may be gone, and its parent still lie behind a link.
+  const top = join(realPath(dirname(folder)), basename(folder));
+  // The registration last: without it, a killed process would leave a folder that no command finds.
+  const registered = linkedWorkTrees(location).filter((tree) => tree.top === top);
+  rmSync(folder, { recursive: true, force: true });
+  for (const { gitDir } of registered) {
+    rmSync(gitDir, { recursive: true, force: true });
+    // As git does after the last one.
+    tryTo(() => rmdirSync(dirname(gitDir)));
+  }
+}
