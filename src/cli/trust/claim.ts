@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import { orElse } from '../../or-else.ts';
+import { SETUP } from '../../engine/agents/admission.ts';
 import { findPackage } from '../../agent/load/find-package.ts';
 import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
@@ -40,7 +41,7 @@ export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | un
   // What the user's own configuration declares needs no agreement. What is in the repository may come from another person.
   if (isUsersOwn && files.length === 0) return undefined;
   const declared: JsonObject = { package: reference, ...(version !== undefined && { version }), config };
-  return { name: `agents.${name}`, declaredAt, ...describe(declared, ''), files, cwd: use.cwd };
+  return { name: name === SETUP ? name : `agents.${name}`, declaredAt, ...describe(declared, ''), files, cwd: use.cwd };
 }
 
 /** What a setting of the repository's configuration claims. */

@@ -1,4 +1,5 @@
-import { usesIn } from '../../engine/agents/admission.ts';
+import { setupIn, usesIn } from '../../engine/agents/admission.ts';
+import type { AgentUse } from '../../engine/engine-context.ts';
 import type { Config } from '../../engine/config/config.ts';
 import type { Repository } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
@@ -16,6 +17,7 @@ export function claimsHere(cli: CliEnvironment, repository: Repository, config: 
   const here = realPath(cli.cwd);
   const isInside = workTree !== undefined && isWithin(here, workTree);
   const folders = new Set([context.cwd, ...(isInside ? [here] : [])]);
-  const uses = [...folders].flatMap((folder) => usesIn(context, agents, folder));
+  const setup = (folder: string): AgentUse[] => [setupIn(context, folder)].flatMap((use) => use ?? []);
+  const uses = [...folders].flatMap((folder) => [...usesIn(context, agents, folder), ...setup(folder)]);
   return [...claimsOf(uses, config), ...claimsOfGit(cli, repository)];
 }

@@ -17,6 +17,9 @@ import { workingFolder } from '../workspace/working-folder.ts';
 import { isWithin } from '../../is-within.ts';
 import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
 
+/** What the program that prepares new work trees is called where a person has to agree to its files. */
+export const SETUP = 'isolation.setup';
+
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
 export async function admitWorkflow(engine: EngineContext, definition: WorkflowDefinition): Promise<void> {
   const gathering = new Gathering(engine);
@@ -51,18 +54,37 @@ export async function admitAgent(
   return use.isLeft ? { ...binding, config: withFilesOf(use) } : binding;
 }
 
+/**
+ * Has the program that prepares a new work tree admitted, and gives its command line as it is to run: files that the main work
+ * tree has are taken from there, whatever the new one has under their names.
+ */
+export async function admitSetup(engine: EngineContext, cwd: string): Promise<[string, ...string[]] | undefined> {
+  const use = setupIn(engine, cwd);
+  if (use === undefined) return undefined;
+  await engine.admit([use]);
+  const [program = '', ...words] = (engine.config.isolation?.setup ?? []).map((text) => atRoot(use, text));
+  return [program, ...words];
+}
+
 /** Agents of the configuration as they would run in a folder, whatever roles they do. */
 export function usesIn(engine: EngineContext, bindings: readonly AgentBinding[], cwd: string): AgentUse[] {
   const gathering = new Gathering(engine);
   return bindings.map((binding) => gathering.addUse(binding, cwd));
 }
 
+/** The program that prepares new work trees, if one is configured. */
+export function setupIn(engine: EngineContext, cwd: string): AgentUse | undefined {
+  return new Gathering(engine).addSetup(cwd);
+}
+
 /** The configuration of an agent with the files of its command line that are in `root` named there. */
-function withFilesOf({ binding, root }: AgentUse): AgentBinding['config'] {
-  return mapConfigTexts(binding.config, (text, isProgramWord) => {
-    const path = resolve(root, text);
-    return isProgramWord && orElse(() => statSync(path).isFile(), false) ? path : text;
-  });
+function withFilesOf(use: AgentUse): AgentBinding['config'] {
+  return mapConfigTexts(use.binding.config, (text, isProgramWord) => (isProgramWord ? atRoot(use, text) : text));
+}
+
+function atRoot({ root }: AgentUse, text: string): string {
+  const path = resolve(root, text);
+  return orElse(() => statSync(path).isFile(), false) ? path : text;
 }
 
 class Gathering {
@@ -94,6 +116,7 @@ class Gathering {
       const binding = bindingFor(config, definition.name, role);
       if (binding === undefined) continue;
       const isApart = isIsolated(isolation ?? definition.isolation) || state?.start.node.base !== undefined;
+      if (isApart) this.addSetup(this.#root);
       this.addUse(binding, this.#folderOf(role, cwd), isApart || isRecording(snapshot));
       await this.addChild(binding, role, state);
     }
@@ -107,6 +130,13 @@ class Gathering {
     const use = { binding, cwd, root: this.#root, isLeft, isRecorded: isRecorded || isAlready };
     this.#uses.set(key, use);
     return use;
+  }
+
+  /** Adds the program that prepares new work trees. Its words are a setting; only its files are asked for here. */
+  addSetup(cwd: string): AgentUse | undefined {
+    const argv = this.#engine.config.isolation?.setup;
+    if (argv === undefined) return undefined;
+    return this.addUse({ name: SETUP, package: 'builtin:command', config: { argv }, isUsersOwn: true }, cwd);
   }
 
   /** Adds the agents of the workflow that an agent runs, if it does. */

@@ -2,13 +2,16 @@ import { constants, cpSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram } from '../../agent/processes/run-program.ts';
 import { UwfError } from '../../errors.ts';
-import { runGit } from '../../git/process/run-git.ts';
+import { GitFailed, runGit } from '../../git/process/run-git.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
+import { admitSetup } from '../agents/admission.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 /** A file of the main work tree that names ignored files to copy, with the patterns of a `.gitignore`. */
 const INCLUDE_FILE = '.worktreeinclude';
+const NONE = Buffer.alloc(0);
 const MAX_SETUP_BYTES = 1024 * 1024;
 const SETUP_GRACE_MS = 5_000;
 
@@ -16,13 +19,14 @@ const SETUP_GRACE_MS = 5_000;
  * Makes a new work tree fit to work in: copies the ignored files that `.worktreeinclude` of the main work tree names, and runs
  * the program that `isolation.setup` of the configuration names.
  *
+ * A file that the new work tree would record is not copied.
  * @throws {UwfError} `set-up-failed` if that program fails
  */
 export async function equipWorkTree(engine: EngineContext, git: GitPlace): Promise<void> {
   const top = git.location.workTree;
   if (top === undefined) return;
   await copyIncluded(git, top);
-  const setup = engine.config.isolation?.setup;
+  const setup = await admitSetup(engine, top);
   if (setup !== undefined) await runSetup(engine, setup, top);
 }
 
@@ -37,11 +41,22 @@ async function copyIncluded(git: GitPlace, top: string): Promise<void> {
     runGit({ ...main, args: [...listing, '--exclude-standard'] }),
   ]);
   const isIgnored = new Set(pathsIn(ignored));
-  for (const path of pathsIn(named).filter((each) => isIgnored.has(each))) {
+  const wanted = pathsIn(named).filter((path) => isIgnored.has(path));
+  // Another commit may ignore less.
+  for (const path of await ignoredAmong(git, wanted)) {
     // A reflink where the file system has them; never a hard link, which a write in place would reach through.
     const options = { mode: constants.COPYFILE_FICLONE, recursive: true, verbatimSymlinks: true, force: false };
     cpSync(join(from, path), join(top, path), options);
   }
+}
+
+async function ignoredAmong(git: GitPlace, paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) return [];
+  const input = paths.map((path) => `${path}\0`).join('');
+  // git fails if no path is ignored.
+  return pathsIn(
+    await runGit({ ...git, args: ['check-ignore', '-z', '--stdin'], input }).catch(inPlaceOf(GitFailed, NONE)),
+  );
 }
 
 function pathsIn(listed: Buffer): string[] {

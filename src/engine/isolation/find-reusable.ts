@@ -39,7 +39,12 @@ export function listWorkTrees(
     .filter(({ top }) => isWithin(top, folder))
     .map(({ top, gitDir }) => {
       const note = readThreadNote({ gitDir });
-      return { top, gitDir, note: note?.thread === basename(top) ? note : undefined, branches: branchesMadeFor({ gitDir }) };
+      return {
+        top,
+        gitDir,
+        note: note?.thread === basename(top) ? note : undefined,
+        branches: branchesMadeFor({ gitDir }),
+      };
     });
 }
 

@@ -6,6 +6,7 @@ import { createEngine } from '../../../src/engine/engine.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
 import { findAsideWorkTrees } from '../../../src/engine/isolation/collect-work-trees.ts';
 import { collectGarbage } from '../../../src/engine/maintenance/collect-garbage.ts';
+import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import { markUnfinished, noteThread, readThreadNote } from '../../../src/git/repository/thread-work-tree.ts';
 import { linkedWorkTrees } from '../../../src/git/repository/linked-work-trees.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
@@ -369,5 +370,24 @@ describe('the work tree of a thread', () => {
     const thread = await start();
     await fixture.engine.run(thread);
     expect(treeOf(fixture, thread)).not.toBe(treeOf(fixture, claiming));
+  });
+
+  test('gets ignored files that .worktreeinclude names, but none that its own commit does not ignore', async () => {
+    const fixture = await fixtureWith('cat secret other > seen; status=done');
+    const { dir, git } = fixture;
+    const older = parseObjectId(git('rev-parse', 'HEAD'));
+    writeFileSync(join(dir, '.gitignore'), 'secret\nother\n');
+    writeFileSync(join(dir, '.worktreeinclude'), 'secret\n');
+    git('add', '-A');
+    git('commit', '-qm', 'ignore');
+    for (const name of ['secret', 'other']) writeFileSync(join(dir, name), `${name}\n`);
+    const seenFrom = async (base: 'head' | ObjectId): Promise<[string, string]> => {
+      const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p', base });
+      await fixture.engine.run(thread);
+      const { workspace } = (await lastStep(fixture, thread)).commit.node;
+      return [git('cat-file', 'blob', `${workspace?.tree}:seen`), git('ls-tree', '--name-only', workspace?.tree ?? '')];
+    };
+    expect(await seenFrom('head')).toEqual(['secret', '.gitignore\n.worktreeinclude\nseen\ntracked']);
+    expect(await seenFrom(older)).toEqual(['', 'seen\ntracked']);
   });
 });
