@@ -77,6 +77,8 @@ export type ChildRequest = {
   workflow: string;
   prompt: string;
   signal: AbortSignal;
+  /** Of the branch of a block: under which name its definition was pinned, and what its own work tree is made from. */
+  branch?: { pinnedAs: string; base: ObjectId | 'head' | undefined } | undefined;
 };
 
 /** What came of a child thread, and the commit that it is at. */

@@ -133,7 +133,7 @@ export function ruleScope(context: DecisionContext, { steps, roles }: SeenSteps)
  * A field of meta wins over one of the last three of the same name: what the role reported is nearer than what uwf knows.
  * Before the first step there is neither meta nor `_body`.
  */
-function templateScope(context: DecisionContext, steps: readonly StepView[]): JsonObject {
+export function templateScope(context: DecisionContext, steps: readonly StepView[]): JsonObject {
   const last = steps.at(-1);
   return { ...bindingsOf(context, steps), ...last?.meta, ...(last && { _body: last.text }) };
 }

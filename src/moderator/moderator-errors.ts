@@ -48,6 +48,20 @@ export class CheckFailed extends UwfError {
   }
 }
 
+/** An expression or a prompt of a block that cannot be used. The definition is at fault, or what its roles reported. */
+export class BlockFailed extends UwfError {
+  constructor(block: string, part: string, expression: string, reason: string, cause?: unknown) {
+    const hint = cause instanceof UwfError ? cause.hint : undefined;
+    super(`'${part}' of block '${block}' does not work: ${reason}`, {
+      code: 'block-failed',
+      kind: 'data',
+      hint,
+      cause,
+      facts: { block, part, expression },
+    });
+  }
+}
+
 // People count from one, as the list in the file reads.
 function nameOf(index: number, rule: Rule): string {
   return `rule ${index + 1} (${rule.from} -> ${rule.to})`;

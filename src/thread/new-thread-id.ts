@@ -44,16 +44,19 @@ export type CallPlace = {
   role: string;
   key: string;
   ordinal: number;
+  /** The block whose branch it is. */
+  block?: string | undefined;
 };
 
 /**
  * The id of a child thread: the committer time of the caller's last step or start, and the first 80 bits of SHA-256(`uwf-call`
- * NUL caller's id NUL that commit NUL role NUL key NUL ordinal).
+ * NUL caller's id NUL that commit NUL role NUL key NUL ordinal), for a branch with a NUL and the block at the end.
  *
  * A turn that is repeated after a crash or a suspension finds its children by their ids.
  */
-export function callIdFor({ thread, state, role, key, ordinal }: CallPlace): ThreadId {
-  return derivedId(state.committedAtMs, ['uwf-call', thread, state.commit, role, key, String(ordinal)]);
+export function callIdFor({ thread, state, role, key, ordinal, block }: CallPlace): ThreadId {
+  const call = ['uwf-call', thread, state.commit, role, key, String(ordinal)];
+  return derivedId(state.committedAtMs, block === undefined ? call : [...call, block]);
 }
 
 function derivedId(timeMs: number, parts: readonly string[]): ThreadId {

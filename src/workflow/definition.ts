@@ -26,6 +26,43 @@ export type RoleDefinition = {
   isolation?: Isolation;
 };
 
+/** What a branch of a block runs: another workflow, or a role of this one, and what it is told (a Liquid template). */
+export type BranchDefinition = ({ workflow: string; role?: never } | { role: string; workflow?: never }) & {
+  /** Default: what the rule that leads to the block says, else the task. */
+  prompt?: string;
+};
+
+/** A branch for each item of a list. */
+export type EachDefinition = BranchDefinition & {
+  /** JSONata, as in a rule; its value is the list. */
+  over: string;
+  /** The name of the item in `key` and in `prompt`. */
+  as: string;
+  /** JSONata over the item; its value, a text or a number, is the branch's key. */
+  key: string;
+  /** How many branches run at once; default: all. */
+  atOnce?: number;
+};
+
+/** When the results of the branches are joined: once all, any, or some number of them have completed; else JSONata over `$branches`. */
+export type JoinDefinition = 'all' | 'any' | { atLeast: number } | (string & {});
+
+/** Parallel branches that stand where a role stands. Each is a child thread; what comes of them is one step. */
+export type BlockDefinition = {
+  /** The branches by their keys; this or `each`. */
+  branches?: Record<string, BranchDefinition>;
+  each?: EachDefinition;
+  join: JoinDefinition;
+  /** What happens to the other branches when a branch fails and the join cannot hold any more; default `wait`. */
+  onFailure?: 'wait' | 'cancel';
+  /** Where the branches work; default: as the caller does. */
+  isolation?: Isolation;
+  /** Merges the files of the completed branches, in the order of their keys or of their ends; absent: no merge. */
+  merge?: { order: 'key' | 'end' };
+  /** JSON Schema of the meta of the block's step; made by uwf. */
+  schema: JsonObject;
+};
+
 /** A workflow as uwf stores and runs it, whatever notation it was written in. */
 export type WorkflowDefinition = {
   /** `[a-z0-9][a-z0-9._-]{0,63}` */
@@ -33,6 +70,8 @@ export type WorkflowDefinition = {
   description: string;
   /** In file order. */
   roles: Record<string, RoleDefinition>;
+  /** By names that no role has; absent where there are none. */
+  blocks?: Record<string, BlockDefinition>;
   moderator: Rule[];
   limits?: Limits;
   /** Whether its roles work in a work tree of the thread's own; default: `none`, unless the run asks for it. */
@@ -43,3 +82,20 @@ export type WorkflowDefinition = {
 export const START = '__start__';
 export const END = '__end__';
 export const RESUME = '__resume__';
+
+type RolesAndBlocks = Pick<WorkflowDefinition, 'roles' | 'blocks'>;
+
+/** The role of a name; for the name of a block, the block as a role: its step is recorded as a role's step is. */
+export function findRole(definition: RolesAndBlocks, name: string): RoleDefinition | undefined {
+  if (Object.hasOwn(definition.roles, name)) return definition.roles[name];
+  const block = findBlock(definition, name);
+  if (block === undefined) return undefined;
+  const { schema, isolation } = block;
+  // Branches with work trees of their own leave the caller's alone; others work where the caller's roles do.
+  const own = isolation === 'none' || isolation === 'shared' ? { isolation } : {};
+  return { description: '', systemPrompt: '', extractPrompt: '', schema, retries: 0, snapshot: 'off', ...own };
+}
+
+export function findBlock({ blocks }: Pick<WorkflowDefinition, 'blocks'>, name: string): BlockDefinition | undefined {
+  return blocks !== undefined && Object.hasOwn(blocks, name) ? blocks[name] : undefined;
+}

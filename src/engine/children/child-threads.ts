@@ -6,7 +6,7 @@ import { stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { admitThreads, admitWorkflow } from '../agents/admission.ts';
 import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow } from './sub-workflow.ts';
@@ -80,7 +80,7 @@ async function assertSameCall(
   engine: EngineContext,
   parent: ThreadState,
   child: ThreadState,
-  { call, isOwnKey, unkeyed, workflow, prompt }: ChildRequest,
+  { call, isOwnKey, unkeyed, workflow, prompt, branch }: ChildRequest,
 ): Promise<void> {
   const { node } = child.start;
   const wanted = unkeyed === undefined ? storedCall(call, isOwnKey) : undefined;
@@ -91,17 +91,19 @@ async function assertSameCall(
     node.call?.thread === wanted?.thread &&
     node.call?.key === wanted?.key &&
     node.call?.ordinal === wanted?.ordinal &&
+    node.call?.block === wanted?.block &&
     child.prompt === prompt;
   if (!isSame) throw new KeyTaken(call.key, child.id);
   // A key that is not the agent's own names the workflow.
   if (!isOwnKey && unkeyed === undefined) return;
   const { name } = await definitionOf(engine, child);
   // Under its name the workflow may have changed since.
-  if (name !== (await definitionFor(engine, parent, call.role, workflow)).name) throw new KeyTaken(call.key, child.id);
+  if (name !== (await definitionFor(engine, parent, branch?.pinnedAs ?? call.role, workflow)).name)
+    throw new KeyTaken(call.key, child.id);
 }
 
-function storedCall({ thread, key, ordinal }: CallPlace, isOwnKey: boolean): ThreadCall {
-  return { thread, key, ...(!isOwnKey && { ordinal }) };
+function storedCall({ thread, key, ordinal, block }: CallPlace, isOwnKey: boolean): ThreadCall {
+  return { thread, key, ...(block !== undefined && { block }), ...(!isOwnKey && { ordinal }) };
 }
 
 async function definitionFor(
@@ -117,18 +119,18 @@ async function definitionFor(
 async function startChild(
   engine: EngineContext,
   parent: ThreadState,
-  { call, isOwnKey, workflow, prompt }: ChildRequest,
+  { call, isOwnKey, workflow, prompt, branch }: ChildRequest,
 ): Promise<ThreadState> {
   const { hash, node } = parent.start;
   const own = await definitionOf(engine, parent);
-  const limits = combineLimits(engine.config.limits, own.limits, own.roles[call.role]?.limits, node.limits);
+  const limits = combineLimits(engine.config.limits, own.limits, findRole(own, call.role)?.limits, node.limits);
   const maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
   if (node.depth >= maxDepth) throw new DepthExceeded(workflow, maxDepth);
-  const definition = await definitionFor(engine, parent, call.role, workflow);
+  const definition = await definitionFor(engine, parent, branch?.pinnedAs ?? call.role, workflow);
   await admitWorkflow(engine, definition);
   return start(
     engine,
-    { definition, prompt, limits: { maxDepth } },
+    { definition, prompt, limits: { maxDepth }, ...(branch?.base !== undefined && { base: branch.base }) },
     {
       id: parent.id,
       thread: hash,

@@ -10,11 +10,11 @@ import { contentNode } from '../../thread/append/draft-commit.ts';
 import { committedAt, stateCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { ChildRequest, EngineContext } from '../engine-context.ts';
 import { KeyTaken } from '../engine-errors.ts';
 import type { ChildLeft } from '../events.ts';
 
-type CallRequest = Parameters<AgentRequest['runChild']>[0];
+type CallRequest = Parameters<AgentRequest['runChild']>[0] & Pick<ChildRequest, 'branch'>;
 
 /** A child thread's end, and its commit: an extra parent of the step that called the child. */
 export type ChildEnd = { hash: NodeHash; commit: ObjectId };
@@ -79,9 +79,9 @@ export class TurnCalls {
   }
 
   /** The child is told, and known by, what is stored. */
-  #clean({ workflow, prompt, signal, key }: CallRequest): CallRequest {
+  #clean({ workflow, prompt, signal, key, branch }: CallRequest): CallRequest {
     const redaction = this.#engine.redaction();
-    const clean = { workflow, prompt: redaction.text(prompt), signal };
+    const clean = { workflow, prompt: redaction.text(prompt), signal, branch };
     return key === undefined ? clean : { ...clean, key: redaction.text(key) };
   }
 
@@ -105,7 +105,7 @@ export class TurnCalls {
     }
   }
 
-  #workingPlace({ key: own, workflow, prompt }: CallRequest): CallPlace {
+  #workingPlace({ key: own, workflow, prompt, branch }: CallRequest): CallPlace {
     if (own !== undefined && (own === '' || own.length > LONGEST_KEY || !isWellFormed(own))) {
       const what = `a key of a child thread is a text of 1 to ${LONGEST_KEY} characters, in well-formed Unicode`;
       throw new UwfError(what, { code: 'invalid-call-key', kind: 'data' });
@@ -114,14 +114,18 @@ export class TurnCalls {
     const ordinal = own === undefined ? (this.#ordinals.get(key) ?? 0) : 0;
     if (own === undefined) this.#ordinals.set(key, ordinal + 1);
     const state = committedAt(stateCommit(this.#caller));
-    return { thread: this.#id, state, role: this.#role, key, ordinal };
+    // A block stands where a role stands, so its name is the role that calls.
+    return { thread: this.#id, state, role: this.#role, key, ordinal, block: branch && this.#role };
   }
 
-  async #answer(id: ThreadId, call: CallPlace, { key, workflow, prompt, signal }: CallRequest): Promise<ChildOutcome> {
+  async #answer(id: ThreadId, call: CallPlace, request: CallRequest): Promise<ChildOutcome> {
+    const { key, workflow, prompt, signal, branch } = request;
     const { outcome, head } = await this.#engine.runChild(this.#engine, this.#caller, {
       call,
       isOwnKey: key !== undefined,
-      unkeyed: await this.#adopt(id, prompt),
+      // Earlier versions ran no blocks.
+      unkeyed: branch ? undefined : await this.#adopt(id, prompt),
+      branch,
       workflow,
       prompt,
       signal: AbortSignal.any([signal, this.#stop.signal]),
@@ -142,6 +146,16 @@ export class TurnCalls {
     const [child] = place === -1 ? [] : unkeyed.splice(place, 1);
     if (child) this.#adopted.set(id, child);
     return child?.pointer.id;
+  }
+
+  /** The id of the child that a call leads to, whether or not it was called. */
+  childOf(request: CallRequest): ThreadId {
+    return callIdFor(this.#workingPlace(this.#clean(request)));
+  }
+
+  /** The end of a child that has ended in this turn. */
+  endOf(id: ThreadId): ChildEnd | undefined {
+    return this.#ends.get(id);
   }
 
   /** Stops the children that the agent has not waited for. They keep what they have stored. */

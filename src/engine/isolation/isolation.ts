@@ -1,18 +1,18 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import type { Isolation, WorkflowDefinition } from '../../workflow/definition.ts';
+import { findRole, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
 
 /**
  * How the turns of a role are kept apart: as the role says, else the workflow, else `worktree` in a thread that was started
  * with a base. A thread without a base has no work tree of its own.
  */
 export function isolationOf(
-  { roles, isolation }: Pick<WorkflowDefinition, 'roles' | 'isolation'>,
+  definition: Pick<WorkflowDefinition, 'roles' | 'blocks' | 'isolation'>,
   role: string,
   { base }: Pick<ThreadStart, 'base'>,
 ): Isolation {
-  const said = roles[role]?.isolation ?? isolation;
+  const said = findRole(definition, role)?.isolation ?? definition.isolation;
   if (base === undefined) return said === 'shared' ? 'shared' : 'none';
   return said ?? 'worktree';
 }

@@ -5,7 +5,7 @@ import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 
@@ -159,7 +159,7 @@ export async function allowanceOf(
   return {
     role,
     ofThread: combineLimits(engine.config.limits, definition.limits, state.start.node.limits),
-    ofRole: definition.roles[role]?.limits ?? {},
+    ofRole: findRole(definition, role)?.limits ?? {},
     more: sumOf(tally.more, more),
     usedByThread,
     usedByRole,

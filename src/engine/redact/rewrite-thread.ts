@@ -195,7 +195,7 @@ export class Rewriter {
     }
     const thread = this.ids.get(parseThreadId(call.thread)) ?? parseThreadId(call.thread);
     const state = { commit: this.commits.get(at.id) ?? at.id, committedAtMs: at.commit.committer.atMs };
-    const place = { thread, state, role: parentRole, key, ordinal: call.ordinal ?? 0 };
+    const place = { thread, state, role: parentRole, key, ordinal: call.ordinal ?? 0, block: call.block };
     const newId = callIdFor(place);
     if (newId !== id) this.ids.set(parseThreadId(id), newId);
     return { ...payload, id: newId, call: { ...now, thread } };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findRole } from '../../workflow/definition.ts';
 import { UwfError } from '../../errors.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
@@ -17,7 +18,7 @@ import { whyNotApart } from '../isolation/why-not-apart.ts';
 import { findHeldTurn, forgetHeldTurn, holdTurn, reasonOfSecrets } from '../recovery/held-turn.ts';
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
-import type { ChosenStep, Ending, FinishedTurn, PreparedStep, Step } from './step.ts';
+import type { ChosenStep, Ending, FinishedTurn, PreparedTurn, Step } from './step.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** Errors of the file system that may be gone a moment later. */
@@ -91,7 +92,7 @@ export async function appendHeldTurn(step: ChosenStep): Promise<ThreadState | un
 }
 
 /** Suspends a thread whose role may not run because of a limit. */
-export async function suspendAtLimit(step: PreparedStep, reason: string): Promise<ThreadState> {
+export async function suspendAtLimit(step: PreparedTurn, reason: string): Promise<ThreadState> {
   const { role, rule, again } = step.choice;
   const { prompt } = step.request;
   const used = { attempts: [], usage: null, session: undefined, trace: undefined };
@@ -167,7 +168,7 @@ async function tryToStore(
   if (result.kind === 'suspended') return suspend(result);
   const { meta, agentVersion, stopReason, childThreads } = result;
   try {
-    const schema = definition.roles[turn.role]?.schema ?? {};
+    const schema = findRole(definition, turn.role)?.schema ?? {};
     const linked = await resolveLinks(repository, state, collectRefs(schema, meta));
     const reply = { text: result.text, meta, agentVersion, stopReason, childThreads, linked };
     return await appendStep(repository, state, {

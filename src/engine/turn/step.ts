@@ -36,27 +36,32 @@ export type Step = {
 /** Decided: a step whose role is chosen. */
 export type ChosenStep = Step & { lease: Lease; choice: RoleChoice };
 
-/** Prepared: a step whose agent can be run. */
-export type PreparedStep = ChosenStep & {
+/** Prepared: a step whose turn can be taken. */
+export type PreparedTurn = ChosenStep & {
   role: RoleDefinition;
   /** How its turn is kept apart. */
   isolation: Isolation;
-  agent: Agent;
   /** What the step records of the agent. */
   record: AgentRecord;
   allowance: Allowance;
   /** Why the role may not run now. */
   limitReached: string | undefined;
-  /** What every try of the turn is asked. */
-  request: Omit<AgentRequest, 'attempt' | 'signal' | 'emit' | 'stepDir'>;
-  clock: TurnClock;
-  /** The child threads that the agent calls. */
+  request: Pick<AgentRequest, 'role' | 'prompt' | 'cwd' | 'visit'>;
+  /** The child threads that the turn calls. */
   calls: TurnCalls;
   /**
    * Takes secrets out of the prompt and of what the agent says. If its `failure` is set after the turn, the turn may hold
    * secrets.
    */
   redaction: Redaction;
+};
+
+/** The same for a role, whose agent can be run. A block has none. */
+export type PreparedStep = PreparedTurn & {
+  agent: Agent;
+  /** What every try of the turn is asked. */
+  request: Omit<AgentRequest, 'attempt' | 'signal' | 'emit' | 'stepDir'>;
+  clock: TurnClock;
 };
 
 /** The role that takes the turn. `rule` is null where a person forced the role. */

@@ -20,7 +20,8 @@ import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
 import { runAgent } from './run.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
-import type { ChosenStep, PreparedStep, StepOutcome, TurnEnd, TurnResult, TurnWish } from './step.ts';
+import type { ChosenStep, PreparedStep, PreparedTurn, StepOutcome, TurnEnd, TurnResult, TurnWish } from './step.ts';
+import { findBlock } from '../../workflow/definition.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** Tries after the first, where a role does not say how many. */
@@ -62,7 +63,7 @@ export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
   const repacking = isRepacked ? foldInBackground(location, stateDir, env) : undefined;
   let after: ThreadState;
   try {
-    after = (await appendHeldTurn(step)) ?? (await runTurn(await prepareStep(step)));
+    after = (await appendHeldTurn(step)) ?? (await takeTurn(step));
   } finally {
     // The repository is at rest when a step is done.
     await repacking?.settled(MAX_REPACK_WAIT_MS);
@@ -85,8 +86,19 @@ export async function storeKept(
   return after && afterTurn(engine, after);
 }
 
-/** Runs the role's agent and stores the step, or the reason why the thread waits. */
-async function runTurn(step: PreparedStep): Promise<ThreadState> {
+/** Prepares and runs the turn of a role, or of a block that stands in its place. */
+async function takeTurn(step: ChosenStep): Promise<ThreadState> {
+  if (findBlock(step.definition, step.choice.role) === undefined) {
+    const prepared = await prepareStep(step);
+    return storeAfter(prepared, () => runUntilAccepted(prepared));
+  }
+  const { prepareBlock, runBlock } = await import('../blocks/run-block.ts');
+  const prepared = await prepareBlock(step);
+  return storeAfter(prepared, () => runBlock(prepared));
+}
+
+/** Takes a turn and stores the step, or the reason why the thread waits. */
+async function storeAfter(step: PreparedTurn, take: () => Promise<TurnResult>): Promise<ThreadState> {
   const { engine, lease, state, choice, request, redaction } = step;
   const { role, rule, again } = choice;
   const { repository } = engine;
@@ -101,7 +113,7 @@ async function runTurn(step: PreparedStep): Promise<ThreadState> {
   const { record: agent } = step;
   const number = state.tally.steps + 1;
   engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
-  const result = await runUntilAccepted(step);
+  const result = await take();
   lease.setProcessGroup(null);
   const completedAtMs = repository.now();
   tellTaken(engine, { thread: state.id, role }, redaction);

@@ -66,6 +66,12 @@ export async function start(
     }
     agents[role] = await prepareRecord(engine, binding, children[role]?.hash);
   }
+  if (definition.blocks !== undefined) {
+    const { pinBlocks } = await import('../blocks/pin-blocks.ts');
+    const pinned = await pinBlocks(engine, batch, definition, (child) => cleanDefinition(redaction, child));
+    Object.assign(agents, pinned.agents);
+    Object.assign(children, pinned.children);
+  }
   const isApart = options.base !== undefined || wantsIsolation(definition);
   const { chooseBase } = isApart ? await import('../isolation/choose-base.ts') : {};
   const base = await chooseBase?.(engine, batch, options.base);

@@ -67,8 +67,8 @@ export function checkCaller(start: CommitOf<'start'>, caller: CommitPlace | unde
   if (call === undefined) return;
   const place = caller && parentRole !== null && { state: caller.stateAt, role: parentRole };
   if (!place) return report('start.json', 'it is a call, and there is no caller');
-  const { thread, key, ordinal = 0 } = call;
-  differ('id', id, callIdFor({ ...place, thread: parseThreadId(thread), key, ordinal }));
+  const { thread, key, ordinal = 0, block } = call;
+  differ('id', id, callIdFor({ ...place, thread: parseThreadId(thread), key, ordinal, block }));
 }
 
 /**

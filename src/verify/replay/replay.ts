@@ -12,7 +12,7 @@ import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
@@ -155,7 +155,7 @@ export class Replay {
     const faults = await checkTurn(definition, again, commit);
     if (commit.kind === 'suspend') return faults;
     const { role, meta } = commit.node;
-    const messages = await checkReply(definition.roles[role]?.check ?? [], { ...context, meta });
+    const messages = await checkReply(findRole(definition, role)?.check ?? [], { ...context, meta });
     return [...faults, ...messages.map((message) => `its reply does not pass a check of '${role}': ${message}`)];
   }
 }
@@ -168,7 +168,7 @@ async function checkTurn(
   again: Again,
   { node: { role, rule } }: CommitOf<'step' | 'suspend'>,
 ): Promise<string[]> {
-  if (!Object.hasOwn(definition.roles, role)) return [`the workflow has no role '${role}'`];
+  if (findRole(definition, role) === undefined) return [`the workflow has no role '${role}'`];
   // A person forced the role.
   if (rule === null) return [];
   const decision = await again.decide();

@@ -1,4 +1,5 @@
 import { replyTemplate } from '../../agent/human/reply-template.ts';
+import { findRole } from '../../workflow/definition.ts';
 import { definitionOf } from '../../engine/children/sub-workflow.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { findLimitWaitedAt, limitOptions, type LimitReached } from '../../engine/limits/limits.ts';
@@ -84,7 +85,7 @@ async function wantedBy(
     // A limit of this machine's configuration is not known here: then the field is empty.
     return { kind: 'limit', schema: limitSchema, shape: limitShape, reached: await findLimitWaitedAt(engine, state) };
   }
-  const schema = (await definitionOf(engine, state)).roles[role]?.schema ?? {};
+  const schema = findRole(await definitionOf(engine, state), role)?.schema ?? {};
   const shape = formOf(schema);
   if (shape === undefined) return { kind: 'text', schema, template: replyTemplate(schema) };
   return shape.fields.length === 0 ? { kind: 'text' } : { kind: 'reply', schema, shape };

@@ -28,7 +28,7 @@ export async function checkExpressions(report: Report, reduction: Reduction): Pr
     const hint = 'work values out in a role, and route by its meta';
     return report.error('too-large', ['moderator'], message, { hint });
   }
-  const roles = new Set(reduction.roles.map((role) => role.name));
+  const roles = new Set(reduction.places.map((role) => role.name));
   // Edges that an anchor repeats have the same few expressions: each text is parsed once.
   const inspected = new Map<string, Promise<InspectedExpression>>();
   const inspect = (source: string): Promise<InspectedExpression> => {

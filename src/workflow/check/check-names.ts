@@ -53,8 +53,8 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
 const inRules: Readonly<Record<string, string>> = { $START: START, $END: END, start: START, end: END };
 
 /** Checks that both ends of every rule exist. */
-export function checkEnds(report: Report, { rules, roles, unusedConditions }: Reduction): void {
-  const names = roles.map((role) => role.name);
+export function checkEnds(report: Report, { rules, places, unusedConditions }: Reduction): void {
+  const names = places.map((role) => role.name);
   const known = new Set(names);
   // Where no role could be read, that is the mistake, and not each rule.
   const hintFor = hints(names);

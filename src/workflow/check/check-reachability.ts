@@ -21,7 +21,8 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     });
   }
   if (!reduction.isComplete) return;
-  const roles = new Set(reduction.roles.map(({ name }) => name));
+  const roles = new Set(reduction.places.map(({ name }) => name));
+  const branches = rolesOfBranches(reduction);
   const isKnown = (name: string): boolean => name === START || name === RESUME || name === END || roles.has(name);
   const next = edges(live, roles, isKnown);
   // Rules for limits lead on only where another one does.
@@ -33,8 +34,9 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     return report.error('no-start', rulesPath, message, { at: 'key' });
   }
   const reached = reach([START, RESUME], next);
-  for (const { name, path } of reduction.roles) {
+  for (const { name, path } of reduction.places) {
     if (!reached.has(name)) {
+      if (branches.has(name) && !always.has(name)) continue;
       const message = `role '${name}' is never reached: no rule that can fire leads to it`;
       report.error('unreachable-role', path, message, { at: 'key' });
     } else if (!always.has(name)) {
@@ -61,13 +63,22 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     const message = `no path leads from ${START} to ${END}, so a thread never ends`;
     return report.error('no-end', rulesPath, message, { hint: 'add a rule to __end__ ($END in a graph)', at: 'key' });
   }
-  for (const { name, path } of reduction.roles) {
+  for (const { name, path } of reduction.places) {
     if (!reached.has(name) || reachesEnd.has(name)) continue;
     const circle = [...reach([name], next)];
     if (hasDeadEnd(circle)) continue;
     const hint = circle.length > 1 ? `the thread goes round among ${listNames(circle)}` : undefined;
     report.error('no-end', path, `from role '${name}' no path leads to ${END}`, { hint, at: 'key' });
   }
+}
+
+/** The roles that a block runs. No rule has to lead to them. */
+function rolesOfBranches({ blocks }: Reduction): Set<string> {
+  const tasks = blocks.flatMap(({ block }) => [
+    ...Object.values(block.branches ?? {}),
+    ...(block.each ? [block.each] : []),
+  ]);
+  return new Set(tasks.flatMap(({ role }) => role ?? []));
 }
 
 type Edges = Map<string, Set<string>>;

@@ -18,7 +18,7 @@ export function checkStatuses(report: Report, reduction: Reduction, shapes: Read
     if (others === undefined) rulesFrom.set(from, [live]);
     else others.push(live);
   }
-  for (const role of reduction.roles) {
+  for (const role of reduction.places) {
     const shape = shapes.get(role.name);
     const rules = rulesFrom.get(role.name) ?? [];
     if (shape === undefined) continue;

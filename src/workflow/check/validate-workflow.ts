@@ -40,7 +40,7 @@ export async function validateWorkflow(value: unknown, options: ValidateOptions 
   checkEnds(report, reduction);
   checkReachability(report, reduction);
   const shapes = new Map(
-    reduction.roles.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),
+    reduction.places.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),
   );
   checkStatuses(report, reduction, shapes);
   await checkSchemas(report, reduction, shapes);

@@ -6,9 +6,10 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn, encodeTyped } from '../../schema/built-in.ts';
+import { CAS_KEY } from '../../schema/links/find-links.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../definition.ts';
 
-/** A definition as nodes: its own, one per role, one per role's schema. */
+/** A definition as nodes: its own, one per role, one per schema of a role or a block. */
 export type EncodedWorkflow = {
   hash: NodeHash;
   /** With their paths in the tree `workflow/`. Roles that share a schema each have it under their own name. */
@@ -33,12 +34,19 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
     );
     roles.push([name, node.hash]);
   }
+  const blocks: [string, JsonObject][] = [];
+  for (const [name, { schema, ...block }] of Object.entries(definition.blocks ?? {})) {
+    const node = encodeNode(builtIn['role-schema'], schema);
+    nodes.push({ path: `schemas/${pathName(name)}.json`, node });
+    blocks.push([name, { ...block, schema: { [CAS_KEY]: node.hash } }]);
+  }
   const { limits, isolation } = definition;
   const workflow = encodeTyped('workflow', {
     name: definition.name,
     description: definition.description,
     roles: Object.fromEntries(roles),
     moderator: definition.moderator,
+    ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks) }),
     ...(limits && { limits }),
     ...(isolation && { isolation }),
   });

@@ -7,6 +7,7 @@ import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { hasAny } from '../../schema/built-in/schema-parts.ts';
 import { isOfType, type TypeName } from '../../schema/built-in.ts';
+import { CAS_KEY } from '../../schema/links/find-links.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { END, type Limits, type WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
@@ -45,12 +46,24 @@ export async function loadWorkflow(source: NodeSource | Repository, hash: string
     const role = await read(nodes, roleHash, 'role');
     roles.push({ name, role, schema: (await read(nodes, role.payload['schema'], 'role-schema')).payload });
   }
-  const definition = (await asStored(workflow, roles)) ?? (await reduced(workflow, roles));
+  const blocks: StoredBlock[] = [];
+  for (const [name, { schema, ...block }] of Object.entries(storedBlocks(workflow))) {
+    const hash = isJsonObject(schema) ? schema[CAS_KEY] : undefined;
+    blocks.push([name, { ...block, schema: (await read(nodes, hash, 'role-schema')).payload }]);
+  }
+  const plain = blocks.length === 0 ? await asStored(workflow, roles) : undefined;
+  const definition = plain ?? (await reduced(workflow, roles, blocks));
   return { ...definition, roles: inOrderOfRules(definition) };
 }
 
 type Stored = Omit<Node, 'payload'> & { payload: JsonObject };
+type StoredBlock = [name: string, block: JsonObject];
 type StoredRole = { name: string; role: Stored; schema: JsonObject };
+
+function storedBlocks({ payload }: Stored): Record<string, JsonObject> {
+  const blocks = isJsonObject(payload['blocks']) ? Object.entries(payload['blocks']) : [];
+  return Object.fromEntries(blocks.map(([name, block]) => [name, isJsonObject(block) ? block : {}]));
+}
 
 /** The definition as its nodes have it, as uwf has written them; `undefined` if the reader of files has to look at them. */
 async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition | undefined> {
@@ -94,7 +107,11 @@ function isEmpty(value: object): boolean {
 }
 
 /** The definition as the reader of files understands it. */
-async function reduced(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition> {
+async function reduced(
+  workflow: Stored,
+  roles: readonly StoredRole[],
+  blocks: readonly StoredBlock[],
+): Promise<WorkflowDefinition> {
   const [{ reduceWorkflow }, { Report }] = await Promise.all([
     import('../notation/reduce-workflow.ts'),
     import('../diagnostics/report.ts'),
@@ -104,7 +121,12 @@ async function reduced(workflow: Stored, roles: readonly StoredRole[]): Promise<
     return [name, { ...own, schema }];
   });
   const report = new Report();
-  const { definition } = reduceWorkflow(report, { ...workflow.payload, roles: Object.fromEntries(written) });
+  const whole = {
+    ...workflow.payload,
+    roles: Object.fromEntries(written),
+    ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks) }),
+  };
+  const { definition } = reduceWorkflow(report, whole);
   if (report.hasErrors) throw new InvalidWorkflow(definition.name, report.diagnostics());
   return definition;
 }
@@ -119,7 +141,6 @@ function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefin
 
 /** Fields of successors that this version does not follow. */
 const unfollowed: Partial<Record<TypeName, readonly string[]>> = {
-  workflow: ['blocks'],
   role: ['needs', 'outputs', 'memo'],
 };
 

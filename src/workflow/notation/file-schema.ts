@@ -17,6 +17,10 @@ export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export type Bounds = { minimum: number; maximum: number };
 export const retriesBounds: Bounds = { minimum: 0, maximum: 100 };
 export const returnCodeBounds: Bounds = { minimum: 0, maximum: 255 };
+/** A block has at most this many branches. */
+export const MAX_BRANCHES = 2_000;
+export const atLeastBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
+export const atOnceBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
 
 /** Tells whether a role's `cwd` is a folder of the work tree, by its text alone. */
 export function isInside(cwd: string | undefined): boolean {
@@ -178,6 +182,59 @@ export const roleProperties: JsonObject = {
   isolation: isolation('the role works'),
 };
 
+/** What a branch runs, and what it is told. */
+export const branchProperties: JsonObject = {
+  workflow: text('the workflow that the branch runs: a name, a file or a hash'),
+  role: text('the role of this workflow that the branch runs, in a workflow of that role alone'),
+  prompt: {
+    ...text("a Liquid template: what the branch is told, as the prompt of a rule; 'key' is its key"),
+    pattern: '\\S',
+  },
+};
+
+export const eachProperties: JsonObject = {
+  over: needed("JSONata whose value is a list: $last('planner').phases"),
+  as: { ...needed("the name of an item in 'key' and 'prompt'"), pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$' },
+  key: needed("JSONata over the item, whose value names the branch: 'phase.id'"),
+  ...branchProperties,
+  atOnce: { description: 'how many branches run at once (all)', type: ['integer', 'null'], ...atOnceBounds },
+};
+
+export const blockProperties: JsonObject = {
+  branches: {
+    description: 'the branches by their keys',
+    ...orFile('object', 'null'),
+    minProperties: 1,
+    propertyNames: { pattern: roleName.source },
+    additionalProperties: { ...orFile('object'), ...fields(branchProperties), ...oneOf('workflow', 'role') },
+  },
+  each: {
+    description: 'a branch for each item of a list',
+    ...orFile('object', 'null'),
+    ...fields(eachProperties, ['over', 'as', 'key']),
+    ...oneOf('workflow', 'role'),
+  },
+  join: {
+    description: "when the branches are joined: 'all', 'any', { atLeast: n }, or JSONata over $branches",
+    type: ['string', 'object'],
+    pattern: '\\S',
+    properties: { atLeast: { type: 'integer', ...atLeastBounds } },
+    required: ['atLeast'],
+    additionalProperties: false,
+  },
+  onFailure: {
+    description:
+      "what happens to the other branches when the join cannot hold any more: 'wait' (the default) or 'cancel'",
+    enum: ['wait', 'cancel', null],
+  },
+  isolation: isolation('the branches work'),
+  merge: {
+    description: "merges the files of the branches, in the order of their keys ('key') or of their ends ('end')",
+    ...orFile('object', 'null'),
+    ...fields({ order: { enum: ['key', 'end'] } }, ['order']),
+  },
+};
+
 const edges: JsonObject = { $ref: '#/definitions/edges' };
 const conditionalEdges: JsonObject = { items: { ...orFile('object'), ...fields(conditionalEdgeProperties, ['role']) } };
 
@@ -196,6 +253,13 @@ export const workflowProperties: JsonObject = {
     minProperties: 1,
     propertyNames: { pattern: roleName.source },
     additionalProperties: { ...orFile('object'), ...fields(roleProperties), ...oneOf('schema', 'frontmatter') },
+  },
+  blocks: {
+    description: 'parallel branches that stand where a role stands, by their names',
+    ...orFile('object', 'null'),
+    minProperties: 1,
+    propertyNames: { pattern: roleName.source },
+    additionalProperties: { ...orFile('object'), ...fields(blockProperties, ['join']), ...oneOf('branches', 'each') },
   },
   moderator: {
     description: 'the rules that lead from role to role; the first that fits is taken',

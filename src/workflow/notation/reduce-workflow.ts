@@ -1,10 +1,11 @@
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { isolations } from '../../schema/built-in/schema-parts.ts';
-import type { WorkflowDefinition } from '../definition.ts';
+import { findRole, type WorkflowDefinition } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { readFields, reportType, type Fields } from './fields.ts';
 import { workflowProperties } from './file-schema.ts';
+import { readBlocks, type SourceBlock } from './read-blocks.ts';
 import { readConditions, readGraph, type Condition, type Conditions } from './read-graph.ts';
 import { readLimits } from './read-limits.ts';
 import { readRole, type ReadRole } from './read-role.ts';
@@ -18,6 +19,9 @@ export type Reduction = {
   /** Whatever could be read. Complete and right only if nothing was reported. */
   definition: WorkflowDefinition;
   roles: SourceRole[];
+  blocks: SourceBlock[];
+  /** What rules lead to: the roles, and the blocks as roles. */
+  places: SourceRole[];
   /** As `definition.moderator`, in the same order. */
   rules: SourceRule[];
   /** Conditions that no edge asks for; they have to compile all the same. */
@@ -43,7 +47,7 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
   const fields = readFields(report, value, [], 'the workflow', Object.keys(workflowProperties), instead);
   if (fields === undefined) {
     const definition = { name: '', description: '', roles: {}, moderator: [] };
-    return { definition, roles: [], rules: [], unusedConditions: [], isComplete: false };
+    return { definition, roles: [], blocks: [], places: [], rules: [], unusedConditions: [], isComplete: false };
   }
   const version = fields.get('version') ?? 1;
   if (version !== 1) {
@@ -54,6 +58,7 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
   if (name === '') fields.reportMissing('name');
   fields.need('name');
   const roles = readRoles(report, fields);
+  const { blocks, isComplete: haveBlocks } = readBlocks(report, fields);
   const conditions = readConditions(report, fields.get('conditions'));
   const read = readModerator(report, fields, conditions);
   const limits = readLimits(report, fields);
@@ -62,6 +67,7 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
     name: name ?? '',
     description: fields.text('description') ?? '',
     roles: Object.fromEntries(roles.map((role) => [role.name, role.role])),
+    ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks.map(({ name: key, block }) => [key, block])) }),
     moderator: read.rules.map((rule) => rule.rule),
     ...(limits && { limits }),
     ...(isolation && { isolation }),
@@ -69,10 +75,17 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
   return {
     definition,
     roles,
+    blocks,
+    places: [...roles, ...blocks.flatMap((block) => asRole(definition, block))],
     rules: read.rules,
     unusedConditions: [...conditions].filter(([, { isUsed }]) => !isUsed),
-    isComplete: read.isComplete && isJsonObject(fields.get('roles')),
+    isComplete: read.isComplete && haveBlocks && isJsonObject(fields.get('roles')),
   };
+}
+
+function asRole(definition: WorkflowDefinition, { name, path }: SourceBlock): SourceRole[] {
+  const role = Object.hasOwn(definition.roles, name) ? undefined : findRole(definition, name);
+  return role ? [{ name, path, role, schemaPath: [...path, 'join'], hasSchema: true, checkPaths: [] }] : [];
 }
 
 function readRoles(report: Report, fields: Fields): SourceRole[] {

@@ -1,0 +1,21 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { findRecordedBefore } from '../../thread/read/step-files.ts';
+import { isIsolated } from '../isolation/isolation.ts';
+import type { BlockTurn } from './prepare-block.ts';
+
+/**
+ * The commit that the work trees of a block's branches are made from: the caller's newest snapshot, else the base of the caller,
+ * else what is checked out.
+ * @returns `undefined` if the branches have no work trees of their own
+ */
+export async function baseOfBranches({
+  engine,
+  state,
+  block,
+}: Pick<BlockTurn, 'engine' | 'state' | 'block'>): Promise<ObjectId | 'head' | undefined> {
+  if (!isIsolated(block.isolation)) return undefined;
+  const { start, last } = state;
+  if (start.node.base === undefined) return 'head';
+  const step = last?.node.workspace === undefined ? last && (await findRecordedBefore(engine.repository, last)) : last;
+  return step?.node.workspace?.commit ?? start.node.base;
+}

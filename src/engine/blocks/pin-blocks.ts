@@ -1,0 +1,77 @@
+import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { JsonObject } from '../../json.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { CAS_KEY } from '../../schema/links/find-links.ts';
+import type { PinnedWorkflow } from '../../thread/append/start-thread.ts';
+import { END, START, type BranchDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { DEFINITION_KEY } from '../children/sub-workflow.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+/** The version of the built-in agents of blocks, which stands in the records of threads. */
+const VERSION = '1.0.0';
+
+/** The name under which the start of a thread has the definition of a branch: `<block>.<key>`; those of an `each` share one. */
+export function pinnedName(block: string, key: string | undefined): string {
+  return key === undefined ? block : `${block}.${key}`;
+}
+
+/** The name of the workflow that a branch runs. A role alone keeps its workflow's name, so that its agent is found by it. */
+export function workflowOf({ workflow }: BranchDefinition, { name }: Pick<WorkflowDefinition, 'name'>): string {
+  return workflow ?? name;
+}
+
+/** The record of what runs a block. It links to the definition of the branches of an `each`. */
+export function blockRecord(config: JsonObject = {}): AgentRecord {
+  return { name: 'block', package: 'builtin:block', version: VERSION, config };
+}
+
+/**
+ * Adds the definitions of all branches to the batch of a start, with a record for each block and each fixed branch that links to
+ * them.
+ * @param clean takes secrets out of a definition
+ */
+export async function pinBlocks(
+  engine: EngineContext,
+  batch: ObjectBatch,
+  caller: WorkflowDefinition,
+  clean: (definition: WorkflowDefinition) => Promise<WorkflowDefinition>,
+): Promise<{ agents: Record<string, AgentRecord>; children: Record<string, PinnedWorkflow> }> {
+  const agents: Record<string, AgentRecord> = {};
+  const children: Record<string, PinnedWorkflow> = {};
+  const pin = async (name: string, branch: BranchDefinition): Promise<JsonObject> => {
+    const definition = await clean(await definitionOfBranch(engine, caller, branch));
+    const pinned = writeWorkflowTree(batch, definition);
+    children[name] = pinned;
+    return { workflow: workflowOf(branch, caller), [DEFINITION_KEY]: { [CAS_KEY]: pinned.hash } };
+  };
+  for (const [block, { branches = {}, each }] of Object.entries(caller.blocks ?? {})) {
+    const shared = each && (await pin(pinnedName(block, undefined), each));
+    agents[block] = blockRecord(shared);
+    for (const [key, branch] of Object.entries(branches)) {
+      const name = pinnedName(block, key);
+      agents[name] = { ...blockRecord(await pin(name, branch)), name: 'workflow', package: 'builtin:workflow' };
+    }
+  }
+  return { agents, children };
+}
+
+/** The workflow that a branch runs; for a role of the caller's workflow, a workflow of that role alone. */
+export async function definitionOfBranch(
+  engine: Pick<EngineContext, 'resolveWorkflow'>,
+  { name, roles }: WorkflowDefinition,
+  branch: BranchDefinition,
+): Promise<WorkflowDefinition> {
+  if (branch.workflow !== undefined) return engine.resolveWorkflow(branch.workflow);
+  const role = roles[branch.role];
+  if (role === undefined) throw new Error(`a valid workflow has the roles of its branches, not '${branch.role}'`);
+  return {
+    name,
+    description: role.description,
+    roles: { [branch.role]: role },
+    moderator: [
+      { from: START, to: branch.role, when: null },
+      { from: branch.role, to: END, when: null },
+    ],
+  };
+}

@@ -1,0 +1,56 @@
+import { UwfError } from '../../errors.ts';
+import { findBlock, findRole, type BlockDefinition } from '../../workflow/definition.ts';
+import { TurnCalls } from '../children/turn-calls.ts';
+import { workingPlace } from '../isolation/working-top.ts';
+import { allowanceOf, findLimitReached } from '../limits/limits.ts';
+import type { ChosenStep, PreparedTurn } from '../turn/step.ts';
+import { blockRecord } from './pin-blocks.ts';
+
+/** A step of a block whose branches can be run. */
+export type BlockTurn = PreparedTurn & { block: BlockDefinition };
+
+/**
+ * Puts together what the turn of a block needs, as `prepareStep` does for a role.
+ * @throws {UwfError} `block-not-poked` `block-without-agent` for what a person can ask of a role only
+ */
+export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
+  const { engine, state, definition, choice } = step;
+  const block = findBlock(definition, choice.role);
+  const role = findRole(definition, choice.role);
+  if (block === undefined || role === undefined) throw new Error(`'${choice.role}' is no block`);
+  if (choice.again) {
+    throw refused('poked', `'${choice.role}' is a block; no agent hears what you say`, state.id);
+  }
+  if (choice.agent !== undefined) {
+    throw refused('without-agent', `'${choice.role}' is a block, and is run by no agent`, state.id);
+  }
+  const { cwd, isolation } = await workingPlace(engine, state, definition, choice.role);
+  const allowance = await allowanceOf(step, choice.role);
+  const redaction = engine.redaction();
+  const prompt = redaction.text(choice.prompt ?? state.prompt);
+  const visit = (state.tally.roles.get(choice.role)?.visits ?? 0) + 1;
+  return {
+    ...step,
+    block,
+    role,
+    isolation,
+    record: blockRecord(),
+    allowance,
+    limitReached: findLimitReached(allowance)?.text,
+    request: { role: choice.role, prompt, cwd, visit },
+    calls: new TurnCalls(engine, state, choice.role, state.id),
+    redaction,
+  };
+}
+
+function refused(what: 'poked' | 'without-agent', message: string, thread: string): UwfError {
+  const hint =
+    what === 'poked'
+      ? `poke a branch before it has ended, or fork the thread in front of the block: 'uwf thread fork ${thread} --at <step>'`
+      : 'name the agents of its roles in the configuration';
+  return new UwfError(message, {
+    code: what === 'poked' ? 'block-not-poked' : 'block-without-agent',
+    kind: 'usage',
+    hint,
+  });
+}

@@ -1,0 +1,239 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { listBranches, type Branch } from '../../moderator/list-branches.ts';
+import { judgeJoin, type JoinVerdict, type TakenBranch } from '../../moderator/judge-join.ts';
+import { BlockFailed } from '../../moderator/moderator-errors.ts';
+import { findCalledNow } from '../../thread/find/find-children.ts';
+import { getThread } from '../../thread/find/find-thread.ts';
+import { readBranchEnd } from '../../thread/read/branch-end.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { BranchDefinition } from '../../workflow/definition.ts';
+import type { ChildEnd } from '../children/turn-calls.ts';
+import { findLease } from '../leases/find-lease.ts';
+import { Interrupted } from '../limits/turn-clock.ts';
+import type { TurnEnd, TurnResult } from '../turn/step.ts';
+import { cancelThread } from '../verbs/cancel.ts';
+import { joinThread } from '../verbs/join.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import { baseOfBranches } from './base-of-branches.ts';
+import { describeBlock } from './describe-block.ts';
+import { pinnedName, workflowOf } from './pin-blocks.ts';
+import { prepareBlock, type BlockTurn } from './prepare-block.ts';
+
+export { prepareBlock };
+
+/**
+ * Runs the branches of a block until its join is decided, each as a child thread.
+ *
+ * A turn that is repeated after a crash or a suspension finds its branches by their ids: those that have ended are taken in
+ * first, and none is paid twice. If nothing can go on without a person, the turn is suspended.
+ * @throws {Interrupted} if the engine was told to stop
+ * @throws what kept a branch from running, if the join cannot be decided without it
+ */
+export async function runBlock(turn: BlockTurn): Promise<TurnResult> {
+  const end = await new BlockRun(turn).toEnd().catch((error: unknown) => {
+    if (!(error instanceof BlockFailed)) throw error;
+    // Running it again would change nothing: a person decides what becomes of the thread.
+    return suspended('invalid-reply', error.message);
+  });
+  return { ...end, attempts: [], usage: null, session: undefined, trace: undefined };
+}
+
+function suspended(cause: 'child' | 'invalid-reply', reason: string): BlockEnd {
+  return { kind: 'suspended', cause, reason, text: undefined };
+}
+
+type BlockEnd = Extract<TurnEnd, { kind: 'done' }> | Extract<TurnEnd, { kind: 'suspended' }>;
+
+/** A branch whose thread waits for a person. */
+type Waiting = { branch: Branch; thread: ThreadId; reason: string };
+/** A branch that has ended and was not taken in yet. */
+type Ended = { key: string; end: ChildEnd };
+
+class BlockRun {
+  readonly #turn: BlockTurn;
+  readonly #taken: TakenBranch[] = [];
+  readonly #ends: ChildEnd[] = [];
+  readonly #stops = new Map<string, AbortController>();
+  readonly #waiting = new Map<string, Waiting>();
+  /** The threads of branches that have not ended. */
+  readonly #threads = new Set<ThreadId>();
+  readonly #failures: unknown[] = [];
+  readonly #ended: Ended[] = [];
+  #queue: Branch[] = [];
+  #total = 0;
+  #base: ObjectId | 'head' | undefined;
+  #verdict: JoinVerdict = { kind: 'open' };
+  #wake: () => void = () => {};
+
+  constructor(turn: BlockTurn) {
+    this.#turn = turn;
+  }
+
+  async toEnd(): Promise<BlockEnd> {
+    const { engine, block, choice, decisions, request } = this.#turn;
+    const branches = await listBranches(choice.role, block, decisions, request.prompt);
+    this.#total = branches.length;
+    this.#base = await baseOfBranches(this.#turn);
+    this.#queue = await this.#knownFirst(branches);
+    await this.#judge();
+    try {
+      while (this.#verdict.kind === 'open' && (await this.#goOn())) {
+        // Each round waits for one branch.
+      }
+    } finally {
+      await this.#stopRunning();
+    }
+    if (this.#verdict.kind === 'open') {
+      const [failure] = this.#failures;
+      if (engine.signal.aborted) throw new Interrupted(this.#turn.state.id, engine.signal.reason);
+      if (failure !== undefined) throw failure;
+      return suspended('child', this.#whatWaits());
+    }
+    await this.#cancelRest();
+    return this.#result(this.#verdict.status);
+  }
+
+  /** Branches that have ended come first, then those that have begun: what was paid for decides before more is paid. */
+  async #knownFirst(branches: readonly Branch[]): Promise<Branch[]> {
+    const { engine, state } = this.#turn;
+    const places = new Map<string, number>();
+    for (const { pointer, start } of await findCalledNow(engine.repository, state, state.id)) {
+      const { call, parentRole } = start.node;
+      if (call?.block === undefined || parentRole !== this.#turn.choice.role) continue;
+      this.#threads.add(pointer.id);
+      const head = await readThreadCommit(engine.repository, pointer.head);
+      places.set(call.key, head.kind === 'end' ? head.node.completedAtMs : Number.MAX_SAFE_INTEGER);
+    }
+    const placeOf = ({ key }: Branch): number => places.get(key) ?? Infinity;
+    return places.size === 0 ? [...branches] : branches.toSorted((a, b) => compare(placeOf(a), placeOf(b)));
+  }
+
+  async #judge(): Promise<void> {
+    const { block, choice } = this.#turn;
+    this.#verdict = await judgeJoin(choice.role, block, this.#taken, this.#total);
+  }
+
+  /** Takes in a branch that has ended, or starts what may run and waits. @returns false if nothing can go on */
+  async #goOn(): Promise<boolean> {
+    const { engine, block } = this.#turn;
+    if (engine.signal.aborted) return false;
+    const ended = this.#ended.shift();
+    if (ended !== undefined) {
+      // One at a time: the join is judged after each.
+      await this.#takeIn(ended);
+      return true;
+    }
+    const atOnce = block.each?.atOnce ?? Infinity;
+    const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#stops.size < atOnce && this.#queue.length > 0) {
+      const branch = this.#queue.shift();
+      if (branch) this.#start(branch);
+    }
+    if (this.#stops.size === 0) return this.#takeUpWaiting();
+    await woken;
+    return true;
+  }
+
+  #start(branch: Branch): void {
+    const stop = new AbortController();
+    this.#stops.set(branch.key, stop);
+    void this.#run(branch, stop.signal)
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) this.#failures.push(error);
+      })
+      .finally(() => {
+        this.#stops.delete(branch.key);
+        this.#wake();
+      });
+  }
+
+  async #run(branch: Branch, signal: AbortSignal): Promise<void> {
+    const { calls, choice, block, definition } = this.#turn;
+    const { key, prompt } = branch;
+    const task: BranchDefinition | undefined = block.each ?? block.branches?.[key];
+    if (task === undefined) throw new Error(`block '${choice.role}' has no branch '${key}'`);
+    const pinnedAs = pinnedName(choice.role, block.each ? undefined : key);
+    const call = {
+      workflow: workflowOf(task, definition),
+      prompt,
+      key,
+      signal,
+      branch: { pinnedAs, base: this.#base },
+    };
+    const thread = calls.childOf(call);
+    this.#threads.add(thread);
+    const outcome = await calls.run(call);
+    if (outcome.kind === 'suspended') {
+      this.#waiting.set(key, { branch, thread, reason: outcome.reason });
+      return;
+    }
+    const end = calls.endOf(thread);
+    if (end === undefined) throw new Error(`the branch '${key}' ended without an end`);
+    this.#threads.delete(thread);
+    this.#ended.push({ key, end });
+  }
+
+  async #takeIn({ key, end }: Ended): Promise<void> {
+    const { repository } = this.#turn.engine;
+    this.#taken.push({ key, ...(await readBranchEnd(repository, end.commit, this.#total)) });
+    this.#ends.push(end);
+    await this.#judge();
+  }
+
+  /** Takes up the branches that a person has answered meanwhile, and waits for those that another process runs. */
+  async #takeUpWaiting(): Promise<boolean> {
+    const { engine } = this.#turn;
+    let isAny = false;
+    for (const [key, { branch, thread }] of this.#waiting) {
+      const isElsewhere = findLease(engine.repository, thread) !== undefined;
+      if (isElsewhere) await joinThread(engine, thread);
+      const { head } = await getThread(engine.repository, thread);
+      if ((await readThreadCommit(engine.repository, head)).kind === 'suspend') continue;
+      this.#waiting.delete(key);
+      this.#queue.push(branch);
+      isAny = true;
+    }
+    return isAny;
+  }
+
+  /** What was stored of a branch stays; its turn is cut off. */
+  async #stopRunning(): Promise<void> {
+    for (const stop of this.#stops.values()) stop.abort(new Error('the block goes on without it'));
+    while (this.#stops.size > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+  }
+
+  async #cancelRest(): Promise<void> {
+    const { engine, choice } = this.#turn;
+    const reason = `block '${choice.role}' was decided without it`;
+    for (const thread of this.#threads) {
+      // It was not begun, or has ended meanwhile.
+      await cancelThread(engine, thread, { reason }).catch(inPlaceOf(WrongThreadState, undefined));
+    }
+  }
+
+  #whatWaits(): string {
+    const lines = [...this.#waiting.values()].map(({ branch, reason }) => `${branch.key}: ${reason}`);
+    const [only = '', ...more] = lines;
+    return more.length === 0 ? only : [`${lines.length} branches wait`, ...lines].join('\n');
+  }
+
+  #result(status: string): BlockEnd {
+    const { choice } = this.#turn;
+    const order = this.#taken.map(({ key }) => key);
+    const branches = Object.fromEntries(this.#taken.map(({ key, ...end }) => [key, end]));
+    return {
+      kind: 'done',
+      meta: { $status: status, order, branches },
+      text: describeBlock(choice.role, status, this.#taken, this.#total),
+      agentVersion: undefined,
+      stopReason: undefined,
+      childThreads: this.#ends,
+    };
+  }
+}
+
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}

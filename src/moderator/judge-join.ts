@@ -1,0 +1,81 @@
+import { UwfError } from '../errors.ts';
+import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluate.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { BlockDefinition } from '../workflow/definition.ts';
+import { FAILED, JOINED } from '../workflow/notation/block-schema.ts';
+import { BlockFailed } from './moderator-errors.ts';
+
+/** How a branch has ended, as joins, rules and templates see it. */
+export type BranchEnd = {
+  /** The `$status` of its last step; null if that has none. */
+  status: string | null;
+  /** The meta of its last step; null if it had no step, or if the meta is larger than a block's step has room for. */
+  meta: JsonObject | null;
+  end: { outcome: 'completed' | 'failed' | 'cancelled'; returnCode: number; summary: string };
+};
+
+/** A branch whose end was taken in. */
+export type TakenBranch = BranchEnd & { key: string };
+
+/** What the ends that were taken in so far come to: nothing yet, or the `$status` of the block's step. */
+export type JoinVerdict = { kind: 'open' } | { kind: 'over'; status: string; isJoined: boolean };
+
+/**
+ * Judges the join of a block over the branches that have ended, in the order in which they were taken in.
+ *
+ * A function of values: verification judges each prefix of that order again.
+ * @param total the number of the block's branches
+ * @throws {BlockFailed} if the expression of the join has no usable result
+ * @throws {UwfError} `evaluator-unavailable` as `decide` does
+ */
+export async function judgeJoin(
+  name: string,
+  { join, onFailure }: Pick<BlockDefinition, 'join' | 'onFailure'>,
+  taken: readonly TakenBranch[],
+  total: number,
+  options: EvaluateOptions = {},
+): Promise<JoinVerdict> {
+  const completed = taken.filter(({ end }) => end.outcome === 'completed').length;
+  const open = total - taken.length;
+  const wanted = wantedNumber(join, total);
+  let isLost: boolean;
+  if (wanted === undefined) {
+    const status = await statusBy(name, String(join), taken, total, options);
+    if (status !== undefined) return { kind: 'over', status, isJoined: true };
+    isLost = completed < taken.length;
+  } else {
+    if (completed >= wanted) return { kind: 'over', status: JOINED, isJoined: true };
+    isLost = completed + open < wanted;
+  }
+  const isOver = open === 0 || (wanted ?? 0) > total || (isLost && onFailure === 'cancel');
+  return isOver ? { kind: 'over', status: FAILED, isJoined: false } : { kind: 'open' };
+}
+
+/** How many branches have to complete; `undefined` if an expression decides. */
+export function wantedNumber(join: BlockDefinition['join'], total: number): number | undefined {
+  if (typeof join === 'object') return join.atLeast;
+  if (join === 'all') return total;
+  return join === 'any' ? 1 : undefined;
+}
+
+async function statusBy(
+  name: string,
+  join: string,
+  taken: readonly TakenBranch[],
+  total: number,
+  options: EvaluateOptions,
+): Promise<string | undefined> {
+  const bindings = { branches: taken.map((branch) => ({ ...branch })), total };
+  let value: JsonValue | undefined;
+  try {
+    value = await evaluate(join, { input: bindings, bindings }, options);
+  } catch (error) {
+    if (error instanceof UwfError && error.kind === 'data')
+      throw new BlockFailed(name, 'join', join, error.message, error);
+    throw error;
+  }
+  if (value === true) return JOINED;
+  if (value === undefined || value === null || value === false || value === '') return undefined;
+  if (typeof value === 'string' && !value.startsWith('$')) return value;
+  throw new BlockFailed(name, 'join', join, 'its value is neither true or false nor the text of a $status');
+}

@@ -1,0 +1,121 @@
+import { UwfError } from '../errors.ts';
+import { seenByExpression } from '../expression/analysis/compile-expression.ts';
+import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluate.ts';
+import { renderTemplate, seenByTemplate } from '../expression/template/template.ts';
+import { isWellFormed } from '../is-well-formed.ts';
+import { setMember, type JsonObject, type JsonValue } from '../json.ts';
+import type { BlockDefinition, BranchDefinition, EachDefinition } from '../workflow/definition.ts';
+import { MAX_BRANCHES } from '../workflow/notation/file-schema.ts';
+import { ruleScope, templateScope } from './decide.ts';
+import { stepsSeenBy, type DecisionContext } from './decision.ts';
+import { BlockFailed } from './moderator-errors.ts';
+
+/** A branch that a block has to run. */
+export type Branch = { key: string; prompt: string };
+
+/** The longest key, in UTF-16 units. */
+const MAX_KEY = 200;
+
+/**
+ * Lists the branches of a block, in the order of their keys or, of an `each`, in the order of the list.
+ *
+ * A function of values, as `decide` is: verification lists them again.
+ * @param prompt what a branch without a prompt of its own is told
+ * @throws {BlockFailed} if an expression or a prompt has no usable result, a key comes twice, or there are too many
+ * @throws {UwfError} `evaluator-unavailable` as `decide` does
+ */
+export async function listBranches(
+  name: string,
+  { branches = {}, each }: BlockDefinition,
+  context: DecisionContext,
+  prompt: string,
+  options: EvaluateOptions = {},
+): Promise<Branch[]> {
+  const listing = new Listing(name, context, prompt, options);
+  if (each !== undefined) return listing.ofEach(each);
+  const keys = Object.keys(branches).toSorted();
+  return Promise.all(keys.map((key) => listing.branch(branches[key] ?? { role: key }, key, {})));
+}
+
+class Listing {
+  readonly #block: string;
+  readonly #context: DecisionContext;
+  readonly #prompt: string;
+  readonly #options: EvaluateOptions;
+
+  constructor(block: string, context: DecisionContext, prompt: string, options: EvaluateOptions) {
+    this.#block = block;
+    this.#context = context;
+    this.#prompt = prompt;
+    this.#options = options;
+  }
+
+  async ofEach(each: EachDefinition): Promise<Branch[]> {
+    const items = await this.#items(each);
+    const known = new Set<string>();
+    const branches: Branch[] = [];
+    for (const [place, item] of items.entries()) {
+      const variables: JsonObject = {};
+      setMember(variables, each.as, item);
+      const key = await this.#key(each, variables, place);
+      if (known.has(key)) throw this.#failed('key', each.key, `it gives '${key}' twice`);
+      known.add(key);
+      branches.push(await this.branch(each, key, variables));
+    }
+    return branches;
+  }
+
+  async branch({ prompt }: BranchDefinition, key: string, variables: JsonObject): Promise<Branch> {
+    if (prompt === undefined) return { key, prompt: this.#prompt };
+    const text = await this.#blaming('prompt', prompt, async () => {
+      const { steps } = await stepsSeenBy(this.#context.steps, seenByTemplate(prompt));
+      return renderTemplate(prompt, { key, ...templateScope(this.#context, steps), ...variables });
+    });
+    if (text.trim() === '') throw this.#failed('prompt', prompt, `it renders to nothing for '${key}'`);
+    return { key, prompt: text };
+  }
+
+  async #items({ over }: EachDefinition): Promise<readonly JsonValue[]> {
+    const items = await this.#blaming('over', over, async () => {
+      const seen = await stepsSeenBy(this.#context.steps, await seenByExpression(over));
+      return evaluate(over, ruleScope(this.#context, seen), this.#options);
+    });
+    if (!Array.isArray(items)) {
+      const what = items === undefined ? 'it has no value' : 'its value is no list';
+      throw this.#failed('over', over, `${what}; an expression that ends in [] gives a list in any case`);
+    }
+    if (items.length > MAX_BRANCHES) {
+      throw this.#failed(
+        'over',
+        over,
+        `its list has ${items.length} items, and a block has at most ${MAX_BRANCHES} branches`,
+      );
+    }
+    return items;
+  }
+
+  async #key({ key: expression }: EachDefinition, variables: JsonObject, place: number): Promise<string> {
+    const scope = { input: variables, bindings: variables };
+    const value = await this.#blaming('key', expression, () => evaluate(expression, scope, this.#options));
+    const key = typeof value === 'number' ? String(value) : value;
+    const isKey =
+      typeof key === 'string' && key !== '' && key.length <= MAX_KEY && !/\p{Cc}/u.test(key) && isWellFormed(key);
+    if (isKey && key !== '__proto__') return key;
+    const what = `for item ${place + 1} it gives no text of 1 to ${MAX_KEY} characters, and no number`;
+    throw this.#failed('key', expression, what);
+  }
+
+  async #blaming<T>(part: string, expression: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof UwfError && error.kind === 'data')
+        throw this.#failed(part, expression, error.message, error);
+      throw error;
+    }
+  }
+
+  #failed(part: string, expression: string, reason: string, cause?: unknown): BlockFailed {
+    return new BlockFailed(this.#block, part, expression, reason, cause);
+  }
+}

@@ -1,0 +1,46 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { BranchEnd } from '../../moderator/judge-join.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import { readTextAt, readThreadCommit, statusOf, type ThreadCommit } from '../thread-commit.ts';
+
+/** The metas of all branches of a block have as many characters of JSON together, each an equal part of them. */
+const MAX_METAS = 8 * 1024 * 1024;
+/** The summary of a branch is cut to as many UTF-16 units. */
+const MAX_SUMMARY = 1000;
+
+/**
+ * Reads how a branch ended, as the step of its block records it.
+ * @param id the commit of its end
+ * @param total the number of branches that the block has
+ */
+export async function readBranchEnd(repository: Repository, id: ObjectId, total: number): Promise<BranchEnd> {
+  const end = await readThreadCommit(repository, id);
+  if (end.kind !== 'end') throw new CorruptThread(id, 'the branch of a block has no end');
+  const { outcome, returnCode } = end.node;
+  // Half a character at the end is left out.
+  const summary = (await readTextAt(repository, end, 'summary.md'))
+    .slice(0, MAX_SUMMARY)
+    .replace(/[\uD800-\uDBFF]$/, '');
+  const last = await lastStep(repository, end);
+  const meta = last?.node.meta ?? null;
+  const hasRoom = JSON.stringify(meta).length <= MAX_METAS / total;
+  return {
+    status: last ? statusOf(last.node.meta) : null,
+    meta: hasRoom ? meta : null,
+    end: { outcome, returnCode, summary },
+  };
+}
+
+async function lastStep(
+  repository: Repository,
+  end: ThreadCommit,
+): Promise<Extract<ThreadCommit, { kind: 'step' }> | undefined> {
+  for (let at = end; at.kind !== 'start';) {
+    if (at.kind === 'step') return at;
+    const [before] = at.commit.parents;
+    if (before === undefined) throw new CorruptThread(at.id, 'its chain has no start');
+    at = await readThreadCommit(repository, before);
+  }
+  return undefined;
+}

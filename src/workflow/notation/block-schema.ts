@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../json.ts';
+import type { BlockDefinition } from '../definition.ts';
+
+/** How the step of a block can end, where `join` does not name a status of its own. */
+export const JOINED = 'joined';
+export const FAILED = 'failed';
+export const CONFLICT = 'conflict';
+
+/**
+ * The schema of the meta of a block's step. It is stored with the workflow, so its text is part of the hash of every workflow
+ * with a block: a changed schema is for new workflows only.
+ */
+export function blockSchema({ join, merge }: Pick<BlockDefinition, 'join' | 'merge'>): JsonObject {
+  const isOpen = typeof join === 'string' && join !== 'all' && join !== 'any';
+  const statuses = [JOINED, FAILED, ...(merge ? [CONFLICT] : [])];
+  const conflicts: JsonObject = {
+    type: 'array',
+    items: object({ path: { type: 'string' }, keys: { type: 'array', items: { type: 'string' } } }),
+  };
+  return object(
+    {
+      $status: isOpen ? { type: 'string', minLength: 1 } : { enum: statuses },
+      order: { type: 'array', items: { type: 'string' }, uniqueItems: true },
+      branches: {
+        type: 'object',
+        additionalProperties: object({
+          status: { type: ['string', 'null'] },
+          meta: { type: ['object', 'null'] },
+          end: object({
+            outcome: { enum: ['completed', 'failed', 'cancelled'] },
+            returnCode: { type: 'integer' },
+            summary: { type: 'string' },
+          }),
+        }),
+      },
+      ...(merge && { conflicts }),
+    },
+    ['conflicts'],
+  );
+}
+
+function object(properties: JsonObject, optional: readonly string[] = []): JsonObject {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
