@@ -1,18 +1,9 @@
 import { UwfError } from '../errors.ts';
 import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluate.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import type { BlockDefinition } from '../workflow/definition.ts';
-import { FAILED, JOINED } from '../workflow/notation/block-schema.ts';
+import type { JsonValue } from '../json.ts';
+import type { BranchEnd } from '../thread/read/branch-end.ts';
+import { FAILED, JOINED, type BlockDefinition } from '../workflow/definition.ts';
 import { BlockFailed } from './moderator-errors.ts';
-
-/** How a branch has ended, as joins, rules and templates see it. */
-export type BranchEnd = {
-  /** The `$status` of its last step; null if that has none. */
-  status: string | null;
-  /** The meta of its last step; null if it had no step, or if the meta is larger than a block's step has room for. */
-  meta: JsonObject | null;
-  end: { outcome: 'completed' | 'failed' | 'cancelled'; returnCode: number; summary: string };
-};
 
 /** A branch whose end was taken in. */
 export type TakenBranch = BranchEnd & { key: string };

@@ -4,8 +4,12 @@ import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluat
 import { renderTemplate, seenByTemplate } from '../expression/template/template.ts';
 import { isWellFormed } from '../is-well-formed.ts';
 import { setMember, type JsonObject, type JsonValue } from '../json.ts';
-import type { BlockDefinition, BranchDefinition, EachDefinition } from '../workflow/definition.ts';
-import { MAX_BRANCHES } from '../workflow/notation/file-schema.ts';
+import {
+  MAX_BRANCHES,
+  type BlockDefinition,
+  type BranchDefinition,
+  type EachDefinition,
+} from '../workflow/definition.ts';
 import { ruleScope, templateScope } from './decide.ts';
 import { stepsSeenBy, type DecisionContext } from './decision.ts';
 import { BlockFailed } from './moderator-errors.ts';

@@ -78,6 +78,14 @@ export type WorkflowDefinition = {
   isolation?: Isolation;
 };
 
+/** A block has at most this many branches. */
+export const MAX_BRANCHES = 2_000;
+
+/** How the step of a block can end (its `$status`), where `join` does not name a status of its own. */
+export const JOINED = 'joined';
+export const FAILED = 'failed';
+export const CONFLICT = 'conflict';
+
 /** The names rules use beside roles. */
 export const START = '__start__';
 export const END = '__end__';

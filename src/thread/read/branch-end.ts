@@ -1,8 +1,17 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { BranchEnd } from '../../moderator/judge-join.ts';
+import type { JsonObject } from '../../json.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import { readTextAt, readThreadCommit, statusOf, type ThreadCommit } from '../thread-commit.ts';
+
+/** How a branch has ended, as joins, rules and templates see it. */
+export type BranchEnd = {
+  /** The `$status` of its last step; null if that has none. */
+  status: string | null;
+  /** The meta of its last step; null if it had no step, or if the meta is larger than a block's step has room for. */
+  meta: JsonObject | null;
+  end: { outcome: 'completed' | 'failed' | 'cancelled'; returnCode: number; summary: string };
+};
 
 /** The metas of all branches of a block have as many characters of JSON together, each an equal part of them. */
 const MAX_METAS = 8 * 1024 * 1024;

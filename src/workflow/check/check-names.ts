@@ -1,5 +1,6 @@
 import { basename, dirname, extname } from 'node:path';
-import { roleName, workflowName } from '../notation/file-schema.ts';
+import { workflowName } from '../notation/file-schema.ts';
+import { roleName } from '../notation/file-schema-parts.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import type { Report } from '../diagnostics/report.ts';
 import { END, RESUME, START } from '../definition.ts';

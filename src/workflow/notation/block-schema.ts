@@ -1,10 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import type { BlockDefinition } from '../definition.ts';
-
-/** How the step of a block can end, where `join` does not name a status of its own. */
-export const JOINED = 'joined';
-export const FAILED = 'failed';
-export const CONFLICT = 'conflict';
+import { CONFLICT, FAILED, JOINED, type BlockDefinition } from '../definition.ts';
 
 /**
  * The schema of the meta of a block's step. It is stored with the workflow, so its text is part of the hash of every workflow

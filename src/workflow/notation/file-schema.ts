@@ -1,8 +1,9 @@
 import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../../json.ts';
 import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
-import { isolations } from '../../schema/built-in/schema-parts.ts';
 import type { Limits } from '../definition.ts';
+import { blockProperties } from './block-file-schema.ts';
+import { fields, isolation, needed, oneOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
 import { schemaKeywordTypes } from './schema-keyword-types.ts';
 
 // What a workflow file may say, as JSON Schema of draft 7, which editors know best. The readers of this folder take from
@@ -10,45 +11,13 @@ import { schemaKeywordTypes } from './schema-keyword-types.ts';
 
 /** What a workflow may be called: a path component, and a component of a ref name. */
 export const workflowName: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-/** Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case. */
-export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** An integer within bounds. */
-export type Bounds = { minimum: number; maximum: number };
 export const retriesBounds: Bounds = { minimum: 0, maximum: 100 };
 export const returnCodeBounds: Bounds = { minimum: 0, maximum: 255 };
-/** A block has at most this many branches. */
-export const MAX_BRANCHES = 2_000;
-export const atLeastBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
-export const atOnceBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
 
 /** Tells whether a role's `cwd` is a folder of the work tree, by its text alone. */
 export function isInside(cwd: string | undefined): boolean {
   return cwd === undefined || (cwd !== '' && !isAbsolute(cwd) && !cwd.split(/[/\\]/).includes('..'));
-}
-
-const text = (description: string): JsonObject => ({ description, type: ['string', 'null'] });
-const needed = (description: string): JsonObject => ({ description, type: 'string' });
-
-/** A map with these keys, and `x-…`, which are free for anything. */
-function fields(properties: JsonObject, required: readonly string[] = []): JsonObject {
-  return { properties, patternProperties: { '^x-': true }, additionalProperties: false, required: [...required] };
-}
-
-/** One of these keys is there and no other, if the value is a map at all. */
-function oneOf(...keys: readonly string[]): JsonObject {
-  const choices = keys.map((key) => ({
-    type: 'object',
-    required: [key],
-    properties: { [key]: { not: { type: 'null' } } },
-  }));
-  return { oneOf: [...choices, { not: { type: 'object' } }] };
-}
-
-/** A value of these types, or an `!include`: to an editor that is a text, the file's name. */
-function orFile(...types: readonly string[]): JsonObject {
-  const patternErrorMessage = 'a text stands here only as the file of an !include: reply.yaml';
-  return { type: [...types, 'string'], pattern: String.raw`\.(?:ya?ml|json)$`, patternErrorMessage };
 }
 
 const limitDescriptions: Record<keyof Limits, string> = {
@@ -80,11 +49,6 @@ const limits = (of: string): JsonObject => ({
   description: `where ${of} stops and waits for a person; absent limits do not hold`,
   ...orFile('object', 'null'),
   ...fields(limitProperties({ isNullable: true })),
-});
-
-const isolation = (whose: string): JsonObject => ({
-  description: `whether ${whose} in a work tree of the thread's own: 'worktree', 'strict' (and nothing else may change meanwhile), 'none', or 'shared' (several may work in one work tree)`,
-  enum: [...isolations, null],
 });
 
 export const checkProperties: JsonObject = {
@@ -180,59 +144,6 @@ export const roleProperties: JsonObject = {
     patternErrorMessage: 'a folder of the work tree, relative to its top',
   },
   isolation: isolation('the role works'),
-};
-
-/** What a branch runs, and what it is told. */
-export const branchProperties: JsonObject = {
-  workflow: text('the workflow that the branch runs: a name, a file or a hash'),
-  role: text('the role of this workflow that the branch runs, in a workflow of that role alone'),
-  prompt: {
-    ...text("a Liquid template: what the branch is told, as the prompt of a rule; 'key' is its key"),
-    pattern: '\\S',
-  },
-};
-
-export const eachProperties: JsonObject = {
-  over: needed("JSONata whose value is a list: $last('planner').phases"),
-  as: { ...needed("the name of an item in 'key' and 'prompt'"), pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$' },
-  key: needed("JSONata over the item, whose value names the branch: 'phase.id'"),
-  ...branchProperties,
-  atOnce: { description: 'how many branches run at once (all)', type: ['integer', 'null'], ...atOnceBounds },
-};
-
-export const blockProperties: JsonObject = {
-  branches: {
-    description: 'the branches by their keys',
-    ...orFile('object', 'null'),
-    minProperties: 1,
-    propertyNames: { pattern: roleName.source },
-    additionalProperties: { ...orFile('object'), ...fields(branchProperties), ...oneOf('workflow', 'role') },
-  },
-  each: {
-    description: 'a branch for each item of a list',
-    ...orFile('object', 'null'),
-    ...fields(eachProperties, ['over', 'as', 'key']),
-    ...oneOf('workflow', 'role'),
-  },
-  join: {
-    description: "when the branches are joined: 'all', 'any', { atLeast: n }, or JSONata over $branches",
-    type: ['string', 'object'],
-    pattern: '\\S',
-    properties: { atLeast: { type: 'integer', ...atLeastBounds } },
-    required: ['atLeast'],
-    additionalProperties: false,
-  },
-  onFailure: {
-    description:
-      "what happens to the other branches when the join cannot hold any more: 'wait' (the default) or 'cancel'",
-    enum: ['wait', 'cancel', null],
-  },
-  isolation: isolation('the branches work'),
-  merge: {
-    description: "merges the files of the branches, in the order of their keys ('key') or of their ends ('end')",
-    ...orFile('object', 'null'),
-    ...fields({ order: { enum: ['key', 'end'] } }, ['order']),
-  },
 };
 
 const edges: JsonObject = { $ref: '#/definitions/edges' };

@@ -5,7 +5,7 @@ import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { blockSchema } from './block-schema.ts';
 import { readFields, reportType, type Fields } from './fields.ts';
-import { atLeastBounds, atOnceBounds, blockProperties, branchProperties, eachProperties } from './file-schema.ts';
+import { atLeastBounds, atOnceBounds, blockProperties, branchProperties, eachProperties } from './block-file-schema.ts';
 
 /** A block, and where it stands. */
 export type SourceBlock = { name: string; block: BlockDefinition; path: Path };
