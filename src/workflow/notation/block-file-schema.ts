@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.ts';
 import { MAX_BRANCHES } from '../definition.ts';
-import { fields, isolation, needed, oneOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
+import { fields, isolationField, needed, oneKeyOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
 
 // What a workflow file may say of blocks.
 
@@ -31,13 +31,13 @@ export const blockProperties: JsonObject = {
     ...orFile('object', 'null'),
     minProperties: 1,
     propertyNames: { pattern: roleName.source },
-    additionalProperties: { ...orFile('object'), ...fields(branchProperties), ...oneOf('workflow', 'role') },
+    additionalProperties: { ...orFile('object'), ...fields(branchProperties), ...oneKeyOf('workflow', 'role') },
   },
   each: {
     description: 'a branch for each item of a list',
     ...orFile('object', 'null'),
     ...fields(eachProperties, ['over', 'as', 'key']),
-    ...oneOf('workflow', 'role'),
+    ...oneKeyOf('workflow', 'role'),
   },
   join: {
     description: "when the branches are joined: 'all', 'any', { atLeast: n }, or JSONata over $branches",
@@ -52,7 +52,7 @@ export const blockProperties: JsonObject = {
       "what happens to the other branches when the join cannot hold any more: 'wait' (the default) or 'cancel'",
     enum: ['wait', 'cancel', null],
   },
-  isolation: isolation('the branches work'),
+  isolation: isolationField('the branches work'),
   merge: {
     description: "merges the files of the branches, in the order of their keys ('key') or of their ends ('end')",
     ...orFile('object', 'null'),

@@ -18,7 +18,7 @@ export function fields(properties: JsonObject, required: readonly string[] = [])
 }
 
 /** One of these keys is there and no other, if the value is a map at all. */
-export function oneOf(...keys: readonly string[]): JsonObject {
+export function oneKeyOf(...keys: readonly string[]): JsonObject {
   const choices = keys.map((key) => ({
     type: 'object',
     required: [key],
@@ -33,7 +33,7 @@ export function orFile(...types: readonly string[]): JsonObject {
   return { type: [...types, 'string'], pattern: String.raw`\.(?:ya?ml|json)$`, patternErrorMessage };
 }
 
-export const isolation = (whose: string): JsonObject => ({
+export const isolationField = (whose: string): JsonObject => ({
   description: `whether ${whose} in a work tree of the thread's own: 'worktree', 'strict' (and nothing else may change meanwhile), 'none', or 'shared' (several may work in one work tree)`,
   enum: [...isolations, null],
 });

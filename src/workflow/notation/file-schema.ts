@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
 import type { Limits } from '../definition.ts';
 import { blockProperties } from './block-file-schema.ts';
-import { fields, isolation, needed, oneOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
+import { fields, isolationField, needed, oneKeyOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
 import { schemaKeywordTypes } from './schema-keyword-types.ts';
 
 // What a workflow file may say, as JSON Schema of draft 7, which editors know best. The readers of this folder take from
@@ -143,7 +143,7 @@ export const roleProperties: JsonObject = {
     pattern: String.raw`^(?!/)(?!(?:[^]*[/\\])?\.\.(?:[/\\]|$))[^]`,
     patternErrorMessage: 'a folder of the work tree, relative to its top',
   },
-  isolation: isolation('the role works'),
+  isolation: isolationField('the role works'),
 };
 
 const edges: JsonObject = { $ref: '#/definitions/edges' };
@@ -163,14 +163,18 @@ export const workflowProperties: JsonObject = {
     ...orFile('object'),
     minProperties: 1,
     propertyNames: { pattern: roleName.source },
-    additionalProperties: { ...orFile('object'), ...fields(roleProperties), ...oneOf('schema', 'frontmatter') },
+    additionalProperties: { ...orFile('object'), ...fields(roleProperties), ...oneKeyOf('schema', 'frontmatter') },
   },
   blocks: {
     description: 'parallel branches that stand where a role stands, by their names',
     ...orFile('object', 'null'),
     minProperties: 1,
     propertyNames: { pattern: roleName.source },
-    additionalProperties: { ...orFile('object'), ...fields(blockProperties, ['join']), ...oneOf('branches', 'each') },
+    additionalProperties: {
+      ...orFile('object'),
+      ...fields(blockProperties, ['join']),
+      ...oneKeyOf('branches', 'each'),
+    },
   },
   moderator: {
     description: 'the rules that lead from role to role; the first that fits is taken',
@@ -198,7 +202,7 @@ export const workflowProperties: JsonObject = {
     additionalProperties: { type: ['string', 'object'], ...fields(conditionProperties, ['expression']) },
   },
   limits: limits('a thread of this workflow'),
-  isolation: isolation('roles that do not say it themselves work'),
+  isolation: isolationField('roles that do not say it themselves work'),
 };
 
 const definitions: JsonObject = {
@@ -219,6 +223,6 @@ export const workflowFileSchema: JsonObject = {
   title: 'a workflow of uwf',
   type: 'object',
   ...fields(workflowProperties, ['name', 'roles']),
-  ...oneOf('moderator', 'graph'),
+  ...oneKeyOf('moderator', 'graph'),
   definitions,
 };
