@@ -22,6 +22,8 @@ export async function openEngine(cli: CliEnvironment, repository: Repository, vi
   const [{ createEngine }, config] = await Promise.all([import('../../engine/engine.ts'), configHere(cli, repository)]);
   const people = Object.entries(config.agents).filter(([, agent]) => agent.package === 'builtin:human');
   view?.leaveTerminalTo(people.map(([name]) => name));
+  // Branches of a block may ask at once.
+  let asked: Promise<unknown> = Promise.resolve();
   const options: EngineOptions = {
     repository,
     config,
@@ -42,7 +44,9 @@ export async function openEngine(cli: CliEnvironment, repository: Repository, vi
           if (isLine) return (await import('../ask/ask.ts')).askLine(cli, question, signal);
           return (await import('../ask/ask.ts')).ask(cli, question, signal);
         };
-        return view ? view.whileAsking(asking) : asking();
+        const answer = asked.then(() => (view ? view.whileAsking(asking) : asking()));
+        asked = answer.catch(() => undefined);
+        return answer;
       },
     }),
   };

@@ -120,6 +120,14 @@ class Gathering {
       this.addUse(binding, this.#folderOf(role, cwd), isApart || isRecording(snapshot));
       await this.addChild(binding, role, state);
     }
+    for (const [block, { branches = {}, each }] of Object.entries(definition.blocks ?? {})) {
+      const { pinnedName } = await import('../blocks/pin-blocks.ts');
+      if (each?.workflow !== undefined) await this.#addWorkflow(each.workflow, pinnedName(block, undefined), state);
+      for (const [key, { workflow }] of Object.entries(branches)) {
+        // A role of this workflow has been added already.
+        if (workflow !== undefined) await this.#addWorkflow(workflow, pinnedName(block, key), state);
+      }
+    }
   }
 
   addUse(binding: AgentBinding, cwd: string, isRecorded = false): AgentUse {
@@ -142,9 +150,13 @@ class Gathering {
   /** Adds the agents of the workflow that an agent runs, if it does. */
   async addChild(binding: AgentBinding, role: string, state: StartedThread | undefined): Promise<void> {
     const name = subWorkflowOf(binding);
-    if (name === undefined) return;
+    if (name !== undefined) await this.#addWorkflow(name, role, state);
+  }
+
+  /** @param pinnedAs under which name the start has the definition */
+  async #addWorkflow(name: string, pinnedAs: string, state: StartedThread | undefined): Promise<void> {
     const engine = this.#engine;
-    const pinned = state && (await pinnedSubWorkflow(engine, state, role, name));
+    const pinned = state && (await pinnedSubWorkflow(engine, state, pinnedAs, name));
     const key = pinned ?? `workflow ${name}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);

@@ -2,7 +2,6 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { listBranches, type Branch } from '../../moderator/list-branches.ts';
 import { judgeJoin, type JoinVerdict, type TakenBranch } from '../../moderator/judge-join.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
-import { findCalledNow } from '../../thread/find/find-children.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readBranchEnd } from '../../thread/read/branch-end.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
@@ -17,6 +16,7 @@ import { cancelThread } from '../verbs/cancel.ts';
 import { joinThread } from '../verbs/join.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { baseOfBranches } from './base-of-branches.ts';
+import { findBranches } from './find-branches.ts';
 import { describeBlock } from './describe-block.ts';
 import { pinnedName, workflowOf } from './pin-blocks.ts';
 import { prepareBlock, type BlockTurn } from './prepare-block.ts';
@@ -97,17 +97,12 @@ class BlockRun {
 
   /** Branches that have ended come first, then those that have begun: what was paid for decides before more is paid. */
   async #knownFirst(branches: readonly Branch[]): Promise<Branch[]> {
-    const { engine, state } = this.#turn;
-    const places = new Map<string, number>();
-    for (const { pointer, start } of await findCalledNow(engine.repository, state, state.id)) {
-      const { call, parentRole } = start.node;
-      if (call?.block === undefined || parentRole !== this.#turn.choice.role) continue;
-      this.#threads.add(pointer.id);
-      const head = await readThreadCommit(engine.repository, pointer.head);
-      places.set(call.key, head.kind === 'end' ? head.node.completedAtMs : Number.MAX_SAFE_INTEGER);
-    }
-    const placeOf = ({ key }: Branch): number => places.get(key) ?? Infinity;
-    return places.size === 0 ? [...branches] : branches.toSorted((a, b) => compare(placeOf(a), placeOf(b)));
+    const { engine, state, choice } = this.#turn;
+    const known = await findBranches(engine, state, choice.role);
+    for (const { thread } of known) this.#threads.add(thread);
+    const places = new Map(known.map(({ key }, place) => [key, place]));
+    const placeOf = ({ key }: Branch): number => places.get(key) ?? places.size;
+    return branches.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
   async #judge(): Promise<void> {
@@ -214,9 +209,8 @@ class BlockRun {
   }
 
   #whatWaits(): string {
-    const lines = [...this.#waiting.values()].map(({ branch, reason }) => `${branch.key}: ${reason}`);
-    const [only = '', ...more] = lines;
-    return more.length === 0 ? only : [`${lines.length} branches wait`, ...lines].join('\n');
+    const lines = [...this.#waiting.values()].map(({ branch, reason }) => `${branch.key}: ${reason}`).toSorted();
+    return lines.length === 1 ? lines.join() : [`${lines.length} branches wait:`, ...lines].join('\n');
   }
 
   #result(status: string): BlockEnd {
@@ -232,8 +226,4 @@ class BlockRun {
       childThreads: this.#ends,
     };
   }
-}
-
-function compare(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -50,6 +50,7 @@ export class TurnCalls {
   readonly #adopted = new Map<ThreadId, ChildThread>();
   #unkeyed: Promise<ChildThread[]> | undefined;
   #hasCalled = false;
+  #isBlock = false;
 
   /**
    * @param caller the thread that the turn is taken on, as it was before the turn
@@ -90,6 +91,7 @@ export class TurnCalls {
     const id = callIdFor(call);
     this.#asked.add(id);
     this.#hasCalled = true;
+    this.#isBlock ||= request.branch !== undefined;
     const running = this.#running.get(id);
     if (running !== undefined) {
       const { workflow, prompt } = running.request;
@@ -190,6 +192,8 @@ export class TurnCalls {
 
   /** The children that a step leaves behind: the last try did not call them again, and no later call leads to them. */
   async findLeft(taken: readonly ChildEnd[]): Promise<ChildLeft[]> {
+    // A block cancels the branches that it leaves, and tells so.
+    if (this.#isBlock) return [];
     // All other turns from here would have been of this process.
     if (this.#isFirst && !this.#hasCalled) return [];
     const left: ChildLeft[] = [];

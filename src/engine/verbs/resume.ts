@@ -62,7 +62,7 @@ async function goOn(
     await goOn(engine, child, options);
     // The parent's turn is not paid for while it would only hear that a child waits.
     const next = await findWaitingChild(engine, before);
-    if (next === undefined) return runResumed(engine, lease, before, {});
+    if (next === undefined || (await isDecided(engine, before))) return runResumed(engine, lease, before, {});
     const status = statusOfHead(before.head);
     const text = await readQuestion(engine, next);
     const at = { thread, status, returnCode: null, head: before.head.id };
@@ -203,7 +203,19 @@ async function resumeParent(engine: EngineContext, child: ThreadState): Promise<
     if (head.kind !== 'suspend' || head.node.cause !== 'child') continue;
     if (head.node.role !== child.start.node.parentRole || stateHash(parent) !== child.start.node.parentState) continue;
     if ((await findWaitingChild(engine, parent)) === undefined) await resumeAndRun(engine, parent.id);
+    else if (await isDecided(engine, parent)) await resumeDecided(engine, parent.id);
   }
+}
+
+/** Goes on with a thread whose block needs none of the branches that wait. */
+async function resumeDecided(engine: EngineContext, thread: ThreadId): Promise<void> {
+  const over = await withThread(engine, thread, undefined, (state, lease) => runResumed(engine, lease, state, {}));
+  if (over.event !== 'thread.suspended') await resumeParent(engine, await readCurrent(engine.repository, thread));
+}
+
+async function isDecided(engine: EngineContext, state: ThreadState): Promise<boolean> {
+  const { isBlockDecided } = await import('../blocks/is-decided.ts');
+  return isBlockDecided(engine, state);
 }
 
 /** The threads that may have called a child: one, or in threads of earlier versions all forks that stand where it stood. */
