@@ -8,6 +8,7 @@ import { checkAgent } from '../../agent/load/load-agent.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { examineRepository, type Examination } from '../../git/maintenance/examine-repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { isOlderGit } from '../../git/process/git-version.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
@@ -66,10 +67,9 @@ function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis
     const hint = 'install git: files of steps, pushing and cleaning up need it';
     found.push(problem('git-missing', "there is no program 'git' on the PATH", hint));
   } else {
-    const [major = 0, minor = 0] = gitVersion.split('.').map(Number);
-    const isOld = major < OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor < OLDEST_GIT[1]);
     const hint = `install git ${OLDEST_GIT.join('.')} or newer`;
-    if (isOld) found.push(problem('git-too-old', `git is ${gitVersion}, too old to fold packs`, hint));
+    if (isOlderGit(gitVersion, OLDEST_GIT))
+      found.push(problem('git-too-old', `git is ${gitVersion}, too old to fold packs`, hint));
   }
   if (isShallow) {
     const message = 'this is a shallow clone: threads that were pushed from it may be incomplete';

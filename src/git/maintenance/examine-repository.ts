@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { countPacks } from './foldable-packs.ts';
 import { listGitVariables } from '../process/git-variables.ts';
-import { GitFailed, GitNotFound, runGit } from '../process/run-git.ts';
+import { readGitVersion } from '../process/git-version.ts';
+import { GitFailed, GitNotFound } from '../process/run-git.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /** Facts about a repository and the installed git. */
@@ -20,9 +21,8 @@ export type Examination = {
 export async function examineRepository(git: GitPlace): Promise<Examination> {
   const isShallow = existsSync(join(git.location.commonDir, 'shallow'));
   const packs = countPacks(git.location);
-  const version = await runGit({ ...git, args: ['--version'] }).catch(inPlaceOf(GitNotFound, undefined));
-  if (version === undefined) return { gitVersion: undefined, isShallow, packs, config: new Map() };
-  const gitVersion = /\d+\.\d+(?:\.\d+)?/.exec(version.toString('utf8'))?.[0];
+  const gitVersion = await readGitVersion(git).catch(inPlaceOf(GitNotFound, undefined));
+  if (gitVersion === undefined) return { gitVersion, isShallow, packs, config: new Map() };
   return { gitVersion, isShallow, packs, config: await readConfig(git) };
 }
 
