@@ -41,6 +41,8 @@ export type GitRun = GitStart & {
   input?: string | Uint8Array;
   /** Receives stderr, a line at a time. */
   onProgress?: ((line: string) => void) | undefined;
+  /** The exit codes of success; default: 0. */
+  codes?: readonly number[];
   /** Ends it if stdout and stderr together are longer. */
   maxOutputBytes?: number;
   /** Ends it if it has written nothing this long after its start: it may wait for ever. */
@@ -55,11 +57,11 @@ const MAX_LINE = 64 * 1024;
  * Runs native git, without hooks, and returns its stdout.
  *
  * @throws {GitNotFound} if there is no git
- * @throws {GitFailed} if its exit code is not 0
+ * @throws {GitFailed} if its exit code is none of `codes`
  * @throws the signal's reason when that is aborted
  */
 export function runGit(run: GitRun): Promise<Buffer> {
-  const { args, input, signal } = run;
+  const { args, input, signal, codes = [0] } = run;
   const child = spawnGit(run);
   return new Promise((resolve, reject) => {
     const printed: Buffer[] = [];
@@ -95,7 +97,7 @@ export function runGit(run: GitRun): Promise<Buffer> {
     });
     child.on('close', (code) => {
       clearTimeout(silence);
-      if (code === 0) resolve(Buffer.concat(printed));
+      if (code !== null && codes.includes(code)) resolve(Buffer.concat(printed));
       else if (signal?.aborted) reject(reasonOf(signal));
       else reject(new GitFailed(args, said + whyEnded, Buffer.concat(printed).toString('utf8')));
     });
