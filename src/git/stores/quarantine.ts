@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync
 import { delimiter, join } from 'node:path';
 import { syncFolder } from '../system/durable-file.ts';
 import { DiskObjectStore } from './disk/disk-object-store.ts';
-import { readLooseObject } from './disk/loose-objects.ts';
+import { readLooseObject, writeLooseObject } from './disk/loose-objects.ts';
 import { abandonPack, KEEP_MS, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
 import { newPackName } from './disk/pack-name.ts';
 import { makeFolders } from '../system/make-folders.ts';
 import { NativeObjectStore } from './native/native-object-store.ts';
 import { asStorageError, storing } from '../format/object-errors.ts';
-import { isObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
+import { isObjectId, type GitObject, type ObjectFormat, type ObjectId } from '../format/object-id.ts';
 import { isOlderThan } from '../system/older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
 import { share } from '../system/sharing.ts';
@@ -82,9 +82,14 @@ export class Quarantine {
     return { ids: names.filter(isObjectId), bytes };
   }
 
-  /** Reads the loose objects, which {@link takeOver} does not move. */
-  looseObjects(): GitObject[] {
-    return this.looseFiles().ids.flatMap((id) => readLooseObject(this.#objects, id, Number.POSITIVE_INFINITY) ?? []);
+  /** Writes an object that only the git of this quarantine is to see: {@link takeOver} does not move it. */
+  write(object: GitObject, format: ObjectFormat): ObjectId {
+    return storing(this.path, () => writeLooseObject(this.#objects, object, format));
+  }
+
+  /** Reads loose objects, which {@link takeOver} does not move; default: all. */
+  looseObjects(ids: readonly ObjectId[] = this.looseFiles().ids): GitObject[] {
+    return ids.flatMap((id) => readLooseObject(this.#objects, id, Number.POSITIVE_INFINITY) ?? []);
   }
 
   /**

@@ -11,7 +11,7 @@ import { findChanges, plainIndex, runComparing, type IndexRun } from './find-cha
 import { copyIndex, keepIndex } from './kept-index.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
-import { runGit } from '../process/run-git.ts';
+import { packLooseObjects } from './pack-loose-objects.ts';
 
 /** Limits of a snapshot. */
 export type SnapshotLimits = {
@@ -53,9 +53,6 @@ export type SnapshotOptions = {
 
 /** The files must not be recorded. */
 export class SnapshotRefused extends Error {}
-
-/** More loose objects than this go into a pack instead of memory. */
-const MAX_LOOSE_BYTES = 1024 * 1024;
 
 /**
  * Records the files of a work tree without touching its index, its `HEAD` or its stash.
@@ -119,7 +116,8 @@ async function record(
     const failed = isEmpty ? [] : await addChanges(run, fitting, [...left.map(({ path }) => path), ...unmoved]);
     const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
     const tree = parseObjectId(printed.toString('latin1').trim());
-    const objects = await packLooseObjects(run, quarantine);
+    // Content that a filter or a line end changed is in loose objects of any size.
+    const objects = await packLooseObjects({ ...run, settings: [...run.settings, streamed] }, quarantine);
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
     if (inspect) {
       const seen = objectsApart(store, location, { ...env, ...run.variables });
@@ -137,15 +135,6 @@ async function record(
     watch.end();
     quarantine.remove();
   }
-}
-
-/** Content that a filter or a line end changed is in loose objects of any size. */
-async function packLooseObjects(run: IndexRun, quarantine: Quarantine): Promise<GitObject[]> {
-  const { ids, bytes } = quarantine.looseFiles();
-  if (bytes <= MAX_LOOSE_BYTES) return quarantine.looseObjects();
-  const args = ['pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
-  await runGit({ ...run, settings: [...run.settings, streamed], args, input: `${ids.join('\n')}\n` });
-  return [];
 }
 
 /** The parent folder of snapshots in progress. */

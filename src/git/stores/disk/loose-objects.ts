@@ -1,8 +1,9 @@
 import { constants } from 'node:buffer';
-import { existsSync, fstatSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, fstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 import { CorruptObject, isNotThere, ObjectTooLarge } from '../../format/object-errors.ts';
-import { isObjectType, type GitObject, type ObjectId } from '../../format/object-id.ts';
+import { hashObject, isObjectType, type GitObject, type ObjectFormat, type ObjectId } from '../../format/object-id.ts';
 import { inflate, inflateStart, isPlausibleSize } from './inflate.ts';
 import { READ } from '../../system/read-regular-file.ts';
 import { whileOpen } from '../../system/while-open.ts';
@@ -36,6 +37,16 @@ export function readLooseObject(folder: string, id: ObjectId, maxBytes: number):
   const outcome = inflate(file, head.length + size);
   if ('problem' in outcome) throw new CorruptObject(id, `its file is ${outcome.problem}`);
   return { type, data: outcome.data.subarray(head.length) };
+}
+
+/** Writes a loose object that need not survive a power cut: into a quarantine. */
+export function writeLooseObject(folder: string, object: GitObject, format: ObjectFormat): ObjectId {
+  const id = hashObject(object, format);
+  const path = looseObjectPath(folder, id);
+  mkdirSync(dirname(path), { recursive: true });
+  const head = Buffer.from(`${object.type} ${object.data.byteLength}\0`);
+  writeFileSync(path, deflateSync(Buffer.concat([head, object.data])));
+  return id;
 }
 
 /** Tells whether this object folder has a loose object. */
