@@ -45,6 +45,16 @@ export async function differingContents(git: GitPlace, from: ObjectId, to: Objec
 }
 
 /**
+ * Lists the paths at which two trees differ, in Latin-1: each byte is a character.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function differingPaths(git: GitPlace, from: ObjectId, to: ObjectId): Promise<string[]> {
+  const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to];
+  return (await runGit({ ...git, args })).toString('latin1').split('\0').slice(0, -1);
+}
+
+/**
  * Lists the differing files of two trees, by path, with renames.
  *
  * @param paths only these files and folders, as git reads paths; none stands for all

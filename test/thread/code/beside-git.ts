@@ -96,5 +96,5 @@ export function stateOf({ git }: TemporaryRepository): Record<string, string> {
 }
 
 function unmerged({ git }: TemporaryRepository): string[] {
-  return [...new Set(git('diff', '--name-only', '--diff-filter=U').split('\n'))].filter(Boolean).toSorted();
+  return [...new Set(git('diff', '--name-only', '--diff-filter=U', '-z').split('\0'))].filter(Boolean).toSorted();
 }

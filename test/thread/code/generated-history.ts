@@ -48,17 +48,30 @@ function randomFrom(seed: number): Random {
   };
 }
 
-const attributes =
-  '* text=auto\n*.crlf text eol=crlf\n*.rot filter=rot\n*.bin binary\n*.union merge=union\n*.drive merge=own\n';
-const endings = ['txt', 'txt', 'crlf', 'rot', 'bin', 'union', 'drive'];
-const folders = ['', 'a/', 'a/deep/', 'b/'];
+const attributes = `* text=auto
+*.crlf text eol=crlf
+*.rot filter=rot
+*.bin binary
+*.union merge=union
+*.drive merge=own
+*.keep merge=ours
+*.whole -merge
+`;
+const endings = ['txt', 'txt', 'crlf', 'rot', 'bin', 'union', 'drive', 'keep', 'whole'];
+const folders = ['', 'a/', 'a/deep/', 'b/', 'à "b"\n/'];
 
-/** Makes the history that belongs to a seed: every seed gives another one, and the same each time. */
-export function generateHistory(seed: number): GeneratedHistory {
+/**
+ * Makes the history that belongs to a seed: every seed gives another one, and the same each time.
+ *
+ * @param hasFoldersForFiles whether folders replace files, which git's checkout cannot always merge
+ */
+export function generateHistory(seed: number, hasFoldersForFiles: boolean = false): GeneratedHistory {
   const random = randomFrom(seed);
+  const kinds = hasFoldersForFiles ? KINDS + 1 : KINDS;
   const repository = createTemporaryRepository();
   const { dir, git } = repository;
   git('config', 'merge.own.driver', 'cat %B >> %A');
+  git('config', 'merge.ours.driver', 'true');
   git('config', 'filter.rot.clean', 'tr a-z n-za-m');
   git('config', 'filter.rot.smudge', 'tr a-z n-za-m');
   if (random(4) === 0) git('config', 'merge.renormalize', 'true');
@@ -76,17 +89,17 @@ export function generateHistory(seed: number): GeneratedHistory {
   git('worktree', 'add', '--quiet', '--detach', work);
   if (hasSubmodule) fileGit(work, 'submodule', '--quiet', 'update', '--init');
   for (let commits = random(3); commits > 0; commits -= 1) {
-    mutate(work, random, 'theirs');
+    mutate(work, random, 'theirs', kinds);
     commitAll(work, `theirs ${commits}`);
   }
   const checkedOut = runGit(work, ['rev-parse', 'HEAD']);
-  if (random(5) > 0) mutate(work, random, 'theirs');
+  if (random(5) > 0) mutate(work, random, 'theirs', kinds);
   runGit(work, ['add', '--all']);
   const tree = runGit(work, ['write-tree']);
   runGit(dir, ['worktree', 'remove', '--force', '--force', work]);
 
   for (let commits = random(3); commits > 0; commits -= 1) {
-    mutate(dir, random, 'ours');
+    mutate(dir, random, 'ours', kinds);
     commitAll(dir, `ours ${commits}`);
   }
   if (random(4) === 0) git('sparse-checkout', 'set', ...(random(2) === 0 ? ['--cone', 'a'] : ['--no-cone', '/a/']));
@@ -117,16 +130,19 @@ function commitAll(dir: string, message: string): void {
   runGit(dir, ['commit', '--quiet', '--allow-empty', '-m', message]);
 }
 
-function mutate(dir: string, random: Random, whose: string): void {
-  for (let changes = 1 + random(4); changes > 0; changes -= 1) change(dir, random, whose);
+function mutate(dir: string, random: Random, whose: string, kinds: number): void {
+  for (let changes = 1 + random(4); changes > 0; changes -= 1) change(dir, random, whose, kinds);
 }
 
-function change(dir: string, random: Random, whose: string): void {
+/** Kinds of changes, but for a folder in place of a file. */
+const KINDS = 11;
+
+function change(dir: string, random: Random, whose: string, kinds: number): void {
   const files = filesIn(dir);
   const path = files[random(files.length)];
   if (path === undefined) return addFile(dir, random, whose);
   const file = join(dir, path);
-  switch (random(11)) {
+  switch (random(kinds)) {
     case 0:
       return addFile(dir, random, `${whose}${random(3)}`);
     case 1:
@@ -148,6 +164,10 @@ function change(dir: string, random: Random, whose: string): void {
       return appendFileSync(join(dir, '.gitattributes'), `${path} text eol=${random(2) === 0 ? 'lf' : 'crlf'}\n`);
     case 7:
       return moveSubmodule(dir, random);
+    case KINDS:
+      rmSync(file);
+      mkdirSync(file);
+      return writeFileSync(join(file, 'inside.txt'), `by ${whose}\n`);
     default:
       return edit(file, random, whose);
   }

@@ -1,0 +1,19 @@
+import { runGit } from '../process/run-git.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
+import type { ConflictStage } from './merge-tree-output.ts';
+
+/**
+ * Marks files of a work tree as conflicts of a merge, as `git status` shows them, and leaves its files as they are. `git add`
+ * or `git rm` of a file resolves its conflict.
+ *
+ * @param git the work tree; the repository must have the objects
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-update-index(1), "USING --INDEX-INFO".
+ */
+export async function markConflicts(git: GitPlace, stages: readonly ConflictStage[]): Promise<void> {
+  if (stages.length === 0) return;
+  const removed = new Map(stages.map(({ path, id }) => [path, `0 ${'0'.repeat(id.length)}\t${path}\0`]));
+  const added = stages.map(({ mode, id, stage, path }) => `${mode} ${id} ${stage}\t${path}\0`);
+  const input = Buffer.from([...removed.values(), ...added].join(''), 'latin1');
+  await runGit({ ...git, args: ['update-index', '-z', '--index-info'], input });
+}

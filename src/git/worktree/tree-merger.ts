@@ -1,0 +1,193 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { UwfError } from '../../errors.ts';
+import { encodeCommit } from '../format/commit.ts';
+import { storing } from '../format/object-errors.ts';
+import type { GitObject, ObjectFormat, ObjectId } from '../format/object-id.ts';
+import { isRefName } from '../format/ref-name.ts';
+import { requireGit, type GitVersion } from '../process/git-version.ts';
+import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
+import { runGit } from '../process/run-git.ts';
+import { durablePacks, type GitPlace } from '../process/spawn-git.ts';
+import { FALLBACK_COMMITTER } from '../repository/identity.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
+import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
+import { readAnyTree } from '../stores/read.ts';
+import { AttributeFiles } from './attribute-files.ts';
+import { mergeConfiguration, mergeEnvironment, notingDrivers } from './merge-environment.ts';
+import { mergesFolder } from './merge-folder.ts';
+import { kindOfMode } from '../format/tree-lines.ts';
+import { parseMergeTree, type MergeTreeOutput } from './merge-tree-output.ts';
+import { packLooseObjects } from './pack-loose-objects.ts';
+import { asRefusal } from './try-merge.ts';
+
+/** Where trees are merged. */
+export type MergePlace = {
+  repository: Repository;
+  env: GitEnvironment;
+  /** Stops git when aborted. */
+  signal?: AbortSignal | undefined;
+};
+
+/** The three trees of a merge. */
+export type MergeSides = {
+  base: ObjectId;
+  ours: ObjectId;
+  theirs: ObjectId;
+  /** The name of `theirs` in conflict markers and messages; any text. */
+  name: string;
+};
+
+/** Objects of a merge that no ref leads to yet. */
+export type MergedObjects = {
+  /** Objects that the caller has to write together with the commit that refers to the tree. */
+  objects: readonly GitObject[];
+  /** Call it when a ref leads to the tree, or never will: the other objects are protected until then. */
+  release: () => void;
+};
+
+/** The first git with `merge-tree --write-tree`. */
+const OLDEST_GIT: GitVersion = [2, 38];
+
+/** The name of our side in conflict markers and messages, as in a checkout. */
+const OURS = 'HEAD';
+/** Stands before the name of their side, which alone could be an id, or the name of a file of git's. */
+const THEIRS = 'branch/';
+const MAX_NAME_BYTES = 100;
+
+/**
+ * A git folder of its own in which trees are merged. Of this machine it has the configured merge drivers and nothing else: no
+ * configuration, no `info/attributes`, no replaced objects, no repositories of submodules. Its work tree has the
+ * `.gitattributes` of our side. New objects are in quarantine. If the process is killed, the next merge or `uwf gc` removes the
+ * folder.
+ */
+export class TreeMerger {
+  /** Where git sees the objects of the repository and the new ones. */
+  readonly git: GitPlace & { signal: AbortSignal | undefined };
+  /** `2.39.5` */
+  readonly gitVersion: string;
+  readonly #quarantine: Quarantine;
+  readonly #format: ObjectFormat;
+  readonly #objects: ReturnType<typeof objectsApart>;
+  readonly #attributes: AttributeFiles;
+  readonly #driverRan: string;
+
+  private constructor(
+    { repository: { objects, stateDir }, env, signal }: MergePlace,
+    location: RepositoryLocation,
+    gitVersion: string,
+    variables: readonly GitVariable[],
+  ) {
+    if (stateDir === undefined) throw notOnDisk();
+    this.gitVersion = gitVersion;
+    this.#quarantine = new Quarantine(mergesFolder(stateDir), objectFolderOf(location, env));
+    const { path } = this.#quarantine;
+    const [gitDir, workTree] = [join(path, 'git'), join(path, 'files')];
+    this.#driverRan = join(path, 'driver-ran');
+    const variablesOfGit = { ...mergeEnvironment(env, this.#driverRan), ...this.#quarantine.variables(env) };
+    this.git = { location: { gitDir, commonDir: gitDir, workTree }, env: variablesOfGit, signal };
+    this.#format = objects.format;
+    this.#objects = objectsApart(objects, location, variablesOfGit);
+    this.#attributes = new AttributeFiles(workTree, this.#objects, this.#format);
+    storing(path, () => {
+      for (const folder of [join(gitDir, 'refs'), join(gitDir, 'objects'), workTree]) makeFolder(folder);
+      writeFileSync(join(gitDir, 'HEAD'), 'ref: refs/heads/none\n');
+      writeFileSync(join(gitDir, 'config'), mergeConfiguration(this.#format, notingDrivers(variables)));
+    });
+  }
+
+  /**
+   * @param hasDrivers whether configured merge drivers run, as they do in git; if not, their files are merged as text
+   * @throws {UwfError} `git-too-old` before git 2.38, `no-place-for-files` if the repository is not on a disk
+   * @throws {StorageFull} / {StorageReadOnly} / {GitNotFound} / {GitFailed}
+   */
+  static async create(place: MergePlace, hasDrivers: boolean): Promise<TreeMerger> {
+    const { location } = place.repository;
+    if (location === undefined) throw notOnDisk();
+    const git = { location, env: place.env };
+    const gitVersion = await requireGit(git, OLDEST_GIT, 'merge branches');
+    return new TreeMerger(place, location, gitVersion, hasDrivers ? await listGitVariables(git) : []);
+  }
+
+  /** Whether a merge driver has run. */
+  get hasDriverRun(): boolean {
+    return existsSync(this.#driverRan);
+  }
+
+  /** Merges three trees. @throws {UwfError} `merge-refused` with git's words if git cannot */
+  async merge({ base, ours, theirs, name }: MergeSides): Promise<MergeTreeOutput> {
+    const parent = this.#commit(base, []);
+    const label = labelOf(name);
+    this.#point(OURS, this.#commit(ours, [parent]));
+    // A name can be a folder of another.
+    rmSync(join(this.git.location.gitDir, 'refs', THEIRS), { recursive: true, force: true });
+    this.#point(`refs/${label}`, this.#commit(theirs, [parent]));
+    try {
+      await this.#attributes.show(ours, (args) => runGit({ ...this.git, args }));
+      const args = ['merge-tree', '--write-tree', '-z', OURS, label];
+      return parseMergeTree(await runGit({ ...this.git, args, codes: [CLEAN, CONFLICTS] }));
+    } catch (error) {
+      throw asRefusal(error);
+    }
+  }
+
+  /** Readies what the repository does not have of a tree and some blobs. */
+  async takeOver(tree: ObjectId, blobs: readonly ObjectId[]): Promise<MergedObjects> {
+    const made = await this.#newObjects(tree, blobs);
+    const objects = await packLooseObjects({ ...this.git, settings: durablePacks }, this.#quarantine, made);
+    const keeps = this.#quarantine.takeOver();
+    return { objects, release: () => removeKeeps(keeps) };
+  }
+
+  async remove(): Promise<void> {
+    await this.#objects.close();
+    this.#quarantine.remove();
+  }
+
+  /** The reachable ones: earlier merges have left others. An object of the repository leads to no new one. */
+  async #newObjects(tree: ObjectId, blobs: readonly ObjectId[]): Promise<ObjectId[]> {
+    const made = new Set(this.#quarantine.looseFiles().ids);
+    const found = new Set(blobs.filter((id) => made.has(id)));
+    const walk = async (folder: ObjectId): Promise<void> => {
+      found.add(folder);
+      for (const { id, mode } of await readAnyTree(this.#objects, folder)) {
+        if (!made.has(id) || found.has(id)) continue;
+        if (kindOfMode(mode) === 'folder') await walk(id);
+        else found.add(id);
+      }
+    };
+    if (made.has(tree)) await walk(tree);
+    return [...found];
+  }
+
+  #commit(tree: ObjectId, parents: ObjectId[]): ObjectId {
+    const author = { ...FALLBACK_COMMITTER, atMs: 0 };
+    const data = encodeCommit({ tree, parents, author, committer: author, message: '' });
+    return this.#quarantine.write({ type: 'commit', data }, this.#format);
+  }
+
+  #point(name: string, id: ObjectId): void {
+    const path = join(this.git.location.gitDir, name);
+    storing(path, () => {
+      makeFolder(dirname(path));
+      writeFileSync(path, `${id}\n`);
+    });
+  }
+}
+
+/** Exit codes of `git merge-tree`. */
+const [CLEAN, CONFLICTS] = [0, 1];
+
+/** git prints the name that it is given. One that it could not resolve is replaced. */
+function labelOf(name: string): string {
+  const label = `${THEIRS}${name}`;
+  return isRefName(`refs/${label}`) && Buffer.byteLength(name) <= MAX_NAME_BYTES ? label : `${THEIRS}theirs`;
+}
+
+function notOnDisk(): UwfError {
+  return new UwfError('the repository is not on a disk', { code: 'no-place-for-files', kind: 'usage' });
+}
+
+function makeFolder(path: string): void {
+  mkdirSync(path, { recursive: true });
+}
