@@ -101,6 +101,8 @@ export type EngineContext = {
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
   readonly runChild: RunChild;
+  /** Waits for something while other threads have the slot of the thread at work, if it has one. */
+  readonly outsideSlot: <T>(wait: () => Promise<T>) => Promise<T>;
   readonly journal: Journal;
   /** What knows secrets; null where nothing is taken out. */
   readonly redactor: Redactor | null;
@@ -162,6 +164,7 @@ export function createEngineContext(
       }),
     definitions: new Map(),
     runChild,
+    outsideSlot: (wait) => wait(),
     journal,
     redactor: options.redactor ?? null,
     redaction,

@@ -11,7 +11,7 @@ import type { ThreadStatus } from '../thread/read/thread-status.ts';
 /** What the engine tells while it works, in the order it happens. Child threads' events come under their own id. */
 export type EngineEvent =
   | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
-  /** As many threads work as may; it goes on when one of them is done. */
+  /** As many threads work as may; it goes on when one of them is done or waits for a child. */
   | { event: 'thread.waiting'; thread: ThreadId; limit: number; holders: readonly SlotHolder[] }
   /** What was said in the first `steps` steps was summed up; `agent` is null where a person did that. */
   | { event: 'thread.compacted'; thread: ThreadId; steps: number; characters: number; agent: string | null }

@@ -98,7 +98,7 @@ export class TurnCalls {
       if (workflow !== request.workflow || prompt !== request.prompt) throw new KeyTaken(call.key, id);
       return running.outcome;
     }
-    const outcome = this.#answer(id, call, request);
+    const outcome = this.#engine.outsideSlot(() => this.#answer(id, call, request));
     this.#running.set(id, { request, outcome });
     try {
       return await outcome;

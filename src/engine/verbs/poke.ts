@@ -42,9 +42,9 @@ export async function pokeThread(
     const redaction = engine.redaction();
     const said = redaction.text(word);
     tellTaken(engine, { thread: current.id, role: null }, redaction);
-    return inSlot(engine, current, async () => {
+    return inSlot(engine, current, async (inner) => {
       const again = { step, word: said, as: await findPokeId(engine.repository, current.id, step) };
-      const chosen = await chooseAgain(engine, lease, current, { agent: options.agent, again });
+      const chosen = await chooseAgain(inner, lease, current, { agent: options.agent, again });
       return (await takeChosenStep(chosen)).outcome;
     });
   });

@@ -17,7 +17,6 @@ import type { ThreadOver } from '../events.ts';
 import { findLease } from '../leases/find-lease.ts';
 import type { Lease } from '../leases/lease.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
-import { inSlot } from '../leases/slots.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 
 export type ResumeOptions = RunOptions & {
@@ -115,7 +114,7 @@ async function runResumed(
   const resumed = isCutOff ? before : await resumeThread(engine.repository, before, said, more, redaction.taken);
   tellTaken(engine, { thread: before.id, role: null }, redaction);
   const isAnswered = answer !== undefined;
-  return inSlot(engine, resumed, () => runOn(engine, lease, resumed, { isAnswered, ...wish }));
+  return runOn(engine, lease, resumed, { isAnswered, ...wish });
 }
 
 /** The child that a suspended thread waits for, if that waits itself: of several the one that began first. */

@@ -22,7 +22,7 @@ export async function runThread(
 ): Promise<ThreadOver> {
   return withThread(engine, thread, adoptLease, async (state, lease) => {
     await admitToRun(engine, state, wish.agent);
-    return inSlot(engine, state, () => runOn(engine, lease, state, wish));
+    return runOn(engine, lease, state, wish);
   });
 }
 
@@ -40,11 +40,20 @@ async function admitToRun(engine: EngineContext, state: ThreadState, wanted: str
 }
 
 /** The same for a thread whose lease is held, and whose agents were admitted. */
-export async function runOn(
+export function runOn(
   engine: EngineContext,
   lease: Lease,
   from: ThreadState,
   wish: TurnWish = {},
+): Promise<ThreadOver> {
+  return inSlot(engine, from, (inner) => stepUntilOver(inner, lease, from, wish));
+}
+
+async function stepUntilOver(
+  engine: EngineContext,
+  lease: Lease,
+  from: ThreadState,
+  wish: TurnWish,
 ): Promise<ThreadOver> {
   const kept = await storeKept(engine, from, wish.allowSecrets);
   let state = kept?.state ?? from;

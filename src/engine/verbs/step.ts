@@ -15,6 +15,6 @@ export async function stepThread(
 ): Promise<StepOutcome> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
     const kept = await storeKept(engine, before);
-    return (kept ?? (await inSlot(engine, before, () => takeStep(engine, lease, before, wish)))).outcome;
+    return (kept ?? (await inSlot(engine, before, (inner) => takeStep(inner, lease, before, wish)))).outcome;
   });
 }

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createEngineContext, type EngineContext, type EngineOptions } from '../../../src/engine/engine-context.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { prepareLeaseFolder, replaceRecordFile } from '../../../src/engine/leases/lease-file.ts';
 import { takeLease, takeLeaseFile, type Lease } from '../../../src/engine/leases/lease.ts';
@@ -12,44 +11,18 @@ import { Interrupted } from '../../../src/engine/limits/turn-clock.ts';
 import { identityOf, type ProcessIdentity } from '../../../src/git/system/process-identity.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { newThreadId } from '../../../src/thread/new-thread-id.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
-import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
+import { createSlotFixture, nowMs, other, stateOf, thread, type SlotFixture } from './slot-fixture.ts';
 
-const nowMs = Date.now();
-const [thread, other] = [newThreadId(nowMs), newThreadId(nowMs)];
 let repository: Repository;
 let folder: string;
 let events: EngineEvent[];
+let engineOf: SlotFixture['engineOf'];
+let slotsTaken: SlotFixture['slotsTaken'];
+let takeSlotFile: SlotFixture['takeSlotFile'];
 
 beforeEach(async () => {
-  const created = await createRepositoryWithState();
-  repository = created;
-  folder = join(created.stateDir, 'slots');
-  events = [];
+  ({ repository, folder, events, engineOf, slotsTaken, takeSlotFile } = await createSlotFixture());
 });
-
-/** What a slot looks at of a thread. */
-function stateOf(head: 'start' | 'suspend' = 'start', end?: object): ThreadState {
-  return { id: thread, head: { kind: head }, end } as ThreadState;
-}
-
-function engineOf(
-  maxParallelThreads: number | undefined,
-  options: Pick<EngineOptions, 'env' | 'signal'> = {},
-): EngineContext {
-  const config = { agents: {}, roles: {}, ...(maxParallelThreads !== undefined && { limits: { maxParallelThreads } }) };
-  return createEngineContext({ repository, config, onEvent: (event) => events.push(event), ...options });
-}
-
-/** The work of a turn: tells which slots are taken while it goes on. */
-const slotsTaken = (): Promise<string[]> => Promise.resolve(readdirSync(folder));
-
-async function takeSlotFile(number: number): Promise<Lease> {
-  const outcome = await takeLeaseFile(join(folder, `${number}.json`), Date.now, other);
-  if (outcome.kind !== 'taken') throw new Error('the slot is not free');
-  return outcome.lease;
-}
 
 async function endedProcess(): Promise<ProcessIdentity> {
   const child = spawn('sleep', ['60']);
@@ -163,14 +136,22 @@ describe('no slot is needed', () => {
   });
 
   test('in a repository without a disk', async () => {
-    repository = { ...repository, stateDir: undefined };
-    expect(await inSlot(engineOf(0), stateOf(), () => Promise.resolve('done'))).toBe('done');
+    const inMemory = { ...repository, stateDir: undefined };
+    expect(await inSlot(engineOf(0, { repository: inMemory }), stateOf(), () => Promise.resolve('done'))).toBe('done');
   });
 
-  test('where an agent at work on another thread runs the engine', async () => {
+  test('where an agent at work on another thread runs the engine: one thread works in the slot of that one', async () => {
     const lease = await takeLease(repository, other);
     const env = { UWF_THREAD: other };
-    await inSlot(engineOf(1, { env }), stateOf(), () => Promise.resolve(noFolder()));
+    const held = await takeSlotFile(1);
+    const seen = await inSlot(engineOf(1, { env }), stateOf(), async () => {
+      const second = inSlot(engineOf(1, { env }), stateOf(), slotsTaken);
+      await expect.poll(() => events).toMatchObject([{ event: 'thread.waiting', holders: [{ thread: other }] }]);
+      return { files: await slotsTaken(), second };
+    });
+    expect(seen.files).toContain(`${other}.json`);
+    expect(await seen.second).toContain(`${other}.json`);
+    held.release();
     lease.release();
     // The variable alone says nothing: that thread must be at work.
     expect(await inSlot(engineOf(1, { env }), stateOf(), slotsTaken)).toEqual(['1.json']);
