@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseJson } from '../../json.ts';
 import { arrayOf, isString, objectOf, stringThat } from '../../shape.ts';
@@ -55,8 +55,10 @@ export function noteThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, note:
 
 function write(gitDir: string, content: object): void {
   const file = join(gitDir, MARK);
-  writeFileSync(file, `${JSON.stringify(content)}\n`);
-  share(file);
+  // A killed process must not leave an empty note: the work tree would lose its branch and pass for unfinished.
+  writeFileSync(`${file}.tmp`, `${JSON.stringify(content)}\n`);
+  share(`${file}.tmp`);
+  renameSync(`${file}.tmp`, file);
 }
 
 /** The branches that were made for a work tree: that of its thread, or those of one that is not whole. */

@@ -20,6 +20,10 @@ export type Changes = {
   partly: Unrecordable[];
   /** Submodules at the commit of the index: git would run their programs to add nothing. */
   unmoved: string[];
+  /** What the index has to be told of beside the files: tracked ones that are gone, and new repositories in the work tree. */
+  alsoChanged: string[];
+  /** Whether the changed paths can be named to git: it refuses a path below a link, or below what was a folder. */
+  canBeNamed: boolean;
   /** Whether there is nothing to add to the index. */
   isEmpty: boolean;
 };
@@ -40,7 +44,7 @@ export const plainIndex = 'core.splitIndex=false';
 export async function findChanges(run: IndexRun, top: string): Promise<Changes> {
   const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
   const [{ others, submodules, real, unlisted }, tracked] = await Promise.all([
-    listOf(run, listing).then((lines) => sortPaths(top, lines)),
+    runGit({ ...run, args: listing }).then((listed) => sortPaths(top, listed)),
     changedPaths(run),
   ]);
   const changes: Changes = {
@@ -48,9 +52,14 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
     excluded: [],
     partly: [],
     unmoved: submodules.filter((path) => !tracked.has(path)),
+    alsoChanged: [],
+    canBeNamed: true,
     isEmpty: others.length + tracked.size === 0,
   };
-  for (const path of tracked) if (real.has(path.slice(0, path.lastIndexOf('/') + 1))) addFile(changes, top, path, true);
+  for (const path of tracked) {
+    if (real.has(path.slice(0, path.lastIndexOf('/') + 1))) addFile(changes, top, path, true);
+    else changes.canBeNamed = false;
+  }
   for (const path of others) {
     if (path.endsWith('/')) await addNested(changes, run, top, path);
     else if (!tracked.has(path)) addFile(changes, top, path, false);
@@ -60,20 +69,34 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
   return changes;
 }
 
-/** Untracked paths and submodules among the lines of `git ls-files`, and what git does not list in their folders. */
-function sortPaths(top: string, lines: readonly string[]): { others: string[]; submodules: string[] } & FolderContent {
+const SLASH = 0x2f;
+const TAB = 0x09;
+const HEAD_OF_SUBMODULE = 'H 160000';
+
+/**
+ * Untracked paths and submodules among the lines of `git ls-files`, and what git does not list in their folders. Nearly all
+ * lines are of files whose folder is that of the line before, so no texts are made of them.
+ */
+function sortPaths(top: string, listed: Buffer): { others: string[]; submodules: string[] } & FolderContent {
   const others: string[] = [];
   const submodules: string[] = [];
   const folders = new Set(['']);
-  for (const line of lines) {
-    const isOther = line.startsWith('? ');
-    const path = isOther ? line.slice(2) : line.slice(line.indexOf('\t') + 1);
-    if (isOther) others.push(path);
-    else if (line.startsWith('H 160000')) submodules.push(path);
-    for (let end = path.lastIndexOf('/', path.length - 2); end > 0; end = path.lastIndexOf('/', end - 1)) {
-      const folder = path.slice(0, end + 1);
-      if (folders.has(folder)) break;
-      folders.add(folder);
+  let folder = '';
+  for (let at = 0, end = 0; at < listed.length; at = end + 1) {
+    end = listed.indexOf(0, at);
+    const isOther = listed.toString('latin1', at, at + 2) === '? ';
+    const start = isOther ? at + 2 : listed.indexOf(TAB, at) + 1;
+    const isSubmodule = !isOther && listed.toString('latin1', at, at + HEAD_OF_SUBMODULE.length) === HEAD_OF_SUBMODULE;
+    if (isOther || isSubmodule) (isOther ? others : submodules).push(listed.toString('latin1', start, end));
+    // A folder is listed with a slash at its end.
+    const slash = listed.lastIndexOf(SLASH, end - 2);
+    const own = slash < start ? '' : listed.toString('latin1', start, slash + 1);
+    if (own === folder) continue;
+    folder = own;
+    for (let to = own.length - 1; to > 0; to = own.lastIndexOf('/', to - 1)) {
+      const parent = own.slice(0, to + 1);
+      if (folders.has(parent)) break;
+      folders.add(parent);
     }
   }
   const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
@@ -134,6 +157,7 @@ function addFile(changes: Changes, top: string, path: string, isTracked: boolean
   const measured = measureFile(top, path);
   if (typeof measured === 'string') changes.excluded.push({ path, reason: measured });
   else if (measured !== undefined) changes.files.push({ path, bytes: measured, isTracked });
+  else if (isTracked) changes.alsoChanged.push(path);
 }
 
 /** A repository inside the work tree, which git adds as a submodule if it has a commit. */
@@ -152,6 +176,7 @@ async function addNested(changes: Changes, { env }: IndexRun, top: string, path:
   } else {
     const reason = `${own}: its commit ${commit.slice(0, 12)} is named and its files are not recorded; make it a submodule, or ignore it`;
     changes.partly.push({ path, reason });
+    changes.alsoChanged.push(path.slice(0, -1));
   }
 }
 

@@ -5,7 +5,7 @@ import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../for
 import { readCommit, type ObjectReader } from '../stores/read.ts';
 import { isRefName } from '../format/ref-name.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
-import { addChanges, streamed } from './add-changes.ts';
+import { addChanges, addNamed, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
 import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
 import { copyIndex, keepIndex } from './kept-index.ts';
@@ -108,12 +108,16 @@ async function record(
       variables: { ...quarantine.variables(env), GIT_INDEX_FILE: index },
       signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
     };
-    const { files, excluded, partly, unmoved, isEmpty } = await findChanges(run, location.workTree);
-    const choosing = (): ReturnType<typeof chooseFitting> => chooseFitting(run, files, limits.maxBytes);
+    const changes = await findChanges(run, location.workTree);
+    const { excluded, partly, unmoved, alsoChanged } = changes;
+    const choosing = (): ReturnType<typeof chooseFitting> => chooseFitting(run, changes.files, limits.maxBytes);
     const { fitting, beyond, isRefreshed } = await watch.whileComparing(choosing);
     if (isRefreshed) keepIndex(location, copy);
     const left = [...excluded, ...beyond];
-    const failed = isEmpty ? [] : await addChanges(run, fitting, [...left.map(({ path }) => path), ...unmoved]);
+    const unwanted = [...left.map(({ path }) => path), ...unmoved];
+    const named = [...fitting.map(({ path }) => path), ...alsoChanged];
+    const isAdded = changes.isEmpty || (changes.canBeNamed && (await addNamed(run, named, unwanted)));
+    const failed = isAdded ? [] : await addChanges(run, fitting, unwanted);
     const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
     const tree = parseObjectId(printed.toString('latin1').trim());
     // Content that a filter or a line end changed is in loose objects of any size.
