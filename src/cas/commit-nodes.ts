@@ -115,6 +115,11 @@ async function readIndexes(objects: ObjectReader, root: readonly TreeLine[]): Pr
   return entries;
 }
 
+/** Tells whether a tree has an index of nodes at its root, so that a commit of it would pass for one of uwf. */
+export async function isTreeOfNodes(objects: ObjectReader, tree: ObjectId): Promise<boolean> {
+  return (await readIndex(objects, await readAnyTree(objects, tree), '')) !== undefined;
+}
+
 type Folder = { path: string; id: ObjectId; entries: readonly IndexEntry[] };
 
 /** The folder that was read last: one after the other, most threads have the same workflow. */

@@ -25,15 +25,14 @@ export function whyNotApart(
 ): string | undefined {
   if (!isIsolated(files.isolation) || result.kind !== 'done') return undefined;
   if (workspace === undefined)
-    return `the work tree of ${role} could not be recorded: it is no work tree of the repository any more`;
+    return `the work tree of ${role} could not be recorded: ${files.cwd} is no work tree of the repository any more; what is there is kept if the turn is taken again, and is recorded once its .git is gone or put right`;
   const { shortfall, missing } = workspace;
   const lack = shortfall ?? (missing && describeMissing(missing));
   if (lack !== undefined) return `not all files that ${role} left could be recorded: ${lack}`;
   if (isolation === undefined || isResumed) return undefined;
-  const isForbidden = files.isolation === 'strict' || hasNamedMain(engine, result.trace);
-  return isForbidden
-    ? `the main work tree changed during the turn of ${role}: ${describeChanges(isolation.main)}`
-    : undefined;
+  const changed = `the main work tree changed during the turn of ${role}: ${describeChanges(isolation.main)}`;
+  if (hasNamedMain(engine, result.trace)) return `${changed}; a tool call of the turn named it`;
+  return files.isolation === 'strict' ? `${changed}; that may also have been a person who works there` : undefined;
 }
 
 /** Tells whether a tool call of a turn named the main work tree. */

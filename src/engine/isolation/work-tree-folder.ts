@@ -3,6 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
+import { relinkWorkTree } from '../../git/repository/linked-work-trees.ts';
+import { tryTo } from '../../or-else.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
@@ -41,6 +43,12 @@ export function workTreesFolder({ repository, config, workTrees }: Omit<WorkTree
 /** The folder of a thread's own work tree. Its name is the same on every call. */
 export function workTreeFolder(engine: Parameters<typeof workTreesFolder>[0], thread: ThreadId): string {
   return join(workTreesFolder(engine), thread);
+}
+
+/** Puts back the `.git` of a thread's work tree that an agent removed, so that its files can be recorded. */
+export function relinkOwnTree(engine: Parameters<typeof workTreesFolder>[0], thread: ThreadId): void {
+  const { location } = engine.repository;
+  if (location !== undefined) tryTo(() => relinkWorkTree(location, workTreeFolder(engine, thread)));
 }
 
 /** A name for people, and a digest, because two repositories can have one name. */

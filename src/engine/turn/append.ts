@@ -14,6 +14,7 @@ import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { isIsolated } from '../isolation/isolation.ts';
+import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
 import { whyNotApart } from '../isolation/why-not-apart.ts';
 import { findHeldTurn, forgetHeldTurn, holdTurn, reasonOfSecrets } from '../recovery/held-turn.ts';
 import { keepMeanwhile, keepTurn } from '../recovery/kept-turn.ts';
@@ -45,6 +46,7 @@ export async function appendTurn(
   const { engine, state } = step;
   let workspace: Snapshot | undefined;
   try {
+    if (isIsolated(files.isolation)) relinkOwnTree(engine, state.id);
     if (turn.result.kind === 'done') workspace = await recordWorkspace(step, turn.role, files, allowSecrets);
   } catch (error) {
     if (!(error instanceof FilesHoldSecrets)) throw error;

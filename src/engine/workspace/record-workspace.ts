@@ -1,3 +1,5 @@
+import { isTreeOfNodes } from '../../cas/commit-nodes.ts';
+import { INDEX_NAME } from '../../cas/index-blob.ts';
 import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
@@ -100,8 +102,14 @@ export async function recordWorkspace(
   try {
     const limits = snapshotLimits(engine);
     const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
+    const inspect: SnapshotOptions['inspect'] = async (tree, objects) => {
+      // Its snapshot could not be told from a commit of a thread, and the step would not verify.
+      if (await isTreeOfNodes(objects, tree))
+        throw new Error(`the file '${INDEX_NAME}' at the top is one that uwf wrote for a thread; move or remove it`);
+      await scan?.(tree, objects);
+    };
     const startedMs = monotonicMs();
-    const snapshot = await takeSnapshot(repository, { location, env, limits, ...(scan && { inspect: scan }) });
+    const snapshot = await takeSnapshot(repository, { location, env, limits, inspect });
     engine.debug(state.id, 'snapshot', { ms: Math.round(monotonicMs() - startedMs), tree: snapshot.tree });
     const { commit, shortfall, missing } = snapshot;
     if (shortfall !== undefined) shortened(shortfall);

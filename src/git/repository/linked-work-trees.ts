@@ -1,3 +1,4 @@
+import { existsSync, lstatSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readIfThere, realPath } from './git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -27,4 +28,16 @@ export function linkedWorkTrees({ commonDir }: Pick<RepositoryLocation, 'commonD
     const path = gitFile && resolve(gitDir, gitFile);
     return path && basename(path) === '.git' ? [{ top: realPath(dirname(path)), gitDir }] : [];
   });
+}
+
+/**
+ * Puts back the `.git` of a linked work tree if it is gone, as `git worktree repair` does. File system errors come through as
+ * they are.
+ */
+export function relinkWorkTree(location: Pick<RepositoryLocation, 'commonDir'>, folder: string): void {
+  const link = join(folder, '.git');
+  if (!existsSync(folder) || lstatSync(link, { throwIfNoEntry: false }) !== undefined) return;
+  const top = realPath(folder);
+  const registered = linkedWorkTrees(location).find((tree) => tree.top === top);
+  if (registered !== undefined) writeFileSync(link, `gitdir: ${registered.gitDir}\n`, { flag: 'wx' });
 }

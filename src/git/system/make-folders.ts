@@ -1,14 +1,17 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from '../format/object-errors.ts';
 import { share } from './sharing.ts';
+
+/** How often a parent is made again that another process has removed. */
+const MAX_TRIES = 100;
 
 /**
  * Makes a folder and its parents, with the permissions of a shared repository. Returns the topmost folder that was made, or
  * `undefined` if all existed.
  *
- * File system errors come through as they are. On a read-only file system Node reports ENOENT for a recursive `mkdir`; the
- * real error comes from making the folders one at a time.
+ * File system errors come through as they are. Node's own recursive `mkdir` reports ENOENT on a read-only file system, and
+ * does not end below `/proc`.
  */
 export function makeFolders(path: string): string | undefined {
   const made = make(path);
@@ -18,20 +21,22 @@ export function makeFolders(path: string): string | undefined {
 }
 
 function make(path: string): string | undefined {
-  try {
-    return mkdirSync(path, { recursive: true });
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-    const made = topmostMissing(path);
-    // This reports the real error, or succeeds if another process had removed the folder just then.
-    mkdirSync(made);
-    mkdirSync(path, { recursive: true });
-    return made;
+  let made: string | undefined;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      mkdirSync(path);
+      return made ?? path;
+    } catch (error) {
+      if (isFolder(path)) return made;
+      const above = dirname(path);
+      if (errnoOf(error) !== 'ENOENT' || above === path || tries === MAX_TRIES) throw error;
+      // A parent that is there, and takes no folder.
+      if (isFolder(above)) throw error;
+      made = make(above) ?? made;
+    }
   }
 }
 
-function topmostMissing(path: string): string {
-  let missing = path;
-  for (let above = dirname(missing); above !== missing && !existsSync(above); above = dirname(missing)) missing = above;
-  return missing;
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
@@ -194,6 +194,42 @@ describe('an isolated role', () => {
 });
 
 describe('the work tree of a thread', () => {
+  test('is recorded after an agent has removed its link to the repository', async () => {
+    const fixture = await fixtureWith('echo x > left; rm .git; status=done');
+    const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
+    expect((await fixture.engine.run(thread)).event).toBe('thread.ended');
+    const { workspace } = (await lastStep(fixture, thread)).commit.node;
+    expect(fixture.git('cat-file', 'blob', `${workspace?.tree}:left`)).toBe('x');
+    await expectSound(fixture, thread);
+  });
+
+  test('is recorded by a plain resume once the repository is gone that an agent made in its place', async () => {
+    const fixture = await fixtureWith('echo x > left; rm .git; git init -q; status=done');
+    const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
+    expect((await fixture.engine.run(thread)).event).toBe('thread.suspended');
+    const tree = treeOf(fixture, thread);
+    rmSync(join(tree, '.git'), { recursive: true });
+    expect((await fixture.engine.resume(thread)).event).toBe('thread.ended');
+    const { workspace } = (await lastStep(fixture, thread)).commit.node;
+    expect(fixture.git('cat-file', 'blob', `${workspace?.tree}:left`)).toBe('x');
+    await expectSound(fixture, thread);
+  });
+
+  test('whose files would pass for those of a thread is not recorded until they are moved', async () => {
+    const fixture = await fixtureWith('git show "refs/threads/$UWF_THREAD:index" > index; status=done');
+    const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
+    expect((await fixture.engine.run(thread)).event).toBe('thread.suspended');
+    const { head } = await getThread(fixture.repository, thread);
+    const { reason } = (
+      JSON.parse(fixture.git('cat-file', 'blob', `${head}:suspend.json`)) as { payload: { reason: string } }
+    ).payload;
+    expect(reason).toContain("the file 'index' at the top is one that uwf wrote for a thread; move or remove it");
+    const tree = treeOf(fixture, thread);
+    renameSync(join(tree, 'index'), join(tree, 'index.old'));
+    expect((await fixture.engine.resume(thread)).event).toBe('thread.ended');
+    await expectSound(fixture, thread);
+  });
+
   test('is made from the newest snapshot for a fork, and in another clone', async () => {
     const fixture = await fixtureWith('echo line >> file; chmod +x file; ln -sf file link; cp file "copy é"');
     const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
@@ -296,7 +332,9 @@ describe('the work tree of a thread', () => {
   test('is moved aside, not removed, if it is no work tree any more', async () => {
     const fixture = await fixtureWith('echo x > left; status=done');
     const { thread } = await fixture.engine.start({ definition: definition('worktree'), prompt: 'p' });
-    await engineOf(fixture.repository, shell('echo x > only-here; rm .git'), fixture.workTrees).step(thread);
+    await engineOf(fixture.repository, shell('echo x > only-here; rm .git; git init -q'), fixture.workTrees).step(
+      thread,
+    );
     const tree = treeOf(fixture, thread);
     await fixture.engine.resume(thread, { answer: 'again' });
     expect(readFileSync(`${tree}.left-1/only-here`, 'utf8')).toBe('x\n');
