@@ -63,10 +63,10 @@ const digestOf = /^[^/]*\/\*([0-9a-f]{16})\*\//;
  * `keep` stores what V8 has compiled for a command, with the functions that were called. A later `load` for the same command
  * takes a fraction of that time.
  *
- * A cache belongs to a digest of the program, a version of Node and an architecture, and V8 checks whether it can use it.
- * Everything works without it. A damaged cache would end the process, so it is compared with its copy first. It is beside the
- * program: a user who can write there could change the program, too. If that folder is read-only, it is in the user's own
- * cache folder.
+ * A cache belongs to a digest of the program, a version of Node, an architecture and Node's options, and V8 checks whether it
+ * can use it. Everything works without it. A damaged cache would end the process, so it is compared with its copy first. It is
+ * beside the program: a user who can write there could change the program, too. If that folder is read-only, it is in the
+ * user's own cache folder.
  *
  * Node loads a program without a digest as usual. A program with one has no `import()`, which Node 20 cannot resolve in a
  * script from a cache.
@@ -79,6 +79,8 @@ function createLoader(folder, argv, env) {
   const programs = new Map();
   const modules = new Map();
   const commands = likelyCommands(argv);
+  // V8 uses no cache that was made under other flags.
+  const flags = [...process.execArgv, env.NODE_OPTIONS ?? ''].join(' ').trim();
   // A relative path is ignored: it would run code from the current folder.
   const home = [env.XDG_CACHE_HOME, env.HOME && `${env.HOME}/.cache`].find((path) => path && isAbsolute(path));
   const cacheFolders = [`${folder}/.code-cache`, ...(home ? [`${home}/uwf/code-cache`] : [])];
@@ -92,7 +94,7 @@ function createLoader(folder, argv, env) {
     const digest = digestOf.exec(source)?.[1];
     if (digest === undefined) return require(file);
     const cached = `${name.replaceAll('/', '-')}-${digest}`;
-    const names = commands.map((command) => cacheName(cached, command));
+    const names = commands.map((command) => cacheName(cached, command, flags));
     const script = new Script(source, {
       filename: file,
       cachedData: readCache(cacheFolders, names),
@@ -119,7 +121,7 @@ function createLoader(folder, argv, env) {
     for (const { script, name } of programs.values()) {
       // Undefined where there was no cache, false where V8 has used it.
       if (script.cachedDataRejected !== undefined) continue;
-      require('./keep-code.js').keepCode(cacheFolders, cacheName(name, command), script);
+      require('./keep-code.js').keepCode(cacheFolders, cacheName(name, command, flags), script);
     }
   }
 
@@ -186,8 +188,9 @@ function likelyCommands(argv) {
   return commands.filter((command) => /^[a-z]*( [a-z]+)?$/.test(command));
 }
 
-function cacheName(program, command) {
-  return `${program}-${command.replace(' ', '-')}-${process.version}-${process.arch}`;
+function cacheName(program, command, flags) {
+  const name = `${program}-${command.replace(' ', '-')}-${process.version}-${process.arch}`;
+  return flags === '' ? name : `${name}-${flags.replaceAll(/[^\w.=-]/g, '_').slice(-100)}`;
 }
 
 /** Reads the first sound cache. Damaged caches are removed, so that they are written again. */

@@ -64,7 +64,7 @@ test('what was compiled for a command is kept once, and used from then on', () =
   const first = start('thread show');
   expect(first).toEqual({
     said: 'hello',
-    caches: [`one.cjs-${digest}-thread-show-${process.version}-${process.arch}`],
+    caches: [expect.stringContaining(`one.cjs-${digest}-thread-show-${process.version}-${process.arch}`)],
   });
   // Of a program of the same length V8 takes what it kept for its own: that is how the second start is seen to use it.
   writeProgram('HELLO');
@@ -77,6 +77,16 @@ test('a program that has changed is another program', () => {
   start('log');
   writeProgram('HELLO', 'fedcba9876543210');
   expect(start('log')).toMatchObject({ said: 'HELLO', caches: [expect.anything(), expect.anything()] });
+});
+
+test('a start with other options for Node leaves the cache of the usual starts alone', () => {
+  writeProgram('hello');
+  const options = { NODE_OPTIONS: '--max-old-space-size=4096 --require /tmp/a.js' };
+  const [own = ''] = start('log', options).caches;
+  expect(own).toMatch(/--max-old-space-size=4096_--require__tmp_a\.js$/);
+  const { caches } = start('log');
+  expect(caches).toHaveLength(2);
+  expect(start('log', options)).toEqual({ said: 'hello', caches });
 });
 
 test('a program takes a module of another, and a module of Node that it uses is loaded then', () => {
