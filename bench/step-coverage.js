@@ -29,7 +29,7 @@ const out = path.join(scratch, 'program');
 const repository = path.join(scratch, 'repository');
 
 /** Source files that the build replaces. */
-const GENERATED = ['schema/built-in-checks', 'schema/json-schema/draft-check', 'agent/load/config-check'];
+const GENERATED = ['schema/json-schema/draft-check'];
 
 const workflow = `
 name: loop
@@ -113,8 +113,8 @@ function transpile() {
 
 /** Puts the code of the build in the place of the files that it replaces. An older checkout has other plugins, or none. */
 async function generate() {
-  const plugins = await import(path.join(root, 'scripts/build/check-plugins.js')).then(
-    ({ checkPlugins }) => checkPlugins,
+  const plugins = await import(path.join(root, 'scripts/build/draft-check.js')).then(
+    ({ draftCheckPlugin }) => [draftCheckPlugin],
     () => [],
   );
   const names = plugins.length === 0 ? [] : GENERATED;

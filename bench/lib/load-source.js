@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { checkPlugins, requireInModule } from '../../scripts/build/check-plugins.js';
+import { draftCheckPlugin, requireInModule } from '../../scripts/build/draft-check.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -26,7 +26,7 @@ export async function loadSource(...paths) {
       format: 'esm',
       packages: 'external',
       // As in the shipped programs.
-      plugins: checkPlugins,
+      plugins: [draftCheckPlugin],
       banner: requireInModule,
       logLevel: 'error',
     });

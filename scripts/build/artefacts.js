@@ -103,8 +103,6 @@ export const artefacts = [
           'src/redaction/create-redactor.ts',
         ],
       },
-      { output: 'cli-checks.cjs', files: ['src/schema/built-in-checks.ts'] },
-      { output: 'cli-agent-checks.cjs', files: ['src/agent/load/config-check.ts'] },
       { output: 'cli-config.cjs', isAtOnce: true, files: ['src/engine/config/parse-config.ts'] },
       {
         output: 'cli-push.cjs',

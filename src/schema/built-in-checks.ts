@@ -1,16 +1,26 @@
+import type { NodeHash } from '../cas/node-hash.ts';
 import type { JsonValue } from '../json.ts';
 import { builtInSchema } from './built-in.ts';
-import type { NodeHash } from '../cas/node-hash.ts';
+import { DIALECT } from './built-in/schema-parts.ts';
+import { accepts, isPlainSchema } from './json-schema/plain-schema.ts';
 import type { SchemaError } from './json-schema/schema-error.ts';
 import { validateAgainst } from './json-schema/validate-against.ts';
 
 /**
  * Checks a payload against a built-in schema, which its hash names.
  *
- * In what ships the build has put code in the place of this file's that it made of the schemas, with the same answers:
- * compiling them takes ajv longer than most commands run. See `scripts/build/check-plugins.js`.
+ * Right payloads are accepted without ajv, because it takes longer to compile these schemas than most commands run.
  * @returns what is wrong with it; an empty list means that it is valid
  */
-export function checkBuiltIn(type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
-  return validateAgainst(builtInSchema(type), payload);
+export async function checkBuiltIn(type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
+  const schema = builtInSchema(type);
+  const isValid = schema['$ref'] === DIALECT ? await isSchema(payload) : accepts(schema, payload);
+  return isValid ? [] : validateAgainst(schema, payload);
+}
+
+/** Tells whether a value is a schema of the draft. If this is false, it may be one too. */
+async function isSchema(value: JsonValue): Promise<boolean> {
+  if (isPlainSchema(value)) return true;
+  const { isSurelyOfDraft } = await import('./json-schema/draft-check.ts');
+  return isSurelyOfDraft(value);
 }

@@ -4,7 +4,7 @@ import { getNode, MemorySource } from '../cas/node-source.ts';
 import type { NodeSource } from '../cas/node-source.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import type { checkBuiltIn } from './built-in-checks.ts';
+import { checkBuiltIn } from './built-in-checks.ts';
 import { isOfType, isSuccessor, typeFor, typeNameOf } from './built-in.ts';
 import { checkLinks } from './links/check-links.ts';
 import type { Link } from './links/find-links.ts';
@@ -68,15 +68,10 @@ export async function assertValid(
   if (errors.length > 0) throw new SchemaViolation(typeNameOf(type) ?? `the node of type ${type}`, errors);
 }
 
-/** To import a module again takes as long as to check a small node. */
-let checkAsBuiltIn: typeof checkBuiltIn | undefined;
-
 async function checkType(source: NodeSource, type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
   const name = typeNameOf(type);
   if (name === undefined) return validateAgainst(await schemaOfType(source, type), payload);
-  // Large where it was generated, and reading commands check nothing.
-  checkAsBuiltIn ??= (await import('./built-in-checks.ts')).checkBuiltIn;
-  const errors = await checkAsBuiltIn(type, payload);
+  const errors = await checkBuiltIn(type, payload);
   if (errors.length > 0 || !isSuccessor(type) || !isJsonObject(payload)) return errors;
   // A value has one node: a successor is only for what the first schema cannot say.
   const wanted = typeFor(name, payload);

@@ -78,9 +78,6 @@ async function configMistakes(
   { name, package: reference, config }: AgentBinding,
   schema: JsonObject,
 ): Promise<string[]> {
-  // Large where it was generated.
-  const { isSurelyConfigOf } = await import('./config-check.ts');
-  if (isSurelyConfigOf(reference, config)) return [];
   try {
     return await checkValue(schema, config, `agents.${name}.config`);
   } catch (cause) {

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../json.ts';
  * false, the value may be one too: ajv decides, and says why not.
  *
  * In what ships the build has put code in the place of this file's, which ajv made of the draft's own schema: compiling
- * that takes ajv longer than most commands run. See `scripts/build/check-plugins.js`.
+ * that takes ajv longer than most commands run. See `scripts/build/draft-check.js`.
  */
 export function isSurelyOfDraft(_schema: JsonValue): boolean {
   return false;

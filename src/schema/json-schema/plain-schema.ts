@@ -1,6 +1,8 @@
 import { canonicalJson } from '../../cas/canonical.ts';
 import { isNodeHash } from '../../cas/node-hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { succeeds } from '../../or-else.ts';
+import { DIALECT } from '../built-in/schema-parts.ts';
 
 /** A keyword: the form that its own value has in a plain schema, and what it asks of a value. */
 type Keyword = {
@@ -9,17 +11,22 @@ type Keyword = {
 };
 
 /** Characters of a plain schema: it is never too large, and has never too many parts, to be compiled. */
-const MAX_LENGTH = 4096;
+const MAX_LENGTH = 8192;
 const MAX_DEPTH = 16;
 
+const extension: Keyword = { isPlain: () => true, accepts: () => true };
 const annotation: Keyword = { isPlain: (argument) => typeof argument === 'string', accepts: () => true };
 
 /** What the draft says of these keywords, and ajv as `compileSchema` sets it up. Source: JSON Schema 2020-12, validation §6. */
 const keywords: ReadonlyMap<string, Keyword> = new Map(
   Object.entries<Keyword>({
+    $schema: { isPlain: (argument) => argument === DIALECT, accepts: () => true },
     title: annotation,
     description: annotation,
-    cas_type: annotation,
+    cas_type: {
+      isPlain: (argument) => listOf(argument).every((type) => typeof type === 'string'),
+      accepts: () => true,
+    },
     default: { isPlain: isScalar, accepts: () => true },
     type: {
       isPlain: (argument) => listOf(argument).length > 0 && areUnique(argument, (one) => types.has(one)),
@@ -34,8 +41,26 @@ const keywords: ReadonlyMap<string, Keyword> = new Map(
       isPlain: (argument) => argument === 'cas_ref',
       accepts: (_argument, value) => typeof value !== 'string' || isNodeHash(value),
     },
-    minLength: bound((value) => (typeof value === 'string' ? [...value].length : Infinity)),
-    minItems: bound((value) => (Array.isArray(value) ? value.length : Infinity)),
+    pattern: {
+      isPlain: (argument) => typeof argument === 'string' && isLinear(argument),
+      accepts: (argument, value) =>
+        typeof argument !== 'string' || typeof value !== 'string' || new RegExp(argument, 'u').test(value),
+    },
+    minLength: bound(lengthOf, (length, least) => length >= least),
+    maxLength: bound(lengthOf, (length, most) => length <= most),
+    minItems: bound(countItems, (count, least) => count >= least),
+    maxItems: bound(countItems, (count, most) => count <= most),
+    minProperties: bound(countMembers, (count, least) => count >= least),
+    minimum: limit((value, least) => value >= least),
+    maximum: limit((value, most) => value <= most),
+    exclusiveMinimum: limit((value, below) => value > below),
+    uniqueItems: {
+      isPlain: (argument) => typeof argument === 'boolean',
+      accepts: (argument, value) =>
+        argument === false ||
+        !Array.isArray(value) ||
+        new Set(value.map((item) => canonicalJson(item))).size === value.length,
+    },
     required: {
       isPlain: (argument) => Array.isArray(argument) && areUnique(argument, (name) => typeof name === 'string'),
       accepts: (argument, value) =>
@@ -48,29 +73,54 @@ const keywords: ReadonlyMap<string, Keyword> = new Map(
         Object.entries(argument).every(([name, part]) => name !== '__proto__' && isPlain(part, depth)),
       accepts: (argument, value) =>
         !isJsonObject(value) ||
-        Object.entries(argument ?? {}).every(([name, part]) => {
+        !isJsonObject(argument) ||
+        Object.keys(argument).every((name) => {
           const member = Object.hasOwn(value, name) ? value[name] : undefined;
-          return member === undefined || accepts(part, member);
+          return member === undefined || accepts(argument[name] ?? true, member);
         }),
     },
     additionalProperties: {
       isPlain,
-      accepts: (argument, value, { properties = {} }) =>
+      accepts: (argument, value, { properties }) =>
         !isJsonObject(value) ||
-        Object.entries(value).every(
-          ([name, member]) => Object.hasOwn(Object(properties), name) || accepts(argument, member),
+        Object.keys(value).every(
+          (name) =>
+            (isJsonObject(properties) && Object.hasOwn(properties, name)) || accepts(argument, value[name] ?? null),
         ),
+    },
+    propertyNames: {
+      isPlain,
+      accepts: (argument, value) => !isJsonObject(value) || Object.keys(value).every((name) => accepts(argument, name)),
     },
     items: {
       isPlain,
       accepts: (argument, value) => !Array.isArray(value) || value.every((item) => accepts(argument, item)),
     },
+    anyOf: {
+      isPlain: arePlain,
+      accepts: (argument, value) => listOf(argument).some((part) => accepts(part, value)),
+    },
     oneOf: {
-      isPlain: (argument, depth) => isFilledList(argument) && argument.every((part) => isPlain(part, depth)),
+      isPlain: arePlain,
       accepts: (argument, value) => listOf(argument).filter((part) => accepts(part, value)).length === 1,
     },
   }),
 );
+
+/** Characters and classes of them, each repeated a fixed number of times but for at most one. */
+const sequence = String.raw`(?:ATOM(?:\{\d{1,3}\})?)*(?:ATOM(?:[+*?]|\{\d{1,3},\d{1,3}\}))?(?:ATOM(?:\{\d{1,3}\})?)*`;
+/** A pattern of such sequences, for whole texts: the time that it takes grows no faster than the text. */
+const linearPattern = new RegExp(
+  String.raw`^\^(?:${sequence}|\((?:\?:)?${sequence}(?:\|${sequence})*\))\$$`.replaceAll(
+    'ATOM',
+    String.raw`(?:\w|\[[\w.-]+\])`,
+  ),
+);
+const MAX_PATTERN = 100;
+
+function isLinear(pattern: string): boolean {
+  return pattern.length <= MAX_PATTERN && linearPattern.test(pattern) && succeeds(() => new RegExp(pattern, 'u'));
+}
 
 /** Tells of a value whether it has a type of JSON Schema, by the type's name. */
 export const types: ReadonlyMap<JsonValue, (value: JsonValue) => boolean> = new Map<
@@ -89,7 +139,7 @@ export const types: ReadonlyMap<JsonValue, (value: JsonValue) => boolean> = new 
 const known = new WeakMap<object, boolean>();
 
 /**
- * Tells whether a schema consists of the few keywords that most roles need, and is valid. If this is false, the schema may be
+ * Tells whether a schema consists of the keywords that uwf's own schemas and most roles need, and is valid. If this is false, the schema may be
  * valid too: `compileSchema` decides.
  *
  * Loading ajv and compiling a schema takes as long as half of Node's own start.
@@ -106,25 +156,63 @@ export function isSurelyValid(schema: JsonValue, value: JsonValue): boolean {
   return isPlainSchema(schema) && accepts(schema, value);
 }
 
+/** Names that begin with `x-` are those of annotations. */
+function keywordOf(name: string): Keyword | undefined {
+  return keywords.get(name) ?? (name.startsWith('x-') ? extension : undefined);
+}
+
 function isPlain(schema: JsonValue, depth: number): boolean {
   if (typeof schema === 'boolean') return true;
   if (!isJsonObject(schema) || depth >= MAX_DEPTH) return false;
-  return Object.entries(schema).every(([name, argument]) => keywords.get(name)?.isPlain(argument, depth + 1) === true);
+  return Object.entries(schema).every(([name, argument]) => keywordOf(name)?.isPlain(argument, depth + 1) === true);
 }
 
-function accepts(schema: JsonValue, value: JsonValue): boolean {
+/** Tells whether a value satisfies a schema that is known to be plain. */
+export function accepts(schema: JsonValue, value: JsonValue): boolean {
   if (!isJsonObject(schema)) return schema === true;
-  return Object.entries(schema).every(
-    ([name, argument]) => keywords.get(name)?.accepts(argument, value, schema) === true,
-  );
+  // In a loop, because each node that is verified comes here.
+  for (const name of Object.keys(schema)) {
+    if (keywordOf(name)?.accepts(schema[name] ?? null, value, schema) !== true) return false;
+  }
+  return true;
 }
 
-/** A keyword that sets the least that something of a value can be. */
-function bound(sizeOf: (value: JsonValue) => number): Keyword {
+/** A keyword that compares a size with a whole number; values that have no such size satisfy it. */
+function bound(
+  sizeOf: (value: JsonValue) => number | undefined,
+  holds: (size: number, bound: number) => boolean,
+): Keyword {
   return {
     isPlain: (argument) => Number.isSafeInteger(argument) && Number(argument) >= 0,
-    accepts: (argument, value) => sizeOf(value) >= Number(argument),
+    accepts: (argument, value) => {
+      const size = sizeOf(value);
+      return size === undefined || holds(size, Number(argument));
+    },
   };
+}
+
+/** A keyword that compares a number with another one. */
+function limit(holds: (value: number, limit: number) => boolean): Keyword {
+  return {
+    isPlain: (argument) => typeof argument === 'number',
+    accepts: (argument, value) => typeof value !== 'number' || holds(value, Number(argument)),
+  };
+}
+
+function lengthOf(value: JsonValue): number | undefined {
+  return typeof value === 'string' ? [...value].length : undefined;
+}
+
+function countItems(value: JsonValue): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+function countMembers(value: JsonValue): number | undefined {
+  return isJsonObject(value) ? Object.keys(value).length : undefined;
+}
+
+function arePlain(argument: JsonValue, depth: number): boolean {
+  return isFilledList(argument) && argument.every((part) => isPlain(part, depth));
 }
 
 function isScalar(value: JsonValue): boolean {

@@ -1,3 +1,4 @@
+import { checkBuiltIn } from '../../schema/built-in-checks.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import { isNodeHash } from '../../cas/hash.ts';
 import type { Node } from '../../cas/node.ts';
@@ -67,7 +68,6 @@ function storedBlocks({ payload }: Stored): Record<string, JsonObject> {
 
 /** The definition as its nodes have it, as uwf has written them; `undefined` if the reader of files has to look at them. */
 async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition | undefined> {
-  const { checkBuiltIn } = await import('../../schema/built-in-checks.ts');
   for (const { type, payload } of [workflow, ...roles.map(({ role }) => role)]) {
     if ((await checkBuiltIn(type, payload)).length > 0) return undefined;
   }

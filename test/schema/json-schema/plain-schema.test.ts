@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import { DIALECT } from '../../../src/schema/built-in/schema-parts.ts';
 import { isPlainSchema, isSurelyValid } from '../../../src/schema/json-schema/plain-schema.ts';
 import { assertSchema, validateAgainst } from '../../../src/schema/json-schema/validate-against.ts';
 import { compileSchema } from '../../../src/schema/json-schema/validator.ts';
@@ -30,6 +31,18 @@ const schema = fc.letrec<{ any: JsonValue; object: JsonObject }>((tie) => {
     format: fc.constantFrom('cas_ref', 'date', 'nothing'),
     minLength: fc.constantFrom<JsonValue>(0, 1, 2, -1, 1.5, '1'),
     minItems: fc.constantFrom<JsonValue>(0, 1, 2, -1, null),
+    maxLength: fc.constantFrom<JsonValue>(0, 1, 2, -1, 1.5, '1'),
+    maxItems: fc.constantFrom<JsonValue>(0, 1, 2, -1, null),
+    minProperties: fc.constantFrom<JsonValue>(0, 1, 2, -1, '1'),
+    minimum: fc.constantFrom<JsonValue>(0, 1, 1.5, -1, '1'),
+    maximum: fc.constantFrom<JsonValue>(0, 1, 1.5, -0, null),
+    exclusiveMinimum: fc.constantFrom<JsonValue>(0, 1, 1.5, true),
+    uniqueItems: fc.constantFrom<JsonValue>(true, false, 1),
+    propertyNames: part,
+    cas_type: fc.constantFrom<JsonValue>('EYHPV6X8XHTCS', ['EYHPV6X8XHTCS', 'x'], [], 5),
+    anyOf: fc.array(part, { maxLength: 3 }),
+    $schema: fc.constantFrom(DIALECT, 'http://json-schema.org/draft-07/schema#'),
+    'x-uwf-path': value,
     required: fc.oneof(fc.uniqueArray(fc.constantFrom('a', 'x', 'constructor'), { maxLength: 2 }), value),
     properties: fc.dictionary(fc.constantFrom('a', 'x', 'toString', '__proto__'), part, { maxKeys: 3 }),
     additionalProperties: part,
@@ -37,7 +50,7 @@ const schema = fc.letrec<{ any: JsonValue; object: JsonObject }>((tie) => {
     oneOf: fc.array(part, { maxLength: 3 }),
     not: part,
     $ref: fc.constantFrom('#', '#/properties/a', 'https://elsewhere.example'),
-    pattern: fc.constantFrom('^a', '('),
+    pattern: fc.constantFrom('^a$', '^[a-z]{1,2}$', '^(?:a|[b-c]+|x{2})$', '^[z-a]$', '^a', '(', '(a+)+$'),
   };
   const object = fc
     .array(fc.oneof(...Object.entries(keywords).map(([key, its]) => fc.tuple(fc.constant(key), its))), { maxLength: 4 })
@@ -64,17 +77,31 @@ describe('a plain schema', () => {
     [{ type: 'object', properties: { $status: { const: 'done' } }, required: ['$status'] }],
     [{ properties: { words: { type: 'integer', description: 'how many', default: 0 } }, additionalProperties: false }],
     [{ oneOf: [{ properties: { $status: { enum: ['a', 'b'] } } }, { type: ['string', 'null'], minLength: 1 }] }],
+    [{ pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$' }],
+    [
+      {
+        $schema: DIALECT,
+        anyOf: [
+          { type: 'number', minimum: 0.5 },
+          { uniqueItems: true, maxItems: 2 },
+        ],
+      },
+    ],
     [{ items: { format: 'cas_ref', cas_type: 'EYHPV6X8XHTCS', title: 'a node' }, minItems: 1 }],
   ])('is %j', (one) => {
     expect(isPlainSchema(one)).toBe(true);
   });
 
   test.each<[string, JsonValue]>([
-    ['a keyword that it does not know', { type: 'string', pattern: 'a' }],
+    ['a keyword that it does not know', { type: 'string', not: { const: 'a' } }],
+    ['a pattern that may take long', { pattern: '^([a-z]+)+$' }],
+    ['a pattern with two parts that compete', { pattern: '^[a-z]+[a-z]{1,9}$' }],
+    ['a pattern that does not compile', { pattern: '^[z-a]$' }],
+    ['a pattern of a part of a text', { pattern: 'a' }],
     ['a form that the draft does not have', { type: 'text' }],
     ['the same name twice', { required: ['a', 'a'] }],
     ['a constant that is compared member by member', { const: { a: 1 } }],
-    ['a text that makes it large', { description: 'x'.repeat(5000) }],
+    ['a text that makes it large', { description: 'x'.repeat(9000) }],
     ['schemas many levels deep', Array.from({ length: 20 }).reduce<JsonObject>((items) => ({ items }), {})],
     ['a property that ajv treats in its own way', { properties: Object.fromEntries([['__proto__', {}]]) }],
   ])('has not %s', (_what, one) => {
