@@ -6,6 +6,7 @@ import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn, builtInSchema, typeNameOf } from './built-in.ts';
 import { InvalidSchema } from './json-schema/invalid-schema.ts';
+import { CAS_KEY } from './links/find-links.ts';
 
 // What a hash stands for never changes, so what a source once gave stays true for as long as the source is used.
 const roleSchemas = new WeakMap<NodeSource, Map<string, JsonValue | undefined>>();
@@ -25,8 +26,8 @@ export async function schemaOfType(source: NodeSource, type: NodeHash): Promise<
 }
 
 /**
- * The schema of a step's meta: that of its role in the workflow of its thread; `undefined` if the workflow has no such
- * role.
+ * The schema of a step's meta: that of its role, or block, in the workflow of its thread; `undefined` if the workflow has
+ * neither.
  *
  * @throws {NodeNotFound} if the start, the workflow, the role or its schema is not in the source
  */
@@ -45,7 +46,9 @@ async function findRoleSchema(source: NodeSource, start: NodeHash, role: string)
   const workflow = await follow(source, (await getNode(source, start)).payload, 'workflow');
   const roles = member(workflow, 'roles');
   const definition = await follow(source, roles, role);
-  return follow(source, definition, 'schema');
+  if (definition !== undefined) return follow(source, definition, 'schema');
+  const block = member(member(workflow, 'blocks'), role);
+  return follow(source, member(block, 'schema'), CAS_KEY);
 }
 
 async function follow(source: NodeSource, payload: JsonValue | undefined, key: string): Promise<JsonValue | undefined> {

@@ -44,6 +44,8 @@ export type Workflow = {
   /** In the order in which they are tried. */
   moderator: Rule[];
   limits?: Limits;
+  /** By names that no role has. Its form is not fixed by this schema; the link `schema` leads to that of its meta. */
+  blocks?: Record<string, JsonObject>;
   /** Whether threads have a work tree of their own; absent: where the caller asks for it. */
   isolation?: Isolation;
 };

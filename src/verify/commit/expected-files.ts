@@ -10,6 +10,7 @@ import { COMPACT_FILE } from '../../thread/context/compaction.ts';
 import type { ThreadCommitKind, ThreadEvent } from '../../thread/thread-commit.ts';
 import { TRACE_FOLDER, turnFolder } from '../../thread/append/trace-files.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
+import { storedBlockSchemas } from '../../workflow/nodes/stored-blocks.ts';
 
 /** The nodes that a tree has to contain, by path; and nodes with several possible paths, by each of them. */
 export type ExpectedFiles = { paths: Map<string, NodeHash>; choices: Map<string, Choice> };
@@ -103,7 +104,10 @@ class Expected implements ExpectedFiles {
     const node = await this.#read(hash);
     if (!isOfType(node.type, 'workflow')) return;
     this.add(`${folder}/workflow.json`, hash);
-    for (const [name, role] of Object.entries(payloadOf(node, 'workflow').roles)) {
+    const workflow = payloadOf(node, 'workflow');
+    for (const [name, schema] of storedBlockSchemas(workflow))
+      this.add(`${folder}/schemas/${pathName(name)}.json`, schema);
+    for (const [name, role] of Object.entries(workflow.roles)) {
       this.add(`${folder}/roles/${pathName(name)}.json`, role);
       this.add(`${folder}/schemas/${pathName(name)}.json`, payloadOf(await this.#read(role), 'role').schema);
     }
