@@ -2,7 +2,7 @@ import { UwfError } from '../errors.ts';
 import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluate.ts';
 import type { JsonValue } from '../json.ts';
 import type { BranchEnd } from '../thread/read/branch-end.ts';
-import { FAILED, JOINED, type BlockDefinition } from '../workflow/definition.ts';
+import { FAILED, isExpression, JOINED, type BlockDefinition } from '../workflow/definition.ts';
 import { BlockFailed } from './moderator-errors.ts';
 
 /** A branch whose end was taken in. */
@@ -21,23 +21,33 @@ export type JoinVerdict = { kind: 'open' } | { kind: 'over'; status: string; isJ
  */
 export async function judgeJoin(
   name: string,
-  { join, onFailure }: Pick<BlockDefinition, 'join' | 'onFailure'>,
+  block: Pick<BlockDefinition, 'join' | 'onFailure'>,
   taken: readonly TakenBranch[],
   total: number,
   options: EvaluateOptions = {},
 ): Promise<JoinVerdict> {
-  const completed = taken.filter(({ end }) => end.outcome === 'completed').length;
-  const open = total - taken.length;
-  const wanted = wantedNumber(join, total);
-  let isLost: boolean;
-  if (wanted === undefined) {
-    const status = await statusBy(name, String(join), taken, total, options);
+  const completed = taken.filter(isCompleted).length;
+  if (isExpression(block.join)) {
+    const status = await statusBy(name, block.join, taken, total, options);
     if (status !== undefined) return { kind: 'over', status, isJoined: true };
-    isLost = completed < taken.length;
-  } else {
-    if (completed >= wanted) return { kind: 'over', status: JOINED, isJoined: true };
-    isLost = completed + open < wanted;
   }
+  return judgeCounts(block, { completed, taken: taken.length, total });
+}
+
+/** Tells whether a branch did what it was for. */
+export function isCompleted({ end }: Pick<TakenBranch, 'end'>): boolean {
+  return end.outcome === 'completed';
+}
+
+/** Judges a join by numbers alone: one that an expression decides can only have failed by them. */
+export function judgeCounts(
+  { join, onFailure }: Pick<BlockDefinition, 'join' | 'onFailure'>,
+  { completed, taken, total }: { completed: number; taken: number; total: number },
+): JoinVerdict {
+  const wanted = wantedNumber(join, total);
+  if (wanted !== undefined && completed >= wanted) return { kind: 'over', status: JOINED, isJoined: true };
+  const open = total - taken;
+  const isLost = wanted === undefined ? completed < taken : completed + open < wanted;
   const isOver = open === 0 || (wanted ?? 0) > total || (isLost && onFailure === 'cancel');
   return isOver ? { kind: 'over', status: FAILED, isJoined: false } : { kind: 'open' };
 }

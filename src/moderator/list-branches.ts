@@ -17,6 +17,12 @@ import { BlockFailed } from './moderator-errors.ts';
 /** A branch that a block has to run. */
 export type Branch = { key: string; prompt: string };
 
+/** How the branches of a block are listed. */
+export type ListingOptions = EvaluateOptions & {
+  /** Is called after each expression and each prompt. Ends the work by throwing. */
+  evaluated?: () => void;
+};
+
 /** The longest key, in UTF-16 units. */
 const MAX_KEY = 200;
 
@@ -33,7 +39,7 @@ export async function listBranches(
   { branches = {}, each }: BlockDefinition,
   context: DecisionContext,
   prompt: string,
-  options: EvaluateOptions = {},
+  options: ListingOptions = {},
 ): Promise<Branch[]> {
   const listing = new Listing(name, context, prompt, options);
   if (each !== undefined) return listing.ofEach(each);
@@ -45,9 +51,9 @@ class Listing {
   readonly #block: string;
   readonly #context: DecisionContext;
   readonly #prompt: string;
-  readonly #options: EvaluateOptions;
+  readonly #options: ListingOptions;
 
-  constructor(block: string, context: DecisionContext, prompt: string, options: EvaluateOptions) {
+  constructor(block: string, context: DecisionContext, prompt: string, options: ListingOptions) {
     this.#block = block;
     this.#context = context;
     this.#prompt = prompt;
@@ -110,13 +116,16 @@ class Listing {
   }
 
   async #blaming<T>(part: string, expression: string, run: () => Promise<T>): Promise<T> {
+    let result: T;
     try {
-      return await run();
+      result = await run();
     } catch (error) {
       if (error instanceof UwfError && error.kind === 'data')
         throw this.#failed(part, expression, error.message, error);
       throw error;
     }
+    this.#options.evaluated?.();
+    return result;
   }
 
   #failed(part: string, expression: string, reason: string, cause?: unknown): BlockFailed {

@@ -47,6 +47,11 @@ export type EachDefinition = BranchDefinition & {
 /** When the results of the branches are joined: once all, any, or some number of them have completed; else JSONata over `$branches`. */
 export type JoinDefinition = 'all' | 'any' | { atLeast: number } | (string & {});
 
+/** Tells a join that an expression decides from one by number. */
+export function isExpression(join: JoinDefinition): join is string {
+  return typeof join === 'string' && join !== 'all' && join !== 'any';
+}
+
 /** Parallel branches that stand where a role stands. Each is a child thread; what comes of them is one step. */
 export type BlockDefinition = {
   /** The branches by their keys; this or `each`. */

@@ -11,6 +11,12 @@ const MAX_TOTAL_MS = 20_000;
 /** After this many workflows ran out of time, new ones are refused. */
 const MAX_EXHAUSTED = 20;
 
+/** The decisions of a workflow took too long on average. */
+class TooSlow extends Error {}
+
+/** A part of a replay; see {@link TimeBudget.spend}. */
+type Decide = (passed: () => void) => Promise<string[]>;
+
 type Account = { spentMs: number; decisions: number; exhausted?: string };
 
 /**
@@ -26,28 +32,33 @@ export class TimeBudget {
   /**
    * Runs decisions of a workflow. Tries the workflow on an empty thread first.
    *
-   * @param decide returns what is wrong, a sentence each
+   * @param decide returns what is wrong, a sentence each. Work that evaluates many expressions calls `passed` after each: each
+   *   counts as a decision, and `passed` throws when the time is up
    * @returns its result, or that the workflow takes too long
    */
-  async spend(hash: NodeHash, definition: WorkflowDefinition, decide: () => Promise<string[]>): Promise<string[]> {
+  async spend(hash: NodeHash, definition: WorkflowDefinition, decide: Decide): Promise<string[]> {
     const account = this.#accounts.get(hash) ?? (await this.#open(hash, definition));
     if (account.exhausted !== undefined) return [account.exhausted];
-    const begun = performance.now();
-    let faults: string[];
+    let begun = performance.now();
+    const passed = (): void => {
+      const now = performance.now();
+      account.spentMs += now - begun;
+      account.decisions += 1;
+      begun = now;
+      const averageMs = account.spentMs / account.decisions;
+      if (account.spentMs > MAX_TOTAL_MS && averageMs > MAX_AVERAGE_MS) {
+        throw new TooSlow(`its decisions take ${Math.round(averageMs)} ms each`);
+      }
+    };
     try {
-      faults = await decide();
+      const faults = await decide(passed);
+      passed();
+      return faults;
     } catch (error) {
-      const expired = timeoutOf(error);
+      const expired = error instanceof TooSlow ? error : timeoutOf(error);
       if (expired === undefined) throw error;
       return [this.#exhaust(account, expired.message)];
     }
-    account.spentMs += performance.now() - begun;
-    account.decisions += 1;
-    const { spentMs, decisions } = account;
-    if (spentMs > MAX_TOTAL_MS && spentMs / decisions > MAX_AVERAGE_MS) {
-      return [this.#exhaust(account, `its decisions take ${Math.round(spentMs / decisions)} ms each`)];
-    }
-    return faults;
   }
 
   /** Returns a fault if the workflow's rules time out on a thread without steps. */
