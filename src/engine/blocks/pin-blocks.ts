@@ -5,16 +5,14 @@ import { CAS_KEY } from '../../schema/links/find-links.ts';
 import type { PinnedWorkflow } from '../../thread/append/start-thread.ts';
 import { END, START, type BranchDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import { DEFINITION_KEY } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 
+export { pinnedName };
+
 /** The version of the built-in agents of blocks, which stands in the records of threads. */
 const VERSION = '1.0.0';
-
-/** The name under which the start of a thread has the definition of a branch: `<block>.<key>`; those of an `each` share one. */
-export function pinnedName(block: string, key: string | undefined): string {
-  return key === undefined ? block : `${block}.${key}`;
-}
 
 /** The name of the workflow that a branch runs. A role alone keeps its workflow's name, so that its agent is found by it. */
 export function workflowOf({ workflow }: BranchDefinition, { name }: Pick<WorkflowDefinition, 'name'>): string {

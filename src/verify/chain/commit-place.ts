@@ -1,7 +1,8 @@
 import type { NodeHash } from '../../cas/hash.ts';
+import type { IndexEntry } from '../../cas/index-blob.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { ThreadCall, ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
@@ -14,29 +15,71 @@ export type CommitPlace = {
   hash: NodeHash;
   /** The number of the step, if it is one. */
   number: number | undefined;
-  start: { hash: NodeHash; oid?: ObjectId | undefined } & Pick<
-    ThreadStart,
-    'depth' | 'parentThread' | 'parentState' | 'parentRole'
-  >;
+  start: StartPlace;
   /** The last step, or the start: its hash and its commit. */
   state: NodeHash;
   stateAt: CommittedState;
 };
 
+/** What the commits of other threads are checked against of a start. All places of a thread share it. */
+export type StartPlace = Pick<ThreadStart, 'depth' | 'parentThread' | 'parentState' | 'parentRole'> & {
+  hash: NodeHash;
+  oid?: ObjectId | undefined;
+  /** The node of its workflow. */
+  workflow?: IndexEntry | undefined;
+  /** The definitions pinned for its calls, by the names of their folders in `children/`; absent if there are none. */
+  pinned?: ReadonlyMap<string, NodeHash>;
+  /** What the step of a block is checked against, if it is a branch. */
+  branch?: BranchPlace;
+};
+
+/** The part of a branch's start that its block decided. */
+export type BranchPlace = Pick<ThreadCall, 'key' | 'thread'> &
+  Pick<ThreadStart, 'base'> & { prompt: IndexEntry | undefined };
+
 /** The place of a commit whose thread has been read. */
 export function commitPlaceOf(
   commit: ThreadCommit,
-  { hash, node, index }: CommitOf<'start'>,
+  start: CommitOf<'start'>,
   { state, stateAt }: Pick<CommitPlace, 'state' | 'stateAt'>,
 ): CommitPlace {
-  const { depth, parentThread, parentState, parentRole } = node;
   return {
     kind: commit.kind,
     hash: commit.hash,
     number: commit.kind === 'step' ? commit.node.number : undefined,
-    start: { hash, oid: index.find((entry) => entry.hash === hash)?.oid, depth, parentThread, parentState, parentRole },
+    start: startPlaceOf(start),
     state,
     stateAt,
+  };
+}
+
+const startPlaces = new WeakMap<CommitOf<'start'>, StartPlace>();
+
+function startPlaceOf(start: CommitOf<'start'>): StartPlace {
+  const place = startPlaces.get(start) ?? readStartPlace(start);
+  startPlaces.set(start, place);
+  return place;
+}
+
+function readStartPlace({ hash, node, index }: CommitOf<'start'>): StartPlace {
+  const { depth, parentThread, parentState, parentRole, call, base } = node;
+  const at = (path: string): IndexEntry | undefined => index.find((entry) => entry.path === path);
+  const pinned = index.flatMap((entry) => {
+    const folder = /^children\/([^/]+)\/workflow\.json$/.exec(entry.path)?.[1];
+    return folder === undefined ? [] : [[folder, entry.hash] as const];
+  });
+  return {
+    hash,
+    oid: at('start.json')?.oid,
+    depth,
+    parentThread,
+    parentState,
+    parentRole,
+    workflow: at('workflow/workflow.json'),
+    ...(pinned.length > 0 && { pinned: new Map(pinned) }),
+    ...(call?.block !== undefined && {
+      branch: { key: call.key, thread: call.thread, prompt: at('prompt.md'), ...(base !== undefined && { base }) },
+    }),
   };
 }
 

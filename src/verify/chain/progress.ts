@@ -1,9 +1,14 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import { findRecordedBefore } from '../../thread/read/step-files.ts';
 import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
+
+/** The snapshot of a step that recorded files; earlier versions have none on an unborn branch. */
+type Recorded = { snapshot: ObjectId | undefined };
 
 /** What the check of the next commit needs of the commits before it. Contains no texts. */
 export class ThreadProgress {
@@ -16,6 +21,8 @@ export class ThreadProgress {
   /** The kind of the first commit after the newest step. */
   #pause: ThreadCommit['kind'] | undefined;
   readonly #own: Set<ObjectId>;
+  /** The newest record of files; a step of which neither it nor those before it were looked at for one; neither. */
+  #recorded: Recorded | CommitOf<'step'> | undefined;
 
   constructor(start: CommitOf<'start'>) {
     this.start = start;
@@ -30,6 +37,7 @@ export class ThreadProgress {
     if (last !== undefined) progress.last = { hash: last.hash, ancestors: last.node.ancestors, at: committedAt(last) };
     progress.steps = tally.steps;
     progress.#pause = pauses[0]?.kind;
+    progress.#recorded = last;
     return progress;
   }
 
@@ -51,6 +59,8 @@ export class ThreadProgress {
       this.steps += 1;
       this.#own.add(id);
       this.#pause = undefined;
+      const { workspace } = event.node;
+      if (workspace !== undefined) this.#recorded = { snapshot: workspace.commit };
     } else if (kind !== 'end') this.#pause ??= kind;
   }
 
@@ -67,6 +77,16 @@ export class ThreadProgress {
   /** The commit of the last step, or of the start. */
   get stateAt(): CommittedState {
     return this.last?.at ?? committedAt(this.start);
+  }
+
+  /** The commit with the files that the newest recording step left; else the one that the thread's work tree was made from. */
+  async readBase(repository: Repository): Promise<ObjectId | undefined> {
+    if (this.#recorded !== undefined && 'node' in this.#recorded) {
+      const last = this.#recorded;
+      const step = last.node.workspace ? last : await findRecordedBefore(repository, last);
+      this.#recorded = step && { snapshot: step.node.workspace?.commit };
+    }
+    return this.#recorded?.snapshot ?? this.start.node.base;
   }
 
   /** Tells whether a commit is the start, a step, or the head. */

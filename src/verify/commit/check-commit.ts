@@ -4,6 +4,8 @@ import type { Repository } from '../../git/repository.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { checkBranch } from '../blocks/check-branch.ts';
+import { checkPins } from '../blocks/check-pins.ts';
 import { checkFiles } from './check-files.ts';
 import { checkMessage } from './check-message.ts';
 import { checkNodes } from './check-nodes.ts';
@@ -51,12 +53,14 @@ export async function checkCommit(
   checkMessage(commit, agent, report);
   if (commit.kind === 'start') {
     checkCaller(commit, caller, report);
+    await attempt(report, 'start.json', () => checkBranch(repository, commit, caller, report));
+    await attempt(report, null, async () => checkPins(nodes, report));
     await checkBase(repository, commit, report);
   } else if (before) {
     const { progress, replay } = before;
     checkOrder(commit, progress, report);
     checkParents(commit, progress, threads, linked, nodes.values(), report);
-    for (const what of (await attempt(report, null, () => replay.check(progress, commit, known))) ?? []) {
+    for (const what of (await attempt(report, null, () => replay.check(progress, commit, known, threads))) ?? []) {
       report(`${commit.kind}.json`, what);
     }
   }

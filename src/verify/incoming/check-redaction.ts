@@ -6,11 +6,11 @@ import { readAnyTree, readBlob, readCommit, type ObjectReader } from '../../git/
 import { kindOfMode } from '../../git/format/tree-lines.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { marks } from '../../redaction/redactor.ts';
 import type { RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
 import { readSnapshot, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
+import { isMarked } from '../is-marked.ts';
 
 /**
  * Checks a redaction record against the thread as it is here: each commit and its successor have to be the same, but for marks
@@ -112,22 +112,6 @@ function pairUp<T>(before: readonly T[], after: readonly T[], fits: (before: T, 
 function isSameText(before: string, after: string): boolean {
   const isLink = [isNodeHash, isObjectId, isThreadId].some((is) => is(before) && is(after));
   return isLink || isMarked(before, after);
-}
-
-/** Tells whether a text is another one in which parts were replaced by marks. */
-function isMarked(before: string, after: string): boolean {
-  // Every second part is the name of a mark's rule.
-  const [first = '', ...rest] = after.split(marks).filter((_, at) => at % 2 === 0);
-  const last = rest.pop();
-  if (last === undefined) return before === after;
-  let at = first.length;
-  if (!before.startsWith(first)) return false;
-  for (const part of rest) {
-    const next = before.indexOf(part, at);
-    if (next === -1) return false;
-    at = next + part.length;
-  }
-  return before.length >= at + last.length && before.endsWith(last);
 }
 
 async function workspaceOf(objects: ObjectReader, tree: ObjectId): Promise<ObjectId | undefined> {

@@ -5,16 +5,20 @@ import { seenByExpression } from '../../expression/analysis/compile-expression.t
 import { ALL_SEEN, NOTHING_SEEN, seenByBoth, type StepsSeen } from '../../expression/analysis/steps-seen.ts';
 import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import { seenByTemplate } from '../../expression/template/template.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
 import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
-import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { checkBlock, checkBlockTurn, type BlockBasis } from '../blocks/check-block.ts';
+import type { CommitPlace } from '../chain/commit-place.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import { StepHistory } from './step-history.ts';
 import { timeoutOf, type TimeBudget } from './time-budget.ts';
@@ -116,12 +120,19 @@ export class Replay {
   /**
    * Returns what a commit decides otherwise than the rules, a sentence each.
    * @param before the thread up to the commit
+   * @param threads the further parents that are commits of threads
    */
-  async check(before: ThreadProgress, commit: ThreadCommit, nodes: NodeSource): Promise<string[]> {
+  async check(
+    before: ThreadProgress,
+    commit: ThreadCommit,
+    nodes: NodeSource,
+    threads: ReadonlyMap<ObjectId, CommitPlace> = new Map(),
+  ): Promise<string[]> {
     if (commit.kind === 'start' || commit.kind === 'resume') return [];
     const { definition } = await this.#rulesBy(nodes);
-    const work = (): Promise<string[]> => this.#check(before, commit, definition);
-    return this.#replayer.budget?.spend(this.#start.node.workflow, definition, work) ?? work();
+    const work = (passed: () => void): Promise<string[]> =>
+      this.#check(before, commit, definition, { nodes, threads, passed });
+    return this.#replayer.budget?.spend(this.#start.node.workflow, definition, work) ?? work(() => {});
   }
 
   async #rulesBy(nodes: NodeSource): Promise<Rules> {
@@ -132,6 +143,7 @@ export class Replay {
     before: ThreadProgress,
     commit: CommitOf<'step' | 'suspend' | 'end'>,
     definition: WorkflowDefinition,
+    { nodes, threads, passed }: { nodes: NodeSource } & Pick<BlockBasis, 'threads' | 'passed'>,
   ): Promise<string[]> {
     const { id, depth, startedAtMs } = this.#start.node;
     const steps = this.#history?.steps() ?? [];
@@ -153,7 +165,15 @@ export class Replay {
     };
     if (commit.kind === 'end') return checkEnd(repository, again, this.#history?.lastText, commit);
     const faults = await checkTurn(definition, again, commit);
+    const block = findBlock(definition, commit.node.role);
+    if (block !== undefined) {
+      const agent = await nodes.find(commit.node.agent);
+      faults.push(...checkBlockTurn(commit.node, agent && payloadOf(agent, 'agent')));
+    }
     if (commit.kind === 'suspend') return faults;
+    if (block !== undefined) {
+      return [...faults, ...(await checkBlock(commit, block, { repository, before, context, threads, passed }))];
+    }
     const { role, meta } = commit.node;
     const messages = await checkReply(findRole(definition, role)?.check ?? [], { ...context, meta });
     return [...faults, ...messages.map((message) => `its reply does not pass a check of '${role}': ${message}`)];
@@ -209,18 +229,22 @@ function describe(decision: Decision): string {
 }
 
 /**
- * Analyses what a workflow's rules, templates and checks can see of a thread's steps. They always see the whole newest step:
- * rules match its role, and templates have its fields.
+ * Analyses what a workflow's rules, blocks, templates and checks can see of a thread's steps. They always see the whole newest
+ * step: rules match its role, and templates have its fields.
  */
-export async function stepsSeenByRules({ roles, moderator }: WorkflowDefinition): Promise<StepsSeen> {
+export async function stepsSeenByRules({ roles, blocks = {}, moderator }: WorkflowDefinition): Promise<StepsSeen> {
+  const ofBlocks = Object.values(blocks).flatMap(({ each, branches = {} }) =>
+    each ? [each] : Object.values(branches),
+  );
+  const checks = Object.values(roles).flatMap(({ check = [] }) => check.map(({ expression }) => expression));
+  const overs = Object.values(blocks).flatMap(({ each }) => (each ? [each.over] : []));
+  const expressions = [...moderator.flatMap(({ when }) => when ?? []), ...overs, ...checks];
+  const templates = [
+    ...moderator.flatMap(({ prompt, location }) => [prompt, location]),
+    ...ofBlocks.map(({ prompt }) => prompt),
+  ];
   let seen: StepsSeen = { ...NOTHING_SEEN, newest: 1 };
-  for (const { when, prompt, location } of moderator) {
-    if (when !== null) seen = seenByBoth(seen, await seenByExpression(when));
-    for (const template of [prompt, location])
-      if (template !== undefined) seen = seenByBoth(seen, seenByTemplate(template));
-  }
-  for (const { check } of Object.values(roles)) {
-    for (const { expression } of check ?? []) seen = seenByBoth(seen, await seenByExpression(expression));
-  }
+  for (const expression of expressions) seen = seenByBoth(seen, await seenByExpression(expression));
+  for (const template of templates) if (template !== undefined) seen = seenByBoth(seen, seenByTemplate(template));
   return seen;
 }

@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readNodeAt } from '../../cas/commit-nodes.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
+import type { DecisionContext } from '../../moderator/decision.ts';
+import type { TakenBranch } from '../../moderator/judge-join.ts';
+import { listBranches } from '../../moderator/list-branches.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { contentNode } from '../../thread/append/draft-commit.ts';
+import { readBranchEnd } from '../../thread/read/branch-end.ts';
+import type { CommitOf } from '../../thread/read/thread-state.ts';
+import type { BlockDefinition, Isolation } from '../../workflow/definition.ts';
+import type { BranchPlace, CommitPlace } from '../chain/commit-place.ts';
+import type { ThreadProgress } from '../chain/progress.ts';
+import { isMarked } from '../is-marked.ts';
+import { checkJoin } from './check-join.ts';
+import { checkMerge } from './check-merge.ts';
+
+/** What the step of a block is checked against. */
+export type BlockBasis = {
+  repository: Repository;
+  /** The thread up to the step, and what its rules see of it. */
+  before: ThreadProgress;
+  context: DecisionContext;
+  /** The further parents of the step that are commits of threads. */
+  threads: ReadonlyMap<ObjectId, CommitPlace>;
+  /** Is called after each evaluation, and throws when the time for the workflow is up. */
+  passed: () => void;
+};
+
+/** The meta of a block's step. */
+export type BlockMeta = { status: string; order: readonly string[]; branches: JsonObject };
+
+/** A branch by the step of its block, with the commit of its end. */
+type Taken = { key: string; end: ObjectId; place: CommitPlace };
+
+/**
+ * Checks the step of a block: the branches that it took in are branches of the block, as its definition lists them at this
+ * point of the thread; each was told what the definition says; the meta repeats what the ends say, in the order of the
+ * parents; and the join was open before the last of them, and gives the status after it.
+ *
+ * Reads each end once. The children themselves, and what their starts say of the caller, are checked with their own commits.
+ * @returns what is wrong, a sentence each
+ * @throws {BlockFailed} if its branches cannot be listed, or its join cannot be judged
+ */
+export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition, basis: BlockBasis): Promise<string[]> {
+  const { role, childThreads } = step.node;
+  const { repository, context, passed } = basis;
+  const meta = readBlockMeta(step.node.meta);
+  if (meta === undefined) return ['its meta is not that of a block'];
+  const { order, branches } = meta;
+  const keys = new Set(order);
+  if (keys.size < order.length) return ["a key is in 'order' twice"];
+  if (order.length !== childThreads.length) {
+    return [`'order' has ${order.length} keys, and it took in ${childThreads.length} child threads`];
+  }
+  const told =
+    Object.keys(branches).find((key) => !keys.has(key)) ?? order.find((key) => !Object.hasOwn(branches, key));
+  if (told !== undefined) return [`its meta has '${told}' in one of 'order' and 'branches' only`];
+  const listed = await listBranches(role, block, context, '', { evaluated: passed });
+  const prompts = new Map(listed.map(({ key, prompt }) => [key, prompt]));
+  const unknown = order.find((key) => !prompts.has(key));
+  if (unknown !== undefined) return [`it took in '${unknown}', which is no branch of its block`];
+  const taken = takenBranches(step, order, basis);
+  if (typeof taken === 'string') return [taken];
+  const faults = await checkCalls(step, block, prompts, taken, basis);
+  const ends: TakenBranch[] = [];
+  for (const { key, end } of taken) {
+    const is = await readBranchEnd(repository, end, listed.length);
+    if (!isDeepStrictEqual(branches[key], is)) faults.push(`what it says of branch '${key}' is not how that ended`);
+    ends.push({ key, ...is });
+  }
+  const joined = await checkJoin(role, block, ends, listed.length, meta.status, passed);
+  if (joined.fault !== undefined) return [...faults, joined.fault];
+  return [...faults, ...(await checkMerge(step, block, joined))];
+}
+
+function readBlockMeta({ $status: status, order, branches }: JsonObject): BlockMeta | undefined {
+  if (typeof status !== 'string' || !Array.isArray(order) || !isJsonObject(branches)) return undefined;
+  const keys = order.filter((key) => typeof key === 'string');
+  return keys.length === order.length ? { status, order: keys, branches } : undefined;
+}
+
+/** Pairs the keys with the parents. @returns a fault where a parent is not the end that the node names in its place */
+function takenBranches(
+  { commit: { parents }, node: { childThreads } }: CommitOf<'step'>,
+  order: readonly string[],
+  { threads }: BlockBasis,
+): Taken[] | string {
+  const taken: Taken[] = [];
+  for (const [at, key] of order.entries()) {
+    const end = parents[at + 1];
+    const place = end && threads.get(end);
+    if (end === undefined || place === undefined || place.hash !== childThreads[at]) {
+      return `the end of branch '${key}', ${childThreads[at]}, is not its parent ${at + 2}`;
+    }
+    taken.push({ key, end, place });
+  }
+  return taken;
+}
+
+/** Checks that each child was called as the branch that the step takes it for. */
+async function checkCalls(
+  { node }: CommitOf<'step'>,
+  block: BlockDefinition,
+  prompts: ReadonlyMap<string, string>,
+  taken: readonly Taken[],
+  { repository, before }: BlockBasis,
+): Promise<string[]> {
+  const faults: string[] = [];
+  const base = isApart(block.isolation) ? { wanted: await before.readBase(repository) } : undefined;
+  const caller = taken[0]?.place.start.branch?.thread;
+  for (const { key, place } of taken) {
+    const { branch } = place.start;
+    if (branch?.key !== key) {
+      const called = branch === undefined ? 'no branch' : `the branch '${branch.key}'`;
+      faults.push(`the child thread that it took in as '${key}' is ${called}`);
+      continue;
+    }
+    if (branch.thread !== caller) faults.push(`'${key}' was called under ${branch.thread}, others under ${caller}`);
+    const task = block.each ?? block.branches?.[key];
+    const wanted = task?.prompt === undefined ? node.prompt : (prompts.get(key) ?? '');
+    const isTold =
+      task?.prompt === undefined ? branch.prompt?.hash === wanted : await isPrompt(repository, branch, wanted);
+    if (!isTold) faults.push(`'${key}' was told something else than its block says`);
+    if (base && !isBase(base.wanted, branch.base)) {
+      faults.push(`the base of '${key}' is ${branch.base ?? 'missing'}, by the steps before it is ${base.wanted}`);
+    }
+  }
+  return faults;
+}
+
+/** Tells whether a branch was told a text, but for secrets that were taken out of it. */
+async function isPrompt(repository: Repository, { prompt }: BranchPlace, wanted: string): Promise<boolean> {
+  if (prompt === undefined) return false;
+  if (prompt.hash === contentNode(wanted).hash) return true;
+  return isMarked(wanted, payloadOf(await readNodeAt(repository, prompt), 'content').text);
+}
+
+function isApart(isolation: Isolation | undefined): boolean {
+  return isolation === 'worktree' || isolation === 'strict';
+}
+
+/** @param wanted absent where the caller has no base: then what was checked out counts, which nothing records */
+function isBase(wanted: ObjectId | undefined, is: ObjectId | undefined): boolean {
+  return wanted === undefined ? is !== undefined : is === wanted;
+}
+
+/** What a turn of a block has none of, as no agent takes it. */
+export function checkBlockTurn(
+  { role, usage, attempts, react }: Pick<CommitOf<'step'>['node'], 'role' | 'usage' | 'attempts' | 'react'>,
+  agent: { package: string } | undefined,
+): string[] {
+  const faults: string[] = [];
+  if (agent !== undefined && agent.package !== BLOCK_PACKAGE) {
+    faults.push(`its agent is ${agent.package}; '${role}' is a block, which ${BLOCK_PACKAGE} runs`);
+  }
+  if (usage !== null || attempts.length > 0 || react !== null) {
+    faults.push(`it has usage, attempts or a trace; '${role}' is a block, which has none`);
+  }
+  return faults;
+}
+
+/** The package that the record of a block's agent names. */
+export const BLOCK_PACKAGE = 'builtin:block';
