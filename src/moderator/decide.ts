@@ -7,6 +7,7 @@ import { renderTemplate, seenByTemplate } from '../expression/template/template.
 import type { StepView } from '../thread/read/step-view.ts';
 import type { Rule } from '../workflow/definition.ts';
 import { END, RESUME, START } from '../workflow/definition.ts';
+import { findBranches } from './find-branches.ts';
 import { lastRoleOf, stepsSeenBy, type Decision, type DecisionContext, type SeenSteps } from './decision.ts';
 import type { RulePart } from './moderator-errors.ts';
 import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';
@@ -116,9 +117,14 @@ async function blaming<T>(
   }
 }
 
-/** The thread as expressions and templates see it. Shares the values of the context, so neither may be changed afterwards. */
+/**
+ * The thread as expressions and templates see it. Shares the values of the context, so neither may be changed afterwards.
+ *
+ * `branches` is there after the step of a block.
+ */
 function bindingsOf({ start, threadId }: DecisionContext, steps: readonly StepView[]): JsonObject {
-  return { steps: [...steps], start, threadId };
+  const branches = findBranches(steps.at(-1)?.meta);
+  return { steps: [...steps], start, threadId, ...(branches && { branches }) };
 }
 
 /** The scope of a rule's `when`: the bindings, which are the input document too. */
@@ -130,7 +136,8 @@ export function ruleScope(context: DecisionContext, { steps, roles }: SeenSteps)
 /**
  * The variables of a rule's templates: the fields of the last step's meta, `_body` (its text), and `steps`, `start`, `threadId`.
  *
- * A field of meta wins over one of the last three of the same name: what the role reported is nearer than what uwf knows.
+ * A field of meta wins over one of the last three of the same name: what the role reported is nearer than what uwf knows. So
+ * after a block `branches` are those of its meta, by their keys.
  * Before the first step there is neither meta nor `_body`.
  */
 export function templateScope(context: DecisionContext, steps: readonly StepView[]): JsonObject {

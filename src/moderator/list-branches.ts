@@ -79,7 +79,7 @@ class Listing {
     if (prompt === undefined) return { key, prompt: this.#prompt };
     const text = await this.#blaming('prompt', prompt, async () => {
       const { steps } = await stepsSeenBy(this.#context.steps, seenByTemplate(prompt));
-      return renderTemplate(prompt, { key, ...templateScope(this.#context, steps), ...variables });
+      return renderTemplate(prompt, { ...templateScope(this.#context, steps), key, ...variables });
     });
     if (text.trim() === '') throw this.#failed('prompt', prompt, `it renders to nothing for '${key}'`);
     return { key, prompt: text };

@@ -103,6 +103,53 @@ describe('conditions see the thread', () => {
   });
 });
 
+describe('after the step of a block', () => {
+  const end = { outcome: 'completed', returnCode: 0, summary: '' };
+  const block = {
+    $status: 'joined',
+    order: ['b', 'a'],
+    branches: { a: { status: 'bad', meta: { n: 1 }, end }, b: { status: 'good', meta: null, end } },
+  };
+  const decideAfter = async (when: string, meta: JsonObject): Promise<unknown> => {
+    const context = after(step('x', { n: 1 }), step('reviews', meta));
+    const decision = await decide([rule('reviews', 'yes', when), rule('reviews', 'no')], context);
+    return decision.kind === 'role' ? decision.role : decision;
+  };
+
+  test.each([
+    ["$branches[0].key = 'b' and $branches[1].key = 'a'", 'yes'],
+    ["$branches[status = 'bad'].meta.n = 1", 'yes'],
+    ['$count($branches) = 2 and $count(branches) = 2', 'yes'],
+    ['$branches[0].end.returnCode = 0', 'yes'],
+    ["$join($branches.key, ',') = 'b,a'", 'yes'],
+    ['$count($branches) = 3', 'no'],
+  ])('conditions see its branches in their order: %s is %s', async (when, role) => {
+    expect(await decideAfter(when, block)).toBe(role);
+  });
+
+  test.each<[string, JsonObject]>([
+    ['of a role', { $status: 'joined' }],
+    ['whose branches have another form', { ...block, branches: { a: {}, b: {} } }],
+    ['whose order names other branches', { ...block, order: ['a', 'c'] }],
+    ['whose order is no list of texts', { ...block, order: ['a', 1] }],
+    ['whose branches are a list', { ...block, branches: [] }],
+  ])('they are not there after a step %s', async (_name, meta) => {
+    expect(await decideAfter('$exists($branches) or $exists(branches)', meta)).toBe('no');
+  });
+
+  test('nor before the first step, nor once a role has followed', async () => {
+    const rules = (from: string): Rule[] => [rule(from, 'yes', '$exists($branches)'), rule(from, 'no')];
+    expect(await decide(rules('__start__'), after())).toMatchObject({ role: 'no' });
+    expect(await decide(rules('x'), after(step('reviews', block), step('x')))).toMatchObject({ role: 'no' });
+  });
+
+  test('templates have them by their keys', async () => {
+    const prompt = '{{ branches.a.meta.n }} {{ branches.b.status }} {{ order | join: "," }}';
+    const decision = await decide([rule('reviews', 'x', null, { prompt })], after(step('reviews', block)));
+    expect(decision).toMatchObject({ prompt: '1 good b,a' });
+  });
+});
+
 describe('a rule’s templates', () => {
   test('see the last step’s meta, its text, the steps, the start and the thread', async () => {
     const prompt = '{{ reason }}|{{ _body }}|{{ steps[0].role }}|{{ start.prompt }}|{{ threadId }}';

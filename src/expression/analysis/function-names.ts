@@ -26,5 +26,11 @@ export const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'value
 /** What `when` of a rule may name beside JSONata's own functions. */
 export const RULE_NAMES: readonly string[] = ['steps', 'start', 'threadId', ...STEP_FUNCTIONS];
 
+/** What rules from a block, and its `join`, name beside that: its branches. */
+export const BRANCHES = 'branches';
+
+/** What the `join` of a block may name beside JSONata's own functions. */
+export const JOIN_NAMES: readonly string[] = [BRANCHES, 'total'];
+
 /** What a role's `check` may name beside JSONata's own functions. */
 export const CHECK_NAMES: readonly string[] = ['meta', 'steps', 'start', ...STEP_FUNCTIONS];

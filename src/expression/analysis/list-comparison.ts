@@ -2,8 +2,9 @@ import type { SyntaxNode } from './syntax-tree.ts';
 import { COMPARISONS } from './function-names.ts';
 import { filtersOf, nodeAt, nodeList, nodesOf, offsetOf, variableName } from './syntax-tree.ts';
 
-/** A comparison of a whole list of steps' values with one value: true for one step, false as soon as there are two. */
+/** A comparison of a whole list of values of steps, or of branches, with one value: false as soon as there are two. */
 export type ListComparison = {
+  list: 'steps' | 'branches';
   /** Where the list begins, in UTF-16 units from 0. */
   offset: number;
   /** What was most likely meant, as JSONata: `$last('checker').ok`. */
@@ -34,11 +35,16 @@ export function findListComparisons(root: SyntaxNode): ListComparison[] {
 
 function listOfSteps(side: SyntaxNode): ListComparison | undefined {
   const [first, ...rest] = nodeList(side, 'steps');
-  if (side.type !== 'path' || first === undefined || variableName(first) !== 'steps' || rest.length === 0)
-    return undefined;
+  const list = first && variableName(first);
+  if (side.type !== 'path' || first === undefined || rest.length === 0) return undefined;
+  if (list !== 'steps' && list !== 'branches') return undefined;
   const narrowing = [first, ...rest.filter((step) => step.type === 'sort')].flatMap(filtersOf);
   if (!narrowing.every(isCondition)) return undefined;
-  return { offset: offsetOf(first), suggestion: suggestionFor(narrowing, rest) };
+  const offset = offsetOf(first);
+  if (list === 'steps') return { list, offset, suggestion: suggestionFor(narrowing, rest) };
+  // No two branches have one key.
+  if (narrowing.some((filter) => comparedLiteral(filter, 'key') !== undefined)) return undefined;
+  return { list, offset, suggestion: '$count($branches[…])' };
 }
 
 function isCondition(filter: SyntaxNode): boolean {
@@ -51,26 +57,26 @@ function suggestionFor(filters: readonly SyntaxNode[], rest: readonly SyntaxNode
   const names = rest.map((step) =>
     step.type === 'name' && typeof step.value === 'string' ? quoteName(step.value) : undefined,
   );
-  const role = filters.length === 1 && filters[0] !== undefined ? comparedRole(filters[0]) : undefined;
+  const role = filters.length === 1 && filters[0] !== undefined ? comparedLiteral(filters[0], 'role') : undefined;
   const isOfMeta = names[0] === 'meta' || names[0] === 'output';
   if (role === undefined || !isOfMeta || names.includes(undefined))
     return filters.length === 0 ? '$steps[-1]' : '$steps[…][-1]';
   return [`$last('${role}')`, ...names.slice(1)].join('.');
 }
 
-/** The role in `role = 'x'`, whichever way round. */
-function comparedRole(filter: SyntaxNode): string | undefined {
+/** The text in `role = 'x'`, whichever way round. */
+function comparedLiteral(filter: SyntaxNode, member: string): string | undefined {
   if (filter.type !== 'binary' || filter.value !== '=') return undefined;
   const sides = [nodeAt(filter, 'lhs'), nodeAt(filter, 'rhs')];
-  const isOnRole = sides.some(
+  const isOfMember = sides.some(
     (side) =>
       side?.type === 'path' &&
       nodeList(side, 'steps')
         .map((step) => step.value)
-        .join('.') === 'role',
+        .join('.') === member,
   );
   const literal = sides.find((side) => side?.type === 'string')?.value;
-  return isOnRole && typeof literal === 'string' ? literal : undefined;
+  return isOfMember && typeof literal === 'string' ? literal : undefined;
 }
 
 function quoteName(name: string): string {

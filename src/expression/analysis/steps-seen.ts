@@ -1,4 +1,4 @@
-import { JSONATA_FUNCTIONS, LITERALS, PLAIN_OPERATORS, STEP_FUNCTIONS } from './function-names.ts';
+import { BRANCHES, JSONATA_FUNCTIONS, LITERALS, PLAIN_OPERATORS, STEP_FUNCTIONS } from './function-names.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 import { childrenOf, filtersOf, nodeAt, nodeList, variableName } from './syntax-tree.ts';
 import { orElse, isOfClass } from '../../or-else.ts';
@@ -133,6 +133,8 @@ class Look {
     const name = variableName(node);
     // `$` and `$$` may be all bindings; a function that is passed on, or bound to a name, may be called in any way.
     if (name === undefined || JSONATA_FUNCTIONS.has(name) || STEP_FUNCTIONS.has(name)) return false;
+    // The branches of a block are of its step, which is the newest.
+    if (name === BRANCHES) this.#newest = Math.max(this.#newest, 1);
     if (name !== 'steps') return this.#below(node);
     return this.#takeNewest(node);
   }
@@ -160,6 +162,8 @@ class Look {
     // The steps are a member of the input document too.
     if (typeof node.value !== 'string' || node.value === 'steps') return false;
     if (STEP_MEMBERS.includes(node.value)) this.#see(node.value);
+    // They are a member of the input document too.
+    if (node.value === BRANCHES) this.#newest = Math.max(this.#newest, 1);
     return this.#below(node);
   }
 

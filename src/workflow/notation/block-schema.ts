@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../json.ts';
-import { CONFLICT, FAILED, JOINED, type BlockDefinition } from '../definition.ts';
+import { CONFLICT, FAILED, isExpression, JOINED, type BlockDefinition } from '../definition.ts';
 
 /**
  * The schema of the meta of a block's step. It is stored with the workflow, so its text is part of the hash of every workflow
  * with a block: a changed schema is for new workflows only.
  */
 export function blockSchema({ join, merge }: Pick<BlockDefinition, 'join' | 'merge'>): JsonObject {
-  const isOpen = typeof join === 'string' && join !== 'all' && join !== 'any';
+  const isOpen = isExpression(join);
   const statuses = [JOINED, FAILED, ...(merge ? [CONFLICT] : [])];
   const conflicts: JsonObject = {
     type: 'array',

@@ -163,7 +163,20 @@ describe('comparisons of a list with a value', () => {
     ['$steps[$not(meta.ok)].meta.n = 1', '$steps[…][-1]'],
   ])('%s offers %s', async (source, suggestion) => {
     const { listComparisons } = await inspectExpression(source);
-    expect(listComparisons).toEqual([{ offset: source.indexOf('$steps'), suggestion }]);
+    expect(listComparisons).toEqual([{ list: 'steps', offset: source.indexOf('$steps'), suggestion }]);
+  });
+
+  test.each([
+    ["$branches.status = 'y'", true],
+    ['$branches[end.returnCode = 0].meta.n > 3', true],
+    ["$branches[-1].status = 'y'", false],
+    ["$branches[key = 'a'].status = 'y'", false],
+    ["$count($branches[status = 'y']) > 1", false],
+  ])('%s compares a list of branches: %s', async (source, isFound) => {
+    const { listComparisons } = await inspectExpression(source);
+    expect(listComparisons).toEqual(
+      isFound ? [{ list: 'branches', offset: 0, suggestion: '$count($branches[…])' }] : [],
+    );
   });
 
   test.each([

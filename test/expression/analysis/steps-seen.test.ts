@@ -19,6 +19,8 @@ const seenBy = async (source: string): Promise<StepsSeen> => (await compileExpre
 describe('what an expression sees of the steps', () => {
   test.each<[string, number, string[] | undefined, ('counts' | 'visits' | 'ends')?]>([
     ['true', 0, undefined],
+    ['$branches[0].key = "a"', 1, undefined],
+    ['$count(branches) > 1', 1, undefined],
     ['$start.depth > 1 and $threadId != ""', 0, undefined],
     ['$steps[-1].meta."$status" = "done"', 1, undefined],
     ['$steps[-1].text', 1, undefined],
