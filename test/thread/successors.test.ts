@@ -79,16 +79,18 @@ test('a node of a type that is not known is said to be newer, not corrupt', asyn
   expect(findings).toEqual([{ commit: value, path: 'step.json', what: message }]);
 });
 
-test('a workflow with fields that are not followed yet is refused as newer', async () => {
+test('a workflow whose roles have fields that are not followed yet is refused as newer', async () => {
+  const schema = encodeNode(builtIn['role-schema'], {});
+  const texts = { description: '', systemPrompt: '', extractPrompt: '' };
+  const role = encodeTyped('role', { name: 'a', ...texts, schema: schema.hash, memo: 'on' });
   const workflow = encodeTyped('workflow', {
     name: 'x',
     description: '',
-    roles: {},
-    moderator: [{ from: '__start__', to: '__end__', when: null }],
-    blocks: { reviews: {} },
+    roles: { a: role.hash },
+    moderator: [{ from: '__start__', to: 'a', when: null }],
   });
-  await expect(loadWorkflow(new MemorySource([workflow]), workflow.hash)).rejects.toMatchObject({
+  await expect(loadWorkflow(new MemorySource([workflow, role, schema]), workflow.hash)).rejects.toMatchObject({
     code: 'newer-format',
-    message: `workflow ${workflow.hash} needs a newer version of uwf: it sets fields that this version does not follow`,
+    message: `role ${role.hash} needs a newer version of uwf: it sets fields that this version does not follow`,
   });
 });

@@ -18,12 +18,42 @@ class Maker {
   workflow(): JsonObject {
     const roles = ['writer', 'Reviewer', 'check.er-2', 'x-odd'].slice(0, 1 + this.#below(4));
     const name = this.#one('sample', 'a', 'a.b_c-9');
-    const needed = { name, roles: Object.fromEntries(roles.map((role) => [role, this.#role()])) };
+    const blocks = this.#below(3) === 0 ? ['reviews', 'Build.all'].slice(0, 1 + this.#below(2)) : [];
+    const needed = {
+      name,
+      roles: Object.fromEntries(roles.map((role) => [role, this.#role()])),
+      ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks.map((block) => [block, this.#block(roles)])) }),
+    };
     const optional = { version: 1, description: 'A sample.', limits: this.#limits(), 'x-shared': { any: ['thing'] } };
+    const places = [...roles, ...blocks];
     const notation = this.#below(3);
-    if (notation === 0) return { ...this.#some(needed, optional), moderator: this.#moderator(roles) };
-    if (notation === 1) return { ...this.#some(needed, optional), graph: this.#byStatus(roles) };
-    return { ...this.#some(needed, optional), ...this.#byCondition(roles) };
+    const isolation = blocks.length > 0 ? { isolation: this.#one('worktree', 'strict') } : {};
+    const all = { ...this.#some(needed, optional), ...isolation };
+    if (notation === 0) return { ...all, moderator: this.#moderator(places) };
+    if (notation === 1 && blocks.length === 0) return { ...all, graph: this.#byStatus(roles) };
+    return { ...all, ...this.#byCondition(places) };
+  }
+
+  #block(roles: readonly string[]): JsonObject {
+    const isolation = this.#one('none', 'shared', 'worktree', 'strict');
+    const isApart = isolation === 'worktree' || isolation === 'strict';
+    const [role = ''] = roles;
+    const task = (): JsonObject =>
+      this.#some(this.#one<JsonObject>({ workflow: 'review' }, { role }), { prompt: 'Read {{ key }}.', 'x-a': 1 });
+    const item = { over: '$steps.meta.list[]', as: this.#one('item', 'a_B1'), key: '$string($count($))' };
+    const branches = { a: task(), 'B-2.c': task(), '7': task() };
+    return this.#some(
+      {
+        ...this.#one<JsonObject>(
+          { branches },
+          { each: { ...this.#some(item, { atOnce: this.#one(1, 2000) }), ...task() } },
+        ),
+        join: this.#one<JsonValue>('all', 'any', { atLeast: this.#one(1, 3) }, '$count($branches) = $total'),
+        isolation,
+      },
+      { onFailure: this.#one('wait', 'cancel'), 'x-note': 'odd' },
+      isApart ? { merge: { order: this.#one('key', 'end') } } : {},
+    );
   }
 
   #role(): JsonObject {

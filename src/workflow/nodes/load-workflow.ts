@@ -112,9 +112,10 @@ async function reduced(
   roles: readonly StoredRole[],
   blocks: readonly StoredBlock[],
 ): Promise<WorkflowDefinition> {
-  const [{ reduceWorkflow }, { Report }] = await Promise.all([
+  const [{ reduceWorkflow }, { Report }, { checkRolesOfBranches, checkStoredNames }] = await Promise.all([
     import('../notation/reduce-workflow.ts'),
     import('../diagnostics/report.ts'),
+    import('../check/check-blocks.ts'),
   ]);
   const written = roles.map(({ name, role, schema }): [string, JsonValue] => {
     const { name: _name, ...own } = role.payload;
@@ -126,7 +127,13 @@ async function reduced(
     roles: Object.fromEntries(written),
     ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks) }),
   };
-  const { definition } = reduceWorkflow(report, whole);
+  const reduction = reduceWorkflow(report, whole);
+  const { definition } = reduction;
+  if (blocks.length > 0) {
+    // A start stores an agent and a definition for each branch.
+    checkStoredNames(report, reduction);
+    checkRolesOfBranches(report, reduction);
+  }
   if (report.hasErrors) throw new InvalidWorkflow(definition.name, report.diagnostics());
   return definition;
 }
