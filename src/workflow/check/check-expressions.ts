@@ -5,12 +5,15 @@ import {
 } from '../../expression/analysis/inspect-expression.ts';
 import { ExpressionSyntaxError } from '../../expression/expression-errors.ts';
 import {
+  BRANCHES,
   CHECK_NAMES,
+  JOIN_NAMES,
   JSONATA_FUNCTIONS,
   RULE_NAMES,
   STEP_FUNCTIONS,
 } from '../../expression/analysis/function-names.ts';
 import { nearestName } from '../../nearest-name.ts';
+import { joinExpression } from '../definition.ts';
 import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from './expressions-of.ts';
@@ -55,26 +58,42 @@ export async function checkExpressions(report: Report, reduction: Reduction): Pr
   }
 }
 
-function collect({ rules, roles, unusedConditions }: Reduction): Expression[] {
+function collect({ rules, roles, blocks, unusedConditions }: Reduction): Expression[] {
   const byPath = new Map<string, Expression>();
   const add = (expression: Expression): void => {
-    const id = JSON.stringify(expression.path);
+    const id = JSON.stringify([expression.path, expression.known]);
     if (!byPath.has(id)) byPath.set(id, expression);
   };
-  for (const { condition: source, name, when } of rules) {
+  const blockNames = new Set(blocks.map(({ name }) => name));
+  const afterBlock = [...RULE_NAMES, BRANCHES];
+  for (const { condition: source, name, when, rule } of rules) {
     // A condition that was made from a status needs no check.
     if (source === undefined) continue;
     const isNamed = when.path[0] === 'conditions';
     const condition = isNamed ? `condition '${when.path[1]}'` : `'when' of ${name}`;
-    add({ source, path: when.path, name: condition, known: RULE_NAMES });
+    add({ source, path: when.path, name: condition, known: blockNames.has(rule.from) ? afterBlock : RULE_NAMES });
   }
   for (const [name, { expression, path }] of unusedConditions) {
-    add({ source: expression, path, name: `condition '${name}'`, known: RULE_NAMES });
+    add({ source: expression, path, name: `condition '${name}'`, known: blocks.length > 0 ? afterBlock : RULE_NAMES });
   }
   for (const { name, checkPaths, role } of roles) {
     for (const [index, { expression }] of (role.check ?? []).entries()) {
       const path = checkPaths[index];
       if (path !== undefined) add({ source: expression, path, name: `a check of role '${name}'`, known: CHECK_NAMES });
+    }
+  }
+  for (const { name, block, path } of blocks) {
+    const { each } = block;
+    const join = joinExpression(block);
+    if (each !== undefined) {
+      const isAfterBlock = rules.some(({ rule: { from, to } }) => to === name && blockNames.has(from));
+      const known = isAfterBlock ? afterBlock : RULE_NAMES;
+      const place = [...path, 'each'];
+      add({ source: each.over, path: [...place, 'over'], name: `'over' of block '${name}'`, known });
+      add({ source: each.key, path: [...place, 'key'], name: `'key' of block '${name}'`, known: [each.as] });
+    }
+    if (join !== undefined) {
+      add({ source: join, path: [...path, 'join'], name: `'join' of block '${name}'`, known: JOIN_NAMES });
     }
   }
   return [...byPath.values()];
@@ -97,8 +116,9 @@ function reportUses(
   }
   for (const { name: used, offset } of unknownVariables(compiled, known)) {
     const near = nearestName(used, [...known, ...JSONATA_FUNCTIONS]);
-    const hint =
+    const others =
       near === undefined ? `there is ${known.map((item) => `$${item}`).join(', ')}` : `did you mean '$${near}'?`;
+    const hint = used === BRANCHES ? 'only what comes right after a block sees its $branches' : others;
     const at = { offset, length: used.length + 1 };
     report.error('unknown-variable', path, `${name} names $${used}, which does not exist`, { hint, at });
   }
@@ -117,16 +137,22 @@ function reportUses(
     const at = { offset, length: functionName.length + role.length + 5 };
     report.error('unknown-role', path, message, { hint: didYouMean(role, roles), at });
   }
-  for (const { offset, suggestion } of compiled.listComparisons) {
-    const message = `${name} compares a list of steps: with two such steps it is false whatever they say`;
-    const hint = `to look at the last one write ${suggestion}`;
-    report.warning('list-comparison', path, message, { hint, at: { offset, length: '$steps'.length } });
+  for (const { list, offset, suggestion } of compiled.listComparisons) {
+    const message = `${name} compares a list of ${list}: with two such ${list} it is false whatever they say`;
+    const hint = `to ${list === 'steps' ? 'look at the last one' : 'count them'} write ${suggestion}`;
+    report.warning('list-comparison', path, message, { hint, at: { offset, length: list.length + 1 } });
   }
 }
 
 function hintForBareName(name: string, known: readonly string[]): string {
+  const isOfJoin = known === JOIN_NAMES;
+  const word = isOfJoin ? nearestName(name, ['all', 'any']) : undefined;
+  if (word !== undefined) return `did you mean '${word}'?`;
   if (known.includes(name) || JSONATA_FUNCTIONS.has(name)) return `did you mean $${name}?`;
   const field = /^[A-Za-z_]\w*$/.test(name) && name !== 'status' ? name : '`$status`';
+  if (isOfJoin) return 'there is $branches, with the key, status, meta and end of each, and $total';
+  const [only] = known.length === 1 ? known : [];
+  if (only !== undefined) return `a field of the item is ${only}.${field}`;
   return known.includes('meta')
     ? `a field of the reply is $meta.${field}`
     : `a field of a role's last reply is $last('<role>').${field}`;

@@ -1,8 +1,10 @@
 import { basename, dirname, extname } from 'node:path';
 import { workflowName } from '../notation/file-schema.ts';
 import { roleName } from '../notation/file-schema-parts.ts';
+import { branchesOf } from '../notation/read-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import type { Report } from '../diagnostics/report.ts';
+import type { Path } from '../source/source-map.ts';
 import { END, RESUME, START } from '../definition.ts';
 import { didYouMean } from '../diagnostics/did-you-mean.ts';
 
@@ -39,15 +41,23 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
       });
     }
   }
-  for (const role of reduction.roles) {
-    if (/^(?:\$|__)/.test(role.name)) {
-      report.error('reserved-name', role.path, `'${role.name}' is reserved and cannot name a role`, {
-        hint: `${START}, ${RESUME}, ${END} and names that begin with $ have a meaning of their own`,
-        at: 'key',
-      });
-    } else if (!roleName.test(role.name)) {
-      report.error('bad-name', role.path, `'${role.name}' cannot name a role`, { hint: nameRule, at: 'key' });
+  for (const role of reduction.roles) checkRoleName(report, role, 'a role');
+  for (const block of reduction.blocks) {
+    checkRoleName(report, block, 'a block');
+    for (const { key: name, path: place } of branchesOf(block)) {
+      if (name !== undefined) checkRoleName(report, { name, path: place }, 'a branch');
     }
+  }
+}
+
+function checkRoleName(report: Report, { name, path }: { name: string; path: Path }, what: string): void {
+  if (/^(?:\$|__)/.test(name)) {
+    report.error('reserved-name', path, `'${name}' is reserved and cannot name ${what}`, {
+      hint: `${START}, ${RESUME}, ${END} and names that begin with $ have a meaning of their own`,
+      at: 'key',
+    });
+  } else if (!roleName.test(name)) {
+    report.error('bad-name', path, `'${name}' cannot name ${what}`, { hint: nameRule, at: 'key' });
   }
 }
 

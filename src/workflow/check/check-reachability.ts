@@ -2,6 +2,7 @@ import { END, RESUME, START } from '../definition.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { listNames } from '../diagnostics/did-you-mean.ts';
 import type { SourceRule } from '../notation/read-rules.ts';
+import { branchesOf } from '../notation/read-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import type { Report } from '../diagnostics/report.ts';
 import { isUnconditional, splitRules } from './live-rules.ts';
@@ -34,14 +35,14 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     return report.error('no-start', rulesPath, message, { at: 'key' });
   }
   const reached = reach([START, RESUME], next);
-  for (const { name, path } of reduction.places) {
+  for (const { name, title, path } of reduction.places) {
     if (!reached.has(name)) {
       if (branches.has(name) && !always.has(name)) continue;
-      const message = `role '${name}' is never reached: no rule that can fire leads to it`;
+      const message = `${title} is never reached: no rule that can fire leads to it`;
       report.error('unreachable-role', path, message, { at: 'key' });
     } else if (!always.has(name)) {
       const hint = 'what comes after it? Another role, or __end__ ($END in a graph)';
-      report.error('dead-end', path, `role '${name}' is a dead end: no rule leads on from it`, { hint, at: 'key' });
+      report.error('dead-end', path, `${title} is a dead end: no rule leads on from it`, { hint, at: 'key' });
     }
   }
   for (const { rule, name, whole } of live) {
@@ -63,22 +64,18 @@ export function checkReachability(report: Report, reduction: Reduction): void {
     const message = `no path leads from ${START} to ${END}, so a thread never ends`;
     return report.error('no-end', rulesPath, message, { hint: 'add a rule to __end__ ($END in a graph)', at: 'key' });
   }
-  for (const { name, path } of reduction.places) {
+  for (const { name, title, path } of reduction.places) {
     if (!reached.has(name) || reachesEnd.has(name)) continue;
     const circle = [...reach([name], next)];
     if (hasDeadEnd(circle)) continue;
     const hint = circle.length > 1 ? `the thread goes round among ${listNames(circle)}` : undefined;
-    report.error('no-end', path, `from role '${name}' no path leads to ${END}`, { hint, at: 'key' });
+    report.error('no-end', path, `from ${title} no path leads to ${END}`, { hint, at: 'key' });
   }
 }
 
 /** The roles that a block runs. No rule has to lead to them. */
 function rolesOfBranches({ blocks }: Reduction): Set<string> {
-  const tasks = blocks.flatMap(({ block }) => [
-    ...Object.values(block.branches ?? {}),
-    ...(block.each ? [block.each] : []),
-  ]);
-  return new Set(tasks.flatMap(({ role }) => role ?? []));
+  return new Set(blocks.flatMap(branchesOf).flatMap(({ branch }) => branch.role ?? []));
 }
 
 type Edges = Map<string, Set<string>>;

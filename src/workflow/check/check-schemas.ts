@@ -26,7 +26,7 @@ export async function checkSchemas(
     reportMisspelt(report, role);
     const names = shapes.get(role.name)?.fields().names ?? new Set();
     const options = { hint: 'call it something else', at: 'key' } as const;
-    const field = (name: string): string => `the schema of role '${role.name}' has a field '${name}', which`;
+    const field = (name: string): string => `the schema of ${role.title} has a field '${name}', which`;
     if (names.has('_body')) {
       report.error('reserved-field', role.schemaPath, `${field('_body')} is the reply's text`, options);
     }
@@ -47,7 +47,7 @@ async function checkSchema(report: Report, role: SourceRole): Promise<void> {
     for (const [path, message] of [...byPath].toReversed()) {
       const inside = atPointer(role.role.schema, path)?.path ?? [];
       const where = path === '' ? '' : `'${inside.join('.')}' `;
-      const fault = `the schema of role '${role.name}' is no JSON Schema: ${where}${message}`;
+      const fault = `the schema of ${role.title} is no JSON Schema: ${where}${message}`;
       const hint = inside.at(-1) === 'type' ? `a type is one of ${schemaTypes.join(', ')}` : undefined;
       report.error('invalid-schema', [...role.schemaPath, ...inside], fault, { hint });
     }
@@ -61,7 +61,7 @@ function reportMisspelt(report: Report, role: SourceRole): void {
       const isFree = schemaKeywords.has(key) || key.startsWith('x-');
       const near = isFree ? undefined : nearestName(key, schemaKeywords);
       if (near === undefined) continue;
-      const message = `the schema of role '${role.name}' has '${key}', which JSON Schema passes over`;
+      const message = `the schema of ${role.title} has '${key}', which JSON Schema passes over`;
       const options = { hint: `did you mean '${near}'?`, at: 'key' } as const;
       report.warning('unknown-keyword', [...role.schemaPath, ...path, key], message, options);
     }

@@ -1,6 +1,7 @@
 import { TemplateSyntaxError, templateVariables, type TemplateVariable } from '../../expression/template/template.ts';
 import { RESUME, START } from '../definition.ts';
 import { didYouMean, listNames } from '../diagnostics/did-you-mean.ts';
+import { branchesOf } from '../notation/read-blocks.ts';
 import type { SourceRule } from '../notation/read-rules.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import type { Report } from '../diagnostics/report.ts';
@@ -37,47 +38,72 @@ export async function checkTemplates(
     reported ??= new Set([...shapes.values()].flatMap((shape) => [...shape.fields().names]));
     return reported.has(name);
   };
-  for (const rule of reduction.rules) {
-    for (const part of ['prompt', 'location'] as const) {
-      const source = rule.rule[part];
-      if (source === undefined) continue;
-      const path = [...rule.whole.path, part];
-      const name = `the ${part} of ${rule.name}`;
-      const text = new SourceText('', source);
-      try {
-        for (const variable of await variablesOf(source)) {
-          checkVariable({ report, shapes, isReported, rule, path, name, text }, variable);
-        }
-      } catch (error) {
-        if (!(error instanceof TemplateSyntaxError)) throw error;
-        const offset = offsetIn(text, error.line, error.column);
-        const triple = findTripleBraces(source, offset);
-        report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
-          at: triple ?? placeOfTag(source, offset),
-          hint: triple && "Liquid has two braces: write {{ name }}; a brace itself is {{ '{' }}",
-        });
+  const titles = new Map(reduction.places.map(({ name, title }) => [name, title]));
+  const titleOf = (place: string): string => titles.get(place) ?? `role '${place}'`;
+  for (const template of templatesOf(reduction)) {
+    const { source, path, name } = template;
+    const text = new SourceText('', source);
+    try {
+      for (const variable of await variablesOf(source)) {
+        checkVariable({ ...template, report, shapes, isReported, text, titleOf }, variable);
       }
+    } catch (error) {
+      if (!(error instanceof TemplateSyntaxError)) throw error;
+      const offset = offsetIn(text, error.line, error.column);
+      const triple = findTripleBraces(source, offset);
+      report.error('template-syntax', path, `${name} is not Liquid: ${error.reason}`, {
+        at: triple ?? placeOfTag(source, offset),
+        hint: triple && "Liquid has two braces: write {{ name }}; a brace itself is {{ '{' }}",
+      });
     }
   }
 }
 
+type SourceTemplate = {
+  source: string;
+  path: Path;
+  /** How messages name it. */
+  name: string;
+  /** The rules by which a thread comes to where it is rendered; a variable has to be there after one of them. */
+  rules: readonly SourceRule[];
+  /** What it sees beside what every template does. */
+  own: readonly string[];
+};
+
+function templatesOf({ rules, blocks }: Reduction): SourceTemplate[] {
+  const ofRules = rules.flatMap((rule) =>
+    (['prompt', 'location'] as const).flatMap((part) => {
+      const source = rule.rule[part];
+      if (source === undefined) return [];
+      return [
+        { source, path: [...rule.whole.path, part], name: `the ${part} of ${rule.name}`, rules: [rule], own: [] },
+      ];
+    }),
+  );
+  const ofBlocks = blocks.flatMap((block) => {
+    const before = rules.filter(({ rule }) => rule.to === block.name);
+    const own = ['key', ...(block.block.each ? [block.block.each.as] : [])];
+    return branchesOf(block).flatMap(({ branch: { prompt: source }, title, path }) =>
+      source === undefined
+        ? []
+        : [{ source, path: [...path, 'prompt'], name: `the prompt of ${title}`, rules: before, own }],
+    );
+  });
+  return [...ofRules, ...ofBlocks];
+}
+
 /** A template, and what it is checked with. */
-type Checked = {
+type Checked = SourceTemplate & {
   report: Report;
   shapes: ReadonlyMap<string, SchemaShape>;
   /** Tells whether any role reports a field of this name. */
   isReported: (name: string) => boolean;
-  rule: SourceRule;
-  path: Path;
-  /** How messages name it. */
-  name: string;
+  titleOf: (place: string) => string;
   text: SourceText;
 };
 
-function checkVariable(
-  { report, shapes, isReported, rule, path, name, text }: Checked,
-  { path: [root, ...rest], line, column }: TemplateVariable,
-): void {
+function checkVariable(checked: Checked, { path: [root, ...rest], line, column }: TemplateVariable): void {
+  const { report, path, name, text, rules, own } = checked;
   const at = { offset: offsetIn(text, line, column), length: root.length };
   if (root === 'start' && typeof rest[0] === 'string' && !startFields.includes(rest[0])) {
     report.error('unknown-variable', path, `${name} names start.${rest[0]}, which does not exist`, {
@@ -86,28 +112,36 @@ function checkVariable(
     });
     return;
   }
-  if (always.includes(root)) return;
-  const { from } = rule.rule;
-  if (from === START || from === RESUME) {
-    const isKnown = from === RESUME && (root === body || isReported(root));
-    if (isKnown) return;
-    const why = from === START ? 'nothing was reported yet' : 'no role reports it';
-    const message = `${name} names '${root}', but ${why}: it renders as nothing`;
-    report.warning('unknown-variable', path, message, { hint: 'the task is {{ start.prompt }}', at });
-    return;
-  }
-  const shape = shapes.get(from);
-  if (root === body || shape === undefined) return;
-  const statuses = shape.statuses && handledStatuses(rule, shape.statuses);
-  const { names, isOpen } = shape.fields(statuses);
-  if (isOpen || names.has(root)) return;
-  const of = statuses === undefined ? `role '${from}'` : `role '${from}' with ${listNames(statuses)}`;
-  report.error('unknown-variable', path, `${name} names '${root}', which a reply of ${of} does not have`, {
-    hint: shape.fields().names.has(root)
-      ? `'${root}' comes with another status`
-      : didYouMean(root, [...names, body, ...always]),
+  if (always.includes(root) || own.includes(root)) return;
+  const faults = rules.map((rule) => faultAfter(rule, checked, root));
+  const fault = faults.find((found) => found?.severity === 'error') ?? faults[0];
+  if (fault === undefined || faults.includes(undefined)) return;
+  report[fault.severity]('unknown-variable', path, `${name} names '${root}', ${fault.reason}`, {
+    hint: fault.hint,
     at,
   });
+}
+
+type Fault = { severity: 'error' | 'warning'; reason: string; hint: string | undefined };
+
+/** Tells why a variable is not there after a rule was taken; `undefined` if it may be. */
+function faultAfter(rule: SourceRule, { shapes, isReported, titleOf, own }: Checked, root: string): Fault | undefined {
+  const { from } = rule.rule;
+  if (from === START || from === RESUME) {
+    if (from === RESUME && (root === body || isReported(root))) return undefined;
+    const why = from === START ? 'nothing was reported yet' : 'no role reports it';
+    return { severity: 'warning', reason: `but ${why}: it renders as nothing`, hint: 'the task is {{ start.prompt }}' };
+  }
+  const shape = shapes.get(from);
+  if (root === body || shape === undefined) return undefined;
+  const statuses = shape.statuses && handledStatuses(rule, shape.statuses);
+  const { names, isOpen } = shape.fields(statuses);
+  if (isOpen || names.has(root)) return undefined;
+  const of = statuses === undefined ? titleOf(from) : `${titleOf(from)} with ${listNames(statuses)}`;
+  const hint = shape.fields().names.has(root)
+    ? `'${root}' comes with another status`
+    : didYouMean(root, [...names, ...own, body, ...always]);
+  return { severity: 'error', reason: `which a reply of ${of} does not have`, hint };
 }
 
 /** The offset of a line and column, both from 1. */

@@ -1,5 +1,6 @@
 import { assertJsonValue, NotJson } from '../../cas/canonical.ts';
 import type { JsonValue } from '../../json.ts';
+import { checkBlocks, checkRolesOfBranches, checkStoredNames } from './check-blocks.ts';
 import { checkEnds, checkNames } from './check-names.ts';
 import { checkExpressions } from './check-expressions.ts';
 import { checkReachability } from './check-reachability.ts';
@@ -38,6 +39,9 @@ export async function validateWorkflow(value: unknown, options: ValidateOptions 
   const reduction = reduceWorkflow(report, json);
   checkNames(report, reduction, options.file);
   checkEnds(report, reduction);
+  checkStoredNames(report, reduction);
+  checkRolesOfBranches(report, reduction);
+  checkBlocks(report, reduction);
   checkReachability(report, reduction);
   const shapes = new Map(
     reduction.places.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),

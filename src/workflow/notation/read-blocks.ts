@@ -10,6 +10,25 @@ import { atLeastBounds, atOnceBounds, blockProperties, branchProperties, eachPro
 /** A block, and where it stands. */
 export type SourceBlock = { name: string; block: BlockDefinition; path: Path };
 
+/** A branch of a block, or its `each`. */
+export type SourceBranch = {
+  branch: BranchDefinition;
+  /** Absent for an `each`. */
+  key?: string;
+  /** How messages name it. */
+  title: string;
+  path: Path;
+};
+
+/** The branches of a block, in the order of the file. */
+export function branchesOf({ name, block, path }: SourceBlock): SourceBranch[] {
+  const { branches = {}, each } = block;
+  const fixed = Object.entries(branches).map(([key, branch]) => {
+    return { branch, key, title: `branch '${key}' of block '${name}'`, path: [...path, 'branches', key] };
+  });
+  return each ? [{ branch: each, title: `'each' of block '${name}'`, path: [...path, 'each'] }] : fixed;
+}
+
 const instead = {
   role: "a block has 'branches', each with a 'role' or a 'workflow'",
   workflow: "a block has 'branches', each with a 'role' or a 'workflow'",

@@ -12,7 +12,12 @@ import { readRole, type ReadRole } from './read-role.ts';
 import { readRules, type ReadRules, type SourceRule } from './read-rules.ts';
 
 /** A role, and where it stands. */
-export type SourceRole = ReadRole & { name: string; path: Path };
+export type SourceRole = ReadRole & {
+  name: string;
+  /** How messages name it: `role 'writer'`, `block 'reviews'`. */
+  title: string;
+  path: Path;
+};
 
 /** A workflow reduced to rules, with the way back to what its author wrote. */
 export type Reduction = {
@@ -85,7 +90,8 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
 
 function asRole(definition: WorkflowDefinition, { name, path }: SourceBlock): SourceRole[] {
   const role = Object.hasOwn(definition.roles, name) ? undefined : findRole(definition, name);
-  return role ? [{ name, path, role, schemaPath: [...path, 'join'], hasSchema: true, checkPaths: [] }] : [];
+  const title = `block '${name}'`;
+  return role ? [{ name, title, path, role, schemaPath: [...path, 'join'], hasSchema: true, checkPaths: [] }] : [];
 }
 
 function readRoles(report: Report, fields: Fields): SourceRole[] {
@@ -100,7 +106,7 @@ function readRoles(report: Report, fields: Fields): SourceRole[] {
   if (names.length === 0) report.error('no-roles', ['roles'], 'the workflow has no role', { at: 'key' });
   return names.map((name) => {
     const path = ['roles', name];
-    return { name, path, ...readRole(report, name, value[name] ?? null, path) };
+    return { name, title: `role '${name}'`, path, ...readRole(report, name, value[name] ?? null, path) };
   });
 }
 

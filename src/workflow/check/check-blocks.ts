@@ -1,0 +1,119 @@
+import { canonicalJson } from '../../cas/canonical.ts';
+import { JSONATA_FUNCTIONS } from '../../expression/analysis/function-names.ts';
+import type { Isolation } from '../definition.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
+import type { Report } from '../diagnostics/report.ts';
+import { blockSchema } from '../notation/block-schema.ts';
+import { branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
+import type { Reduction } from '../notation/reduce-workflow.ts';
+
+/** What the expressions and templates of an `each` see under names of their own, and words of JSONata and Liquid. */
+const TAKEN: ReadonlySet<string> = new Set(
+  `steps start threadId branches key _body and or in true false null function nil empty blank contains`.split(/\s+/),
+);
+const ITEM_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+/** Checks what blocks say of themselves: the item's name, how they are isolated, merged and joined. */
+export function checkBlocks(report: Report, reduction: Reduction): void {
+  for (const block of reduction.blocks) {
+    checkItemName(report, block);
+    checkIsolation(report, block);
+    checkMerge(report, block, reduction);
+    checkJoin(report, block);
+    checkSchema(report, block);
+  }
+}
+
+/** Checks that the roles exist that branches run, as the engine needs it. */
+export function checkRolesOfBranches(report: Report, { blocks, roles }: Reduction): void {
+  const known = roles.map(({ name }) => name);
+  for (const block of blocks) {
+    for (const { branch, title, path } of branchesOf(block)) {
+      const { role } = branch;
+      if (role === undefined || known.includes(role) || known.length === 0) continue;
+      const isBlock = blocks.some(({ name }) => name === role);
+      const hint = isBlock ? 'a branch runs a role or a workflow; a workflow may have blocks' : didYouMean(role, known);
+      const what = isBlock ? 'is a block' : 'is no role';
+      report.error('unknown-role', [...path, 'role'], `${title} runs '${role}', which ${what}`, { hint });
+    }
+  }
+}
+
+function checkItemName(report: Report, { name, block, path }: SourceBlock): void {
+  const as = block.each?.as;
+  if (as === undefined) return;
+  const place = [...path, 'each', 'as'];
+  if (!ITEM_NAME.test(as)) {
+    const hint = 'a name has up to 64 letters, digits and underscores, and begins with one letter';
+    report.error('bad-name', place, `'${as}' cannot name the item of block '${name}'`, { hint });
+  } else if (TAKEN.has(as) || JSONATA_FUNCTIONS.has(as)) {
+    const hint = JSONATA_FUNCTIONS.has(as) ? `$${as} is a function of JSONata` : `'${as}' has a meaning of its own`;
+    report.error('reserved-name', place, `'${as}' is reserved and cannot name the item of block '${name}'`, { hint });
+  }
+}
+
+/** Several branches that change files in one place undo each other's work. */
+function checkIsolation(report: Report, { name, block, path }: SourceBlock): void {
+  const isOne = block.branches !== undefined && Object.keys(block.branches).length === 1;
+  if (block.isolation !== undefined || isOne) return;
+  const message = `block '${name}' runs several branches and does not say where they work`;
+  const hint =
+    "add 'isolation: worktree' (a work tree for each branch), 'shared' (one for all) or 'none' (the main one)";
+  report.error('missing-isolation', path, message, { hint, at: 'key' });
+}
+
+function checkMerge(report: Report, { name, block, path }: SourceBlock, { definition }: Reduction): void {
+  if (block.merge === undefined) return;
+  const place = [...path, 'merge'];
+  if (!hasOwnTree(block.isolation)) {
+    const message = `block '${name}' merges, but its branches have no work trees of their own`;
+    const hint = "add 'isolation: worktree' to the block, or remove 'merge'";
+    report.error('merge-without-isolation', place, message, { hint, at: 'key' });
+  }
+  if (!hasOwnTree(definition.isolation)) {
+    const message = `block '${name}' merges, but the workflow has no work tree of its own to merge into`;
+    const hint = "add 'isolation: worktree' to the workflow";
+    report.error('merge-without-isolation', place, message, { hint, at: 'key' });
+  }
+}
+
+function hasOwnTree(isolation: Isolation | undefined): boolean {
+  return isolation === 'worktree' || isolation === 'strict';
+}
+
+function checkJoin(report: Report, { name, block: { join, branches }, path }: SourceBlock): void {
+  if (typeof join === 'string' || branches === undefined) return;
+  const count = Object.keys(branches).length;
+  if (join.atLeast <= count) return;
+  const message = `block '${name}' waits for ${join.atLeast} branches, and it has ${count}`;
+  report.error('join-never-holds', [...path, 'join', 'atLeast'], message, { hint: `write at most ${count}` });
+}
+
+/** A definition that is read from nodes has the schema that uwf has made; in a file it may not be another one. */
+function checkSchema(report: Report, { name, block, path }: SourceBlock): void {
+  if (canonicalJson(block.schema) === canonicalJson(blockSchema(block))) return;
+  const message = `block '${name}' has a schema, and uwf makes the schema of what a block reports`;
+  report.error('block-schema', [...path, 'schema'], message, { hint: 'remove it', at: 'key' });
+}
+
+/**
+ * Checks that no two definitions are stored under one name. The start of a thread has an agent for each role, each block
+ * (`<block>`) and each fixed branch (`<block>.<key>`).
+ */
+export function checkStoredNames(report: Report, { blocks, roles }: Reduction): void {
+  const owners = new Map(roles.map(({ name, title }) => [name, title]));
+  for (const block of blocks) {
+    const branches = branchesOf(block).filter(({ key }) => key !== undefined);
+    const own = [
+      { name: block.name, title: `block '${block.name}'`, path: block.path },
+      ...branches.map(({ key, title, path }) => ({ name: `${block.name}.${key}`, title, path })),
+    ];
+    for (const { name, title, path } of own) {
+      const owner = owners.get(name);
+      owners.set(name, owner ?? title);
+      if (owner === undefined) continue;
+      const message = `${title} is stored as '${name}', as is ${owner}`;
+      report.error('name-taken', path, message, { hint: 'rename one of them', at: 'key' });
+    }
+  }
+}
