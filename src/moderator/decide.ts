@@ -7,7 +7,7 @@ import { renderTemplate, seenByTemplate } from '../expression/template/template.
 import type { StepView } from '../thread/read/step-view.ts';
 import type { Rule } from '../workflow/definition.ts';
 import { END, RESUME, START } from '../workflow/definition.ts';
-import { findBranches } from './find-branches.ts';
+import { branchesInMeta } from './branches-in-meta.ts';
 import { lastRoleOf, stepsSeenBy, type Decision, type DecisionContext, type SeenSteps } from './decision.ts';
 import type { RulePart } from './moderator-errors.ts';
 import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';
@@ -123,7 +123,7 @@ async function blaming<T>(
  * `branches` is there after the step of a block.
  */
 function bindingsOf({ start, threadId }: DecisionContext, steps: readonly StepView[]): JsonObject {
-  const branches = findBranches(steps.at(-1)?.meta);
+  const branches = branchesInMeta(steps.at(-1)?.meta);
   return { steps: [...steps], start, threadId, ...(branches && { branches }) };
 }
 

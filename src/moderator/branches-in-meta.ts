@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
  * block sees as `$branches`.
  * @returns `undefined` if the meta has not the form that a block's has
  */
-export function findBranches(meta: JsonObject | undefined): JsonObject[] | undefined {
+export function branchesInMeta(meta: JsonObject | undefined): JsonObject[] | undefined {
   const order = meta?.['order'];
   const branches = meta?.['branches'];
   if (!Array.isArray(order) || !isJsonObject(branches)) return undefined;
