@@ -13,7 +13,7 @@ import {
   STEP_FUNCTIONS,
 } from '../../expression/analysis/function-names.ts';
 import { nearestName } from '../../nearest-name.ts';
-import { joinExpression } from '../definition.ts';
+import { isExpression } from '../definition.ts';
 import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from './expressions-of.ts';
@@ -83,8 +83,7 @@ function collect({ rules, roles, blocks, unusedConditions }: Reduction): Express
     }
   }
   for (const { name, block, path } of blocks) {
-    const { each } = block;
-    const join = joinExpression(block);
+    const { each, join } = block;
     if (each !== undefined) {
       const isAfterBlock = rules.some(({ rule: { from, to } }) => to === name && blockNames.has(from));
       const known = isAfterBlock ? afterBlock : RULE_NAMES;
@@ -92,7 +91,7 @@ function collect({ rules, roles, blocks, unusedConditions }: Reduction): Express
       add({ source: each.over, path: [...place, 'over'], name: `'over' of block '${name}'`, known });
       add({ source: each.key, path: [...place, 'key'], name: `'key' of block '${name}'`, known: [each.as] });
     }
-    if (join !== undefined) {
+    if (isExpression(join)) {
       add({ source: join, path: [...path, 'join'], name: `'join' of block '${name}'`, known: JOIN_NAMES });
     }
   }
