@@ -82,9 +82,11 @@ export class SecretScan {
     const addFile: AddHits = (file, hits) => add(file, null, hits);
     if (step !== null) await this.#scanSnapshots(commit, code, addFile);
     for (const { name, mode, id } of await readAnyTree(this.#repository.objects, tree)) {
-      if (name !== WORKSPACE_FOLDER && name !== PINNED_FOLDER) continue;
-      const others = name === WORKSPACE_FOLDER ? await this.#treesOf(code) : [];
-      await this.#scanEntry({ name, mode, id }, others, '', addFile);
+      if (name === WORKSPACE_FOLDER && kindOfMode(mode) === 'folder') {
+        await this.#scanTree(id, await this.#treesOf(code), '', inWorkspace(addFile));
+      } else if (name === WORKSPACE_FOLDER || name === PINNED_FOLDER) {
+        await this.#scanEntry({ name, mode, id }, [], '', addFile);
+      }
     }
     return places;
   }
@@ -98,7 +100,7 @@ export class SecretScan {
       if (snapshot === undefined) continue;
       add(WORKSPACE_FOLDER, hitsInText(this.#redactor, snapshot.message));
       const others = await this.#treesOf(snapshot.parents);
-      await this.#scanTree(snapshot.tree, others, `${WORKSPACE_FOLDER}/`, add);
+      await this.#scanTree(snapshot.tree, others, '', inWorkspace(add));
     }
   }
 
@@ -208,6 +210,11 @@ export class SecretScan {
 }
 
 type AddHits = (file: string, hits: readonly SecretHit[]) => void;
+
+/** Names files of the work tree as a step has them. Exceptions of the configuration name them as the work tree does. */
+function inWorkspace(add: AddHits): AddHits {
+  return (file, hits) => add(`${WORKSPACE_FOLDER}/${file}`, hits);
+}
 
 /** Decodes a file as UTF-8 or UTF-16, else as Latin-1. */
 function textOf(data: Uint8Array): string {

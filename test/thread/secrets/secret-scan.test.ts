@@ -229,3 +229,18 @@ describe('a scan of a commit of uwf', () => {
     ]);
   });
 });
+
+describe('an exception of the configuration', () => {
+  const files = { fixtures: { 'a.txt': 'acme-123456' }, src: { 'b.txt': 'acme-654321' } };
+
+  test('names the files of a work tree alike while they are recorded and in a step', async () => {
+    const snapshot = addCommit(addTree(files), 'files');
+    const step = addCommit(addTree({ 'reply.md': 'text' }), 'step', [snapshot]);
+    const earlier = addCommit(addTree({ workspace: files }), 'step');
+    const found = async (id: ObjectId, tree: ObjectId, code: ObjectId[]): Promise<string[]> =>
+      (await startScan().scan.scanCommit({ id, tree, step: 1, nodes: [], code })).map(({ file }) => file);
+    expect((await filesWithSecrets(files)).map(({ file }) => file)).toEqual(['src/b.txt']);
+    expect(await found(step, addTree({ 'reply.md': 'text' }), [snapshot])).toEqual(['workspace/src/b.txt']);
+    expect(await found(earlier, addTree({ workspace: files }), [])).toEqual(['workspace/src/b.txt']);
+  });
+});
