@@ -118,7 +118,7 @@ async function reuse(
   for await (const { top, note } of findReusable(engine, git, content)) {
     if (!(await moveOwnWorkTree(git, top, folder))) continue;
     const moved = await findOwnWorkTree(git, folder);
-    if (moved?.note?.at !== note.at) {
+    if (moved?.note?.thread !== note.thread) {
       // Another process was just removing it.
       await removeOwnWorkTree(git, folder, []);
       continue;

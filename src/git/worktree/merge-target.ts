@@ -9,6 +9,7 @@ import { readIfThere } from '../repository/git-directory.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import type { RefName } from '../ref-store.ts';
 import { readHead } from './snapshot.ts';
+import { finishMove } from './unfinished-move.ts';
 
 /** The work tree that a merge goes into, as it was before. */
 export type MergeTarget = {
@@ -40,7 +41,7 @@ const unfinished = [
 ] as const;
 
 /**
- * Reads what is checked out in a work tree that something is to be merged into.
+ * Reads what is checked out in a work tree that something is to be merged into, after finishing a merge whose process was killed.
  *
  * @throws {UwfError} `no-work-tree` in a bare repository, `unborn-branch` if the branch has no commit, `operation-in-progress`
  *   if a merge or a rebase is not finished, `dirty-work-tree` if tracked files or the index differ from `HEAD`
@@ -66,6 +67,8 @@ export async function readMergeTarget(repository: Repository, env: GitEnvironmen
     });
   }
   const branch = branchAt(location);
+  const before = await readHead(repository, location);
+  if (before !== undefined) await finishMove({ location, env }, before);
   const head = await readHead(repository, location);
   if (head === undefined) {
     throw new UwfError(`${branch ?? 'HEAD'} has no commit yet, so there is nothing to merge into`, {

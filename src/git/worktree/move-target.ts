@@ -7,12 +7,13 @@ import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitEnvironment, Repository } from '../repository.ts';
 import { assertUnmoved, TargetMoved, type MergeTarget } from './merge-target.ts';
 import { asRefusal } from './try-merge.ts';
+import { forgetMove, noteMove } from './unfinished-move.ts';
 
 /**
  * Moves a branch and its work tree to another commit, as a fast-forward of git does. `ORIG_HEAD` is where it was.
  *
  * First the files are written, which git does for all or none; then the branch moves if it still has the value that was read.
- * If not, the files are put back. If the process is killed in between, the files of the commit are staged.
+ * If not, the files are put back. If the process is killed in between, the next merge finishes the move.
  * @param reason for the reflog
  * @throws {TargetMoved} if the branch moved, or another one was checked out; nothing is changed then
  * @throws {UwfError} `merge-refused` if an untracked file would be overwritten; nothing is changed then
@@ -31,7 +32,9 @@ export async function moveTarget(
   // Files whose times alone have changed; the exit code tells of files that differ.
   await git('update-index', '-q', '--refresh').catch(ignoreFailure);
   await assertUnmoved(repository, target);
+  noteMove(location, { head, to, reason });
   await write(head, to).catch((error: unknown) => {
+    forgetMove(location);
     throw asRefusal(error);
   });
   try {
@@ -39,9 +42,11 @@ export async function moveTarget(
     await git('update-ref', '-m', reason, 'HEAD', to, head);
   } catch (error) {
     await write(to, head);
+    forgetMove(location);
     if (error instanceof GitFailed) await assertUnmoved(repository, target);
     throw error instanceof TargetMoved ? error : asRefusal(error);
   }
+  forgetMove(location);
   await git('update-ref', 'ORIG_HEAD', head);
 }
 

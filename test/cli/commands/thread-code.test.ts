@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
+import { noteMove } from '../../../src/git/worktree/unfinished-move.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { cloneCliRepository, createCliRepository, recorder, type CliRepository } from '../../helpers/cli.ts';
@@ -471,4 +472,44 @@ test('thread open starts the editor or the shell of the user in the work tree, a
   const folder = (await repository.uwf(['thread', 'open', thread], { env })).stdout.trim();
   expect(readdirSync(folder).filter((name) => name.startsWith('by-'))).toEqual(['by-editor', 'by-shell']);
   expect(readFileSync(join(folder, 'by-editor'), 'utf8')).toBe('changed\n');
+});
+
+describe('a merge whose process was killed after it had written the files', () => {
+  /** As it is left: files and index of the new commit, the branch where it was. */
+  async function killedMerge(): Promise<Work & { thread: string; to: string }> {
+    const work = createWork();
+    const { repository, base } = work;
+    const thread = await work.leave({ 'new.txt': 'new\n' });
+    expect(await repository.uwf(['thread', 'merge', thread])).toMatchObject({ code: 0 });
+    const to = repository.git('rev-parse', 'HEAD');
+    repository.git('reset', '-q', '--hard', base);
+    noteMove(
+      { gitDir: join(repository.dir, '.git') },
+      {
+        head: parseObjectId(base),
+        to: parseObjectId(to),
+        reason: `thread merge ${thread}`,
+      },
+    );
+    repository.git('read-tree', '-m', '-u', base, to);
+    return { ...work, thread, to };
+  }
+
+  test('is finished by the next one', async () => {
+    const { repository, thread, to } = await killedMerge();
+    expect(await repository.uwf(['thread', 'merge', thread])).toMatchObject({ code: 0 });
+    expect(repository.git('rev-parse', 'HEAD')).toBe(to);
+    expect(repository.git('status', '--porcelain')).toBe('');
+    expect(existsSync(join(repository.dir, '.git/uwf/moving'))).toBe(false);
+  });
+
+  test('is left to the user who has changed a file since', async () => {
+    const { repository, base, thread } = await killedMerge();
+    writeFileSync(join(repository.dir, 'a.txt'), 'mine\n');
+    const result = await repository.uwf(['thread', 'merge', thread]);
+    expect(result).toMatchObject({ code: 1 });
+    expect(result.stderr).toContain('has changes that are not committed');
+    expect(repository.git('rev-parse', 'HEAD')).toBe(base);
+    expect(readFileSync(join(repository.dir, 'a.txt'), 'utf8')).toBe('mine\n');
+  });
 });
