@@ -1,0 +1,65 @@
+import type { Config } from '../../../src/engine/config/config.ts';
+import type { BlockDefinition, WorkflowDefinition } from '../../../src/workflow/definition.ts';
+import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
+import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+
+/** A child workflow of one role, which ends as its `$status` says. */
+export const review: WorkflowDefinition = workflow('review', { reader: statuses('good', 'bad') }, [
+  { from: '__start__', to: 'reader', when: null },
+  { from: 'reader', to: '__end__', when: '$steps[-1].meta.`$status` = "good"' },
+  { from: 'reader', to: '__end__', when: null, returnCode: 1 },
+]);
+
+/** A workflow of a planner, a block, and a closer. */
+export async function withBlock(
+  block: Omit<BlockDefinition, 'schema'>,
+  { name = 'whole' }: { name?: string } = {},
+): Promise<WorkflowDefinition> {
+  const { definition, diagnostics } = await validateWorkflow({
+    name,
+    roles: {
+      planner: { schema: {} },
+      ...(JSON.stringify(block).includes('checker') && { checker: { schema: statuses('good', 'bad') } }),
+      closer: { schema: {} },
+    },
+    blocks: { work: { isolation: 'shared', ...block } },
+    moderator: [
+      { from: '__start__', to: 'planner', when: null },
+      { from: 'planner', to: 'work', when: null, prompt: 'Do all of it.' },
+      { from: 'work', to: 'closer', when: null, prompt: '{{ order | join: "," }}' },
+      { from: 'closer', to: '__end__', when: null },
+    ],
+  });
+  if (definition === undefined) throw new Error(JSON.stringify(diagnostics));
+  return definition;
+}
+
+/** An engine whose planner reports a list of phases, and whose reader answers as the branches' prompts ask. */
+export async function createBlockFixture(
+  { phases = [], config = {} }: { phases?: unknown[]; config?: Partial<Config> } = {},
+  others: readonly WorkflowDefinition[] = [],
+): Promise<EngineFixture> {
+  const script: Config = {
+    ...scripted({ planner: [`---\nphases: ${JSON.stringify(phases)}\n---\nA plan.\n`], closer: [reply('done')] }),
+    ...config,
+  };
+  script.agents['reader'] ??= { name: 'reader', package: 'builtin:command', config: { argv: ['sh', '-c', READER] } };
+  script.roles['reader'] ??= 'reader';
+  script.roles['checker'] ??= 'reader';
+  const known = [review, ...others];
+  return createFixture(script, {
+    resolveWorkflow: (name) => {
+      const found = known.find((each) => each.name === name);
+      return found ? Promise.resolve(found) : Promise.reject(new Error(`no ${name}`));
+    },
+  });
+}
+
+/** Reports `bad` where its prompt says so, and asks a person where it says ASK until it is told the answer. */
+const READER = `prompt=$(cat)
+case "$prompt" in
+  *'the answer'*) ;;
+  *ASK*) printf -- '---\\n$status: $SUSPEND\\nreason: what now?\\n---\\n'; exit 0;;
+esac
+case "$prompt" in *BAD*) status=bad;; *) status=good;; esac
+printf -- '---\\n$status: %s\\n---\\n%s\\n' $status "It is $status."`;

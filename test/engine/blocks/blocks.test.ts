@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import type { BlockDefinition } from '../../../src/workflow/definition.ts';
+import { readChain } from '../../../src/thread/read/read-chain.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import type { ThreadSummary } from '../../../src/engine/describe/list-threads.ts';
+import { threadStatuses } from '../../../src/thread/read/thread-status.ts';
+import type { EngineFixture } from '../engine-fixture.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { createBlockFixture, withBlock } from './block-fixture.ts';
+
+const good = { workflow: 'review', prompt: 'Look well at {{ key }}.' };
+const bad = { workflow: 'review', prompt: 'BAD' };
+const asking = { workflow: 'review', prompt: 'ASK' };
+const each = { over: "$last('planner').phases", as: 'phase', key: 'phase.id', workflow: 'review' };
+
+type Block = Omit<BlockDefinition, 'schema'>;
+
+/** Runs a workflow with a block and returns the meta of the block's step. */
+async function metaOf(block: Block, phases: unknown[] = []): Promise<JsonObject | undefined> {
+  const fixture = await createBlockFixture({ phases });
+  const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
+  const over = await fixture.engine.run(thread);
+  expectCleanFsck(fixture.dir);
+  return blockMeta(fixture, over.head);
+}
+
+async function blockMeta({ repository }: EngineFixture, head: string): Promise<JsonObject | undefined> {
+  for await (const commit of readChain(repository, head as never)) {
+    if (commit.kind === 'step' && commit.node.role === 'work') return commit.node.meta;
+  }
+  return undefined;
+}
+
+describe('a join', () => {
+  const cases: [name: string, block: Block, status: string, taken: number][] = [
+    ['of all', { branches: { a: good, b: good, c: good }, join: 'all' }, 'joined', 3],
+    [
+      'of all that cannot hold waits for the others',
+      { branches: { a: bad, b: good, c: good }, join: 'all' },
+      'failed',
+      3,
+    ],
+    ['of any', { branches: { a: good, b: bad }, join: 'any' }, 'joined', 1],
+    ['of any that all fail', { branches: { a: bad, b: bad }, join: 'any' }, 'failed', 2],
+    ['of at least two', { branches: { a: good, b: good, c: good }, join: { atLeast: 2 } }, 'joined', 2],
+    ['by an expression', { branches: { a: good, b: good }, join: '$count($branches) = 1' }, 'joined', 1],
+    [
+      'by an expression that names a status',
+      { branches: { a: good }, join: '$branches.status = "good" ? "fine" : false' },
+      'fine',
+      1,
+    ],
+    ['by an expression that never holds', { branches: { a: good, b: good }, join: 'false' }, 'failed', 2],
+  ];
+  test.each(cases)('%s', async (_name, block, status, taken) => {
+    const meta = await metaOf(block);
+    expect(meta?.['$status']).toBe(status);
+    // Of any, a branch that failed may have come first.
+    const order = meta?.['order'] as string[];
+    expect(order.length >= taken && order.length <= Object.keys(block.branches ?? {}).length).toBe(true);
+    expect(Object.keys(meta?.['branches'] as object).toSorted()).toEqual(order.toSorted());
+  });
+
+  test('records the status, the meta and the end of each branch', async () => {
+    const meta = await metaOf({ branches: { a: bad }, join: 'any' });
+    expect(meta?.['branches']).toEqual({
+      a: {
+        status: 'bad',
+        meta: { $status: 'bad' },
+        end: { outcome: 'failed', returnCode: 1, summary: 'It is bad.\n' },
+      },
+    });
+  });
+
+  test('that cannot hold cancels the others where the block says so', async () => {
+    const fixture = await createBlockFixture();
+    const block = { branches: { a: bad, b: asking }, join: 'all', onFailure: 'cancel' } as const;
+    const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
+    const over = await fixture.engine.run(thread);
+    expect(await blockMeta(fixture, over.head)).toMatchObject({ $status: 'failed', order: ['a'] });
+    const { threads } = await listAll(fixture);
+    expect(threads.map(({ status }) => status).toSorted()).toEqual(['cancelled', 'ended', 'failed']);
+  });
+});
+
+async function listAll({ engine }: EngineFixture): Promise<{ threads: ThreadSummary[] }> {
+  return { threads: await engine.list({ statuses: threadStatuses }) };
+}
+
+describe('a branch for each item of a list', () => {
+  test('has the item in its key and its prompt', async () => {
+    const phases = [
+      { id: 'x', title: 'BAD' },
+      { id: 7, title: 'fine' },
+    ];
+    const block: Block = { each: { ...each, prompt: 'Do {{ phase.title }} as {{ key }}.' }, join: 'all' };
+    const meta = await metaOf(block, phases);
+    expect(meta).toMatchObject({
+      $status: 'failed',
+      branches: { x: { status: 'bad' }, 7: { status: 'good' } },
+    });
+  });
+
+  test('joins at once over an empty list', async () => {
+    expect(await metaOf({ each, join: 'all' })).toEqual({ $status: 'joined', order: [], branches: {} });
+  });
+
+  test('fails at once where fewer branches are listed than are wanted', async () => {
+    expect(await metaOf({ each, join: { atLeast: 3 } }, [{ id: 1 }])).toMatchObject({ $status: 'failed', order: [] });
+    expect(await metaOf({ each, join: 'any' })).toMatchObject({ $status: 'failed', order: [] });
+  });
+
+  test.each([
+    ['a key twice', each, [{ id: 1 }, { id: 1 }], "'key' of block 'work' does not work: it gives '1' twice"],
+    ['no key', each, [{}], "'key' of block 'work' does not work: for item 1"],
+    ['no list', { ...each, over: '$start.prompt' }, [], "'over' of block 'work' does not work: its value is no list"],
+    ['nothing', { ...each, over: '$start.nothing' }, [], "'over' of block 'work' does not work: it has no value"],
+    ['too many', { ...each, over: '[1..2001]' }, [], 'its list has 2001 items'],
+    ['an empty prompt', { ...each, prompt: '{{ phase.title }}' }, [{ id: 1 }], 'it renders to nothing'],
+  ])('waits for a person over %s', async (_what, given, phases, reason) => {
+    const { engine } = await createBlockFixture({ phases });
+    const definition = await withBlock({ each: given, join: 'all' });
+    const { thread } = await engine.start({ definition, prompt: 'Go.' });
+    const over = await engine.run(thread);
+    expect(over.event).toBe('thread.suspended');
+    expect(over.text).toContain(reason);
+  });
+});
+
+describe('a branch that waits', () => {
+  test('lets the others go on, and the caller names all that wait', async () => {
+    const fixture = await createBlockFixture();
+    const { engine } = fixture;
+    const block: Block = { branches: { a: asking, b: good, c: asking }, join: 'all' };
+    const { thread } = await engine.start({ definition: await withBlock(block), prompt: 'Go.' });
+    const over = await engine.run(thread);
+    expect(over).toMatchObject({ event: 'thread.suspended', text: '2 branches wait:\na: what now?\nc: what now?' });
+    expect(await engine.resume(thread, { answer: 'the answer' })).toMatchObject({ event: 'thread.suspended' });
+    const ended = await engine.resume(thread, { answer: 'the answer' });
+    expect(ended).toMatchObject({ event: 'thread.ended' });
+    expect(await blockMeta(fixture, ended.head)).toMatchObject({
+      $status: 'joined',
+      branches: { a: {}, b: {}, c: {} },
+    });
+    expectCleanFsck(fixture.dir);
+  });
+
+  test('is not waited for once the join is decided without it', async () => {
+    const fixture = await createBlockFixture();
+    const { engine } = fixture;
+    const block: Block = { branches: { a: asking, b: asking }, join: 'any' };
+    const { thread } = await engine.start({ definition: await withBlock(block), prompt: 'Go.' });
+    await engine.run(thread);
+    const [first] = (await listAll(fixture)).threads.filter(({ workflow }) => workflow === 'review');
+    await engine.resume(first?.thread ?? '', { answer: 'the answer' });
+    const view = await engine.describe(thread);
+    expect(view.status).toBe('ended');
+    expect((await listAll(fixture)).threads.map(({ status }) => status).toSorted()).toEqual([
+      'cancelled',
+      'ended',
+      'ended',
+    ]);
+  });
+});
+
+test('a role alone runs as a workflow of the same name', async () => {
+  const fixture = await createBlockFixture({ config: { roles: { 'whole.checker': 'reader' } } });
+  const block: Block = { branches: { a: { role: 'checker' }, b: { role: 'checker', prompt: 'BAD' } }, join: 'all' };
+  const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
+  const over = await fixture.engine.run(thread);
+  expect(await blockMeta(fixture, over.head)).toMatchObject({
+    $status: 'joined',
+    branches: { a: { status: 'good' }, b: { status: 'bad' } },
+  });
+  const { threads } = await listAll(fixture);
+  expect(threads.map(({ workflow }) => workflow)).toEqual(['whole', 'whole', 'whole']);
+});
+
+test('blocks nest', async () => {
+  const inner = await withBlock({ branches: { x: good, y: good }, join: 'all' }, { name: 'inner' });
+  const fixture = await createBlockFixture({}, [inner]);
+  const block: Block = { branches: { a: { workflow: 'inner' }, b: { workflow: 'inner' } }, join: 'all' };
+  const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
+  expect(await fixture.engine.run(thread)).toMatchObject({ event: 'thread.ended' });
+  expect((await listAll(fixture)).threads).toHaveLength(7);
+  expectCleanFsck(fixture.dir);
+});
