@@ -1,10 +1,14 @@
+import type { MergeConflict } from '../../git/worktree/merge-in-turn.ts';
 import type { TakenBranch } from '../../moderator/judge-join.ts';
 
 /** The text of a block's step tells of as many branches; its meta has all. */
 const MAX_TOLD = 50;
 
+/** What a block came to. */
+type BlockOutcome = { taken: readonly TakenBranch[]; total: number; conflicts: readonly MergeConflict[] };
+
 /** The text of a block's step: what its branches came to, in the order in which they were taken in. */
-export function describeBlock(name: string, status: string, taken: readonly TakenBranch[], total: number): string {
+export function describeBlock(name: string, status: string, { taken, total, conflicts }: BlockOutcome): string {
   const many = total === 1 ? '1 branch' : `${total} branches`;
   const parts = taken.slice(0, MAX_TOLD).map(({ key, status: said, end }) => {
     const how = said ?? end.outcome;
@@ -13,5 +17,10 @@ export function describeBlock(name: string, status: string, taken: readonly Take
   });
   const left = taken.length - parts.length;
   const more = left > 0 ? [`${left} more branches are in the meta of this step.`] : [];
-  return [`${name}: ${status}, ${taken.length} of ${many}`, ...parts, ...more].join('\n\n');
+  const lines = conflicts
+    .slice(0, MAX_TOLD)
+    .map(({ path, message, keys }) => `- ${path} (${keys.join(', ')}): ${message}`);
+  const marked = 'The files have the conflicts marked in them. What the next role leaves is the merge.';
+  const merge = lines.length === 0 ? [] : ['## Conflicts', marked, lines.join('\n')];
+  return [`${name}: ${status}, ${taken.length} of ${many}`, ...parts, ...more, ...merge].join('\n\n');
 }

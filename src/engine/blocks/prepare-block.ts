@@ -1,6 +1,8 @@
 import { UwfError } from '../../errors.ts';
 import { findBlock, findRole, type BlockDefinition } from '../../workflow/definition.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
+import { isIsolated } from '../isolation/isolation.ts';
+import { gitPlace } from '../isolation/work-tree-folder.ts';
 import { workingPlace } from '../isolation/working-top.ts';
 import { allowanceOf, findLimitReached } from '../limits/limits.ts';
 import type { ChosenStep, PreparedTurn } from '../turn/step.ts';
@@ -24,8 +26,20 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
   if (choice.agent !== undefined) {
     throw refused('without-agent', `'${choice.role}' is a block, and is run by no agent`, state.id);
   }
-  const { cwd, isolation } = await workingPlace(engine, state, definition, choice.role);
+  const place = await workingPlace(engine, state, definition, choice.role);
+  // Branches with work trees of their own leave the caller's as it is.
+  const isolation = isIsolated(block.isolation) ? 'none' : place.isolation;
   const allowance = await allowanceOf(step, choice.role);
+  const limitReached = findLimitReached(allowance)?.text;
+  if (block.merge !== undefined && limitReached === undefined) {
+    // Before the branches are paid for.
+    const { requireMergingGit } = await import('../../git/worktree/tree-merger.ts');
+    await requireMergingGit(gitPlace(engine));
+  }
+  if (isIsolated(isolation) && limitReached === undefined) {
+    const { openWorkTree } = await import('../isolation/open-work-tree.ts');
+    await openWorkTree(engine, state, definition.name);
+  }
   const redaction = engine.redaction();
   const prompt = redaction.text(choice.prompt ?? state.prompt);
   const visit = (state.tally.roles.get(choice.role)?.visits ?? 0) + 1;
@@ -36,8 +50,8 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
     isolation,
     record: blockRecord(),
     allowance,
-    limitReached: findLimitReached(allowance)?.text,
-    request: { role: choice.role, prompt, cwd, visit },
+    limitReached,
+    request: { role: choice.role, prompt, cwd: place.cwd, visit },
     calls: new TurnCalls(engine, state, choice.role, state.id),
     redaction,
   };

@@ -7,17 +7,18 @@ import { readBranchEnd } from '../../thread/read/branch-end.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { BranchDefinition } from '../../workflow/definition.ts';
+import { CONFLICT, type BranchDefinition } from '../../workflow/definition.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
-import type { TurnEnd, TurnResult } from '../turn/step.ts';
+import type { TakenTurn, TurnEnd } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
 import { joinThread } from '../verbs/join.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { baseOfBranches } from './base-of-branches.ts';
 import { findBranches } from './find-branches.ts';
 import { describeBlock } from './describe-block.ts';
+import type { MergedFiles } from './merge-branches.ts';
 import { pinnedName, workflowOf } from './pin-blocks.ts';
 import { prepareBlock, type BlockTurn } from './prepare-block.ts';
 
@@ -31,13 +32,13 @@ export { prepareBlock };
  * @throws {Interrupted} if the engine was told to stop
  * @throws what kept a branch from running, if the join cannot be decided without it
  */
-export async function runBlock(turn: BlockTurn): Promise<TurnResult> {
-  const end = await new BlockRun(turn).toEnd().catch((error: unknown) => {
+export async function runBlock(turn: BlockTurn): Promise<TakenTurn> {
+  const { end, merged } = await new BlockRun(turn).toEnd().catch((error: unknown): BlockResult => {
     if (!(error instanceof BlockFailed)) throw error;
     // Running it again would change nothing: a person decides what becomes of the thread.
-    return suspended('invalid-reply', error.message);
+    return { end: suspended('invalid-reply', error.message) };
   });
-  return { ...end, attempts: [], usage: null, session: undefined, trace: undefined };
+  return { result: { ...end, attempts: [], usage: null, session: undefined, trace: undefined }, merged };
 }
 
 function suspended(cause: 'child' | 'invalid-reply', reason: string): BlockEnd {
@@ -45,6 +46,7 @@ function suspended(cause: 'child' | 'invalid-reply', reason: string): BlockEnd {
 }
 
 type BlockEnd = Extract<TurnEnd, { kind: 'done' }> | Extract<TurnEnd, { kind: 'suspended' }>;
+type BlockResult = { end: BlockEnd; merged?: MergedFiles };
 
 /** A branch whose thread waits for a person. */
 type Waiting = { branch: Branch; thread: ThreadId; reason: string };
@@ -71,7 +73,7 @@ class BlockRun {
     this.#turn = turn;
   }
 
-  async toEnd(): Promise<BlockEnd> {
+  async toEnd(): Promise<BlockResult> {
     const { engine, block, choice, decisions, request } = this.#turn;
     const branches = await listBranches(choice.role, block, decisions, request.prompt);
     this.#total = branches.length;
@@ -89,10 +91,10 @@ class BlockRun {
       const [failure] = this.#failures;
       if (engine.signal.aborted) throw new Interrupted(this.#turn.state.id, engine.signal.reason);
       if (failure !== undefined) throw failure;
-      return suspended('child', this.#whatWaits());
+      return { end: suspended('child', this.#whatWaits()) };
     }
     await this.#cancelRest();
-    return this.#result(this.#verdict.status);
+    return this.#result(this.#verdict);
   }
 
   /** Branches that have ended come first, then those that have begun: what was paid for decides before more is paid. */
@@ -213,17 +215,29 @@ class BlockRun {
     return lines.length === 1 ? lines.join() : [`${lines.length} branches wait:`, ...lines].join('\n');
   }
 
-  #result(status: string): BlockEnd {
-    const { choice } = this.#turn;
+  async #result(verdict: Extract<JoinVerdict, { kind: 'over' }>): Promise<BlockResult> {
+    const { block, choice } = this.#turn;
+    const merged = verdict.isJoined && block.merge ? await this.#merge() : undefined;
+    const conflicts = merged?.conflicts ?? [];
+    const status = conflicts.length > 0 ? CONFLICT : verdict.status;
     const order = this.#taken.map(({ key }) => key);
     const branches = Object.fromEntries(this.#taken.map(({ key, ...end }) => [key, end]));
-    return {
+    const places = conflicts.map(({ path, kind, keys }) => ({ path, kind, keys: [...keys] }));
+    const end: BlockEnd = {
       kind: 'done',
-      meta: { $status: status, order, branches },
-      text: describeBlock(choice.role, status, this.#taken, this.#total),
+      meta: { $status: status, order, branches, ...(places.length > 0 && { conflicts: places }) },
+      text: describeBlock(choice.role, status, { taken: this.#taken, total: this.#total, conflicts }),
       agentVersion: undefined,
       stopReason: undefined,
       childThreads: this.#ends,
     };
+    return merged ? { end, merged } : { end };
+  }
+
+  async #merge(): Promise<MergedFiles> {
+    const ended = this.#taken.map(({ key, end: { outcome } }, at) => ({ key, outcome, end: this.#ends[at]?.commit }));
+    const completed = ended.flatMap(({ key, outcome, end }) => (outcome === 'completed' && end ? [{ key, end }] : []));
+    const { mergeBranches } = await import('./merge-branches.ts');
+    return mergeBranches(this.#turn, this.#base, completed);
   }
 }

@@ -30,24 +30,33 @@ const PAUSES_MS = [50, 200, 1000];
 /** The thread that a turn is stored in: as the turn found it. */
 type Place = Pick<Step, 'engine' | 'state' | 'definition'>;
 
+/** How a turn is stored. */
+type StoreOptions = {
+  /** Stores files with secrets too. */
+  allowSecrets?: boolean | undefined;
+  /** A person has seen why the turn was held. */
+  isResumed?: boolean;
+  /** The files, if they are merged ones and not those of a work tree. */
+  merged?: Snapshot | undefined;
+};
+
 /**
  * Stores a turn with the files that it left. This machine holds the turn and the thread waits, if its files hold secrets, or if
  * the turn was not kept apart as its role asks.
- * @param allowSecrets stores files with secrets too
- * @param isResumed a person has seen why the turn was held
  * @throws {ReplyNotStored} if it cannot be stored; this machine keeps it
  */
 export async function appendTurn(
   step: Place,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
-  { allowSecrets = false, isResumed = false }: { allowSecrets?: boolean | undefined; isResumed?: boolean } = {},
+  { allowSecrets = false, isResumed = false, merged }: StoreOptions = {},
 ): Promise<ThreadState> {
   const { engine, state } = step;
-  let workspace: Snapshot | undefined;
+  let workspace = merged;
   try {
     if (isIsolated(files.isolation)) relinkOwnTree(engine, state.id);
-    if (turn.result.kind === 'done') workspace = await recordWorkspace(step, turn.role, files, allowSecrets);
+    if (merged === undefined && turn.result.kind === 'done')
+      workspace = await recordWorkspace(step, turn.role, files, allowSecrets);
   } catch (error) {
     if (!(error instanceof FilesHoldSecrets)) throw error;
     return storeTurn(
@@ -155,7 +164,7 @@ async function untilStored(step: Place, turn: FinishedTurn): Promise<ThreadState
 
 async function tryToStore(
   { engine: { repository }, state, definition }: Place,
-  { result, again, workspace, isolation, ...turn }: FinishedTurn,
+  { result, again, workspace, isolation, merge, ...turn }: FinishedTurn,
 ): Promise<ThreadState> {
   const { attempts, usage, trace, text } = result;
   const common = { ...turn, attempts, usage, trace, text };
@@ -178,6 +187,7 @@ async function tryToStore(
       ...reply,
       workspace,
       isolation,
+      merge,
       replaces: again?.step.commit,
     });
   } catch (error) {

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
+import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
 import type { TraceDraft } from '../../thread/append/trace-files.ts';
@@ -103,6 +104,9 @@ export type TurnResult = TurnEnd & {
   trace: TraceDraft | undefined;
 };
 
+/** A turn that was taken, and of a block that merges the files of its branches. */
+export type TakenTurn = { result: TurnResult; merged?: { merge: MergeRecord; snapshot: Snapshot } | undefined };
+
 /** A turn that was taken and is not stored yet. Files of kept and held turns have it as JSON. */
 export type FinishedTurn = {
   role: string;
@@ -119,6 +123,8 @@ export type FinishedTurn = {
   again?: RoleChoice['again'];
   /** What it changed outside of the thread's work tree. */
   isolation?: IsolationBreach | undefined;
+  /** What its files were merged from, if it is the turn of a block that merges. */
+  merge?: MergeRecord | undefined;
   /** The files that it left; released when they are stored. */
   workspace?: Snapshot | undefined;
 };

@@ -20,7 +20,16 @@ import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
 import { runAgent } from './run.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
-import type { ChosenStep, PreparedStep, PreparedTurn, StepOutcome, TurnEnd, TurnResult, TurnWish } from './step.ts';
+import type {
+  ChosenStep,
+  PreparedStep,
+  PreparedTurn,
+  StepOutcome,
+  TakenTurn,
+  TurnEnd,
+  TurnResult,
+  TurnWish,
+} from './step.ts';
 import { findBlock } from '../../workflow/definition.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
@@ -90,7 +99,7 @@ export async function storeKept(
 async function takeTurn(step: ChosenStep): Promise<ThreadState> {
   if (findBlock(step.definition, step.choice.role) === undefined) {
     const prepared = await prepareStep(step);
-    return storeAfter(prepared, () => runUntilAccepted(prepared));
+    return storeAfter(prepared, async () => ({ result: await runUntilAccepted(prepared) }));
   }
   const { prepareBlock, runBlock } = await import('../blocks/run-block.ts');
   const prepared = await prepareBlock(step);
@@ -98,7 +107,7 @@ async function takeTurn(step: ChosenStep): Promise<ThreadState> {
 }
 
 /** Takes a turn and stores the step, or the reason why the thread waits. */
-async function storeAfter(step: PreparedTurn, take: () => Promise<TurnResult>): Promise<ThreadState> {
+async function storeAfter(step: PreparedTurn, take: () => Promise<TakenTurn>): Promise<ThreadState> {
   const { engine, lease, state, choice, request, redaction } = step;
   const { role, rule, again } = choice;
   const { repository } = engine;
@@ -113,15 +122,18 @@ async function storeAfter(step: PreparedTurn, take: () => Promise<TurnResult>): 
   const { record: agent } = step;
   const number = state.tally.steps + 1;
   engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
-  const result = await take();
+  const { result, merged } = await take();
   lease.setProcessGroup(null);
   const completedAtMs = repository.now();
   tellTaken(engine, { thread: state.id, role }, redaction);
   const { taken: redacted, failure } = redaction;
   const breach = main && (await observer?.findBreach(engine, main, { thread: state.id, role }));
-  const turn = { role, rule, prompt, agent, result, redacted, startedAtMs, completedAtMs, again, isolation: breach };
+  const times = { startedAtMs, completedAtMs };
+  const { merge } = merged ?? {};
+  const turn = { role, rule, prompt, agent, result, redacted, ...times, again, isolation: breach, merge };
   if (failure !== undefined) throw keepTurn(engine, state, turn, failure);
-  const after = await appendTurn(step, turn, files, { allowSecrets: choice.allowSecrets });
+  const options = { allowSecrets: choice.allowSecrets, merged: merged?.snapshot };
+  const after = await appendTurn(step, turn, files, options);
   if (result.kind !== 'done' || after.head.kind !== 'step') return after;
   markStoredHere(after);
   for (const left of await step.calls.findLeft(result.childThreads)) engine.tell(left);

@@ -49,6 +49,14 @@ export type MergedObjects = {
 /** The first git with `merge-tree --write-tree`. */
 const OLDEST_GIT: GitVersion = [2, 38];
 
+/**
+ * Reads the version of a git that can merge without a checkout.
+ * @throws {UwfError} `git-too-old` as `requireGit`
+ */
+export function requireMergingGit(git: GitPlace): Promise<string> {
+  return requireGit(git, OLDEST_GIT, 'merge branches');
+}
+
 /** The name of our side in conflict markers and messages, as in a checkout. */
 const OURS = 'HEAD';
 /** Stands before the name of their side, which alone could be an id, or the name of a file of git's. */
@@ -105,7 +113,7 @@ export class TreeMerger {
     const { location } = place.repository;
     if (location === undefined) throw notOnDisk();
     const git = { location, env: place.env };
-    const gitVersion = await requireGit(git, OLDEST_GIT, 'merge branches');
+    const gitVersion = await requireMergingGit(git);
     return new TreeMerger(place, location, gitVersion, hasDrivers ? await listGitVariables(git) : []);
   }
 

@@ -12,7 +12,7 @@ import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import { encodeTyped } from '../../schema/built-in.ts';
-import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
+import { MAX_ANCESTORS, type MergeRecord } from '../../schema/built-in/thread-step.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { firstLine } from './commit-message.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
@@ -43,6 +43,8 @@ export type StepDraft = TurnFacts & {
   workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
   /** What changed outside of the thread's work tree. */
   isolation?: { main: WorkTreeChanges } | undefined;
+  /** What the files of a block's branches were merged from. */
+  merge?: MergeRecord | undefined;
   startedAtMs: number;
   completedAtMs: number;
 };
@@ -97,6 +99,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
     ...(recorded && { workspace: recorded.workspace }),
     ...(draft.isolation && { isolation: draft.isolation }),
+    ...(draft.merge && { merge: draft.merge }),
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };

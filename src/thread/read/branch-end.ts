@@ -3,6 +3,8 @@ import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import { readTextAt, readThreadCommit, statusOf, type ThreadCommit } from '../thread-commit.ts';
+import { readChain } from './read-chain.ts';
+import type { CommitOf } from './thread-state.ts';
 
 /** How a branch has ended, as joins, rules and templates see it. */
 export type BranchEnd = {
@@ -41,15 +43,15 @@ export async function readBranchEnd(repository: Repository, id: ObjectId, total:
   };
 }
 
-async function lastStep(
-  repository: Repository,
-  end: ThreadCommit,
-): Promise<Extract<ThreadCommit, { kind: 'step' }> | undefined> {
-  for (let at = end; at.kind !== 'start';) {
-    if (at.kind === 'step') return at;
-    const [before] = at.commit.parents;
-    if (before === undefined) throw new CorruptThread(at.id, 'its chain has no start');
-    at = await readThreadCommit(repository, before);
+async function lastStep(repository: Repository, end: ThreadCommit): Promise<CommitOf<'step'> | undefined> {
+  for await (const commit of readChain(repository, end.id)) if (commit.kind === 'step') return commit;
+  return undefined;
+}
+
+/** Finds the newest snapshot of a branch; `undefined` if none of its steps recorded files. */
+export async function findFilesOfBranch(repository: Repository, end: ObjectId): Promise<ObjectId | undefined> {
+  for await (const commit of readChain(repository, end)) {
+    if (commit.kind === 'step' && commit.node.workspace !== undefined) return commit.node.workspace.commit;
   }
   return undefined;
 }

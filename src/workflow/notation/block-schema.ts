@@ -10,7 +10,11 @@ export function blockSchema({ join, merge }: Pick<BlockDefinition, 'join' | 'mer
   const statuses = [JOINED, FAILED, ...(merge ? [CONFLICT] : [])];
   const conflicts: JsonObject = {
     type: 'array',
-    items: object({ path: { type: 'string' }, keys: { type: 'array', items: { type: 'string' } } }),
+    items: object({
+      path: { type: 'string' },
+      kind: { type: 'string' },
+      keys: { type: 'array', items: { type: 'string' } },
+    }),
   };
   return object(
     {

@@ -1,0 +1,50 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { MergeConflict } from '../../git/worktree/merge-in-turn.ts';
+import { mergeAll } from '../../git/worktree/merge-trees.ts';
+import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import { BlockFailed } from '../../moderator/moderator-errors.ts';
+import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
+import { findFilesOfBranch } from '../../thread/read/branch-end.ts';
+import { filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
+import type { BlockTurn } from './prepare-block.ts';
+
+/** The files of all branches, as the block's step records them. */
+export type MergedFiles = { merge: MergeRecord; snapshot: Snapshot; conflicts: readonly MergeConflict[] };
+
+/** A branch that has completed, and the commit of its end. */
+type Completed = { key: string; end: ObjectId };
+
+/**
+ * Merges the newest files of branches that began at one base into that base, one after the other.
+ *
+ * @param completed in the order in which they ended
+ * @throws {UwfError} as `mergeAll`
+ */
+export async function mergeBranches(
+  { engine, state, block, choice }: BlockTurn,
+  base: ObjectId | 'head' | undefined,
+  completed: readonly Completed[],
+): Promise<MergedFiles> {
+  const { repository, env, signal } = engine;
+  if (base === undefined || base === 'head') {
+    const reason = 'the thread has no work tree of its own';
+    throw new BlockFailed(choice.role, 'merge', JSON.stringify(block.merge), reason);
+  }
+  const branches: MergeRecord['branches'] = [];
+  for (const { key, end } of completed) {
+    const commit = await findFilesOfBranch(repository, end);
+    // None of its turns was isolated.
+    if (commit !== undefined) branches.push({ key, commit });
+  }
+  if (block.merge?.order === 'key') branches.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const merged = await mergeAll({ repository, env, signal }, base, base, branches);
+  const { tree, objects, release, conflicts, gitVersion: git, isRepeatable } = merged;
+  const { start, last } = state;
+  const before = last?.node.workspace === undefined ? last && (await findRecordedBefore(repository, last)) : last;
+  const commit = (before && (await filesOfStep(repository, before))?.commit) ?? start.node.base;
+  return {
+    merge: { base, branches, git, isRepeatable },
+    snapshot: { tree, ...(commit && { commit }), objects, packs: [], release },
+    conflicts,
+  };
+}
