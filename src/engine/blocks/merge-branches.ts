@@ -3,7 +3,7 @@ import type { MergeConflict } from '../../git/worktree/merge-in-turn.ts';
 import { mergeAll } from '../../git/worktree/merge-trees.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
-import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
+import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { findFilesOfBranch } from '../../thread/read/branch-end.ts';
 import { filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
 import type { BlockTurn } from './prepare-block.ts';

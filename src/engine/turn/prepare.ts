@@ -49,7 +49,11 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const limitReached = findLimitReached(allowance)?.text;
   if (isIsolated(isolation) && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
-    await openWorkTree(engine, state, definition.name);
+    const location = await openWorkTree(engine, state, definition.name);
+    if (state.last?.node.merge !== undefined) {
+      const { showConflicts } = await import('../blocks/show-conflicts.ts');
+      await showConflicts(engine, location, state);
+    }
     // Its links are there only now.
     cwd = workingFolder(place, choice.role, folder);
   }

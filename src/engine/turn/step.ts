@@ -6,7 +6,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
-import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
+import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
 import type { TraceDraft } from '../../thread/append/trace-files.ts';

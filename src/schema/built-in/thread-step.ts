@@ -50,18 +50,6 @@ export type TurnRecord = {
   redacted?: Redacted;
 };
 
-/** What the files of a block's step were merged from. They are `workspace` of the step. */
-export type MergeRecord = {
-  /** The commit that all branches began at, and that they were merged into. */
-  base: ObjectId;
-  /** The newest snapshots of the branches, in the order in which they were merged. */
-  branches: { key: string; commit: ObjectId }[];
-  /** The version of git: `2.39.5`. */
-  git: string;
-  /** False if a merge driver of the machine had a part. */
-  isRepeatable: boolean;
-};
-
 /** One role's turn. */
 export type ThreadStep = TurnRecord & {
   /** From 1, counting steps only. */
@@ -97,7 +85,7 @@ export type ThreadStep = TurnRecord & {
   };
   /** What changed outside of the thread's work tree during the turn; `main` is what changed in the main work tree. */
   isolation?: JsonObject;
-  /** How the files of a block's branches were merged; see {@link MergeRecord}. */
+  /** How the files of a block's branches were merged; see `MergeRecord`. */
   merge?: JsonObject;
   /** Reserved: what confined the agent. */
   sandbox?: JsonObject;
