@@ -78,7 +78,7 @@ export async function noteAtRest(
   if (!isThreadId(thread) || findLease(repository, thread) !== undefined) return undefined;
   const over = await findOver(engine, thread);
   const location = over && (await discoverRepository(top, withoutPlaces(engine.env)).catch(() => undefined));
-  const now = location && (await treeOfFiles(repository, { ...git, location }, snapshotLimits(engine)));
+  const now = location && (await treeOfFiles(repository, { ...git, location }, snapshotLimits(engine, 'worktree')));
   if (over === undefined || now === undefined) return undefined;
   if (now === (await treeAt(repository, note.at))) return note;
   const last = over.head && (await readState(repository, thread, over.head)).last;

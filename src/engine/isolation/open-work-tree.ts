@@ -99,7 +99,7 @@ function makeRoom(folder: string): void {
 /** Gives a work tree the files of the thread. @returns false if it has files that no snapshot has */
 async function catchUp(engine: EngineContext, git: GitPlace, note: ThreadNote, content: OwnContent): Promise<boolean> {
   const { at, commit, tree } = content;
-  const now = await treeOfFiles(engine.repository, git, snapshotLimits(engine));
+  const now = await treeOfFiles(engine.repository, git, snapshotLimits(engine, 'worktree'));
   // A process was killed after it had stored the step, and before it noted that.
   if (now === tree) noteThread(git.location, { ...note, at, commit });
   else if (now !== undefined && now === (await treeAt(engine.repository, note.at)))

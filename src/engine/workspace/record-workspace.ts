@@ -27,10 +27,15 @@ import type { SnapshotMode } from '../config/config-schema.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
 const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
+/** Without its files an isolated turn waits for a person, so it is worth waiting while many runs keep the disk busy. */
+const ISOLATED_TIMEOUT_MS = 60_000;
 
-/** The limits of the snapshots that an engine takes. */
-export function snapshotLimits({ config }: { config: Pick<Config, 'snapshot'> }): SnapshotLimits {
-  return { ...DEFAULT_LIMITS, ...config.snapshot };
+/** The limits of the snapshots that an engine takes; default: of turns that are not isolated. */
+export function snapshotLimits(
+  { config }: { config: Pick<Config, 'snapshot'> },
+  isolation?: Isolation,
+): SnapshotLimits {
+  return { ...DEFAULT_LIMITS, ...(isIsolated(isolation) && { timeoutMs: ISOLATED_TIMEOUT_MS }), ...config.snapshot };
 }
 
 /** Files hold secrets, and files are not edited. */
@@ -85,7 +90,7 @@ export async function filesBefore(
 export async function recordWorkspace(
   { engine, state }: Pick<Step, 'engine' | 'state'>,
   role: string,
-  { cwd, mode, before }: TurnFiles,
+  { cwd, mode, before, isolation }: TurnFiles,
   allowSecrets: boolean,
 ): Promise<Snapshot | undefined> {
   if (mode === 'off') return undefined;
@@ -100,7 +105,7 @@ export async function recordWorkspace(
     return undefined;
   }
   try {
-    const limits = snapshotLimits(engine);
+    const limits = snapshotLimits(engine, isolation);
     const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
     const inspect: SnapshotOptions['inspect'] = async (tree, objects) => {
       // Its snapshot could not be told from a commit of a thread, and the step would not verify.

@@ -161,7 +161,7 @@ function watchLimits(quarantine: Quarantine, limits: SnapshotLimits, stop: Abort
   let timeoutMs = limits.timeoutMs;
   const timer = setInterval(() => {
     if (performance.now() - startedMs > timeoutMs) {
-      stop.abort(new Error(`recording the files took longer than ${timeoutMs / 1000} s`));
+      stop.abort(new Error(`recording the files took longer than ${timeoutMs / 1000} s; raise snapshot.timeoutMs`));
     } else if (quarantine.bytes > mostWritten(limits)) stop.abort(tooMuch(limits));
   }, 100);
   const whileComparing = async <T>(work: () => Promise<T>): Promise<T> => {
