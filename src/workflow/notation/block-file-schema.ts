@@ -25,6 +25,10 @@ export const eachProperties: JsonObject = {
   atOnce: { description: 'how many branches run at once (all)', type: ['integer', 'null'], ...atOnceBounds },
 };
 
+export const mergeProperties: JsonObject = {
+  order: { description: "whose files come first: 'key' by their keys, 'end' by who ended first", enum: ['key', 'end'] },
+};
+
 export const blockProperties: JsonObject = {
   branches: {
     description: 'the branches by their keys',
@@ -43,7 +47,7 @@ export const blockProperties: JsonObject = {
     description: "when the branches are joined: 'all', 'any', { atLeast: n }, or JSONata over $branches",
     type: ['string', 'object'],
     pattern: '\\S',
-    properties: { atLeast: { type: 'integer', ...atLeastBounds } },
+    properties: { atLeast: { description: 'how many branches have to complete', type: 'integer', ...atLeastBounds } },
     required: ['atLeast'],
     additionalProperties: false,
   },
@@ -56,6 +60,6 @@ export const blockProperties: JsonObject = {
   merge: {
     description: "merges the files of the branches, in the order of their keys ('key') or of their ends ('end')",
     ...orFile('object', 'null'),
-    ...fields({ order: { enum: ['key', 'end'] } }, ['order']),
+    ...fields(mergeProperties, ['order']),
   },
 };
