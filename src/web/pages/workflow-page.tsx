@@ -3,7 +3,8 @@ import type { Html } from '../html.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import type { BlockDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
+import { describeBranches, foldBranches, sayBlock } from '../../workflow/graph/describe-block.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
@@ -56,6 +57,7 @@ export async function workflowPage({ site, nowMs }: Visit, text: string): Promis
         </section>
       )}
       {definition && <Roles definition={definition} />}
+      {definition?.blocks && <Blocks blocks={definition.blocks} />}
       <RunsPanel runs={runs} name={name} nowMs={nowMs} />
       {roles.byCost().length > 0 && (
         <section aria-labelledby="usage">
@@ -137,6 +139,35 @@ function Roles({ definition }: { definition: WorkflowDefinition }): Html {
           <PlainText text={systemPrompt} />
           <h3>What it reports</h3>
           <PlainText text={JSON.stringify(schema, null, 2)} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+/** Of more branches the page names the first; `uwf workflow show --json=blocks` has all. */
+const MAX_BRANCHES_SHOWN = 50;
+
+function Blocks({ blocks }: { blocks: Record<string, BlockDefinition> }): Html {
+  const all = Object.entries(blocks);
+  return (
+    <section aria-labelledby="blocks">
+      <h2 id="blocks">
+        Blocks <span class="count">{all.length}</span>
+      </h2>
+      {all.map(([name, block]) => (
+        <details class="file" id={`role-${name}`}>
+          <summary>
+            <strong>{name}</strong> <span class="quiet">{sayBlock(block)}</span>
+          </summary>
+          <ul>
+            {foldBranches(
+              describeBranches(block).map((branch) => `${branch.name}: ${branch.what}`),
+              MAX_BRANCHES_SHOWN,
+            ).map((line) => (
+              <li>{line}</li>
+            ))}
+          </ul>
         </details>
       ))}
     </section>

@@ -1,7 +1,7 @@
 import type { Html } from '../html.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { START, END, type WorkflowDefinition } from '../../workflow/definition.ts';
-import { edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
+import { branchNames, edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
 import type { DrawnLine, GraphDrawing } from '../drawing/graph-drawing.ts';
 import { layoutGraph } from '../drawing/layout-graph.ts';
 import { shortText, textWidth } from '../drawing/text-width.ts';
@@ -45,8 +45,9 @@ const LABEL_PADDING = 12;
  */
 export async function WorkflowGraph({ definition, path, hrefOf }: GraphProps): Promise<Awaited<Html>> {
   const edges = withCounts(definition, path);
-  const names = new Set([START, ...Object.keys(definition.roles), ...edges.flatMap(({ from, to }) => [from, to]), END]);
-  const nodes = [...names].map((name) => ({ name, ...sizeOf(name, path) }));
+  const places = [...Object.keys(definition.roles), ...Object.keys(definition.blocks ?? {})];
+  const names = new Set([START, ...places, ...edges.flatMap(({ from, to }) => [from, to]), END]);
+  const nodes = [...names].map((name) => ({ name, ...sizeOf(name, stateText(definition, name, path)) }));
   const drawing = await layoutGraph(
     nodes,
     edges.map(({ from, to, ...edge }) => ({ from, to, labelWidth: labelWidth(edge) })),
@@ -94,15 +95,15 @@ function labelWidth({ count, ...edge }: Omit<Counted, 'from' | 'to'>): number | 
   return text === '' ? undefined : textWidth(text, 12) + LABEL_PADDING;
 }
 
-function sizeOf(name: string, path: PathTaken | undefined): { width: number; height: number } {
+function sizeOf(name: string, state: string): { width: number; height: number } {
   const title = textWidth(shortText(titleOf(name), MAX_LETTERS), 14);
-  if (path === undefined || isReserved(name)) return { width: Math.max(MIN_WIDTH, title + 24), height: HEIGHT };
+  if (state === '' || isReserved(name)) return { width: Math.max(MIN_WIDTH, title + 24), height: HEIGHT };
   return { width: Math.max(MIN_WIDTH_OF_RUN, title + 24), height: HEIGHT_OF_RUN };
 }
 
-/** `3 steps, at work`; '' without a run. */
-function stateText(name: string, path: PathTaken | undefined): string {
-  if (path === undefined) return '';
+/** What stands below a name: `3 steps, at work`; without a run, the branches of a block. */
+function stateText(definition: WorkflowDefinition, name: string, path: PathTaken | undefined): string {
+  if (path === undefined) return shortText(branchNames(definition, name).join(', '), MAX_LETTERS);
   const turn = path.turn?.role === name ? [path.turn.state] : [];
   return [plural(path.visits.get(name) ?? 0, 'step'), ...turn].join(', ');
 }
@@ -138,11 +139,15 @@ function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Ht
               </g>
             );
           }
-          const state = stateText(name, path);
+          const state = stateText(definition, name, path);
           const description = descriptions.get(name) ?? '';
           return (
             <a href={hrefOf(name)} class={classOf(name, path)}>
-              <title>{[name, description, state].filter((part) => part !== '').join('\n')}</title>
+              <title>
+                {[name, description, ...branchNames(definition, name), ...(path ? [state] : [])]
+                  .filter((part) => part !== '')
+                  .join('\n')}
+              </title>
               <rect {...box} rx={8} />
               <text class="name" x={x} y={state === '' ? y + 5 : y - 3} text-anchor="middle">
                 {shortText(name, MAX_LETTERS)}

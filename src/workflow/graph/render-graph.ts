@@ -1,5 +1,6 @@
-import { END, RESUME, START, type WorkflowDefinition } from '../definition.ts';
+import { END, findBlock, RESUME, START, type BlockDefinition, type WorkflowDefinition } from '../definition.ts';
 import { askedStatuses } from '../notation/status-condition.ts';
+import { describeBranches, foldBranches, sayBlock } from './describe-block.ts';
 
 /** How a workflow can be drawn. */
 export type GraphFormat = 'text' | 'mermaid' | 'dot';
@@ -23,8 +24,21 @@ export type Edge = {
  */
 export function renderGraph(definition: WorkflowDefinition, format: GraphFormat): string {
   const edges = edgesOf(definition);
-  if (format === 'mermaid') return renderMermaid(edges);
-  return format === 'dot' ? renderDot(definition.name, edges) : renderText(definition, edges);
+  if (format === 'mermaid') return renderMermaid(definition, edges);
+  return format === 'dot' ? renderDot(definition, edges) : renderText(definition, edges);
+}
+
+/** A drawn block names as many of its branches. */
+const MAX_BRANCHES_NAMED = 8;
+
+/** The names of the branches of a block, of many the first; none for a role. */
+export function branchNames(definition: WorkflowDefinition, place: string): string[] {
+  const block = findBlock(definition, place);
+  if (block === undefined) return [];
+  return foldBranches(
+    describeBranches(block).map(({ name }) => name),
+    MAX_BRANCHES_NAMED,
+  );
 }
 
 /** The edges of a workflow, one for each rule, in their order. */
@@ -45,7 +59,7 @@ function labelOf(when: string, from: string): string {
 }
 
 /**
- * Draws edges for a terminal: a block per role, in the order in which a thread can first reach them.
+ * Draws edges for a terminal: a paragraph per role or block, in the order in which a thread can first reach them.
  *
  * ```
  * start ──▶ writer
@@ -53,21 +67,40 @@ function labelOf(when: string, from: string): string {
  * checker   checks
  *   ├─ rejected ──▶ writer
  *   └─ otherwise ──▶ end
+ *
+ * reviews   2 branches, join all
+ *   ║ security   workflow review
+ *   ║ style      role critic
+ *   └───▶ end
  * ```
  */
-function renderText({ roles }: WorkflowDefinition, edges: readonly Edge[]): string {
-  const blocks: string[] = [];
-  for (const name of reachOrder(Object.keys(roles), edges)) {
-    const description = roles[name]?.description.split('\n', 1)[0] ?? '';
+function renderText(definition: WorkflowDefinition, edges: readonly Edge[]): string {
+  const { roles, blocks = {} } = definition;
+  const paragraphs: string[] = [];
+  for (const name of reachOrder([...Object.keys(roles), ...Object.keys(blocks)], edges)) {
+    const block = findBlock(definition, name);
+    const description = block ? sayBlock(block) : (roles[name]?.description.split('\n', 1)[0] ?? '');
     const own = edges.filter(({ from }) => from === name);
     if (own.length === 0 && (name === START || name === RESUME)) continue;
     const lines = own.map(({ to, label }, index) => {
       const branch = index === own.length - 1 ? '└─' : '├─';
       return `  ${branch}${label === '' ? '' : ` ${label} `}──▶ ${titleOf(to)}`;
     });
-    blocks.push([description === '' ? titleOf(name) : `${titleOf(name)}   ${description}`, ...lines].join('\n'));
+    const branches = block ? branchLines(block).map((line) => `  ║ ${line}`) : [];
+    const title = description === '' ? titleOf(name) : `${titleOf(name)}   ${description}`;
+    paragraphs.push([title, ...branches, ...lines].join('\n'));
   }
-  return `${blocks.join('\n\n')}\n`;
+  return `${paragraphs.join('\n\n')}\n`;
+}
+
+function branchLines(block: BlockDefinition): string[] {
+  const branches = describeBranches(block);
+  const shown = branches.slice(0, MAX_BRANCHES_NAMED);
+  const width = Math.max(...shown.map(({ name }) => name.length));
+  return foldBranches(
+    branches.map(({ name, what }) => `${name.padEnd(width)}   ${what}`),
+    MAX_BRANCHES_NAMED,
+  );
 }
 
 function reachOrder(roles: readonly string[], edges: readonly Edge[]): Set<string> {
@@ -87,10 +120,10 @@ export function isReserved(name: string): boolean {
   return name === START || name === RESUME || name === END;
 }
 
-function renderMermaid(edges: readonly Edge[]): string {
+function renderMermaid(definition: WorkflowDefinition, edges: readonly Edge[]): string {
   // Names can hold what Mermaid takes for syntax (`end`, dots), so that nodes are numbered and labelled.
   const ids = new Map([...namesIn(edges)].map((name, index) => [name, `n${index}`]));
-  const nodes = [...ids].map(([name, id]) => `  ${id}${mermaidShape(name)}`);
+  const nodes = [...ids].map(([name, id]) => `  ${id}${mermaidShape(name, branchNames(definition, name))}`);
   const arrows = edges.map(({ from, to, label }) => {
     const text = label === '' ? '' : `|"${escapeMermaid(label)}"|`;
     return `  ${ids.get(from)} -->${text} ${ids.get(to)}`;
@@ -102,8 +135,9 @@ function namesIn(edges: readonly Edge[]): Set<string> {
   return new Set(edges.flatMap(({ from, to }) => [from, to]));
 }
 
-function mermaidShape(name: string): string {
+function mermaidShape(name: string, branches: readonly string[]): string {
   if (name === END) return '(((end)))';
+  if (branches.length > 0) return `[["${[name, ...branches].map(escapeMermaid).join('<br/>')}"]]`;
   return isReserved(name) ? `((${titleOf(name)}))` : `["${escapeMermaid(name)}"]`;
 }
 
@@ -117,18 +151,23 @@ function escapeMermaid(text: string): string {
     .replaceAll('>', '#gt;');
 }
 
-function renderDot(name: string, edges: readonly Edge[]): string {
-  const nodes = [...namesIn(edges)].filter(isReserved).map((node) => {
+function renderDot(definition: WorkflowDefinition, edges: readonly Edge[]): string {
+  const nodes = [...namesIn(edges)].flatMap((node) => {
+    const branches = branchNames(definition, node);
+    // Two lines around a box, as a flow chart has a step that is a procedure of its own.
+    if (branches.length > 0)
+      return [`  ${quoteDot(node)} [peripheries=2, label=${quoteDot([node, ...branches].join('\n'))}];`];
+    if (!isReserved(node)) return [];
     const shape = node === END ? 'doublecircle' : 'circle';
-    return `  ${quoteDot(node)} [shape=${shape}, label=${quoteDot(titleOf(node))}];`;
+    return [`  ${quoteDot(node)} [shape=${shape}, label=${quoteDot(titleOf(node))}];`];
   });
   const arrows = edges.map(({ from, to, label }) => {
     const text = label === '' ? '' : ` [label=${quoteDot(label)}]`;
     return `  ${quoteDot(from)} -> ${quoteDot(to)}${text};`;
   });
-  return `${[`digraph ${quoteDot(name)} {`, '  node [shape=box, style=rounded];', ...nodes, ...arrows, '}'].join('\n')}\n`;
+  return `${[`digraph ${quoteDot(definition.name)} {`, '  node [shape=box, style=rounded];', ...nodes, ...arrows, '}'].join('\n')}\n`;
 }
 
 function quoteDot(text: string): string {
-  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
 }

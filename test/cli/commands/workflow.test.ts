@@ -46,6 +46,26 @@ test('show prints roles and reduced rules', async () => {
   });
 });
 
+test('validate, show and graph name the blocks', async () => {
+  const { uwf, json, write } = createCliRepository();
+  write(
+    '.uwf/workflows/both.yaml',
+    `name: both
+roles: { critic: { schema: {} } }
+blocks:
+  reviews: { isolation: shared, branches: { first: { role: critic }, second: { workflow: review } }, join: any }
+moderator: [{ from: __start__, to: reviews }, { from: reviews, to: __end__ }]
+`,
+  );
+  expect((await uwf(['workflow', 'validate', 'both'])).stdout).toContain('both is valid: 1 role, 1 block, 2 rules');
+  const { stdout } = await uwf(['workflow', 'show', 'both']);
+  expect(stdout).toContain(
+    'reviews  2 branches, join any, isolation shared\n    first  role critic\n    second  workflow review',
+  );
+  expect(await json(['workflow', 'show', 'both'])).toMatchObject({ blocks: { reviews: { join: 'any' } } });
+  expect((await uwf(['workflow', 'graph', 'both'])).stdout).toContain('║ second   workflow review');
+});
+
 test('a file that leads out of the repository is named as one, and hides no other', async () => {
   const { dir, uwf, json } = createLoopRepository();
   const outside = createTemporaryFolder();

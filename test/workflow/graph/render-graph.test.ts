@@ -39,6 +39,40 @@ describe('renderGraph', () => {
     );
   });
 
+  const branches = Object.fromEntries(
+    Array.from({ length: 1000 }, (_, index) => [`b${index}`, { workflow: 'review' }]),
+  );
+  const block = { branches, join: { atLeast: 2 }, isolation: 'shared', schema: {} } as const;
+  const each = { over: '$steps', as: 'phase', key: 'phase', role: 'checker', atOnce: 3 };
+  const withBlocks: WorkflowDefinition = {
+    ...definition,
+    blocks: { many: block, build: { each, join: 'all', isolation: 'worktree', merge: { order: 'key' }, schema: {} } },
+    moderator: [
+      { from: '__start__', to: 'many', when: null },
+      { from: 'many', to: 'build', when: null },
+      { from: 'build', to: '__end__', when: null },
+    ],
+  };
+
+  test('draws a block with its branches, of many the first', () => {
+    const [, many, build] = renderGraph(withBlocks, 'text').split('\n\n');
+    expect(many?.split('\n')).toEqual([
+      'many   1000 branches, join at least 2, isolation shared',
+      ...Array.from({ length: 8 }, (_, index) => `  ║ b${index}   workflow review`),
+      '  ║ … and 992 more',
+      '  └───▶ build',
+    ]);
+    expect(build?.split('\n')).toEqual([
+      'build   a branch for each phase, join all, isolation worktree, merged in the order of their keys',
+      '  ║ each phase   role checker, 3 at once',
+      '  └───▶ end',
+    ]);
+    const mermaid = renderGraph(withBlocks, 'mermaid');
+    expect(mermaid).toContain('[["many<br/>b0<br/>');
+    expect(mermaid).toContain('<br/>… and 992 more"]]');
+    expect(renderGraph(withBlocks, 'dot')).toContain('"build" [peripheries=2, label="build\\neach phase"];');
+  });
+
   test('keeps what Mermaid would take for syntax out of its labels', () => {
     const drawn = renderGraph(definition, 'mermaid');
     expect(drawn).toContain('n1["end"]');

@@ -1,5 +1,6 @@
 import { resolveWorkflow } from '../../../workflow/load/resolve-workflow.ts';
-import type { Rule, WorkflowDefinition } from '../../../workflow/definition.ts';
+import type { BlockDefinition, Rule, WorkflowDefinition } from '../../../workflow/definition.ts';
+import { describeBranches, foldBranches, sayBlock } from '../../../workflow/graph/describe-block.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
@@ -15,6 +16,7 @@ that matches decides.`,
     hash: "the definition's hash",
     description: 'what it is for',
     roles: 'role -> description, systemPrompt, extractPrompt, schema …',
+    blocks: 'block -> branches or each, join, isolation …; null where there are none',
     moderator: 'the rules, in order: from, to, when, prompt …',
     limits: 'its limits, or null',
     origin: 'the file, ref or node it comes from',
@@ -27,17 +29,20 @@ that matches decides.`,
     const repository = await openForReading(cli);
     const { definition, hash, origin } = await resolveWorkflow(repository, args.workflow, { cwd: cli.cwd });
     const from = origin.kind === 'file' ? origin.file : origin.kind === 'registry' ? origin.ref : 'node';
-    const { name, description, roles, moderator, limits } = definition;
+    const { name, description, roles, blocks, moderator, limits, isolation } = definition;
     const bounds = Object.entries(limits ?? {}).map(([limit, value]) => `${limit} ${value}`);
-    await out.result({ name, hash, description, roles, moderator, limits: limits ?? null, origin: from }, () =>
+    const all = { name, hash, description, roles, blocks: blocks ?? null, moderator, limits: limits ?? null };
+    await out.result({ ...all, origin: from }, () =>
       [
         formatFacts([
           ['workflow', `${out.paint.name(name)}  ${out.paint.id(hash)}`],
           ['from', from],
           ['about', oneLine(description)],
           ['limits', bounds.join(', ')],
+          ['isolation', isolation ?? ''],
         ]),
         formatRoles(definition, out),
+        ...(blocks ? [formatBlocks(blocks, out)] : []),
         formatRules(moderator, out),
       ].join('\n\n'),
     );
@@ -49,6 +54,20 @@ function formatRoles({ roles }: WorkflowDefinition, { paint }: Output): string {
     ([role, { description }]) => [`  ${paint.name(role)}`, oneLine(description) || '-'] as const,
   );
   return `${paint.title('roles')}\n${formatFacts(facts)}`;
+}
+
+/** The text names as many branches of a block; `--json` has all. */
+const MAX_BRANCHES_SHOWN = 20;
+
+function formatBlocks(blocks: Record<string, BlockDefinition>, { paint }: Output): string {
+  const lines = Object.entries(blocks).flatMap(([name, block]) => [
+    `  ${paint.name(oneLine(name))}  ${oneLine(sayBlock(block))}`,
+    ...foldBranches(
+      describeBranches(block).map(({ name: branch, what }) => `${oneLine(branch)}  ${paint.quiet(oneLine(what))}`),
+      MAX_BRANCHES_SHOWN,
+    ).map((line) => `    ${line}`),
+  ]);
+  return `${paint.title('blocks')}\n${lines.join('\n')}`;
 }
 
 function formatRules(rules: readonly Rule[], { paint }: Output): string {

@@ -1,6 +1,7 @@
 import { resolveWithDiagnostics } from '../../../workflow/load/resolve-workflow.ts';
 import { InvalidWorkflow, type Diagnostic } from '../../../workflow/diagnostics/diagnostic.ts';
 import type { LoadedWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
+import type { WorkflowDefinition } from '../../../workflow/definition.ts';
 import { validateWorkflow } from '../../../workflow/check/validate-workflow.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
@@ -32,9 +33,7 @@ invalid schemas. A warning is for something that works but is rarely intended.`,
     await out.result({ valid: isValid, diagnostics }, () => {
       const found = formatDiagnostics(diagnostics, sources, out.paint);
       const verdict = isValid
-        ? out.paint.good(
-            `${definition.name} is valid: ${plural(Object.keys(definition.roles).length, 'role')}, ${plural(definition.moderator.length, 'rule')}`,
-          )
+        ? out.paint.good(`${definition.name} is valid: ${count(definition)}`)
         : out.paint.error(summarise(diagnostics));
       return [found, verdict].filter((part) => part !== '').join('\n\n');
     });
@@ -51,6 +50,16 @@ async function check(cli: CliEnvironment, repository: Repository, workflow: stri
     if (!(error instanceof InvalidWorkflow)) throw error;
     return { definition: undefined, diagnostics: [...error.diagnostics], sources: error.sources };
   }
+}
+
+/** `3 roles, 1 block, 5 rules`. */
+function count({ roles, blocks = {}, moderator }: WorkflowDefinition): string {
+  const [roleCount, blockCount] = [Object.keys(roles).length, Object.keys(blocks).length];
+  return [
+    plural(roleCount, 'role'),
+    ...(blockCount > 0 ? [plural(blockCount, 'block')] : []),
+    plural(moderator.length, 'rule'),
+  ].join(', ');
 }
 
 function summarise(diagnostics: readonly Diagnostic[]): string {
