@@ -8,6 +8,9 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { readThread } from '../../thread/read/whole-thread.ts';
+import { nodesBehind } from '../../cas/history-nodes.ts';
+import { readState } from '../../thread/read/thread-state.ts';
+import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 
 /** Where a changed definition leaves the way that a thread has gone. */
@@ -38,7 +41,8 @@ export type Simulated = {
 /**
  * Decides every turn of a finished thread again by a changed definition, up to the first that it gives to another role.
  *
- * The stored replies are used, so no agent is asked. A turn that a person gave to a role is taken as given.
+ * The stored replies are used, so no agent is asked. A turn that a person gave to a role is taken as given. A branch of a block
+ * that runs a role alone has the name of its caller's workflow and rules that uwf has made: none of them is tried.
  * @throws {CorruptThread} if the thread cannot be read
  */
 export async function simulateThread(
@@ -49,6 +53,7 @@ export async function simulateThread(
   let decisions = 0;
   for await (const { before, commit } of replay(repository, pointer)) {
     if (!isDecided(commit)) continue;
+    if (decisions === 0 && (await runsRoleAlone(repository, pointer))) break;
     decisions += 1;
     const seen = { ...before, start: { ...before.start, workflow: definition.name } };
     const decision = await decide(definition.moderator, seen);
@@ -60,6 +65,17 @@ export async function simulateThread(
     if (divergence) return { thread: pointer.id, decisions, divergence };
   }
   return { thread: pointer.id, decisions, divergence: null };
+}
+
+/** Tells whether a thread is a branch that runs a role of its caller's workflow. */
+async function runsRoleAlone(
+  repository: Repository,
+  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
+): Promise<boolean> {
+  const { start } = await readState(repository, id, head);
+  if (start.node.call?.block === undefined) return false;
+  const { roles, moderator } = await loadWorkflow(nodesBehind(repository, [start.id]), start.node.workflow);
+  return Object.keys(roles).length === 1 && moderator.length === 2 && moderator.every(({ when }) => when === null);
 }
 
 /** A thread before one of its commits. */
