@@ -1,3 +1,4 @@
+import { toldMeta } from '../read/branches-in-meta.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readThreadCommit, statusOf } from '../thread-commit.ts';
@@ -227,7 +228,7 @@ async function readReopenings(repository: Repository, { tally }: HistoryPlace): 
 
 /** A step in a prompt: what it reported beside its status (hashes, for instance), then its text. */
 export function toContextStep({ number, role, meta }: CommitOf<'step'>['node'], text: string): ContextStep {
-  const { $status: _status, ...reported } = meta;
+  const { $status: _status, ...reported } = toldMeta(meta);
   const report = Object.keys(reported).length === 0 ? '' : `Reported: ${JSON.stringify(reported)}\n\n`;
   return { number, role, status: statusOf(meta), text: report + text };
 }

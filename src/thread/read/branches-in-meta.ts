@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 
 /**
  * The branches in the meta of a block's step, each with its key, in the order in which they were taken in: what a rule after the
@@ -22,4 +22,32 @@ function branchOf(branches: JsonObject, key: JsonValue): JsonObject | undefined 
   if (typeof key !== 'string' || !Object.hasOwn(branches, key)) return undefined;
   const branch = branches[key];
   return isJsonObject(branch) && 'status' in branch && 'meta' in branch && 'end' in branch ? branch : undefined;
+}
+
+/** A person reads the statuses of as many branches, and an agent their metas. */
+const MAX_READ = 50;
+
+/**
+ * The meta of a step for a person. That of a block's step, which holds the metas of all branches, is folded to their keys and
+ * statuses, of many to those of the first; any other is as it is.
+ */
+export function readableMeta(meta: JsonObject): JsonObject {
+  return withBranches(
+    meta,
+    ({ key, status }) => `${String(key)}: ${typeof status === 'string' ? status : 'no status'}`,
+  );
+}
+
+/** The meta of a step for an agent: of a block's step, the metas of the first branches. Their ends are in the step's text. */
+export function toldMeta(meta: JsonObject): JsonObject {
+  return withBranches(meta, ({ key = null, meta: own = null }) => ({ key, meta: own }));
+}
+
+function withBranches(meta: JsonObject, read: (branch: JsonObject) => JsonValue): JsonObject {
+  const branches = branchesInMeta(meta);
+  if (branches === undefined) return meta;
+  const { order: _order, branches: _branches, ...rest } = meta;
+  const left = branches.length - MAX_READ;
+  const more = left > 0 ? [`… and ${left} more`] : [];
+  return { ...rest, branches: [...branches.slice(0, MAX_READ).map(read), ...more] };
 }

@@ -1,9 +1,10 @@
 import type { Html } from '../html.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { readableMeta } from '../../thread/read/branches-in-meta.ts';
 
 /** The structured part of a reply: names and values. */
 export function Meta({ meta }: { meta: JsonObject }): Html | null {
-  const fields = Object.entries(meta);
+  const fields = Object.entries(readableMeta(meta));
   if (fields.length === 0) return null;
   return (
     <dl class="meta">

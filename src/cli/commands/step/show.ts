@@ -14,6 +14,7 @@ import { describeStep, stepFields } from '../../output/describe-step.ts';
 import type { Palette } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
+import { readableMeta } from '../../../thread/read/branches-in-meta.ts';
 import { formatFacts, formatMeta } from '../../output/table.ts';
 import { formatCount, formatDuration, formatTime } from '../../../format-time.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
@@ -148,7 +149,7 @@ function format(turn: DescribedTurn, count: number, paint: Palette): string {
   ]);
   const said =
     turn.kind === 'step'
-      ? [formatMeta(turn.meta), harmless(turn.text).trim()]
+      ? [formatMeta(readableMeta(turn.meta)), harmless(turn.text).trim()]
       : [suspensionMarkdown({ refused, text: turn.text }, paint)];
   return [facts, ...said].filter((part) => part !== '').join('\n\n');
 }

@@ -1,4 +1,5 @@
 import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { readableMeta } from '../../../thread/read/branches-in-meta.ts';
 import { formatMeta } from '../../output/table.ts';
 import { findLease } from '../../../engine/leases/find-lease.ts';
 import { readJournal, unfinishedTurn } from '../../../engine/journal/read-journal.ts';
@@ -100,7 +101,7 @@ function format(said: Said, { paint }: Output): string {
       case 'step':
         return [
           head(`${said.number}. ${oneLine(said.role ?? '')}`, said.step ?? ''),
-          formatMeta(said.meta ?? {}),
+          formatMeta(readableMeta(said.meta ?? {})),
           text,
         ];
       case 'suspend': {
