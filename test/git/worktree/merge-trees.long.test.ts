@@ -15,5 +15,5 @@ test(`trees merge as a checkout merges them in ${COUNT} generated histories`, as
     if (!isRepeatable) counts.byDrivers += 1;
   }
   expect(seed - COUNT, 'merges in which git broke off').toBeLessThan(COUNT / 20);
-  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(20);
-}, 1_800_000);
+  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(5);
+}, 3_600_000);

@@ -14,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
@@ -57,6 +57,7 @@ const attributes = `* text=auto
 *.keep merge=ours
 *.whole -merge
 `;
+const attributesOfFiles = ['text eol=lf', 'text eol=crlf', 'merge=union', 'merge=own', '-merge'];
 const endings = ['txt', 'txt', 'crlf', 'rot', 'bin', 'union', 'drive', 'keep', 'whole'];
 const folders = ['', 'a/', 'a/deep/', 'b/', 'à "b"\n/'];
 
@@ -161,7 +162,10 @@ function change(dir: string, random: Random, whose: string, kinds: number): void
     case 5:
       return moveFolder(dir, random);
     case 6:
-      return appendFileSync(join(dir, '.gitattributes'), `${path} text eol=${random(2) === 0 ? 'lf' : 'crlf'}\n`);
+      return appendFileSync(
+        join(random(2) === 0 ? dirname(file) : dir, '.gitattributes'),
+        `${basename(file)} ${attributesOfFiles[random(attributesOfFiles.length)]}\n`,
+      );
     case 7:
       return moveSubmodule(dir, random);
     case KINDS:
