@@ -3,7 +3,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { liquidEngine } from '../../src/expression/template/liquid-engine.ts';
-import { CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/function-names.ts';
+import { BRANCHES, CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/function-names.ts';
+import { blockProperties, branchProperties, eachProperties } from '../../src/workflow/notation/block-file-schema.ts';
 import {
   checkProperties,
   conditionProperties,
@@ -81,6 +82,9 @@ describe('the reference of workflows', () => {
   test.each([
     ['## The file', workflowProperties],
     ['## Roles', roleProperties],
+    ['## Blocks', blockProperties],
+    ['### Branches', branchProperties],
+    ['### A branch for each item', eachProperties],
     ['### Check', checkProperties],
     ['### Limits', limitProperties({ isNullable: true })],
     ['### `graph`: edges by status', edgeProperties],
@@ -123,7 +127,7 @@ describe('the reference of workflows', () => {
   });
 
   test('lists what expressions may name, and the functions that they may not', () => {
-    for (const name of new Set([...RULE_NAMES, ...CHECK_NAMES]))
+    for (const name of new Set([...RULE_NAMES, ...CHECK_NAMES, BRANCHES]))
       expect(markdown).toMatch(new RegExp(`^\\| \`\\$${name}\\b`, 'm'));
     expect(new Set(namesBetween('may be used but five', '(`refused-function`)'))).toEqual(
       new Set([...REFUSED_FUNCTIONS].map((name) => `$${name}`)),
