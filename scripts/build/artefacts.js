@@ -68,6 +68,7 @@ export const artefacts = [
           'src/cli/output/secret-places.ts',
           'src/thread/find/find-children.ts',
           'src/thread/read/light-chain.ts',
+          'src/thread/read/readable-meta.ts',
           'src/thread/read/recorded-files.ts',
           'src/workflow/check/check-names.ts',
           'src/workflow/registry/workflow-refs.ts',

@@ -1,4 +1,4 @@
-import { toldMeta } from '../read/branches-in-meta.ts';
+import { toldMeta } from '../read/readable-meta.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readThreadCommit, statusOf } from '../thread-commit.ts';

@@ -1,7 +1,7 @@
 import type { Html } from '../html.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { START, END, type WorkflowDefinition } from '../../workflow/definition.ts';
-import { branchNames, edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
+import { shownBranches, edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
 import type { DrawnLine, GraphDrawing } from '../drawing/graph-drawing.ts';
 import { layoutGraph } from '../drawing/layout-graph.ts';
 import { shortText, textWidth } from '../drawing/text-width.ts';
@@ -103,7 +103,7 @@ function sizeOf(name: string, state: string): { width: number; height: number } 
 
 /** What stands below a name: `3 steps, at work`; without a run, the branches of a block. */
 function stateText(definition: WorkflowDefinition, name: string, path: PathTaken | undefined): string {
-  if (path === undefined) return shortText(branchNames(definition, name).join(', '), MAX_LETTERS);
+  if (path === undefined) return shortText(shownBranches(definition, name).join(', '), MAX_LETTERS);
   const turn = path.turn?.role === name ? [path.turn.state] : [];
   return [plural(path.visits.get(name) ?? 0, 'step'), ...turn].join(', ');
 }
@@ -144,7 +144,7 @@ function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Ht
           return (
             <a href={hrefOf(name)} class={classOf(name, path)}>
               <title>
-                {[name, description, ...branchNames(definition, name), ...(path ? [state] : [])]
+                {[name, description, ...shownBranches(definition, name), ...(path ? [state] : [])]
                   .filter((part) => part !== '')
                   .join('\n')}
               </title>

@@ -3,6 +3,7 @@ import { JSONATA_FUNCTIONS } from '../../expression/analysis/function-names.ts';
 import type { Isolation } from '../definition.ts';
 import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import type { Report } from '../diagnostics/report.ts';
+import { checkRoleName } from './check-names.ts';
 import { blockSchema } from '../notation/block-schema.ts';
 import { branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
@@ -13,9 +14,13 @@ const TAKEN: ReadonlySet<string> = new Set(
 );
 const ITEM_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** Checks what blocks say of themselves: the item's name, how they are isolated, merged and joined. */
+/** Checks what blocks say of themselves: names, and how they are isolated, merged and joined. */
 export function checkBlocks(report: Report, reduction: Reduction): void {
   for (const block of reduction.blocks) {
+    checkRoleName(report, block, 'a block');
+    for (const { key: name, path } of branchesOf(block)) {
+      if (name !== undefined) checkRoleName(report, { name, path }, 'a branch');
+    }
     checkItemName(report, block);
     checkIsolation(report, block);
     checkMerge(report, block, reduction);

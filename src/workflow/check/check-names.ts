@@ -1,7 +1,6 @@
 import { basename, dirname, extname } from 'node:path';
 import { workflowName } from '../notation/file-schema.ts';
 import { roleName } from '../notation/file-schema-parts.ts';
-import { branchesOf } from '../notation/read-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
@@ -42,15 +41,10 @@ export function checkNames(report: Report, reduction: Reduction, file: string | 
     }
   }
   for (const role of reduction.roles) checkRoleName(report, role, 'a role');
-  for (const block of reduction.blocks) {
-    checkRoleName(report, block, 'a block');
-    for (const { key: name, path: place } of branchesOf(block)) {
-      if (name !== undefined) checkRoleName(report, { name, path: place }, 'a branch');
-    }
-  }
 }
 
-function checkRoleName(report: Report, { name, path }: { name: string; path: Path }, what: string): void {
+/** Checks the name of a role, or of what is named as roles are. */
+export function checkRoleName(report: Report, { name, path }: { name: string; path: Path }, what: string): void {
   if (/^(?:\$|__)/.test(name)) {
     report.error('reserved-name', path, `'${name}' is reserved and cannot name ${what}`, {
       hint: `${START}, ${RESUME}, ${END} and names that begin with $ have a meaning of their own`,

@@ -32,7 +32,7 @@ export function renderGraph(definition: WorkflowDefinition, format: GraphFormat)
 const MAX_BRANCHES_NAMED = 8;
 
 /** The names of the branches of a block, of many the first; none for a role. */
-export function branchNames(definition: WorkflowDefinition, place: string): string[] {
+export function shownBranches(definition: WorkflowDefinition, place: string): string[] {
   const block = findBlock(definition, place);
   if (block === undefined) return [];
   return foldBranches(
@@ -123,7 +123,7 @@ export function isReserved(name: string): boolean {
 function renderMermaid(definition: WorkflowDefinition, edges: readonly Edge[]): string {
   // Names can hold what Mermaid takes for syntax (`end`, dots), so that nodes are numbered and labelled.
   const ids = new Map([...namesIn(edges)].map((name, index) => [name, `n${index}`]));
-  const nodes = [...ids].map(([name, id]) => `  ${id}${mermaidShape(name, branchNames(definition, name))}`);
+  const nodes = [...ids].map(([name, id]) => `  ${id}${mermaidShape(name, shownBranches(definition, name))}`);
   const arrows = edges.map(({ from, to, label }) => {
     const text = label === '' ? '' : `|"${escapeMermaid(label)}"|`;
     return `  ${ids.get(from)} -->${text} ${ids.get(to)}`;
@@ -153,7 +153,7 @@ function escapeMermaid(text: string): string {
 
 function renderDot(definition: WorkflowDefinition, edges: readonly Edge[]): string {
   const nodes = [...namesIn(edges)].flatMap((node) => {
-    const branches = branchNames(definition, node);
+    const branches = shownBranches(definition, node);
     // Two lines around a box, as a flow chart has a step that is a procedure of its own.
     if (branches.length > 0)
       return [`  ${quoteDot(node)} [peripheries=2, label=${quoteDot([node, ...branches].join('\n'))}];`];

@@ -14,7 +14,7 @@ import { describeStep, stepFields } from '../../output/describe-step.ts';
 import type { Palette } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
-import { readableMeta } from '../../../thread/read/branches-in-meta.ts';
+import { readableMeta } from '../../../thread/read/readable-meta.ts';
 import { formatFacts, formatMeta } from '../../output/table.ts';
 import { formatCount, formatDuration, formatTime } from '../../../format-time.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';

@@ -1,5 +1,5 @@
 import { threadArgument } from '../../command-line/shared-arguments.ts';
-import { readableMeta } from '../../../thread/read/branches-in-meta.ts';
+import { readableMeta } from '../../../thread/read/readable-meta.ts';
 import { formatMeta } from '../../output/table.ts';
 import { findLease } from '../../../engine/leases/find-lease.ts';
 import { readJournal, unfinishedTurn } from '../../../engine/journal/read-journal.ts';
