@@ -5,7 +5,9 @@ import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { exportThread, type ExportedCommit, type ExportedNode } from '../../src/thread/export/export-thread.ts';
-import type { ThreadId } from '../../src/thread/thread-id.ts';
+import { isJsonObject, type JsonValue } from '../../src/json.ts';
+import { callIdFor } from '../../src/thread/new-thread-id.ts';
+import { isThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
 import { indexedFolder } from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 
@@ -21,12 +23,13 @@ export async function takeApart(repository: Repository, id: ThreadId, head: Obje
   return lines;
 }
 
-/** Hashes of nodes and ids of objects. */
-const names = /\b(?:[0-9A-HJKMNP-TV-Z]{13}|[0-9a-f]{40})\b/g;
+/** Hashes of nodes, ids of objects, and ids of threads. */
+const names = /\b(?:[0-9A-HJKMNP-TV-Z]{13}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{40})\b/g;
 
 /**
  * Puts a thread together as a forger would: every hash and id that follows from a change is worked out anew, in nodes,
- * indexes, parents and messages, so that each object is sound in itself and names the others rightly.
+ * indexes, parents and messages, so that each object is sound in itself and names the others rightly. A child thread whose id
+ * was not changed gets the id that follows from its call now.
  *
  * @param base has what the thread keeps that is no node: recorded files, and what artifacts pin
  */
@@ -39,6 +42,8 @@ export async function putTogether(
   const batch = new ObjectBatch();
   let head: ObjectId | undefined;
   const given = new Map(lines.flatMap((line) => ('node' in line ? [[String(line.node), line]] : [])));
+  const ids = new Set(lines.map((line) => ('node' in line ? memberOf(line.payload, 'id') : undefined)));
+  const states = statesOf(lines);
   const followed = <Line extends ForgedLine>(line: Line): Line =>
     JSON.parse(JSON.stringify(line).replaceAll(names, (name) => renamed.get(name) ?? name));
   const addNode = (line: ExportedNode): void => {
@@ -49,7 +54,10 @@ export async function putTogether(
       if (named) addNode(named);
     }
     const { type, payload } = followed(line);
-    const node = encodeNode(type, payload);
+    const id = calledId(payload, states.get(String(memberOf(line.payload, 'parentState'))), renamed);
+    if (id !== undefined && ids.has(memberOf(line.payload, 'id')))
+      renamed.set(String(memberOf(line.payload, 'id')), id);
+    const node = encodeNode(type, id === undefined ? payload : followed(line).payload);
     nodes.set(node.hash, node);
     if (node.hash !== line.node) renamed.set(line.node, node.hash);
   };
@@ -66,6 +74,38 @@ export async function putTogether(
   const repository = createMapRepository(new Map(base.objectMap));
   await repository.objects.write(batch.objects);
   return { repository, head };
+}
+
+/** The commits of steps and starts, by the hashes of their nodes. */
+function statesOf(lines: readonly ForgedLine[]): Map<string, ExportedCommit> {
+  const commits = lines.filter((line): line is ExportedCommit => 'files' in line);
+  return new Map(commits.map((commit) => [String(commit.files['step.json'] ?? commit.files['start.json']), commit]));
+}
+
+function memberOf(value: JsonValue, key: string): JsonValue | undefined {
+  return isJsonObject(value) ? value[key] : undefined;
+}
+
+/** The id of a child thread by its call; `undefined` if the node is no start of one, or damaged. */
+function calledId(
+  payload: JsonValue,
+  caller: ExportedCommit | undefined,
+  renamed: ReadonlyMap<string, string>,
+): ThreadId | undefined {
+  const call = memberOf(payload, 'call');
+  const [role, key, thread] = [
+    memberOf(payload, 'parentRole'),
+    memberOf(call ?? null, 'key'),
+    memberOf(call ?? null, 'thread'),
+  ];
+  const block = memberOf(call ?? null, 'block');
+  if (caller === undefined || typeof role !== 'string' || typeof key !== 'string' || typeof thread !== 'string')
+    return undefined;
+  if (!isThreadId(thread)) return undefined;
+  if (block !== undefined && typeof block !== 'string') return undefined;
+  const ordinal = Number(memberOf(call ?? null, 'ordinal') ?? 0);
+  const commit = (renamed.get(caller.commit) ?? caller.commit) as ObjectId;
+  return callIdFor({ thread, state: { commit, committedAtMs: caller.committer.atMs }, role, key, ordinal, block });
 }
 
 function addTree(

@@ -31,6 +31,7 @@ const plan = {
 
 /** Workflows that branches run: one step, one that fails, and one with a block of its own. */
 const called: JsonObject[] = [
+  { name: 'twin', roles: { worker: role() }, moderator: straight('worker') },
   { name: 'small', roles: { worker: role() }, moderator: straight('worker') },
   {
     name: 'failing',
@@ -76,7 +77,12 @@ export const team: JsonObject = {
       onFailure: 'cancel',
     },
     vote: {
-      branches: { a: { role: 'reviewer' }, b: { workflow: 'failing' }, c: { role: 'reviewer' } },
+      branches: {
+        a: { role: 'reviewer' },
+        b: { workflow: 'failing' },
+        c: { role: 'reviewer' },
+        d: { workflow: 'twin' },
+      },
       isolation: 'shared',
       join: "$count($branches[status = 'done']) >= 2 ? 'agreed'",
     },
