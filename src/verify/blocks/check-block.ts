@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { readNodeAt } from '../../cas/commit-nodes.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -16,6 +15,7 @@ import type { ThreadProgress } from '../chain/progress.ts';
 import { isMarked } from '../is-marked.ts';
 import { checkJoin } from './check-join.ts';
 import { checkMerge } from './check-merge.ts';
+import { isToldEnd } from './is-told-end.ts';
 
 /** What the step of a block is checked against. */
 export type BlockBasis = {
@@ -68,7 +68,8 @@ export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition,
   const ends: TakenBranch[] = [];
   for (const { key, end } of taken) {
     const is = await readBranchEnd(repository, end, listed.length);
-    if (!isDeepStrictEqual(branches[key], is)) faults.push(`what it says of branch '${key}' is not how that ended`);
+    if (!(await isToldEnd(repository, end, branches[key], is)))
+      faults.push(`what it says of branch '${key}' is not how that ended`);
     ends.push({ key, ...is });
   }
   const joined = await checkJoin(role, block, ends, listed.length, meta.status, passed);

@@ -1,0 +1,37 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { isJsonObject, type JsonValue } from '../../json.ts';
+import { marks } from '../../redaction/redactor.ts';
+import { readBranchEnd, type BranchEnd } from '../../thread/read/branch-end.ts';
+import { readThreadCommit, readTextAt } from '../../thread/thread-commit.ts';
+
+/**
+ * Tells whether the step of a block says of a branch how that ended.
+ *
+ * A redaction changes the lengths by which a summary is cut and a meta is left out. Where the end, or what is told of it, has
+ * marks, the summary may end at another place, and the meta may be there or not.
+ * @param end the commit of the end
+ * @param is how the branch ended, by {@link readBranchEnd}
+ */
+export async function isToldEnd(
+  repository: Repository,
+  end: ObjectId,
+  told: JsonValue | undefined,
+  is: BranchEnd,
+): Promise<boolean> {
+  if (isDeepStrictEqual(told, is)) return true;
+  if (!isJsonObject(told) || !isJsonObject(told['end'])) return false;
+  const commit = await readThreadCommit(repository, end);
+  const whole = await readBranchEnd(repository, end, 1);
+  const text = await readTextAt(repository, commit, 'summary.md');
+  if (!hasMarks(told) && !hasMarks({ ...whole, text })) return false;
+  const { summary } = told['end'];
+  if (typeof summary !== 'string' || !text.startsWith(summary)) return false;
+  const meta = told['meta'] === null ? null : whole.meta;
+  return isDeepStrictEqual(told, { ...whole, meta, end: { ...whole.end, summary } });
+}
+
+function hasMarks(value: JsonValue): boolean {
+  return JSON.stringify(value).search(marks) !== -1;
+}
