@@ -54,9 +54,10 @@ export async function putTogether(
       if (named) addNode(named);
     }
     const { type, payload } = followed(line);
-    const id = calledId(payload, states.get(String(memberOf(line.payload, 'parentState'))), renamed);
-    if (id !== undefined && ids.has(memberOf(line.payload, 'id')))
-      renamed.set(String(memberOf(line.payload, 'id')), id);
+    const was = memberOf(line.payload, 'id');
+    const caller = memberOf(line.payload, 'parentState');
+    const id = calledId(payload, typeof caller === 'string' ? states.get(caller) : undefined, renamed);
+    if (id !== undefined && typeof was === 'string' && ids.has(was)) renamed.set(was, id);
     const node = encodeNode(type, id === undefined ? payload : followed(line).payload);
     nodes.set(node.hash, node);
     if (node.hash !== line.node) renamed.set(line.node, node.hash);

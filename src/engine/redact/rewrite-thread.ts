@@ -28,6 +28,7 @@ import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { trailersOf } from '../../verify/commit/check-message.ts';
 import { Redaction } from './redaction.ts';
 import { cleanMessage, withTrailers } from './clean-message.ts';
+import { findCutSecrets, withWholeSecrets, type CutText } from './cut-secrets.ts';
 import { FileRedaction } from './redact-files.ts';
 
 /** Types whose nodes say how much was taken out of what belongs to them. */
@@ -67,6 +68,8 @@ export class Rewriter {
   readonly ids: Map<ThreadId, ThreadId> = new Map();
   /** Snapshots that were written anew, and what they became. */
   readonly snapshots: Map<ObjectId, ObjectId> = new Map();
+  /** What a cut has left of secrets in steps of blocks. Prompts after them quote it. */
+  readonly #cuts: CutText[] = [];
   readonly #nodes = new Map<NodeHash, NodeHash>();
   readonly #repository: Repository;
   readonly #redactor: Redactor;
@@ -89,6 +92,7 @@ export class Rewriter {
     for (const entry of entries) nodes.set(entry.hash, await readNodeAt(this.#repository, entry));
     const redaction = new Redaction(this.#redactor);
     const scene: Scene = { id, commit, nodes, done: new Map(), redaction, secrets: new Set(), workspace: undefined };
+    this.#cuts.push(...(await findCutSecrets(this.#repository, this.#redactor, commit, nodes.values())));
     scene.workspace = await this.#workspace(scene);
     const event = entries.find(({ path }) => kindOfFile(path) !== undefined);
     // The commit's own node counts what was taken out of the others.
@@ -99,9 +103,9 @@ export class Rewriter {
     const { before, after } = scene.workspace?.snapshot ?? {};
     const nowOf = (parent: ObjectId): ObjectId | undefined => (parent === before ? after : this.commits.get(parent));
     const parents = commit.parents.map((parent) => nowOf(parent) ?? parent);
-    const own = event && (scene.done.get(event.hash) ?? nodes.get(event.hash));
+    const node = event && (scene.done.get(event.hash) ?? nodes.get(event.hash));
     const kind = event && kindOfFile(event.path);
-    const words = own && kind ? { hash: own.hash, ...eventOf(id, kind, own) } : undefined;
+    const words = node && kind ? { hash: node.hash, ...eventOf(id, kind, node) } : undefined;
     const written = this.#batch.addCommit({
       ...commit,
       tree,
@@ -143,9 +147,10 @@ export class Rewriter {
     const type = typeNameOf(node.type);
     const own = type === 'attempt' ? redaction.part() : redaction;
     for (const link of hashesIn(node)) if (link !== hash) await this.#node(scene, link, own);
-    this.#remember(scene, node.payload);
+    const whole = mapTexts(node.payload, (text) => withWholeSecrets(text, this.#cuts));
+    this.#remember(scene, whole);
     const keep = await this.#wordsFor(scene, node);
-    const clean = isJsonObject(node.payload) ? own.value(node.payload, keep) : node.payload;
+    const clean = isJsonObject(whole) ? own.value(whole, keep) : whole;
     const payload = await this.#linked(scene, node, clean);
     const { taken } = own;
     const counted = counting.has(type) && taken !== undefined && isJsonObject(payload);

@@ -113,8 +113,11 @@ export const replies: JsonObject = {
 };
 
 /** An engine whose workflows are those of this file. */
-export async function createBlockFixture(options: Parameters<typeof createFixture>[1] = {}): Promise<EngineFixture> {
-  const config = scripted(replies);
+export async function createBlockFixture(
+  options: Parameters<typeof createFixture>[1] = {},
+  script: JsonObject = replies,
+): Promise<EngineFixture> {
+  const config = scripted(script);
   const agent = config.agents['script']!;
   config.agents['script'] = { ...agent, config: { ...agent.config, repeat: true } };
   const definitions = new Map<string, WorkflowDefinition>();
