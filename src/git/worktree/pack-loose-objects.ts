@@ -22,6 +22,8 @@ export async function packLooseObjects(
   const loose = quarantine.looseFiles();
   const wanted = ids ?? loose.ids;
   if (loose.bytes <= MAX_LOOSE_BYTES) return quarantine.looseObjects(wanted);
+  // git takes no empty list.
+  if (wanted.length === 0) return [];
   const args = ['pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
   await runGit({ ...run, args, input: `${wanted.join('\n')}\n` });
   return [];

@@ -35,6 +35,16 @@ function treeOf({ dir, git }: TemporaryRepository, files: Files, base?: ObjectId
   return parseObjectId(git('write-tree'));
 }
 
+/** Makes a text with changed lines from random ones: more than 1 MiB, which does not get smaller. */
+function noise(): typeof lines {
+  const text = Array.from({ length: 60_000 }, () => randomBytes(24).toString('base64'));
+  return (...changed) => {
+    const all = [...text];
+    for (const [at, line] of changed) all[at] = line;
+    return `${all.join('\n')}\n`;
+  };
+}
+
 async function placeOf({ dir }: TemporaryRepository, variables: Partial<typeof env> = {}): Promise<MergePlace> {
   const repository = await openRepository(dir, { env });
   onTestFinished(() => repository.close());
@@ -248,12 +258,7 @@ describe('mergeTrees', () => {
   test('keeps what it made from a concurrent git gc, however much it is', async () => {
     const repository = createTemporaryRepository();
     const { dir, git } = repository;
-    const noise = Array.from({ length: 60_000 }, () => randomBytes(24).toString('base64'));
-    const text = (...changed: readonly [at: number, text: string][]): string => {
-      const all = [...noise];
-      for (const [at, line] of changed) all[at] = line;
-      return `${all.join('\n')}\n`;
-    };
+    const text = noise();
     const merged = await merge(repository, { f: text() }, { f: text([9, 'ours']) }, { f: text([5000, 'theirs']) });
     expect(merged.objects.length).toBe(0);
     git('gc', '--quiet', '--prune=now');
@@ -363,6 +368,20 @@ describe('mergeAll', () => {
     expect((await all(...binaries.slice(0, 1))).stages).toHaveLength(3);
     expect((await all(...binaries)).stages).toBeUndefined();
     expect(await all()).toMatchObject({ conflicts: [], stages: [], objects: [] });
+  });
+
+  test('merges again what the repository has already', async () => {
+    const repository = createTemporaryRepository();
+    const text = noise();
+    const base = treeOf(repository, { f: text() });
+    const sides = [9, 5000, 20_000].map((at) => treeOf(repository, { f: text([at, 'changed']) }, base));
+    const [ours = base, ...others] = sides;
+    const place = await placeOf(repository);
+    const theirs = others.map((commit, at) => ({ key: `${at}`, commit }));
+    const first = await mergeAll(place, base, ours, theirs);
+    first.release();
+    const again = await mergeAll(place, base, ours, theirs);
+    expect(again).toEqual({ ...first, release: again.release });
   });
 
   test('takes any text for the name of a branch', async () => {
