@@ -1,19 +1,22 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 
+/** A branch in the meta of a block's step, with its key. */
+export type KeyedBranch = JsonObject & { key: string };
+
 /**
  * The branches in the meta of a block's step, each with its key, in the order in which they were taken in: what a rule after the
  * block sees as `$branches`.
  * @returns `undefined` if the meta has not the form that a block's has
  */
-export function branchesInMeta(meta: JsonObject | undefined): JsonObject[] | undefined {
+export function branchesInMeta(meta: JsonObject | undefined): KeyedBranch[] | undefined {
   const order = meta?.['order'];
   const branches = meta?.['branches'];
   if (!Array.isArray(order) || !isJsonObject(branches)) return undefined;
-  const found: JsonObject[] = [];
+  const found: KeyedBranch[] = [];
   for (const key of order) {
     const branch = branchOf(branches, key);
     if (branch === undefined || typeof key !== 'string') return undefined;
-    found.push({ key, ...branch });
+    found.push({ ...branch, key });
   }
   return found;
 }

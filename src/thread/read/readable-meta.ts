@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { branchesInMeta } from '../../schema/built-in/block-meta.ts';
+import { branchesInMeta, type KeyedBranch } from '../../schema/built-in/block-meta.ts';
 
 /** A person reads the statuses of as many branches, and an agent their metas. */
 const MAX_READ = 50;
@@ -9,18 +9,15 @@ const MAX_READ = 50;
  * statuses, of many to those of the first; any other is as it is.
  */
 export function readableMeta(meta: JsonObject): JsonObject {
-  return withBranches(
-    meta,
-    ({ key, status }) => `${String(key)}: ${typeof status === 'string' ? status : 'no status'}`,
-  );
+  return withBranches(meta, ({ key, status }) => `${key}: ${typeof status === 'string' ? status : 'no status'}`);
 }
 
 /** The meta of a step for an agent: of a block's step, the metas of the first branches. Their ends are in the step's text. */
 export function toldMeta(meta: JsonObject): JsonObject {
-  return withBranches(meta, ({ key = null, meta: own = null }) => ({ key, meta: own }));
+  return withBranches(meta, ({ key, meta: own = null }) => ({ key, meta: own }));
 }
 
-function withBranches(meta: JsonObject, read: (branch: JsonObject) => JsonValue): JsonObject {
+function withBranches(meta: JsonObject, read: (branch: KeyedBranch) => JsonValue): JsonObject {
   const branches = branchesInMeta(meta);
   if (branches === undefined) return meta;
   const { order: _order, branches: _branches, ...rest } = meta;
