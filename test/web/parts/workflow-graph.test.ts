@@ -33,6 +33,24 @@ describe('WorkflowGraph', () => {
     expect(html.match(/<polygon/g)).toHaveLength(4);
   });
 
+  test('draws a block as a node that names its branches, of many the first', async () => {
+    const branches = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`b${index}`, { workflow: 'review' }]),
+    );
+    const html = await draw({
+      ...definition,
+      blocks: { reviews: { branches, join: 'all', schema: {} } },
+      moderator: [
+        { from: '__start__', to: 'reviews', when: null },
+        { from: 'reviews', to: '__end__', when: null },
+      ],
+    });
+    expect(html).toContain('<a href="#reviews" class="role"><title>reviews\nb0\nb1');
+    expect(html).toContain('b7\n… and 992 more</title>');
+    expect(html).toContain('>b0, b1, b2');
+    expect(html).not.toContain('b8');
+  });
+
   test('needs no style and no script of its own', async () => {
     expect(await draw(definition)).not.toMatch(/style=|<style|<script|NaN|undefined/);
   });
