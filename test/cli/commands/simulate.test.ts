@@ -57,4 +57,26 @@ describe('uwf workflow simulate', () => {
       threads: 0,
     });
   });
+
+  test('tries the rules on no branch that runs a role alone, and goes through a block', async () => {
+    const both = (status: string): string => `name: both
+roles: { critic: { schema: { properties: { $status: { const: good } }, required: [$status] } } }
+blocks:
+  reviews: { isolation: shared, branches: { first: { role: critic }, second: { role: critic } }, join: all }
+graph:
+  $START: { new: { role: reviews } }
+  reviews: [{ when: "$count($branches[status = '${status}']) = 2", role: $END }, { role: critic }]
+  critic: { good: { role: $END } }
+`;
+    const repository = createCliRepository({ '.uwf/workflows/both.yaml': both('good') });
+    repository.write('.uwf/config.yaml', scriptedConfig({ critic: ['---\n$status: good\n---\n'] }));
+    await repository.lines(['run', 'both', '-p', 'Read it']);
+    const same = (await repository.json(['workflow', 'simulate', 'both'])) as Result;
+    expect(same).toMatchObject({ threads: 3, decisions: 2, diverging: [] });
+    repository.write('changed.yaml', both('bad').replace('name: both', 'name: changed'));
+    const against = (await repository.json(['thread', 'list', '--all', '--workflow', 'both'])) as { thread: string }[];
+    const threads = against.map(({ thread }) => thread).join(',');
+    const changed = (await repository.json(['workflow', 'simulate', './changed.yaml', '--against', threads])) as Result;
+    expect(changed.diverging).toMatchObject([{ afterSteps: 1, was: '__end__', would: 'critic' }]);
+  });
 });
