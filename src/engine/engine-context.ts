@@ -99,6 +99,8 @@ export type EngineContext = {
   readonly askPerson: AskPerson | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
+  /** Work trees of which was told that other runs work there, too. */
+  readonly sharingTold: Set<string>;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
   readonly runChild: RunChild;
   /** Waits for something while other threads have the slot of the thread at work, if it has one. */
@@ -163,6 +165,7 @@ export function createEngineContext(
         return (await resolveWorkflow(repository, name, { cwd })).definition;
       }),
     definitions: new Map(),
+    sharingTold: new Set(),
     runChild,
     outsideSlot: (wait) => wait(),
     journal,

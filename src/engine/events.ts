@@ -13,6 +13,8 @@ export type EngineEvent =
   | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
   /** As many threads work as may; it goes on when one of them is done or waits for a child. */
   | { event: 'thread.waiting'; thread: ThreadId; limit: number; holders: readonly SlotHolder[] }
+  /** Agents of separate runs, those of `others` too, work in one work tree. Told once in a run. */
+  | { event: 'work-tree.shared'; thread: ThreadId; workTree: string; others: readonly SlotHolder[] }
   /** What was said in the first `steps` steps was summed up; `agent` is null where a person did that. */
   | { event: 'thread.compacted'; thread: ThreadId; steps: number; characters: number; agent: string | null }
   /** It should have been summed up, and was not; its agents are told as much as there is room for. */
@@ -60,7 +62,7 @@ export type EngineEvent =
 /** A thread goes on without a child that an earlier try of its turn called, because no later try called it. */
 export type ChildLeft = { event: 'child.left'; thread: ThreadId; child: ThreadId; status: ThreadStatus };
 
-/** A thread that holds a slot which another thread waits for. */
+/** A thread at work, and the process that runs it. */
 export type SlotHolder = { thread: string; pid: number; host: string };
 
 /** What an agent reports while it works, as it comes. */

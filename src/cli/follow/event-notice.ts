@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../engine/events.ts';
+import type { EngineEvent, SlotHolder } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { Palette } from '../output/palette.ts';
@@ -10,8 +10,11 @@ import { oneLine } from '../output/width.ts';
 export function eventNotice(event: EngineEvent | JournalEntry, paint: Palette): string | undefined {
   switch (event.event) {
     case 'thread.waiting': {
-      const holders = event.holders.map(({ thread, pid }) => `${paint.id(thread)} (process ${pid})`).join(', ');
-      return `${paint.warning('waiting')} until fewer than ${event.limit} threads work: ${holders}`;
+      return `${paint.warning('waiting')} until fewer than ${event.limit} threads work: ${nameAll(paint, event.holders)}`;
+    }
+    case 'work-tree.shared': {
+      const remedy = "'uwf run --isolate' gives a run a work tree of its own, 'isolation: shared' allows this";
+      return `${paint.warning('shared work tree')} with ${nameAll(paint, event.others)}; ${remedy}`;
     }
     case 'thread.compacted': {
       const by = event.agent === null ? '' : ` by ${paint.name(event.agent)}`;
@@ -43,4 +46,8 @@ export function eventNotice(event: EngineEvent | JournalEntry, paint: Palette): 
     default:
       return undefined;
   }
+}
+
+function nameAll(paint: Palette, holders: readonly SlotHolder[]): string {
+  return holders.map(({ thread, pid }) => `${paint.id(thread)} (process ${pid})`).join(', ');
 }

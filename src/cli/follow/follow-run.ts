@@ -48,6 +48,8 @@ export const runFields: Readonly<Record<string, string>> = {
   isError: 'of agent.result: whether the tool failed',
   limit: 'of thread.waiting: how many threads may work at the same time',
   holders: 'of thread.waiting: those that work: thread, pid, host',
+  workTree: 'of work-tree.shared: the work tree in which agents of other runs work, too',
+  others: 'of work-tree.shared: the threads of those runs: thread, pid, host',
   steps: 'of thread.compacted: how many steps were summed up',
   characters: 'of thread.compacted and .not-compacted: how long the summary is, or what was to be summed up',
   reason: 'of thread.not-compacted: why',

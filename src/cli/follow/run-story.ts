@@ -70,7 +70,7 @@ export class RunStory {
         return `${indent}     ${paint.warning('not given')} to ${paint.name(event.role)}: ${oneLine(event.text)}`;
       default: {
         const notice = eventNotice(event, paint);
-        const margin = event.event === 'thread.waiting' ? '' : '     ';
+        const margin = event.event === 'thread.waiting' || event.event === 'work-tree.shared' ? '' : '     ';
         return notice === undefined ? undefined : `${indent}${margin}${notice}`;
       }
     }

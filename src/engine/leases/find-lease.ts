@@ -34,13 +34,31 @@ export function findLeaseRecord(repository: Repository, thread: ThreadId): Lease
 
 /** All leases that a process took: that of the thread it works on, and those of the child threads below. */
 export function findLeasesOf(repository: Repository, holder: ProcessIdentity): LeaseRecord[] {
+  return readLeases(repository).filter((lease) => isHeldBy(lease, holder));
+}
+
+/** Tells whether a process took a lease. */
+export function isHeldBy({ holder }: LeaseRecord, { pid, startTime }: ProcessIdentity): boolean {
+  return holder.pid === pid && holder.startTime === startTime;
+}
+
+/** The leases on disk that can be read, of living processes or not, with their threads. */
+export function readLeases(repository: Repository): (LeaseRecord & { thread: ThreadId })[] {
   const { stateDir } = repository;
   if (stateDir === undefined) return [];
-  return namesIn(leaseFolder(stateDir)).flatMap((name) => {
-    const record = name.endsWith(suffix) ? readLeaseRecord(join(leaseFolder(stateDir), name)) : undefined;
-    if (record === undefined || record === 'unreadable') return [];
-    return record.holder.pid === holder.pid && record.holder.startTime === holder.startTime ? [record] : [];
+  return listLeases(repository).flatMap((thread) => {
+    const record = readLeaseRecord(leasePath(stateDir, thread));
+    return record === undefined || record === 'unreadable' ? [] : [{ ...record, thread }];
   });
+}
+
+/**
+ * The thread whose agent, at work, runs this process. It waits for this process in its slot, so one thread of those below it
+ * can have that one.
+ */
+export function findCaller(repository: Repository, env: Readonly<Record<string, string>>): ThreadId | undefined {
+  const caller = env['UWF_THREAD'] ?? '';
+  return isThreadId(caller) && findLease(repository, caller) !== undefined ? caller : undefined;
 }
 
 /** The threads that a process works on now, in order. */

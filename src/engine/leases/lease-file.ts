@@ -43,6 +43,8 @@ export type LeaseRecord = {
   processGroups: readonly ProcessIdentity[];
   /** Of a slot: the thread that works in it. */
   thread?: string;
+  /** The top of the work tree that agents of the thread work in, if it is not the thread's own. */
+  workTree?: string;
 };
 
 /** A record has a few words for each process. */

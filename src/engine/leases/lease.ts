@@ -55,6 +55,11 @@ export interface Lease {
    *   (null) is written as far as possible
    */
   setProcessGroup(pgid: number | null): void;
+  /**
+   * Notes the top of the work tree that agents of the thread work in, for other runs to see, as far as possible.
+   * @returns false if it was noted before, or no other process can see it
+   */
+  noteWorkTree(top: string): boolean;
   /** Hands the lease to another live process, which adopts it with the token; this one no longer holds it. */
   handOver(pid: number): void;
   release(): void;
@@ -144,6 +149,12 @@ class FileLease implements Lease {
     this.#write({ processGroups: [...others, identityOf(pgid)] });
   }
 
+  noteWorkTree(top: string): boolean {
+    if (this.#record.workTree === top) return false;
+    this.#tryToWrite({ workTree: top });
+    return true;
+  }
+
   handOver(pid: number): void {
     clearInterval(this.#timer);
     this.#write({ holder: identityOf(pid) });
@@ -185,6 +196,7 @@ function takeInProcess(repository: Repository, thread: ThreadId, adopt: string |
   return {
     token: record.token,
     setProcessGroup: () => {},
+    noteWorkTree: () => false,
     handOver: () => {},
     release() {
       if (leases.get(thread)?.token === record.token) leases.delete(thread);

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { namesIn } from '../../git/system/names-in.ts';
 import type { Repository } from '../../git/repository.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { SlotHolder } from '../events.ts';
-import { findLease } from './find-lease.ts';
+import { findCaller } from './find-lease.ts';
 import { takeLeaseFile, type Lease } from './lease.ts';
 import { isHolderAlive, readLeaseRecord } from './lease-file.ts';
 import { SlotTicket } from './slot-ticket.ts';
@@ -106,7 +106,7 @@ export class SlotQueue {
       const outcome = await takeLeaseFile(join(this.#folder, `${name}.json`), now, thread);
       return outcome.kind === 'taken' ? outcome.lease : undefined;
     };
-    const caller = findCaller(engine);
+    const caller = findCaller(engine.repository, engine.env);
     let lease = caller && (await take(caller));
     const names = namesIn(this.#folder);
     const holders = this.#readHolders(names, now());
@@ -146,13 +146,4 @@ export class SlotQueue {
       };
     });
   }
-}
-
-/**
- * The thread whose agent, at work, runs this engine. It waits for this process in its slot, so one thread of those below it can
- * have that one.
- */
-function findCaller({ repository, env }: EngineContext): ThreadId | undefined {
-  const caller = env['UWF_THREAD'] ?? '';
-  return isThreadId(caller) && findLease(repository, caller) !== undefined ? caller : undefined;
 }

@@ -8,6 +8,7 @@ import { describeOver, rememberFacts } from '../describe/gather-facts.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { foldInBackground } from '../../git/maintenance/fold-in-background.ts';
+import { tellNeighbours } from '../leases/tell-neighbours.ts';
 import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { keepTurn } from '../recovery/kept-turn.ts';
@@ -120,6 +121,7 @@ async function storeAfter(step: PreparedTurn, take: () => Promise<TakenTurn>): P
   const startedAtMs = repository.now();
   const { prompt, visit } = request;
   const { record: agent } = step;
+  if (!isIsolated(isolation)) tellNeighbours(engine, lease, { thread: state.id, cwd: request.cwd, isolation, agent });
   const number = state.tally.steps + 1;
   engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
   const { result, merged } = await take();
