@@ -40,7 +40,7 @@ export type EachDefinition = BranchDefinition & {
   as: string;
   /** JSONata over the item; its value, a text or a number, is the branch's key. */
   key: string;
-  /** How many branches run at once; default: all. */
+  /** How many branches run at once; default 64. */
   atOnce?: number;
 };
 

@@ -1,3 +1,4 @@
+import { setImmediate as eventsHandled } from 'node:timers/promises';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { listBranches, type Branch } from '../../moderator/list-branches.ts';
 import { judgeJoin, type JoinVerdict, type TakenBranch } from '../../moderator/judge-join.ts';
@@ -53,6 +54,9 @@ type Waiting = { branch: Branch; thread: ThreadId; reason: string };
 /** A branch that has ended and was not taken in yet. */
 type Ended = { key: string; end: ChildEnd };
 
+/** How many branches of a block run at once, where the block does not say it. Slots limit how many of them work. */
+const DEFAULT_AT_ONCE = 64;
+
 class BlockRun {
   readonly #turn: BlockTurn;
   readonly #taken: TakenBranch[] = [];
@@ -82,7 +86,8 @@ class BlockRun {
     await this.#judge();
     try {
       while (this.#verdict.kind === 'open' && (await this.#goOn())) {
-        // Each round waits for one branch.
+        // Signals are heard, and git repacks, however much of the work needs no waiting.
+        await eventsHandled();
       }
     } finally {
       await this.#stopRunning();
@@ -122,7 +127,7 @@ class BlockRun {
       await this.#takeIn(ended);
       return true;
     }
-    const atOnce = block.each?.atOnce ?? Infinity;
+    const atOnce = block.each?.atOnce ?? DEFAULT_AT_ONCE;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
     while (this.#stops.size < atOnce && this.#queue.length > 0) {
       const branch = this.#queue.shift();

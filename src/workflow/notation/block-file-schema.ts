@@ -22,7 +22,7 @@ export const eachProperties: JsonObject = {
   as: { ...needed("the name of an item in 'key' and 'prompt'"), pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$' },
   key: needed("JSONata over the item, whose value names the branch: 'phase.id'"),
   ...branchProperties,
-  atOnce: { description: 'how many branches run at once (all)', type: ['integer', 'null'], ...atOnceBounds },
+  atOnce: { description: 'how many branches run at once (64)', type: ['integer', 'null'], ...atOnceBounds },
 };
 
 export const mergeProperties: JsonObject = {
