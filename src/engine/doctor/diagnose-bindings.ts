@@ -3,6 +3,7 @@ import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { listNames } from '../../workflow/diagnostics/did-you-mean.ts';
 import { WorkflowNotFound } from '../../workflow/registry/find-workflow.ts';
 import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
@@ -20,7 +21,7 @@ type KnownWorkflows = Map<string, readonly string[] | undefined>;
 export async function diagnoseBindings(repository: Repository, config: Config, cwd: string): Promise<Diagnosis[]> {
   const workflows: KnownWorkflows = new Map();
   const found = [
-    ...(await ofRegistrations(repository, workflows)),
+    ...(await ofRegistrations(repository, workflows, cwd)),
     ...(await ofFiles(repository, cwd, workflows)),
     ...(await ofSubWorkflows(repository, config, cwd)),
   ];
@@ -59,7 +60,7 @@ function variablesIn(value: JsonValue): { key: string; variable: string }[] {
   });
 }
 
-async function ofRegistrations(repository: Repository, workflows: KnownWorkflows): Promise<Diagnosis[]> {
+async function ofRegistrations(repository: Repository, workflows: KnownWorkflows, cwd: string): Promise<Diagnosis[]> {
   // Damaged refs have a diagnosis of their own.
   const otherwise = inPlaceOf(BrokenPackedRefs, { workflows: [], unreadable: [] });
   const { workflows: registered, unreadable } = await listWorkflows(repository).catch(otherwise);
@@ -77,6 +78,7 @@ async function ofRegistrations(repository: Repository, workflows: KnownWorkflows
     try {
       const definition = await loadWorkflow(repository, hash);
       workflows.set(name, Object.keys(definition.roles));
+      found.push(...(await ofBranches(repository, definition, cwd)));
     } catch (error) {
       if (!(error instanceof UwfError)) throw error;
       refuse(name, ref, error);
@@ -91,6 +93,7 @@ async function ofFiles(repository: Repository, cwd: string, workflows: KnownWork
     try {
       const { definition } = await resolveWorkflow(repository, file, { cwd });
       workflows.set(name, Object.keys(definition.roles));
+      found.push(...(await ofBranches(repository, definition, cwd)));
     } catch (error) {
       if (!(error instanceof UwfError)) throw error;
       workflows.set(name, undefined);
@@ -101,21 +104,46 @@ async function ofFiles(repository: Repository, cwd: string, workflows: KnownWork
   return found;
 }
 
+/** Names the workflows that branches of blocks run and that are not there. */
+async function ofBranches(
+  repository: Repository,
+  { name, blocks = {} }: WorkflowDefinition,
+  cwd: string,
+): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  for (const [block, { branches = {}, each }] of Object.entries(blocks)) {
+    const called = [...Object.values(branches), ...(each ? [each] : [])].flatMap(({ workflow }) => workflow ?? []);
+    for (const workflow of new Set(called)) {
+      const hint = await whyNotThere(repository, workflow, cwd);
+      if (hint === undefined) continue;
+      const message = `block '${block}' of workflow '${name}' runs the workflow '${workflow}', which is not there`;
+      found.push(problem('workflow-not-found', message, hint));
+    }
+  }
+  return found;
+}
+
+/** The hint for a workflow that is not there. One that has mistakes has a diagnosis as a file or a registration. */
+async function whyNotThere(repository: Repository, workflow: string, cwd: string): Promise<string | undefined> {
+  try {
+    await resolveWorkflow(repository, workflow, { cwd });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UwfError)) throw error;
+    return error instanceof WorkflowNotFound ? (error.hint ?? '') : undefined;
+  }
+}
+
 /** The user's own agents serve other repositories too. */
 async function ofSubWorkflows(repository: Repository, { agents }: Config, cwd: string): Promise<Diagnosis[]> {
   const found: Diagnosis[] = [];
   for (const agent of Object.values(agents)) {
     const name = subWorkflowOf(agent);
     if (name === undefined || agent.isUsersOwn === true) continue;
-    try {
-      await resolveWorkflow(repository, name, { cwd });
-    } catch (error) {
-      if (!(error instanceof UwfError)) throw error;
-      // A workflow that exists and has mistakes has a diagnosis as a file or a registration.
-      if (!(error instanceof WorkflowNotFound)) continue;
-      const message = `agent '${agent.name}' runs the workflow '${name}', which is not there`;
-      found.push(problem('workflow-not-found', message, error.hint ?? ''));
-    }
+    const hint = await whyNotThere(repository, name, cwd);
+    if (hint === undefined) continue;
+    const message = `agent '${agent.name}' runs the workflow '${name}', which is not there`;
+    found.push(problem('workflow-not-found', message, hint));
   }
   return found;
 }

@@ -212,3 +212,23 @@ roles:
   expect(found).toMatch(/^problem workflow-broken .*flow\.yaml has .*'uwf workflow validate flow'$/m);
   expect(found).not.toMatch(/roles\.(tester|tseter|flow\.testre) /);
 });
+
+test('names a workflow that a branch of a block runs and that is not there', async () => {
+  const { uwf, write } = createCliRepository();
+  const file = (name: string, workflow: string): string => `name: ${name}
+roles: { critic: { schema: {} } }
+blocks: { reviews: { isolation: shared, branches: { a: { workflow: ${workflow} }, b: { role: critic } }, join: all } }
+moderator: [{ from: __start__, to: reviews }, { from: reviews, to: __end__ }]
+`;
+  write('.uwf/workflows/outer.yaml', file('outer', 'inner'));
+  write('.uwf/workflows/inner.yaml', file('inner', 'iner'));
+  const { stdout } = await uwf(['doctor', '--json']);
+  const found = JSON.parse(stdout) as Diagnosis[];
+  expect(found.filter(({ code }) => code === 'workflow-not-found')).toMatchObject([
+    {
+      level: 'problem',
+      message: "block 'reviews' of workflow 'inner' runs the workflow 'iner', which is not there",
+      hint: "did you mean 'inner'?",
+    },
+  ]);
+});
