@@ -8,9 +8,22 @@ import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/read/thread-status.ts';
 
+/** Which branch of its caller's workflow a thread is. */
+export type BranchName = { block: string; key: string };
+
 /** What the engine tells while it works, in the order it happens. Child threads' events come under their own id. */
 export type EngineEvent =
-  | { event: 'thread.started'; thread: ThreadId; workflow: string; head: ObjectId; parent: ThreadId | null }
+  | {
+      event: 'thread.started';
+      thread: ThreadId;
+      workflow: string;
+      head: ObjectId;
+      parent: ThreadId | null;
+      /** Absent for a thread that is no branch. */
+      branch?: BranchName;
+    }
+  /** A branch goes on that an earlier run, or an earlier turn of its block, began. */
+  | { event: 'branch.continued'; thread: ThreadId; parent: ThreadId; branch: BranchName }
   /** As many threads work as may; it goes on when one of them is done or waits for a child. */
   | { event: 'thread.waiting'; thread: ThreadId; limit: number; holders: readonly SlotHolder[] }
   /** Agents of separate runs, those of `others` too, work in one work tree. Told once in a run. */

@@ -54,7 +54,8 @@ export const runFields: Readonly<Record<string, string>> = {
   characters: 'of thread.compacted and .not-compacted: how long the summary is, or what was to be summed up',
   reason: 'of thread.not-compacted: why',
   workflow: 'of thread.started: the name of its workflow',
-  parent: 'of thread.started: the thread that called it',
+  parent: 'of thread.started and branch.continued: the thread that called it',
+  branch: 'of thread.started and branch.continued: which branch of the caller it is: block, key',
   child: 'of child.left: a child thread that no later try of the turn asked for again',
 };
 

@@ -1,4 +1,4 @@
-import { isEndOfRun } from './run-story.ts';
+import { isEndOfRun } from './is-end-of-run.ts';
 import { eventNotice } from './event-notice.ts';
 import { formatMeta } from '../output/table.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
@@ -64,7 +64,7 @@ export class JournalView {
       case 'thread.started':
         return entry.parent === null
           ? ''
-          : `child thread ${paint.id(entry.thread)}  ${paint.name(oneLine(entry.workflow))}`;
+          : `${nameOf(entry, paint)} ${paint.id(entry.thread)}  ${paint.name(oneLine(entry.workflow))}`;
       case 'step.started':
         this.#turns = 0;
         return `${paint.title(`# ${entry.number}. ${oneLine(entry.role)}`)}\n${paint.quiet(`${formatTime(entry.at)}  ${oneLine(entry.agent)}`)}`;
@@ -112,6 +112,10 @@ export class JournalView {
     if (this.#isDetailed) return `[${tool}] ${outcome} ${took}\n${fenced(entry.result)}`;
     return entry.isError === true ? `[${tool}] ${outcome}: ${fitTo(oneLine(entry.result), MAX_ARGUMENTS)}` : '';
   }
+}
+
+function nameOf({ branch }: Extract<JournalEntry, { event: 'thread.started' }>, paint: Palette): string {
+  return branch === undefined ? 'child thread' : `branch ${paint.title(oneLine(branch.key))}: thread`;
 }
 
 /** A debug line: `12:00:00.123 decision role: coder, rule: 2`. */

@@ -1,4 +1,4 @@
-import { isEndOfRun } from './run-story.ts';
+import { isEndOfRun } from './is-end-of-run.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette } from '../output/palette.ts';
@@ -13,10 +13,20 @@ const MAX_SAID = 2000;
 /** Until when an agent waits, and why. */
 type Pause = { untilMs: number; text: string };
 
-/** The status line at the bottom of a terminal: which role works, for how long, and the last line of its text. */
+/** A turn that goes on. */
+type Work = { role: string; agent: string; startedMs: number; said: string; pause?: Pause };
+
+/**
+ * The status line at the bottom of a terminal: which role works, for how long, and the last line of its text. Of several branches it
+ * tells how many work and how many are over, and shows the turn that began last.
+ */
 export class LiveLine {
   readonly #cli: CliEnvironment;
-  #work: { role: string; agent: string; thread: string; startedMs: number; said: string; pause?: Pause } | undefined;
+  /** The turns that go on, by thread, in the order in which they began. */
+  readonly #works = new Map<string, Work>();
+  /** The branches that have begun and are not over. */
+  readonly #branches = new Set<string>();
+  #branchesOver = 0;
   #timer: NodeJS.Timeout | undefined;
   #frame = 0;
   #isHeld = false;
@@ -26,23 +36,32 @@ export class LiveLine {
   }
 
   tell(event: EngineEvent): void {
+    const { thread } = event;
     switch (event.event) {
+      case 'thread.started':
+      case 'branch.continued':
+        if (event.branch !== undefined) this.#branches.add(thread);
+        break;
       case 'step.started':
-        this.#work = { ...event, startedMs: performance.now(), said: '' };
+        this.#works.delete(thread);
+        this.#works.set(thread, { ...event, startedMs: performance.now(), said: '' });
         this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS).unref();
         break;
       case 'agent.text':
       case 'agent.thought':
-        this.#say(event.text);
+        this.#say(thread, event.text);
         break;
       case 'agent.tool':
-        this.#say(`\n[${event.name}]\n`);
+        this.#say(thread, `\n[${event.name}]\n`);
         break;
-      case 'agent.pause':
-        if (this.#work) this.#work.pause = { untilMs: performance.now() + event.durationMs, text: event.text };
+      case 'agent.pause': {
+        const work = this.#works.get(thread);
+        if (work) work.pause = { untilMs: performance.now() + event.durationMs, text: event.text };
         break;
+      }
       default:
-        if (event.event === 'step.finished' || isEndOfRun(event)) this.clear();
+        if (event.event === 'step.finished' || isEndOfRun(event)) this.#finish(thread);
+        if (isEndOfRun(event) && this.#branches.delete(thread)) this.#branchesOver += 1;
     }
   }
 
@@ -60,19 +79,28 @@ export class LiveLine {
   /** Takes the line away, until the next step starts. */
   clear(): void {
     this.erase();
+    this.#works.clear();
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #say(text: string): void {
-    if (this.#work) this.#work.said = (this.#work.said + text).slice(-MAX_SAID);
+  #finish(thread: string): void {
+    this.#works.delete(thread);
+    if (this.#works.size === 0) this.clear();
+  }
+
+  #say(thread: string, text: string): void {
+    const work = this.#works.get(thread);
+    if (work) work.said = (work.said + text).slice(-MAX_SAID);
   }
 
   #draw(): void {
-    const work = this.#work;
+    const work = [...this.#works.values()].at(-1);
     if (!work || this.#isHeld) return;
     const paint = createPalette(this.#cli.stderr, this.#cli.env);
     this.#frame = (this.#frame + 1) % FRAMES.length;
+    const many =
+      this.#branches.size === 0 ? '' : `${this.#branches.size} branches work, ${this.#branchesOver} are over · `;
     const who = oneLine(`${work.role} (${work.agent})`);
     const elapsed = formatDuration(performance.now() - work.startedMs);
     const leftMs = (work.pause?.untilMs ?? 0) - performance.now();
@@ -80,8 +108,9 @@ export class LiveLine {
       work.pause !== undefined && leftMs > 0
         ? `waiting ${formatDuration(leftMs)} more: ${oneLine(work.pause.text)}`
         : oneLine(work.said.split('\n').findLast((line) => line.trim() !== '') ?? '');
-    const room = (this.#cli.stderr.columns ?? 80) - who.length - elapsed.length - 8;
+    const room = (this.#cli.stderr.columns ?? 80) - many.length - who.length - elapsed.length - 8;
     const said = paint.quiet(fitTo(last, Math.max(room, 0)));
-    this.#cli.stderr.write(`\r\u001B[K${FRAMES[this.#frame] ?? ''} ${paint.name(who)} ${elapsed}  ${said}`);
+    const frame = FRAMES[this.#frame] ?? '';
+    this.#cli.stderr.write(`\r\u001B[K${frame} ${many}${paint.name(who)} ${elapsed}  ${said}`);
   }
 }

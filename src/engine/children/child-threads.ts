@@ -9,6 +9,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { admitThreads, admitWorkflow } from '../agents/admission.ts';
 import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
+import { tellContinued } from './branch-of.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow } from './sub-workflow.ts';
 import { DepthExceeded, KeyTaken } from '../engine-errors.ts';
 import { LeaseHeld, type Lease } from '../leases/lease.ts';
@@ -58,6 +59,7 @@ async function runUnderLease(
   const child = found ?? (await startChild(engine, parent, request));
   // A person answers it by resuming the child or the parent.
   if (child.head.kind === 'suspend') return waiting(id, child, child.head.node.reason);
+  if (found !== undefined && found.end === undefined) tellContinued(engine, found);
   // A child that was over before has told so.
   const over = (child.end && (await describeOver(engine, child))) ?? (await runOn(engine, lease, child));
   if (over.event === 'thread.suspended') {

@@ -12,6 +12,7 @@ import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { RESUME } from '../../workflow/definition.ts';
 import { admitThreads } from '../agents/admission.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
+import { branchOf, tellContinued } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { ThreadOver } from '../events.ts';
 import { findLease } from '../leases/find-lease.ts';
@@ -92,12 +93,14 @@ async function admitResumption(engine: EngineContext, current: ThreadState, want
   await admitThreads(engine, [...states.values()], wanted);
 }
 
-/** What a suspended thread, or the one below that it waits for, has asked. */
+/** What a suspended thread, or the one below that it waits for, has asked, behind the keys of the branches that these are. */
 async function readQuestion(engine: EngineContext, thread: ThreadId): Promise<string> {
   const state = await readCurrent(engine.repository, thread);
   const child = await findWaitingChild(engine, state);
-  if (child !== undefined) return readQuestion(engine, child);
-  return state.head.kind === 'suspend' ? state.head.node.reason : '';
+  const own = state.head.kind === 'suspend' ? state.head.node.reason : '';
+  const question = child === undefined ? own : await readQuestion(engine, child);
+  const branch = branchOf(state.start.node.call);
+  return branch === undefined ? question : `${branch.key}: ${question}`;
 }
 
 async function runResumed(
@@ -113,6 +116,7 @@ async function runResumed(
   const said = answer && redaction.text(answer);
   const resumed = isCutOff ? before : await resumeThread(engine.repository, before, said, more, redaction.taken);
   tellTaken(engine, { thread: before.id, role: null }, redaction);
+  tellContinued(engine, resumed);
   const isAnswered = answer !== undefined;
   return runOn(engine, lease, resumed, { isAnswered, ...wish });
 }

@@ -7,6 +7,7 @@ import type { Limits, WorkflowDefinition } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { admitWorkflow } from '../agents/admission.ts';
 import { bindingFor, getBinding } from '../config/config.ts';
+import { branchOf } from '../children/branch-of.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
@@ -85,7 +86,14 @@ export async function start(
     base: base?.id,
     redacted: redaction.taken,
   }).finally(base?.release);
-  const started = { thread: state.id, workflow: definition.name, head: state.head.id, parent: parent?.id ?? null };
+  const branch = branchOf(parent?.call);
+  const started = {
+    thread: state.id,
+    workflow: definition.name,
+    head: state.head.id,
+    parent: parent?.id ?? null,
+    ...(branch && { branch }),
+  };
   engine.tell({ event: 'thread.started', ...started });
   tellTaken(engine, { thread: state.id, role: null }, redaction);
   // A process that follows the caller learns here that it has a child.

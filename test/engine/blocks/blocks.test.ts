@@ -135,7 +135,15 @@ describe('a branch that waits', () => {
     const { thread } = await engine.start({ definition: await withBlock(block), prompt: 'Go.' });
     const over = await engine.run(thread);
     expect(over).toMatchObject({ event: 'thread.suspended', text: '2 branches wait:\na: what now?\nc: what now?' });
-    expect(await engine.resume(thread, { answer: 'the answer' })).toMatchObject({ event: 'thread.suspended' });
+    const begun = fixture.events.flatMap((event) => (event.event === 'thread.started' && event.branch) || []);
+    expect(begun.map(({ block, key }) => `${block} ${key}`).toSorted()).toEqual(['work a', 'work b', 'work c']);
+    fixture.events.length = 0;
+    const next = await engine.resume(thread, { answer: 'the answer' });
+    const [continued] = fixture.events;
+    expect(continued).toMatchObject({ event: 'branch.continued', parent: thread, branch: { block: 'work' } });
+    // Either may have begun first.
+    const left = JSON.stringify(continued).includes('"key":"a"') ? 'c' : 'a';
+    expect(next).toMatchObject({ event: 'thread.suspended', text: `${left}: what now?` });
     const ended = await engine.resume(thread, { answer: 'the answer' });
     expect(ended).toMatchObject({ event: 'thread.ended' });
     expect(await blockMeta(fixture, ended.head)).toMatchObject({
