@@ -1,0 +1,2 @@
+/** The formats that a report can be written in. */
+export const formats = ['text'];

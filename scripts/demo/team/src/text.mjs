@@ -1,0 +1,1 @@
+export const write = (rows) => rows.map((row) => row.join('  ')).join('\n');
