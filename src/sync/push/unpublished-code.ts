@@ -81,19 +81,29 @@ async function codeOf(repository: Repository, { head, before }: Change): Promise
 }
 
 /** A commit of code that a commit of a thread has as a parent; for a snapshot, what was checked out. */
-async function codeAt({ objects }: Repository, id: ObjectId, child: ObjectId): Promise<readonly ObjectId[]> {
-  const snapshot = await readSnapshot(objects, id, await readCommit(objects, child));
-  return snapshot?.parents ?? [id];
+async function codeAt(repository: Repository, id: ObjectId, child: ObjectId): Promise<readonly ObjectId[]> {
+  return (await checkedOutBy(repository, id, child)) ?? [id];
+}
+
+/** What was checked out where a snapshot was taken; `undefined` for a commit that is no snapshot of the step. */
+async function checkedOutBy(
+  { objects }: Repository,
+  id: ObjectId,
+  step: ObjectId,
+): Promise<readonly ObjectId[] | undefined> {
+  return (await readSnapshot(objects, id, await readCommit(objects, step)))?.parents;
 }
 
 /**
  * Finds the commits of the user's code that a thread's commits have as parents: a checkout that a step recorded, also as the
- * parent of a snapshot, or a commit that an artifact pins. Their own parents are not included.
+ * parent of a snapshot, or a commit that an artifact pins. Their own parents are not included. The base of a branch can be a
+ * snapshot of its caller: then what was checked out there counts.
  *
  * @param had the thread's commit at the remote, where the search ends
  */
 async function findCodeCommits(repository: Repository, head: ObjectId, had: ObjectId | null): Promise<Set<ObjectId>> {
   const code = new Set<ObjectId>();
+  const snapshots = new Map<ObjectId, readonly ObjectId[]>();
   const passed = new Set<ObjectId>(had === null ? [] : [had]);
   const waiting = [head];
   for (const id of eachOnce(waiting, passed)) {
@@ -115,9 +125,21 @@ async function findCodeCommits(repository: Repository, head: ObjectId, had: Obje
     }
     waiting.push(...parents.slice(0, 1));
     for (const further of parents.slice(1)) {
-      if (await isThreads(repository, further)) waiting.push(further);
-      else for (const checkedOut of await codeAt(repository, further, last)) code.add(checkedOut);
+      if (await isThreads(repository, further)) {
+        waiting.push(further);
+        continue;
+      }
+      const checkedOut = await checkedOutBy(repository, further, last);
+      if (checkedOut !== undefined) snapshots.set(further, checkedOut);
+      code.add(further);
     }
+  }
+  // A set visits what is added while it is read.
+  for (const id of code) {
+    const checkedOut = snapshots.get(id);
+    if (checkedOut === undefined) continue;
+    code.delete(id);
+    for (const behind of checkedOut) code.add(behind);
   }
   return code;
 }
