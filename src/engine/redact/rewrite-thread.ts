@@ -9,7 +9,7 @@ import { PINNED_FOLDER } from '../../cas/pins.ts';
 import { typePath } from '../../cas/scratch.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
@@ -20,7 +20,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { findRecordedFiles, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
+import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
 import { trailerLines } from '../../thread/append/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import { eventOf, indexedFolder, kindOfFile, readThreadCommit } from '../../thread/thread-commit.ts';
@@ -29,7 +29,7 @@ import { trailersOf } from '../../verify/commit/check-message.ts';
 import { Redaction } from './redaction.ts';
 import { cleanMessage, withTrailers } from './clean-message.ts';
 import { findCutSecrets, withWholeSecrets, type CutText } from './cut-secrets.ts';
-import { FileRedaction } from './redact-files.ts';
+import { RecordedFilesRewriter, type CleanFiles } from './rewrite-recorded-files.ts';
 
 /** Types whose nodes say how much was taken out of what belongs to them. */
 const counting: ReadonlySet<TypeName | undefined> = new Set([
@@ -52,9 +52,6 @@ type Scene = {
   workspace: CleanFiles | undefined;
 };
 
-/** The recorded files of a step without secrets: the folder of its tree, or its snapshot. */
-type CleanFiles = { tree: ObjectId; snapshot: { before: ObjectId; after: ObjectId } | undefined };
-
 /**
  * Writes commits of threads anew without secrets: texts, fields, files, messages, and all that links to what has changed.
  *
@@ -66,21 +63,19 @@ export class Rewriter {
   readonly commits: Map<ObjectId, ObjectId> = new Map();
   /** Child threads whose ids follow from a commit that was written anew, and their ids now. */
   readonly ids: Map<ThreadId, ThreadId> = new Map();
-  /** Snapshots that were written anew, and what they became. */
-  readonly snapshots: Map<ObjectId, ObjectId> = new Map();
   /** What a cut has left of secrets in steps of blocks. Prompts after them quote it. */
   readonly #cuts: CutText[] = [];
   readonly #nodes = new Map<NodeHash, NodeHash>();
   readonly #repository: Repository;
   readonly #redactor: Redactor;
   readonly #batch: ObjectBatch;
-  readonly #files: FileRedaction;
+  readonly #files: RecordedFilesRewriter;
 
   constructor(repository: Repository, redactor: Redactor, batch: ObjectBatch) {
     this.#repository = repository;
     this.#redactor = redactor;
     this.#batch = batch;
-    this.#files = new FileRedaction(repository.objects, batch);
+    this.#files = new RecordedFilesRewriter(repository.objects, batch);
   }
 
   /** Writes a commit anew. A commit of the user's code, and a commit without changes, stays. */
@@ -93,16 +88,14 @@ export class Rewriter {
     const redaction = new Redaction(this.#redactor);
     const scene: Scene = { id, commit, nodes, done: new Map(), redaction, secrets: new Set(), workspace: undefined };
     this.#cuts.push(...(await findCutSecrets(this.#repository, this.#redactor, commit, nodes.values())));
-    scene.workspace = await this.#workspace(scene);
+    scene.workspace = await this.#files.rewrite(scene);
     const event = entries.find(({ path }) => kindOfFile(path) !== undefined);
     // The commit's own node counts what was taken out of the others.
     for (const { hash } of entries) if (hash !== event?.hash) await this.#node(scene, hash);
     const message = cleanMessage(commit.message, redaction, scene.secrets);
     if (event !== undefined) await this.#node(scene, event.hash);
     const tree = await this.#tree(scene, entries);
-    const { before, after } = scene.workspace?.snapshot ?? {};
-    const nowOf = (parent: ObjectId): ObjectId | undefined => (parent === before ? after : this.commits.get(parent));
-    const parents = commit.parents.map((parent) => nowOf(parent) ?? parent);
+    const parents = commit.parents.map((parent) => this.#nowOf(parent));
     const node = event && (scene.done.get(event.hash) ?? nodes.get(event.hash));
     const kind = event && kindOfFile(event.path);
     const words = node && kind ? { hash: node.hash, ...eventOf(id, kind, node) } : undefined;
@@ -117,27 +110,19 @@ export class Rewriter {
     if (written !== id) this.commits.set(id, written);
   }
 
+  /** What a commit or a snapshot has become. */
+  #nowOf(id: ObjectId): ObjectId {
+    return this.commits.get(id) ?? this.#files.snapshots.get(id) ?? id;
+  }
+
+  /** Snapshots that were written anew, and what they became. */
+  get snapshots(): ReadonlyMap<ObjectId, ObjectId> {
+    return this.#files.snapshots;
+  }
+
   /** The hash by which a node goes now. */
   hashOf(hash: NodeHash): NodeHash {
     return this.#nodes.get(hash) ?? hash;
-  }
-
-  async #workspace({ commit, nodes, redaction }: Scene): Promise<CleanFiles | undefined> {
-    const { objects } = this.#repository;
-    const step = [...nodes.values()].find(({ type }) => typeNameOf(type) === 'thread-step');
-    const { workspace } = step === undefined ? {} : payloadOf(step, 'thread-step');
-    const recorded = workspace && (await findRecordedFiles(objects, { commit, node: { workspace } }));
-    if (workspace === undefined || recorded === undefined || recorded.form === 'none') return undefined;
-    const { form, tree: before, checkedOut } = recorded;
-    const code = checkedOut === undefined ? [] : [(await readCommit(objects, checkedOut)).tree];
-    const tree = await this.#files.tree(before, code, redaction);
-    if (form === 'folder' || workspace.commit === undefined) return { tree, snapshot: undefined };
-    const snapshot = await readCommit(objects, workspace.commit);
-    const message = redaction.text(snapshot.message);
-    if (tree === before && message === snapshot.message) return undefined;
-    const after = this.#batch.addCommit({ ...snapshot, tree, message });
-    this.snapshots.set(workspace.commit, after);
-    return { tree, snapshot: { before: workspace.commit, after } };
   }
 
   /** Writes a node anew, and before it those of the tree that it links to. @returns `undefined` if nothing changes */
@@ -176,15 +161,27 @@ export class Rewriter {
 
   /** The same payload with links to what nodes, commits, trees and threads have become. */
   async #linked(scene: Scene, node: StoredNode, payload: JsonValue): Promise<JsonValue> {
-    const linked = mapTexts(payload, (text) => (isNodeHash(text) ? this.hashOf(text) : text));
+    const hashed = mapTexts(payload, (text) => (isNodeHash(text) ? this.hashOf(text) : text));
     const type = typeNameOf(node.type);
-    if (!isJsonObject(linked)) return linked;
+    if (!isJsonObject(hashed)) return hashed;
+    const linked = type === 'thread-start' || type === 'thread-step' ? this.#withSnapshots(hashed) : hashed;
     if (type === 'thread-step' && scene.workspace && isJsonObject(linked['workspace'])) {
       const { tree, snapshot } = scene.workspace;
       return { ...linked, workspace: { ...linked['workspace'], tree, ...(snapshot && { commit: snapshot.after }) } };
     }
     if (type === 'thread-start') return this.#called(scene, linked, payloadOf(node, 'thread-start'));
     return linked;
+  }
+
+  /** A start or a step whose base, or whose merge, names what snapshots have become. */
+  #withSnapshots(payload: JsonObject): JsonObject {
+    const now = { ...payload };
+    for (const field of ['base', 'merge']) {
+      const value = payload[field];
+      if (value === undefined) continue;
+      now[field] = mapTexts(value, (text) => (isObjectId(text) ? this.#nowOf(text) : text));
+    }
+    return now;
   }
 
   /** A start whose id follows from its call, which follows from a commit of the caller. */

@@ -130,9 +130,15 @@ async function snapshotOf(
   return typeof id === 'string' && isObjectId(id) ? readSnapshot(objects, id, commit) : undefined;
 }
 
+/** Compares snapshots to the first parent that stayed: the work tree of a branch begins at a snapshot of its caller. */
 async function isSameSnapshot(objects: ObjectReader, before: Commit, after: Commit): Promise<boolean> {
-  const isSameParent = before.parents.join() === after.parents.join();
-  return isSameParent && isMarked(before.message, after.message) && isSameTree(objects, before.tree, after.tree);
+  for (let [was, is] = [before, after]; ;) {
+    if (was.parents.length !== is.parents.length || was.parents.length > 1) return false;
+    if (!isMarked(was.message, is.message) || !(await isSameTree(objects, was.tree, is.tree))) return false;
+    const [[parent], [now]] = [was.parents, is.parents];
+    if (parent === undefined || now === undefined || parent === now) return true;
+    [was, is] = [await readCommit(objects, parent), await readCommit(objects, now)];
+  }
 }
 
 async function isSameTree(objects: ObjectReader, before: ObjectId, after: ObjectId): Promise<boolean> {
