@@ -3,7 +3,6 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { DecisionContext } from '../../moderator/decision.ts';
-import type { TakenBranch } from '../../moderator/judge-join.ts';
 import { listBranches } from '../../moderator/list-branches.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { contentNode } from '../../thread/append/draft-commit.ts';
@@ -14,7 +13,7 @@ import type { BranchPlace, CommitPlace } from '../chain/commit-place.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import { isMarked } from '../is-marked.ts';
 import { checkJoin } from './check-join.ts';
-import { checkMerge } from './check-merge.ts';
+import { checkMerge, type EndedBranch } from './check-merge.ts';
 import { isToldEnd } from './is-told-end.ts';
 
 /** What the step of a block is checked against. */
@@ -46,7 +45,7 @@ type Taken = { key: string; end: ObjectId; place: CommitPlace };
  */
 export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition, basis: BlockBasis): Promise<string[]> {
   const { role, childThreads } = step.node;
-  const { repository, context, passed } = basis;
+  const { repository, context, before, passed } = basis;
   const meta = readBlockMeta(step.node.meta);
   if (meta === undefined) return ['its meta is not that of a block'];
   const { order, branches } = meta;
@@ -65,16 +64,17 @@ export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition,
   const taken = takenBranches(step, order, basis);
   if (typeof taken === 'string') return [taken];
   const faults = await checkCalls(step, block, prompts, taken, basis);
-  const ends: TakenBranch[] = [];
+  const ended: EndedBranch[] = [];
   for (const { key, end } of taken) {
     const is = await readBranchEnd(repository, end, listed.length);
     if (!(await isToldEnd(repository, end, branches[key], is)))
       faults.push(`what it says of branch '${key}' is not how that ended`);
-    ends.push({ key, ...is });
+    ended.push({ key, commit: end, ...is });
   }
-  const joined = await checkJoin(role, block, ends, listed.length, meta.status, passed);
+  const joined = await checkJoin(role, block, ended, listed.length, meta.status, passed);
   if (joined.fault !== undefined) return [...faults, joined.fault];
-  return [...faults, ...(await checkMerge(step, block, joined))];
+  const { isJoined } = joined;
+  return [...faults, ...(await checkMerge(repository, step, block, { isJoined, ended, before }))];
 }
 
 function readBlockMeta({ $status: status, order, branches }: JsonObject): BlockMeta | undefined {
