@@ -41,14 +41,17 @@ export function trustGate(
   view?: Pick<RunView, 'whileAsking'>,
 ): Admit {
   const admitted = new Set<string>();
-  const keyOf = ({ binding, cwd, isRecorded }: AgentUse): string => `${binding.name}\0${cwd}\0${isRecorded}`;
+  const keyOf = ({ binding, cwd, isRecorded, isMerged = false }: AgentUse): string =>
+    [binding.name, cwd, isRecorded, isMerged].join('\0');
   const admit = async (uses: readonly AgentUse[]): Promise<void> => {
     const open = uses.filter((use) => !admitted.has(keyOf(use)));
     if (open.length === 0) return;
     const isRecorded = open.some((use) => use.isRecorded);
+    const isMerged = open.some((use) => use.isMerged);
     const claims = (): TrustClaim[] => [
       ...claimsOf(open, config),
       ...(isRecorded ? claimsOfGit(cli, repository, 'files') : []),
+      ...(isMerged ? claimsOfGit(cli, repository, 'merge') : []),
     ];
     await agreeTo(cli, repository, claims, view);
     for (const use of open) admitted.add(keyOf(use));

@@ -93,6 +93,7 @@ class Gathering {
   readonly #seen = new Set<string>();
   readonly #root: string;
   readonly #left: readonly string[];
+  #isMerging = false;
 
   constructor(engine: EngineContext) {
     const { location } = engine.repository;
@@ -120,7 +121,8 @@ class Gathering {
       this.addUse(binding, this.#folderOf(role, cwd), isApart || isRecording(snapshot));
       await this.addChild(binding, role, state);
     }
-    for (const [block, { branches = {}, each }] of Object.entries(definition.blocks ?? {})) {
+    for (const [block, { branches = {}, each, merge }] of Object.entries(definition.blocks ?? {})) {
+      this.#isMerging ||= merge !== undefined;
       const { pinnedName } = await import('../blocks/pin-blocks.ts');
       if (each?.workflow !== undefined) await this.#addWorkflow(each.workflow, pinnedName(block, undefined), state);
       for (const [key, { workflow }] of Object.entries(branches)) {
@@ -172,7 +174,8 @@ class Gathering {
     const { compactor, compactAtCharacters } = config.context ?? {};
     const isCompacting = compactor !== undefined && compactAtCharacters !== undefined && this.#uses.size > 0;
     if (isCompacting) this.addUse(getAgent(config, compactor), cwd);
-    return [...this.#uses.values()];
+    const uses = [...this.#uses.values()];
+    return this.#isMerging ? uses.map((use) => ({ ...use, isMerged: true })) : uses;
   }
 
   #folderOf(role: string, cwd: string | undefined): string {
