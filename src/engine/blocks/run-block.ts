@@ -65,7 +65,7 @@ class BlockRun {
   readonly #waiting = new Map<string, Waiting>();
   /** The threads of branches that have not ended. */
   readonly #threads = new Set<ThreadId>();
-  readonly #failures: unknown[] = [];
+  readonly #failures: Error[] = [];
   readonly #ended: Ended[] = [];
   #queue: Branch[] = [];
   #total = 0;
@@ -143,7 +143,7 @@ class BlockRun {
     this.#stops.set(branch.key, stop);
     void this.#run(branch, stop.signal)
       .catch((error: unknown) => {
-        if (!stop.signal.aborted) this.#failures.push(error);
+        if (!stop.signal.aborted) this.#failures.push(error instanceof Error ? error : new Error(String(error)));
       })
       .finally(() => {
         this.#stops.delete(branch.key);

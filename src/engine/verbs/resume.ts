@@ -54,7 +54,7 @@ async function goOn(
   adoptLease?: string,
 ): Promise<ThreadOver> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
-    const child = await findWaitingChild(engine, before);
+    const child = await findAnsweredChild(engine, before, options.answer);
     if (child === undefined) {
       assertHears(before, options.answer);
       return runResumed(engine, lease, before, options);
@@ -121,15 +121,42 @@ async function runResumed(
   return runOn(engine, lease, resumed, { isAnswered, ...wish });
 }
 
-/** The child that a suspended thread waits for, if that waits itself: of several the one that began first. */
-async function findWaitingChild({ repository }: EngineContext, state: ThreadState): Promise<ThreadId | undefined> {
-  if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return undefined;
+/** A child that waits for a person, and its key if it is the branch of a block. */
+type WaitingChild = { thread: ThreadId; branch: string | undefined };
+
+/** The children that a suspended thread waits for and that wait themselves, in the order in which they began. */
+async function findWaitingChildren({ repository }: EngineContext, state: ThreadState): Promise<WaitingChild[]> {
+  if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return [];
   const called = [...(await findCalledNow(repository, state, state.id)), ...(await findUnkeyedNow(repository, state))];
-  for (const { pointer } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
+  const waiting: WaitingChild[] = [];
+  for (const { pointer, start } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
     const { kind } = await readThreadCommit(repository, pointer.head);
-    if (kind === 'suspend' && findLease(repository, pointer.id) === undefined) return pointer.id;
+    if (kind !== 'suspend' || findLease(repository, pointer.id) !== undefined) continue;
+    const { call } = start.node;
+    waiting.push({ thread: pointer.id, branch: call?.block && call.key });
   }
-  return undefined;
+  return waiting;
+}
+
+async function findWaitingChild(engine: EngineContext, state: ThreadState): Promise<ThreadId | undefined> {
+  return (await findWaitingChildren(engine, state))[0]?.thread;
+}
+
+/** An answer to a caller is meant for the child that asked. Of several branches, only the person knows which. */
+async function findAnsweredChild(
+  engine: EngineContext,
+  state: ThreadState,
+  answer: string | undefined,
+): Promise<ThreadId | undefined> {
+  const waiting = await findWaitingChildren(engine, state);
+  if (answer !== undefined && waiting.length > 1 && waiting.some(({ branch }) => branch !== undefined)) {
+    const named = waiting
+      .slice(0, 5)
+      .map(({ thread, branch }) => `'uwf thread resume ${thread} -p <answer>' (${branch})`);
+    const what = `${waiting.length} branches wait, each for its own answer`;
+    throw new WrongThreadState(state.id, 'suspended', what, `answer one of them: ${named.join(', ')}`);
+  }
+  return waiting[0]?.thread;
 }
 
 /**
@@ -152,7 +179,7 @@ async function checkState(
   { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
 ): Promise<void> {
   if (state.end) return assertCanReopen(engine, state);
-  const child = await findWaitingChild(engine, state);
+  const child = await findAnsweredChild(engine, state, answer);
   if (child !== undefined) return checkState(engine, await readCurrent(engine.repository, child), { answer, more });
   assertHears(state, answer);
   await assertWithinLimits(engine, state, more);
