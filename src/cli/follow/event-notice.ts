@@ -1,5 +1,6 @@
 import type { EngineEvent, SlotHolder } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
+import { describeMissing } from '../../git/worktree/missing-files.ts';
 import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/secret-places.ts';
@@ -35,6 +36,8 @@ export function eventNotice(event: EngineEvent | JournalEntry, paint: Palette): 
     }
     case 'main.changed':
       return `${paint.warning('main work tree changed')} during the turn of ${paint.name(event.role)}: ${oneLine(describeChanges(event.main))}`;
+    case 'work-tree.incomplete':
+      return `${paint.warning('not copied')} into the work tree: ${oneLine(describeMissing(event.missing))}`;
     case 'snapshot.shortened':
       return `${paint.warning('not recorded')} of what ${paint.name(event.role)} left: ${oneLine(event.reason)}`;
     case 'agent.pause': {

@@ -50,7 +50,7 @@ export async function openWorkTree(
   const git = gitPlace(engine);
   const folder = workTreeFolder(engine, state.id);
   const wanted = await filesWanted(engine, state);
-  const equip = (place: GitPlace): Promise<void> => equipWorkTree(engine, place);
+  const equip = (place: GitPlace): Promise<void> => equipWorkTree(engine, place, state.id);
   const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id), equip };
   const found = await findOwnWorkTree(git, folder);
   if (found?.note?.thread === state.id) {

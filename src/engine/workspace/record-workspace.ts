@@ -3,6 +3,8 @@ import { INDEX_NAME } from '../../cas/index-blob.ts';
 import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
+import { pathAsText } from '../../git/format/quote-path.ts';
+import { forgetCopied, INCLUDE_FILE } from '../../git/worktree/copied-files.ts';
 import { describeMissing, type MissingFiles } from '../../git/worktree/missing-files.ts';
 import {
   readHead,
@@ -107,11 +109,14 @@ export async function recordWorkspace(
   try {
     const limits = snapshotLimits(engine, isolation);
     const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
-    const inspect: SnapshotOptions['inspect'] = async (tree, objects) => {
+    const inspect: SnapshotOptions['inspect'] = async (tree, objects, copied) => {
       // Its snapshot could not be told from a commit of a thread, and the step would not verify.
       if (await isTreeOfNodes(objects, tree))
         throw new Error(`the file '${INDEX_NAME}' at the top is one that uwf wrote for a thread; move or remove it`);
-      await scan?.(tree, objects);
+      // A person has allowed those.
+      if (allowSecrets) forgetCopied(location, copied);
+      else if (copied.length > 0) throw new FilesHoldSecrets(copied.map(asCopied));
+      await scan?.(tree, objects, copied);
     };
     const startedMs = monotonicMs();
     const snapshot = await takeSnapshot(repository, { location, env, limits, inspect });
@@ -130,6 +135,11 @@ export async function recordWorkspace(
     shortened(messageOf(error));
   }
   return undefined;
+}
+
+/** A file that was ignored where uwf copied it from, and that the agent has added to git: people keep secrets in such files. */
+function asCopied(path: string): FileHit {
+  return { file: pathAsText(path), at: 'was copied as an ignored file', rule: INCLUDE_FILE };
 }
 
 /** Looks for secrets in the files of a tree that differ from those of others. */

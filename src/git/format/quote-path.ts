@@ -51,8 +51,8 @@ export function printedPath(text: string, isQuotingAll: boolean): string {
   return text.startsWith('"') ? text : quotePath(Buffer.from(text).toString('latin1'), isQuotingAll);
 }
 
-/** @returns `undefined` if the path is not UTF-8 */
-function textOfPath(path: string): string | undefined {
+/** A path that is in Latin-1, as a text; `undefined` if it is not UTF-8. */
+export function textOfPath(path: string): string | undefined {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return orElse(() => utf8.decode(Buffer.from(path, 'latin1')), undefined);
 }

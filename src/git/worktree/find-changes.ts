@@ -18,6 +18,8 @@ export type Changes = {
   excluded: Unrecordable[];
   /** Paths that git adds, but not as they are. */
   partly: Unrecordable[];
+  /** New files that uwf copied into the work tree. They were ignored then, and git must not add them. */
+  copied: string[];
   /** Submodules at the commit of the index: git would run their programs to add nothing. */
   unmoved: string[];
   /** What the index has to be told of beside the files: tracked ones that are gone, and new repositories in the work tree. */
@@ -39,9 +41,10 @@ export const plainIndex = 'core.splitIndex=false';
  * content.
  *
  * @param top the top of the work tree
+ * @param copies files that uwf copied into it; paths in Latin-1
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export async function findChanges(run: IndexRun, top: string): Promise<Changes> {
+export async function findChanges(run: IndexRun, top: string, copies: ReadonlySet<string>): Promise<Changes> {
   const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
   const [{ others, submodules, real, unlisted }, tracked] = await Promise.all([
     runGit({ ...run, args: listing }).then((listed) => sortPaths(top, listed)),
@@ -51,6 +54,7 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
     files: [],
     excluded: [],
     partly: [],
+    copied: others.filter((path) => copies.has(path)),
     unmoved: submodules.filter((path) => !tracked.has(path)),
     alsoChanged: [],
     canBeNamed: true,
@@ -61,6 +65,7 @@ export async function findChanges(run: IndexRun, top: string): Promise<Changes> 
     else changes.canBeNamed = false;
   }
   for (const path of others) {
+    if (copies.has(path)) continue;
     if (path.endsWith('/')) await addNested(changes, run, top, path);
     else if (!tracked.has(path)) addFile(changes, top, path, false);
   }

@@ -8,9 +8,11 @@ import type { GitEnvironment, Repository, RepositoryLocation } from '../reposito
 import { addChanges, addNamed, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
 import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
+import { readCopied } from './copied-files.ts';
 import { copyIndex, keepIndex } from './kept-index.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
+import { runGit } from '../process/run-git.ts';
 import { packLooseObjects } from './pack-loose-objects.ts';
 
 /** Limits of a snapshot. */
@@ -45,9 +47,10 @@ export type SnapshotOptions = {
   limits: SnapshotLimits;
   /**
    * Checks the tree before any of it enters the repository.
+   * @param copied files that uwf copied into the work tree, and that the tree has because they are tracked now; in Latin-1
    * @throws {SnapshotRefused} to keep it out
    */
-  inspect?: (tree: ObjectId, objects: ObjectReader) => Promise<void>;
+  inspect?: (tree: ObjectId, objects: ObjectReader, copied: readonly string[]) => Promise<void>;
   signal?: AbortSignal;
 };
 
@@ -108,13 +111,14 @@ async function record(
       variables: { ...quarantine.variables(env), GIT_INDEX_FILE: index },
       signal: signal ? AbortSignal.any([stop.signal, signal]) : stop.signal,
     };
-    const changes = await findChanges(run, location.workTree);
+    const copies = readCopied(location);
+    const changes = await findChanges(run, location.workTree, copies);
     const { excluded, partly, unmoved, alsoChanged } = changes;
     const choosing = (): ReturnType<typeof chooseFitting> => chooseFitting(run, changes.files, limits.maxBytes);
     const { fitting, beyond, isRefreshed } = await watch.whileComparing(choosing);
     if (isRefreshed) keepIndex(location, copy);
     const left = [...excluded, ...beyond];
-    const unwanted = [...left.map(({ path }) => path), ...unmoved];
+    const unwanted = [...left.map(({ path }) => path), ...unmoved, ...changes.copied];
     const named = [...fitting.map(({ path }) => path), ...alsoChanged];
     const isAdded = changes.isEmpty || (changes.canBeNamed && (await addNamed(run, named, unwanted)));
     const failed = isAdded ? [] : await addChanges(run, fitting, unwanted);
@@ -126,7 +130,7 @@ async function record(
     if (inspect) {
       const seen = objectsApart(store, location, { ...env, ...run.variables });
       try {
-        await inspect(tree, seen);
+        await inspect(tree, seen, await trackedAmong(run, copies));
       } finally {
         await seen.close();
       }
@@ -139,6 +143,12 @@ async function record(
     watch.end();
     quarantine.remove();
   }
+}
+
+async function trackedAmong(run: IndexRun, copies: ReadonlySet<string>): Promise<string[]> {
+  if (copies.size === 0) return [];
+  const listed = (await runGit({ ...run, args: ['ls-files', '-z', '--cached'] })).toString('latin1').split('\0');
+  return listed.filter((path) => copies.has(path));
 }
 
 /** The parent folder of snapshots in progress. */
